@@ -1,0 +1,23 @@
+// What Swift cannot import from sqlite3.h: variadic functions, casts in macros, and prototypes behind a compile option.
+#ifndef SQLABLE_SHIM_H
+#define SQLABLE_SHIM_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+// sqlite3_db_config is variadic.
+static inline int sqlable_db_config_flag(sqlite3 *db, int option, int on) {
+  return sqlite3_db_config(db, option, on, (int *)0);
+}
+
+// The pre-update hook is looked up at run time: a SQLite built without it lacks the symbols, and a link against them
+// would keep the whole program from starting.
+typedef void (*sqlable_preupdate_callback)(void *context, sqlite3 *db, int operation, const char *database,
+                                           const char *table, sqlite3_int64 old_id, sqlite3_int64 new_id);
+typedef void *(*sqlable_preupdate_hook)(sqlite3 *db, sqlable_preupdate_callback callback, void *context);
+typedef int (*sqlable_preupdate_value)(sqlite3 *db, int column, sqlite3_value **value);
+
+// The same for the origin of a column, which needs SQLITE_ENABLE_COLUMN_METADATA.
+typedef const char *(*sqlable_column_text)(sqlite3_stmt *statement, int column);
+
+#endif

@@ -1,0 +1,51 @@
+import Foundation
+import Sqlable
+
+/// Where the database is: a path of the user's, or a temporary directory.
+struct DatabasePlace {
+  /// Written into the file's header, so that a database is known as this program's before anything in it is replaced.
+  static let applicationId = 0x466C_6774  // "Flgt"
+
+  let path: String
+  private let temporaryDirectory: URL?
+
+  init(path: String?) throws {
+    if let path {
+      self.path = path
+      temporaryDirectory = nil
+    } else {
+      let directory = FileManager.default.temporaryDirectory.appendingPathComponent("flights-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      self.path = directory.appendingPathComponent("flights.sqlite").path
+      temporaryDirectory = directory
+    }
+  }
+
+  var isTemporary: Bool { temporaryDirectory != nil }
+
+  func open() throws -> SqliteDatabase {
+    if FileManager.default.fileExists(atPath: path) { try checkOwner() }
+    let db = try SqliteDatabase(filepath: path, configuration: Configuration(label: "flights"))
+    // A pragma takes no parameters; the number is a constant of this program.
+    try db.execute(SQL(verbatim: "PRAGMA application_id = \(DatabasePlace.applicationId)"))
+    return db
+  }
+
+  /// Refuses a database of another program. It is opened for reading only, so that it stays as it is to the last byte.
+  private func checkOwner() throws {
+    let db = try SqliteDatabase(filepath: path, configuration: Configuration(label: "flights", isReadOnly: true))
+    let owner = try db.query("PRAGMA application_id", as: Int.self).first ?? 0
+    let isEmpty = try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self).first == 0
+    try db.close()
+    guard owner == DatabasePlace.applicationId || (owner == 0 && isEmpty) else {
+      throw FileProblem(path: path, reason: "is a database of another program; it was left as it is")
+    }
+  }
+
+  /// Removes a temporary database. Its handles have to be closed before.
+  func remove() {
+    guard let temporaryDirectory else { return }
+    try? SqliteDatabase.deleteDatabase(at: path)
+    try? FileManager.default.removeItem(at: temporaryDirectory)
+  }
+}

@@ -1,0 +1,31 @@
+/// What came of importing one file.
+struct ImportResult: Sendable {
+  struct Skipped: Hashable, Sendable, CustomStringConvertible {
+    var line: Int
+    var reason: String
+
+    var description: String { "line \(line): \(reason)" }
+  }
+
+  /// How many skipped lines are kept to be shown; the rest is only counted, so that a file of nothing but malformed lines costs no
+  /// memory.
+  static let shownSkips = 20
+
+  let table: String
+  /// The rows that are stored, each batch being committed.
+  var rows = 0
+  var duration = Duration.zero
+  private(set) var skipped: [Skipped] = []
+  private(set) var skippedCount = 0
+  /// What ended the import before the file did. The rows above are stored all the same.
+  var failure: (any Error)?
+
+  init(table: String) {
+    self.table = table
+  }
+
+  mutating func skip(_ line: Int, because reason: String) {
+    if skipped.count < ImportResult.shownSkips { skipped.append(Skipped(line: line, reason: reason)) }
+    skippedCount += 1
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Sqlable
+
+/// What one would like to know of the flights, and the statements that tell.
+///
+/// What the statements can say is a value built of the models' columns; grouping is raw SQL, with its values bound all the same.
+struct Questions {
+  let db: SqliteDatabase
+
+  struct Answer {
+    var question: String
+    var lines: [String]
+    /// The SQL of the statement, where it is of interest.
+    var sql: String?
+  }
+
+  func answers() throws -> [Answer] {
+    guard try Flight.exists().run(db) else { return [] }
+    return try [busiestDestinations(), worstDelays(), busiestPlane(), counts(), firstDay()].compactMap(\.self)
+  }
+}
+
+extension Questions {
+  func busiestDestinations(count: Int = 5) throws -> Answer {
+    var table = TextTable(.left, .left, .right)
+    // A left join, since four of the destinations are in no table of airports.
+    _ = try db.query(
+      """
+      SELECT flight.dest, airport.name, count(*) AS flights
+      FROM flight LEFT JOIN airport ON airport.faa = flight.dest
+      GROUP BY flight.dest ORDER BY flights DESC, flight.dest LIMIT \(count)
+      """
+    ) { row in
+      let name: String? = try row.get(at: 1)
+      table.add(try row.get(at: 0), name ?? "(not in the table)", try row.get(at: 2, as: Int.self).grouped)
+    }
+    return Answer(question: "The busiest destinations", lines: table.lines)
+  }
+
+  /// Of the airline with the most flights.
+  func worstDelays(count: Int = 5) throws -> Answer? {
+    let carriers = try db.query(
+      "SELECT carrier FROM flight GROUP BY carrier ORDER BY count(*) DESC, carrier LIMIT 1", as: String.self)
+    guard let carrier = carriers.first, let airline = try Airline.byId(carrier).run(db) else { return nil }
+
+    let statement = Flight.read()
+      .filter(Flight.carrier == carrier)
+      .filter(Flight.departureDelay.isNotNull)
+      .orderBy(Flight.departureDelay, .desc)
+      .limit(count)
+    var table = TextTable(.left, .left, .left, .right)
+    for flight in try statement.run(db) {
+      table.add(
+        flight.date, "\(flight.carrier)\(flight.number)", "\(flight.origin)–\(flight.destination)",
+        flight.departureDelay.map { "\($0.grouped) min late" } ?? "")
+    }
+    return Answer(question: "The worst delays of \(airline.name)", lines: table.lines, sql: statement.sql)
+  }
+
+  func busiestPlane() throws -> Answer? {
+    let tailnums = try db.query(
+      """
+      SELECT tailnum FROM flight WHERE tailnum IN (SELECT tailnum FROM plane)
+      GROUP BY tailnum ORDER BY count(*) DESC, tailnum LIMIT 1
+      """, as: String.self)
+    guard let tailnum = tailnums.first, let plane = try Plane.byId(tailnum).run(db) else { return nil }
+    let ofPlane = Flight.read().filter(Flight.tailnum == tailnum)
+    let first = try ofPlane.orderBy(Flight.timeHour).first().run(db)
+    let last = try ofPlane.orderBy(Flight.timeHour, .desc).first().run(db)
+    var miles = 0
+    try ofPlane.filter(Flight.arrival.isNotNull).forEach(db) { miles += $0.distance }
+
+    var table = TextTable(.left, .left)
+    table.add("plane", "\(plane.manufacturer) \(plane.model), \(plane.seats) seats")
+    table.add("built", plane.year.map(String.init) ?? "in a year not on record")
+    table.add("flights", try Flight.count().filter(Flight.tailnum == tailnum).run(db).grouped)
+    table.add("miles flown", miles.grouped)
+    table.add("first and last", [first, last].compactMap { $0?.date }.joined(separator: " and "))
+    return Answer(question: "The busiest known plane, \(tailnum)", lines: table.lines)
+  }
+
+  func counts() throws -> Answer {
+    let all = try Flight.count().run(db)
+    let tailnums: [String?] = try Plane.read().run(db).map(\.tailnum)
+    var table = TextTable(.left, .right, .right)
+    func add(_ what: String, _ statement: Statement<Flight, Int>) throws {
+      let count = try statement.run(db)
+      table.add(what, count.grouped, "\(count * 100 / max(all, 1)) %")
+    }
+    try add("were cancelled", Flight.count().filter(Flight.departure.isNull))
+    try add("left, but did not arrive where they were to", Flight.count().filter(!(!Flight.departure) && !Flight.arrival))
+    try add("were late, but made up for it", Flight.count().filter(Flight.departureDelay > 0 && Flight.arrivalDelay <= 0))
+    // One parameter, however many planes: the list is bound as a whole.
+    try add(
+      "were of a plane that is not in the table",
+      Flight.count().filter(Flight.tailnum.isNotNull && Flight.tailnum.notIn(tailnums)))
+    try add("have no tail number on record", Flight.count().filter(Flight.tailnum.isNull))
+    return Answer(question: "Of \(all.grouped) flights", lines: table.lines)
+  }
+
+  func firstDay() throws -> Answer? {
+    let departed = Flight.read().filter(Flight.departure.isNotNull)
+    guard let first = try departed.orderBy(Flight.timeHour).orderBy(Flight.departure).first().run(db) else { return nil }
+    let day = Flight.timeHour.between(first.timeHour, and: first.timeHour.addingTimeInterval(86_400))
+    let isLate = try Flight.exists().filter(day && Flight.departureDelay >= 12 * 60).run(db)
+    var table = TextTable(.left, .left)
+    table.add("the first to leave", "\(first.carrier)\(first.number) to \(first.destination) on \(first.date)")
+    table.add("in 24 hours from then", "\(try Flight.count().filter(day).run(db).grouped) flights")
+    table.add("one of them half a day late", isLate ? "yes" : "no")
+    return Answer(question: "How it began", lines: table.lines)
+  }
+}
+
+extension Flight {
+  fileprivate var date: String {
+    func padded(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "\(year)-\(padded(month))-\(padded(day))"
+  }
+}

@@ -1,0 +1,29 @@
+/// Rows of texts as aligned columns.
+struct TextTable {
+  enum Alignment { case left, right }
+
+  private let alignments: [Alignment]
+  private var rows: [[String]] = []
+
+  init(_ alignments: Alignment...) {
+    self.alignments = alignments
+  }
+
+  mutating func add(_ cells: String...) {
+    rows.append(cells)
+  }
+
+  /// The lines, each indented and none with spaces at its end.
+  var lines: [String] {
+    let widths = alignments.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+      var line = " "
+      for (column, cell) in row.enumerated() {
+        let padding = String(repeating: " ", count: widths[column] - cell.count)
+        line += " " + (alignments[column] == .right ? padding + cell : cell + padding) + " "
+      }
+      while line.last == " " { line.removeLast() }
+      return line
+    }
+  }
+}

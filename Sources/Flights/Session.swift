@@ -1,0 +1,102 @@
+import Foundation
+import Sqlable
+
+/// One run of the program: opens the database, imports, reports, asks, shows, closes.
+struct Session {
+  let options: Options
+
+  func run() throws {
+    // The file first: when it can't be read, nothing happens to the database.
+    let path = try options.flightsPath ?? DataFiles.path(of: DataFiles.flights)
+    let flights = try open(Flight.self, at: path)
+    let place = try DatabasePlace(path: options.databasePath)
+    defer { place.remove() }
+    let db = try place.open()
+    let replaced = try prepareTables(db)
+    print("Importing \(path)")
+    print("into \(place.path)" + (place.isTemporary ? ", which is removed at the end" : ""))
+    if replaced > 0 { print("where the \(replaced.grouped) flights of an earlier import are replaced") }
+
+    var report = ImportReport(results: try importReferences(into: db))
+    let background = try importFlights(from: flights, into: db, &report)
+    printSection("Imported", report.lines)
+    if let result = report.results.last, let failure = result.failure {
+      throw ImportStopped(path: path, rows: result.rows, failure: failure)
+    }
+    printSection("Read on a child handle meanwhile", background)
+    for answer in try Questions(db: db).answers() { printSection(answer.question, answer.lines, sql: answer.sql) }
+    printSection("What an observer of the flights hears", try ObserverDemonstration(db: db).lines())
+    try db.close()
+  }
+}
+
+extension Session {
+  /// Creates the tables, or empties those of an earlier run; the number of flights that were there.
+  private func prepareTables(_ db: SqliteDatabase) throws -> Int {
+    try db.transaction { db in
+      try db.createTable(Airline.self)
+      try db.createTable(Airport.self)
+      try db.createTable(Plane.self)
+      try db.createTable(Flight.self)
+      // The flights refer to the airlines, so they go first.
+      let flights = try Flight.delete().run(db)
+      try Plane.delete().run(db)
+      try Airport.delete().run(db)
+      try Airline.delete().run(db)
+      return flights
+    }
+  }
+
+  /// Imports what the flights refer to, from the files that come with the program.
+  private func importReferences(into db: SqliteDatabase) throws -> [ImportResult] {
+    func importFile<Model: CSVModel>(_ model: Model.Type, _ name: String) throws -> ImportResult {
+      let path = try DataFiles.path(of: name)
+      let result = Importer(db: db).run(model, from: try open(model, at: path))
+      if let failure = result.failure { throw ImportStopped(path: path, rows: result.rows, failure: failure) }
+      return result
+    }
+    return [
+      try importFile(Airline.self, DataFiles.airlines),
+      try importFile(Airport.self, DataFiles.airports),
+      try importFile(Plane.self, DataFiles.planes),
+    ]
+  }
+
+  /// Imports the flights while a child handle reads them; what that one found.
+  private func importFlights(
+    from flights: consuming CSVReader<Flight.CSV>, into db: SqliteDatabase, _ report: inout ImportReport
+  ) throws -> [String] {
+    let reader = try BackgroundReader(besides: db)
+    var committed: Set<Int> = []
+    let result = Importer(db: db, policy: options.errorPolicy).run(Flight.self, from: flights) { committed.insert($0) }
+    report.results.append(result)
+    return try reader.stop().lines(committed: committed, in: result.duration)
+  }
+
+  /// Opens a file; its errors name it.
+  private func open<Model: CSVModel>(_ model: Model.Type, at path: String) throws -> CSVReader<Model.CSV> {
+    do {
+      return try CSVReader<Model.CSV>.open(path)
+    } catch {
+      throw FileProblem(path: path, reason: error.description)
+    }
+  }
+
+  private func printSection(_ title: String, _ lines: [String], sql: String? = nil) {
+    guard !lines.isEmpty else { return }
+    print("\n\(title)")
+    lines.forEach { print($0) }
+    if let sql { print("  \(sql)") }
+  }
+}
+
+/// An import that ended before its file did.
+struct ImportStopped: Error, CustomStringConvertible {
+  var path: String
+  var rows: Int
+  var failure: any Error
+
+  var description: String {
+    "\(path): \(failure)\nThe import stopped there. The \(rows.grouped) rows before it are stored."
+  }
+}

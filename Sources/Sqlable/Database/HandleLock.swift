@@ -1,0 +1,34 @@
+import Glibc
+
+/// A recursive lock: a handle's owner may run statements inside its own transaction closure, anybody else waits.
+@usableFromInline
+final class HandleLock {
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  /// How often the owning thread has locked; touched only while locked.
+  @usableFromInline private(set) var depth = 0
+
+  init() {
+    var attributes = pthread_mutexattr_t()
+    pthread_mutexattr_init(&attributes)
+    pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_RECURSIVE))
+    pthread_mutex_init(mutex, &attributes)
+    pthread_mutexattr_destroy(&attributes)
+  }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  @usableFromInline
+  func lock() {
+    pthread_mutex_lock(mutex)
+    depth += 1
+  }
+
+  @usableFromInline
+  func unlock() {
+    depth -= 1
+    pthread_mutex_unlock(mutex)
+  }
+}

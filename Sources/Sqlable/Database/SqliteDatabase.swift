@@ -1,0 +1,177 @@
+import CSQLite
+import FoundationEssentials
+
+/// A connection to an SQLite database file: what statements are run against.
+///
+/// ```swift
+/// let db = try SqliteDatabase(filepath: "/var/lib/bikes/bikes.sqlite")
+/// try db.createTable(Bicycle.self)
+/// try bike.insert().run(db)
+/// ```
+///
+/// The rule is one handle per thread, got from ``createChild()``, since a transaction belongs to its handle. Breaking the
+/// rule is slow, not wrong: a lock is held for every statement and for the whole of a `transaction` closure, so a second
+/// thread waits.
+///
+/// Sound as `Sendable`, though the compiler can't see it:
+/// 1. `connection`, `observation` and `isClosed` are only touched with `lock` held.
+/// 2. The registry behind `observation` has a lock of its own.
+/// 3. Everything else never changes.
+public final class SqliteDatabase: @unchecked Sendable {
+  /// The path that the handle was opened with; empty for an in-memory database.
+  public let filepath: String
+  /// What the handle was opened with.
+  public let configuration: Configuration
+
+  /// The version of the SQLite library that this process uses, such as `3.40.1`.
+  public static var sqliteVersion: String { Library.version }
+
+  @usableFromInline let lock = HandleLock()
+  @usableFromInline private(set) var connection: Connection?
+  private(set) var observation: HandleObservation?
+  let registry: ObserverRegistry
+  let transactions = TransactionStack()
+  private let location: Location
+  private let order: HandleObservation.CommitOrder
+  private let forkGeneration: Int
+
+  // MARK: Opening
+
+  /// Opens the database at a path, creating it and the directories above it when they are missing.
+  ///
+  /// Throws `.cannotOpen` for a directory or a path that can't be reached, `.notADatabase` for a file of another kind,
+  /// `.readOnly` where the file can't be written to, and `.misuse` for a configuration that makes no sense.
+  public convenience init(filepath: String, configuration: Configuration = Configuration()) throws {
+    let location: Location = filepath == ":memory:" ? .newMemory() : .file(filepath)
+    try self.init(location, configuration, registry: ObserverRegistry(parent: nil), order: .init())
+  }
+
+  /// Opens a database that lives in memory, until its last handle is closed. Its children share it.
+  public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
+    try SqliteDatabase(
+      .newMemory(), configuration, registry: ObserverRegistry(parent: nil), order: .init())
+  }
+
+  /// Opens another connection to the same database, to be used on another thread.
+  ///
+  /// What the child commits reaches the observers of this handle too, on this handle's ``queue``; what this handle commits
+  /// does not reach the child's. A child may have children. It lives on when its parent is closed.
+  public func createChild() throws -> SqliteDatabase {
+    try locked {
+      try SqliteDatabase(location, configuration, registry: ObserverRegistry(parent: registry), order: order)
+    }
+  }
+
+  private init(
+    _ location: Location, _ configuration: Configuration, registry: ObserverRegistry,
+    order: HandleObservation.CommitOrder
+  ) throws {
+    try configuration.validate()
+    self.location = location
+    self.configuration = configuration
+    self.registry = registry
+    self.order = order
+    filepath = location.filepath
+    forkGeneration = ForkGuard.generation
+    let connection = try location.open(configuration)
+    self.connection = connection
+    observation = HandleObservation(
+      connection: connection, registry: registry, order: order,
+      usesPreupdate: configuration.usesPreupdateHook)
+  }
+
+  deinit {
+    // A connection that was carried over a fork must not be closed either: closing drops the parent's file locks.
+    if ForkGuard.generation != forkGeneration, let connection { _ = Unmanaged.passRetained(connection) }
+    observation?.close()
+  }
+
+  // MARK: Closing
+
+  /// Closes the connection. Every later call on this handle throws `.closed`; closing again does nothing.
+  ///
+  /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read.
+  public func close() throws {
+    try lockedAnyway {
+      guard let connection else { return }
+      try checkFork()
+      guard connection.transactionLevel == 0, connection.isAutocommit else {
+        throw SqlError.misuse("a handle can't be closed while its transaction is open")
+      }
+      guard lock.depth == 1 else { throw SqlError.misuse("a handle can't be closed while its rows are being read") }
+      observation?.close()
+      observation = nil
+      self.connection = nil
+    }
+  }
+
+  /// Whether the handle can be used.
+  public var isOpen: Bool { lockedAnyway { connection != nil } }
+
+  /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`) and journal.
+  ///
+  /// Files that are not there are no error. Close the handles first: one that is still open would write to a file that no
+  /// longer has a name, which it refuses.
+  public static func deleteDatabase(at filepath: String) throws {
+    for suffix in ["-journal", "-shm", "-wal", ""] {
+      do {
+        try FileManager.default.removeItem(atPath: filepath + suffix)
+      } catch let error as CocoaError where error.code == .fileNoSuchFile {
+        continue
+      } catch {
+        throw SqlError(.io, message: "the file of the database, or one beside it, can't be deleted")
+      }
+    }
+  }
+
+  // MARK: Use
+
+  /// Calls `body` with the handle's lock held and the handle fit for use.
+  @inlinable
+  func locked<Result>(_ body: () throws -> Result) throws -> Result {
+    lock.lock()
+    defer { unlockAndDeliver() }
+    try checkUsable()
+    return try body()
+  }
+
+  /// Calls `body` with the lock held, whatever state the handle is in.
+  func lockedAnyway<Result>(_ body: () throws -> Result) rethrows -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body()
+  }
+
+  /// Lets go of the lock; whoever lets go last delivers what was committed, since observers may call anything.
+  @usableFromInline
+  func unlockAndDeliver() {
+    let observation = lock.depth == 1 ? self.observation : nil
+    lock.unlock()
+    if let observation, observation.hasPending { observation.deliverPending() }
+  }
+
+  @usableFromInline
+  func checkUsable() throws {
+    guard connection != nil else {
+      throw SqlError(.closed, message: "the handle was closed before", label: configuration.label)
+    }
+    try checkFork()
+  }
+
+  private func checkFork() throws {
+    guard ForkGuard.generation == forkGeneration else {
+      throw SqlError.misuse("the handle was opened before fork(); a child process opens its own")
+    }
+  }
+
+  /// The connection of a handle that is fit for use, which `locked` has made sure of.
+  func openConnection() throws -> Connection {
+    guard let connection else { throw SqlError(.closed, message: "the handle was closed before") }
+    return connection
+  }
+
+  /// Frees memory that SQLite can do without: cached pages and compiled statements.
+  public func releaseMemory() throws {
+    try locked { try openConnection().releaseMemory() }
+  }
+}

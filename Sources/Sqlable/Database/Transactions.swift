@@ -1,0 +1,264 @@
+/// How a transaction takes SQLite's locks.
+public enum TransactionKind: Sendable, Hashable {
+  /// `BEGIN IMMEDIATE`: the right to write is taken at the start, so no statement inside can find it taken.
+  case immediate
+  /// `BEGIN DEFERRED`: a snapshot for reading. A write inside it may throw `.busy` at once, whatever the busy timeout.
+  case deferred
+  /// `BEGIN EXCLUSIVE`: as immediate; outside WAL mode readers are kept out too.
+  case exclusive
+}
+
+/// What a transaction's closure wants done with its work.
+public enum TransactionResult: Sendable, Hashable {
+  case commit, rollback
+}
+
+/// The open transactions of a handle, the outermost first.
+final class TransactionStack {
+  struct Level {
+    /// Opened by a closure, which alone may end it.
+    let isScoped: Bool
+    /// How many changes were recorded when it began.
+    let mark: Int
+  }
+
+  var levels: [Level] = []
+}
+
+extension SqliteDatabase {
+  /// How many transactions are open: 0 is none, 1 a transaction, more are savepoints inside it.
+  public var transactionLevel: Int { lockedAnyway { transactions.levels.count } }
+
+  // MARK: With a closure
+
+  /// Runs `body` in a transaction, committed when it returns and rolled back when it throws.
+  ///
+  /// ```swift
+  /// let id = try db.transaction { db in try bike.insert().run(db) }     // BEGIN IMMEDIATE … COMMIT
+  /// ```
+  ///
+  /// Inside another transaction it is a savepoint, whatever `kind` says. The error of the closure is the one that comes
+  /// out. Throws `.busy` when another connection writes for longer than the busy timeout; after any error nothing of the
+  /// transaction is stored. Other threads that use this handle wait until the closure has returned.
+  @discardableResult
+  public func transaction<Value>(
+    _ kind: TransactionKind = .immediate, _ body: (SqliteDatabase) throws -> Value
+  ) throws -> Value {
+    try scoped(kind, body)
+  }
+
+  /// Runs `body` in a transaction that it decides about itself.
+  ///
+  /// ```swift
+  /// try db.transaction { db in
+  ///   let changed = try Bicycle.delete(Bicycle.color == "red").run(db)
+  ///   return changed > 10 ? .rollback : .commit
+  /// }
+  /// ```
+  // Disfavored: a closure without a return would be taken for one that forgot it.
+  @_disfavoredOverload
+  @discardableResult
+  public func transaction(
+    _ kind: TransactionKind = .immediate, _ body: (SqliteDatabase) throws -> TransactionResult
+  ) throws -> TransactionResult {
+    try scoped(kind, body)
+  }
+
+  private func scoped<Value>(
+    _ kind: TransactionKind, _ body: (SqliteDatabase) throws -> Value
+  ) throws -> Value {
+    try locked {
+      let level = try begin(kind, isScoped: true)
+      let value: Value
+      do {
+        value = try body(self)
+        guard transactions.levels.count == level else {
+          throw SqlError.misuse("a transaction begun inside the closure was left open")
+        }
+      } catch {
+        rollBack(from: level)
+        throw error
+      }
+      // Asked of the value: which of the two forms above was called is the compiler's choice, not the user's.
+      switch value as? TransactionResult ?? .commit {
+      case .rollback: rollBack(from: level)
+      case .commit:
+        do {
+          try commitInnermost()
+        } catch var error as SqlError {
+          // What a failed commit leaves open (a broken foreign key, say) would stay open for ever.
+          rollBack(from: level)
+          if level == 1 { error.transaction = .rolledBack }
+          throw error
+        }
+      }
+      return value
+    }
+  }
+
+  // MARK: By hand
+
+  /// Begins a transaction, or a savepoint inside the open one, and returns its level, 1 being the outermost.
+  ///
+  /// Prefer ``transaction(_:_:)-(_,(SqliteDatabase)->Value)``: between these calls other threads that use this handle are
+  /// not kept waiting, and what they run belongs to the transaction.
+  @discardableResult
+  public func beginTransaction(_ kind: TransactionKind = .immediate) throws -> Int {
+    try locked { try begin(kind, isScoped: false) }
+  }
+
+  /// Commits the innermost transaction.
+  ///
+  /// Throws `.misuse` without a transaction, or when it belongs to a closure. When the commit itself fails with
+  /// `.constraint(.foreignKey)` or `.busy` the transaction is still open.
+  public func commitTransaction() throws {
+    try locked {
+      guard let innermost = transactions.levels.last else { throw SqlError.misuse("commit without a transaction") }
+      guard !innermost.isScoped else { throw SqlError.misuse("a closure's transaction ends when the closure returns") }
+      try commitInnermost()
+    }
+  }
+
+  /// Rolls back the innermost transaction, or the one at `level` with all that are inside it.
+  ///
+  /// ```swift
+  /// let outer = try db.beginTransaction()      // 1
+  /// try db.beginTransaction()                  // 2
+  /// try db.rollbackTransaction(outer)          // none is open any more
+  /// ```
+  ///
+  /// Throws `.misuse` when there is no such transaction, or when one of them belongs to a closure.
+  public func rollbackTransaction(_ level: Int? = nil) throws {
+    try locked {
+      let level = level ?? transactions.levels.count
+      guard transactions.levels.indices.contains(level - 1) else {
+        throw SqlError.misuse("rollback without a transaction at that level")
+      }
+      guard !transactions.levels[(level - 1)...].contains(where: \.isScoped) else {
+        throw SqlError.misuse("a closure's transaction is rolled back by returning .rollback or throwing")
+      }
+      rollBack(from: level)
+    }
+  }
+}
+
+// MARK: - The steps, with the lock held
+
+extension SqliteDatabase {
+  private func begin(_ kind: TransactionKind, isScoped: Bool) throws -> Int {
+    let connection = try openConnection()
+    try checkTransactionIsAlive()
+    if transactions.levels.isEmpty {
+      if kind != .deferred, connection.fileHasMoved {
+        throw SqlError(
+          .io, message: "the database file was moved or deleted; what is written now would be lost",
+          label: configuration.label)
+      }
+      observation?.refresh()
+      if kind == .deferred { try observation?.refreshKeys(isBeginning: true) }
+      switch kind {
+      case .immediate: try connection.run(.beginImmediate)
+      case .deferred: try connection.run(.beginDeferred)
+      case .exclusive: try connection.run(.beginExclusive)
+      }
+    } else {
+      try connection.run(.savepoint)
+    }
+    transactions.levels.append(.init(isScoped: isScoped, mark: observation?.mark ?? 0))
+    let level = transactions.levels.count
+    connection.transactionLevel = level
+    if level == 1, kind != .deferred {
+      do { try observation?.refreshKeys(isBeginning: true) } catch {
+        rollBack(from: 1)
+        throw error
+      }
+    }
+    return level
+  }
+
+  /// Commits the innermost level. Throws, and leaves the level open, when that fails.
+  private func commitInnermost() throws {
+    let connection = try openConnection()
+    try checkTransactionIsAlive()
+    if transactions.levels.count > 1 {
+      try connection.run(.release)
+      pop(connection)
+    } else if let observation {
+      try observation.commit {
+        try connection.run(.commit)
+        pop(connection)
+      }
+    }
+  }
+
+  /// Undoes the level and everything inside it. A transaction that SQLite undid already is only taken off the books.
+  private func rollBack(from level: Int) {
+    guard let connection else { return }
+    while transactions.levels.count >= level, let innermost = transactions.levels.last {
+      if !connection.isAutocommit {
+        // Neither can fail but for an I/O error, after which SQLite has rolled back, or does so when it reopens the file.
+        if transactions.levels.count > 1 {
+          try? connection.run(.rollbackTo)
+          try? connection.run(.release)
+        } else {
+          try? connection.run(.rollback)
+        }
+      }
+      observation?.forget(after: innermost.mark)
+      pop(connection)
+    }
+  }
+
+  private func pop(_ connection: Connection) {
+    transactions.levels.removeLast()
+    connection.transactionLevel = transactions.levels.count
+    if transactions.levels.isEmpty { connection.lostTransaction = nil }
+  }
+
+  /// Throws when an earlier error has undone the open transaction as a whole.
+  ///
+  /// SQLite is outside a transaction then, and would store what comes next at once.
+  func checkTransactionIsAlive() throws {
+    if let lost = connection?.lostTransaction {
+      var error = lost
+      error.message = "an earlier error rolled back the whole transaction: " + lost.message
+      throw error
+    }
+  }
+
+  /// Runs a write: in a transaction of its own when somebody observes, so that its changes come with a commit.
+  @usableFromInline
+  func writing<Value>(asOne isOne: Bool = true, _ body: (Connection) throws -> Value) throws -> Value {
+    let connection = try openConnection()
+    try checkTransactionIsAlive()
+    observation?.refresh()
+    if transactions.levels.isEmpty {
+      if isOne, observation?.isActive != true {
+        guard !connection.fileHasMoved else {
+          throw SqlError(
+            .io, message: "the database file was moved or deleted; what is written now would be lost",
+            label: configuration.label)
+        }
+        return try body(connection)
+      }
+      return try transaction { _ in try recorded(connection, body) }
+    }
+    // A batch inside a transaction is a savepoint, so that its failure leaves none of it.
+    return isOne ? try recorded(connection, body) : try transaction { _ in try recorded(connection, body) }
+  }
+
+  /// Runs a write inside a transaction; what is recorded of it is forgotten when it fails.
+  private func recorded<Value>(_ connection: Connection, _ body: (Connection) throws -> Value) throws -> Value {
+    try observation?.refreshKeys(isBeginning: false)
+    let mark = observation?.mark ?? 0
+    let changes = connection.totalChanges
+    do {
+      return try body(connection)
+    } catch {
+      // A failing statement undoes itself, but for RAISE(FAIL) in a trigger and OR FAIL in raw SQL: those keep what was
+      // done before the failure, and only those count it.
+      if connection.totalChanges == changes { observation?.forget(after: mark) }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import CSQLite
+
+extension SqlError.Kind {
+  /// The kind that a result code of SQLite stands for.
+  ///
+  /// SQLITE_ERROR covers missing tables, missing columns and syntax; only the message tells them apart.
+  init(code: Int32, extendedCode: Int32, message: String) {
+    switch code {
+    case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
+    case SQLITE_READONLY, SQLITE_PERM: self = .readOnly
+    case SQLITE_FULL: self = .full
+    case SQLITE_IOERR: self = .io
+    case SQLITE_CANTOPEN: self = .cannotOpen
+    case SQLITE_CORRUPT: self = .corrupt
+    case SQLITE_NOTADB: self = .notADatabase
+    case SQLITE_INTERRUPT, SQLITE_ABORT: self = .interrupted
+    case SQLITE_TOOBIG: self = .tooBig
+    case SQLITE_NOMEM: self = .outOfMemory
+    case SQLITE_SCHEMA: self = .schema(.mismatch(message))
+    case SQLITE_MISMATCH: self = .constraint(.dataType)
+    case SQLITE_CONSTRAINT: self = .constraint(SqlError.Constraint(extendedCode: extendedCode))
+    case SQLITE_ERROR:
+      if let table = message.suffix(after: "no such table: ") {
+        self = .schema(.missingTable(table))
+      } else if let column = message.suffix(after: "no such column: ") {
+        self = .schema(.missingColumn(column))
+      } else if let column = message.suffix(after: "has no column named ") {
+        self = .schema(.missingColumn(column))
+      } else if message.suffix(after: "syntax error") != nil || message.suffix(after: "incomplete input") != nil {
+        self = .syntax
+      } else {
+        self = .other
+      }
+    default: self = .other
+    }
+  }
+}
+
+extension SqlError.Constraint {
+  // The extended codes are macros of the form (SQLITE_CONSTRAINT | (n << 8)), which Swift does not import.
+  init(extendedCode: Int32) {
+    switch extendedCode >> 8 {
+    case 1: self = .check
+    case 3: self = .foreignKey
+    case 5: self = .notNull
+    case 6: self = .primaryKey
+    case 7: self = .trigger
+    case 8: self = .unique
+    case 10: self = .rowId
+    case 12: self = .dataType
+    default: self = .other
+    }
+  }
+}
+
+extension String {
+  /// What follows the first occurrence of `marker`, or nil without one.
+  func suffix(after marker: String) -> String? {
+    guard let first = marker.utf8.first else { return self }
+    var rest = utf8[...]
+    while let start = rest.firstIndex(of: first) {
+      rest = rest[start...]
+      if rest.starts(with: marker.utf8) { return String(self[rest.index(start, offsetBy: marker.utf8.count)...]) }
+      rest = rest.dropFirst()
+    }
+    return nil
+  }
+}

@@ -1,0 +1,134 @@
+/// A column of a table, untyped: what a value must be is checked when it is written, read or compared.
+///
+/// ```swift
+/// static let color = Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
+/// ```
+///
+/// Declare columns as `static let`: a column is known by its name and the place where it is declared, so that a filter on
+/// another table's column is an error even when the names are the same.
+public struct Column: Sendable {
+  @usableFromInline let definition: ColumnDefinition
+
+  /// Declares a column. The name may be any text, keywords and quotes included.
+  public init(
+    _ name: String, _ type: ColumnType, _ options: any ColumnOption...,
+    file: StaticString = #fileID, line: UInt = #line
+  ) {
+    self.init(name, type, options: options, file: file, line: line)
+  }
+
+  init(_ name: String, _ type: ColumnType, options: [any ColumnOption], file: StaticString, line: UInt) {
+    definition = ColumnDefinition(name: name, type: type, options: options, file: file, line: line)
+  }
+
+  public var name: String { definition.name }
+  public var type: ColumnType { definition.type }
+
+  /// Stands for a column of a result that the model does not have.
+  static let unknown = Column("", .blob)
+
+  /// What tells this column from all others while the process lives.
+  @usableFromInline
+  var identity: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque()) }
+}
+
+/// What a column is; one object however often the column is copied, so that comparing two is comparing two addresses.
+@usableFromInline
+final class ColumnDefinition: Sendable {
+  let name: String
+  @usableFromInline let type: ColumnType
+  let options: ColumnOptions
+  /// The name as SQL spells it.
+  let quotedName: [UInt8]
+  private let file: StaticString
+  private let line: UInt
+
+  init(name: String, type: ColumnType, options: [any ColumnOption], file: StaticString, line: UInt) {
+    self.name = name
+    self.type = type
+    self.options = options.reduce(into: ColumnOptions()) { $1.apply(to: &$0) }
+    self.file = file
+    self.line = line
+    quotedName = SqlBuffer.quoted(name)
+  }
+
+  /// Whether both are the same declaration, evaluated once (`static let`) or again (`static var`, in a generic type).
+  func isSame(as other: ColumnDefinition) -> Bool {
+    self === other
+      || (name == other.name && type == other.type && line == other.line
+        && (file.utf8Start == other.file.utf8Start || file.description == other.file.description))
+  }
+}
+
+extension Column: Hashable {
+  /// Whether both are the same column of the same declaration.
+  ///
+  /// Where an expression can stand too, `==` makes the expression: `filter(Bicycle.name == Bicycle.color)`.
+  @_disfavoredOverload
+  public static func == (left: Column, right: Column) -> Bool { left.definition.isSame(as: right.definition) }
+
+  /// Lets `switch column { case Bicycle.id: … }` compare columns.
+  @inlinable
+  public static func ~= (pattern: Column, column: Column) -> Bool {
+    pattern.definition === column.definition || pattern.isSame(as: column)
+  }
+
+  @usableFromInline
+  func isSame(as other: Column) -> Bool { definition.isSame(as: other.definition) }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+/// A column whose values have a Swift type: what does not fit does not compile.
+///
+/// ```swift
+/// extension Car: Sqlable {
+///   static let price = column("price", Double.self)              // "price" REAL NOT NULL
+///   static let owner = column("owner_id", Int?.self)             // "owner_id" INTEGER
+/// }
+/// Car.read().filter(Car.price > 10_000)
+/// ```
+public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable, Hashable {
+  /// The same column without its types, for the table's layout.
+  public let column: Column
+
+  init(_ column: Column) {
+    self.column = column
+  }
+
+  public var name: String { column.name }
+
+  /// Lets `switch column { case Car.id: … }` compare columns.
+  @inlinable
+  public static func ~= (pattern: TypedColumn, column: Column) -> Bool { pattern.column ~= column }
+}
+
+extension Sqlable {
+  /// Declares a typed column. Its SQL type follows from `Value`: an optional may be NULL.
+  public static func column<Value: SqlValue>(
+    _ name: String, _ type: Value.Type, _ options: any ColumnOption...,
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> TypedColumn<Self, Value> {
+    TypedColumn(Column(name, Value.columnType, options: options, file: file, line: line))
+  }
+
+  /// Declares a typed column with a SQL type of its own, such as `.date(.iso8601)`.
+  public static func column<Value: SqlValue>(
+    _ name: String, _ type: Value.Type, as columnType: ColumnType, _ options: any ColumnOption...,
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> TypedColumn<Self, Value> {
+    let type = Value.columnType.isNullable ? .nullable(columnType) : columnType
+    return TypedColumn(Column(name, type, options: options, file: file, line: line))
+  }
+}
+
+/// A ``Column`` or a ``TypedColumn``, where either will do.
+public protocol ColumnConvertible: Sendable {
+  var column: Column { get }
+}
+
+extension TypedColumn: ColumnConvertible {}
+
+extension Column: ColumnConvertible {
+  public var column: Column { self }
+}

@@ -1,0 +1,151 @@
+/// A property of a column beside its name and type: ``PrimaryKey``, ``Default``, ``Unique``, ``Check``, ``Collate``,
+/// ``Generated``, ``ForeignKey``.
+public protocol ColumnOption: Sendable {
+  func apply(to options: inout ColumnOptions)
+}
+
+/// What the options of a column say together.
+public struct ColumnOptions: Sendable {
+  var primaryKey: PrimaryKey?
+  var isUnique = false
+  var defaultValue: Result<SqlStorage, SqlError>?
+  var defaultsToCurrentTime = false
+  var collation: Collate?
+  var check: String?
+  var generated: Generated?
+  var foreignKey: ForeignKeyReference?
+}
+
+/// Makes the column the table's primary key.
+///
+/// ```swift
+/// Column("id", .integer, PrimaryKey(autoincrement: true))     // "id" INTEGER PRIMARY KEY AUTOINCREMENT
+/// ```
+///
+/// An integer key that is left out gets the next free number; with `autoincrement` one that was never used before.
+public struct PrimaryKey: ColumnOption, Hashable {
+  let autoincrement: Bool
+  let isDescending: Bool
+
+  public init(autoincrement: Bool = false, descending: Bool = false) {
+    self.autoincrement = autoincrement
+    isDescending = descending
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.primaryKey = self }
+}
+
+/// What is stored when the column is left out.
+///
+/// ```swift
+/// Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
+/// ```
+public struct Default: ColumnOption {
+  private let value: Result<SqlStorage, SqlError>
+
+  public init(_ value: any SqlValue) {
+    self.value = Result { try value.sqlStorage }.mapError {
+      ($0 as? SqlError) ?? .misuse("the default can't be stored")
+    }
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.defaultValue = value }
+}
+
+/// How texts of the column are compared and ordered, unless a statement says otherwise.
+public enum Collate: String, ColumnOption, Hashable {
+  /// Byte by byte: SQLite's default.
+  case binary = "BINARY"
+  /// Upper and lower case of the letters A to Z are the same.
+  case nocase = "NOCASE"
+  /// Spaces at the end do not count.
+  case rtrim = "RTRIM"
+
+  public func apply(to options: inout ColumnOptions) { options.collation = self }
+}
+
+/// A condition, in SQL, that every row must meet; a column's, or the table's.
+///
+/// ```swift
+/// Column("price", .real, Check("price >= 0"))     // CHECK (price >= 0)
+/// ```
+///
+/// Breaking it throws `.constraint(.check)`. NULL passes.
+public struct Check: ColumnOption, TableConstraint, Hashable {
+  let sql: String
+
+  public init(_ sql: String) { self.sql = sql }
+
+  public func apply(to options: inout ColumnOptions) { options.check = sql }
+  public func write(to table: inout TableConstraints) { table.checks.append(sql) }
+}
+
+/// A column that SQLite computes from others. It can be read and filtered on, and is never written.
+///
+/// ```swift
+/// Column("total", .real, Generated("price * amount", stored: true))     // … GENERATED ALWAYS AS (price * amount) STORED
+/// ```
+public struct Generated: ColumnOption, Hashable {
+  let sql: String
+  let isStored: Bool
+
+  public init(_ sql: String, stored: Bool = false) {
+    self.sql = sql
+    isStored = stored
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.generated = self }
+}
+
+/// What happens to a row when the row that it refers to is deleted, or changes its key.
+public enum ForeignKeyAction: String, Sendable, Hashable {
+  case noAction = "NO ACTION"
+  case restrict = "RESTRICT"
+  case setNull = "SET NULL"
+  case setDefault = "SET DEFAULT"
+  case cascade = "CASCADE"
+}
+
+/// Makes the column refer to a row of another table.
+///
+/// ```swift
+/// Column("owner_id", .nullable(.integer), ForeignKey<Person>(onDelete: .setNull))
+/// // "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL
+/// ```
+///
+/// Without a column it refers to the other table's primary key. Breaking it throws `.constraint(.foreignKey)`.
+public struct ForeignKey<Target: Sqlable>: ColumnOption {
+  private let reference: ForeignKeyReference
+
+  public init(onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false) {
+    reference = ForeignKeyReference(
+      table: { Target.tableName }, columns: { nil }, primaryKey: { try TableInfo.of(Target.self).keyNames() },
+      onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred)
+  }
+
+  /// Refers to a column of your choice, which must be unique.
+  ///
+  /// The column is looked up when the table is created, so tables may refer to one another, and to themselves.
+  public init(
+    column: @autoclosure @escaping @Sendable () -> any ColumnConvertible, onDelete: ForeignKeyAction = .noAction,
+    onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false
+  ) {
+    reference = ForeignKeyReference(
+      table: { Target.tableName }, columns: { [column().column.name] },
+      primaryKey: { try TableInfo.of(Target.self).keyNames() },
+      onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred)
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.foreignKey = reference }
+}
+
+/// A reference to another table. It asks the other model when it is needed, not when it is declared: two models that
+/// refer to one another would wait for each other's static properties for ever.
+struct ForeignKeyReference: Sendable {
+  let table: @Sendable () -> String
+  let columns: @Sendable () -> [String]?
+  let primaryKey: @Sendable () throws -> [String]
+  let onDelete: ForeignKeyAction
+  let onUpdate: ForeignKeyAction
+  let isDeferred: Bool
+}

@@ -1,0 +1,49 @@
+extension SqliteDatabase {
+  /// Calls `body` with the id of each row of the model's table that a committed transaction changed.
+  ///
+  /// ```swift
+  /// let token = db.observe(.update, on: Bicycle.self, id: 2) { id in … }
+  /// db.removeObserver(token)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - change: the change to hear of; nil for all three.
+  ///   - id: the row's id, or its key where that is no integer; nil for all rows. An update that changes the key is told
+  ///     to observers of the old key and of the new one.
+  ///   - body: gets the row's id after the change: 0 in a WITHOUT ROWID table whose key is no integer, for which the other
+  ///     form of this method gives the key. An error that it throws reaches `didFail`.
+  ///
+  /// Changes of this handle come on the thread that committed, after the commit and in the order of change, those of its
+  /// children on `queue`. It may itself read, write, observe and remove: what it commits is delivered after what is being
+  /// delivered. Nothing is told of what was rolled back.
+  @discardableResult
+  public func observe<Model: Sqlable>(
+    _ change: Change? = nil, on model: Model.Type, id: (any SqlValue)? = nil,
+    _ body: @escaping @Sendable (_ id: Int) throws -> Void
+  ) -> ObserverToken {
+    observe(change, on: model, id: id) { (change: RowChange) in try body(change.id) }
+  }
+
+  /// Calls `body` with each changed row: its change, its id and key, and what they were before.
+  ///
+  /// ```swift
+  /// db.observe(on: Country.self) { (change: RowChange) in print(change.change, change.key) }
+  /// ```
+  @_disfavoredOverload
+  @discardableResult
+  public func observe<Model: Sqlable>(
+    _ change: Change? = nil, on model: Model.Type, id: (any SqlValue)? = nil,
+    _ body: @escaping @Sendable (RowChange) throws -> Void
+  ) -> ObserverToken {
+    do {
+      let table = try TableInfo.of(model)
+      let key = try id.map { id in
+        try table.key.count == 1 ? id.sqlStorage(in: table.columns[table.key[0]].type) : id.sqlStorage
+      }
+      return registry.add(table: table.name, change: change, key: key, body: body)
+    } catch {
+      fail(error)
+      return registry.idleToken()
+    }
+  }
+}

@@ -1,0 +1,136 @@
+/// The row that a statement stands on, to be read in `init(row:)`.
+///
+/// It is valid during that call only; read later it throws `.misuse`. Reading the columns in the order of the table's
+/// layout is fastest, any other order works.
+public struct ReadRow {
+  @usableFromInline let state: UnsafeMutablePointer<RowState>
+  @usableFromInline let generation: UInt64
+
+  /// The row that the statement stands on now.
+  @inlinable
+  init(_ statement: PreparedStatement) {
+    state = statement.row
+    generation = state.pointee.generation
+  }
+
+  /// The value of a column. NULL fits an optional only; what does not fit throws `.decoding`.
+  @inlinable
+  public func get<Value: SqlValue>(_ column: Column) throws -> Value {
+    let position = try position(of: column)
+    do {
+      return try Value.read(from: cell(at: position, type: column.definition.type))
+    } catch {
+      throw located(error, column: column.definition, position: position)
+    }
+  }
+
+  /// The value of a typed column.
+  @inlinable
+  public func get<Model, Value>(_ column: TypedColumn<Model, Value>) throws -> Value {
+    try get(column.column)
+  }
+
+  /// The value at a position of the result, counted from 0.
+  public func get<Value: SqlValue>(at position: Int, as type: Value.Type = Value.self) throws -> Value {
+    try checkCurrent()
+    guard position >= 0, position < state.pointee.columnCount else {
+      throw SqlError.misuse("the result has no column at position \(position)")
+    }
+    do {
+      return try Value.read(from: cell(at: position, type: Value.columnType))
+    } catch {
+      throw located(error, column: nil, position: position)
+    }
+  }
+
+  /// The value of the result's column of that name.
+  public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
+    guard let position = try columnNames.firstIndex(of: name) else {
+      throw SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name)
+    }
+    return try get(at: position)
+  }
+
+  /// The names of the result's columns.
+  public var columnNames: [String] {
+    get throws {
+      try checkCurrent()
+      return state.pointee.statement?.takeUnretainedValue().readColumnNames() ?? []
+    }
+  }
+
+  // MARK: Finding the column
+
+  @inlinable
+  func cell(at position: Int, type: ColumnType) -> ReadCell {
+    ReadCell(value: state.pointee.value(at: position), type: type)
+  }
+
+  /// The column's position: the next one, if columns are read in their order.
+  @inlinable
+  func position(of column: Column) throws -> Int {
+    let next = state.pointee.next
+    if state.pointee.generation == generation, next < state.pointee.count,
+      let columns = state.pointee.columns, columns[next] == column.identity
+    {
+      state.pointee.next = next + 1
+      return next
+    }
+    return try search(for: column)
+  }
+
+  @usableFromInline
+  func search(for column: Column) throws -> Int {
+    try checkCurrent()
+    guard let columns = state.pointee.columns else {
+      throw SqlError.misuse("this row is read by name or position: its statement has no model")
+    }
+    let range = 0..<state.pointee.count
+    let found =
+      range.first { columns[$0] == column.identity }
+      ?? range.first {
+        Unmanaged<ColumnDefinition>.fromOpaque(columns[$0]).takeUnretainedValue().isSame(as: column.definition)
+      }
+    guard let found else {
+      throw SqlError(
+        .schema(.missingColumn(column.name)), message: "the row has no column \(column.name) of that declaration",
+        sql: state.pointee.statement?.takeUnretainedValue().sql, column: column.name)
+    }
+    state.pointee.next = found + 1
+    return found
+  }
+
+  @usableFromInline
+  func checkCurrent() throws {
+    guard state.pointee.generation == generation, state.pointee.handle != nil else {
+      throw SqlError.misuse("a row was read after its statement had gone on")
+    }
+  }
+
+  /// The error with its place: built only when something does not fit.
+  @usableFromInline
+  func located(_ error: any Error, column: ColumnDefinition?, position: Int) -> any Error {
+    guard var error = error as? SqlError, error.column == nil, state.pointee.handle != nil else { return error }
+    error.column = column?.name ?? state.pointee.columnName(at: position)
+    error.table = state.pointee.tableName(at: position)
+    error.rowId = rowId
+    error.sql = state.pointee.statement?.takeUnretainedValue().sql
+    error.label = state.pointee.statement?.takeUnretainedValue().connection.label
+    if case .decoding(let mismatch) = error.kind {
+      let place = [error.table, error.column].compactMap { $0 }.joined(separator: ".")
+      error.message = "\(place) should hold \(mismatch.expected), but holds \(mismatch.found)"
+    }
+    return error
+  }
+
+  /// The row's id, if the statement selects the integer primary key of the table.
+  private var rowId: Int? {
+    guard let columns = state.pointee.columns else { return nil }
+    for position in 0..<state.pointee.count {
+      let definition = Unmanaged<ColumnDefinition>.fromOpaque(columns[position]).takeUnretainedValue()
+      guard definition.options.primaryKey != nil, definition.type.storageClass == .integer else { continue }
+      return state.pointee.integer(at: position)
+    }
+    return nil
+  }
+}

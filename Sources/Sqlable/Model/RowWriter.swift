@@ -1,0 +1,132 @@
+/// Takes the values of one row, column by column, in `write(to:)`.
+///
+/// Setting the columns in the order of the table's layout is fastest, any other order works. A column that is not set, or
+/// set to `nil`, is left out; ``Null`` stores NULL. What does not fit its column is thrown when `write(to:)` has returned.
+public struct RowWriter {
+  @usableFromInline let table: TableInfo
+  @usableFromInline let buffer: ParameterBuffer
+  /// One for each column of the table.
+  @usableFromInline var slots: [Parameter]
+  @usableFromInline var next = 0
+  var failure: (any Error)?
+
+  init(table: TableInfo, buffer: ParameterBuffer) {
+    self.table = table
+    self.buffer = buffer
+    slots = Array(repeating: .unset, count: table.columns.count)
+  }
+
+  /// Sets a column.
+  @inlinable
+  public mutating func set<Value: SqlValue>(_ column: Column, _ value: Value?) {
+    guard let value else { return skip(column) }
+    guard let position = position(of: column) else { return fail(unknown: column) }
+    set(value, at: position)
+  }
+
+  /// Sets a typed column.
+  @inlinable
+  public mutating func set<Model, Value>(_ column: TypedColumn<Model, Value>, _ value: Value) {
+    set(column.column, .some(value))
+  }
+
+  /// Sets a typed column that may be NULL; `nil` leaves it out.
+  @inlinable
+  public mutating func set<Model, Value>(_ column: TypedColumn<Model, Value?>, _ value: Value?) {
+    set(column.column, value)
+  }
+
+  /// Stores NULL in a typed column.
+  @inlinable
+  public mutating func set<Model, Value>(_ column: TypedColumn<Model, Value?>, _ value: Null) {
+    set(column.column, value)
+  }
+
+  @inlinable
+  mutating func set<Value: SqlValue>(_ value: Value, at position: Int) {
+    let type = table.columns[position].definition.type
+    var cell = WriteCell(buffer: buffer, type: type)
+    do {
+      try value.write(to: &cell)
+      guard type.stores(cell.parameter.storageClass) else { return fail(cell, at: position) }
+      slots[position] = cell.parameter
+    } catch {
+      fail(error, at: position)
+    }
+  }
+
+  /// The column's position: the next one, if columns are set in their order.
+  @inlinable
+  mutating func position(of column: Column) -> Int? {
+    let position = next
+    if position < slots.count, table.identities[position] == column.identity {
+      next = position + 1
+      return position
+    }
+    return search(for: column)
+  }
+
+  @usableFromInline
+  mutating func search(for column: Column) -> Int? {
+    guard let position = table.position(of: column.definition) else { return nil }
+    next = position + 1
+    return position
+  }
+
+  /// A column set to nil: the prediction moves past it.
+  @inlinable
+  mutating func skip(_ column: Column) {
+    if let position = position(of: column) {
+      slots[position] = .unset
+    } else {
+      fail(unknown: column)
+    }
+  }
+
+  // MARK: What does not fit
+
+  @usableFromInline
+  mutating func fail(_ cell: WriteCell, at position: Int) {
+    fail(
+      SqlError.encoding(expected: table.columns[position].type.name, found: "\(cell.parameter.storageClass)"),
+      at: position)
+  }
+
+  @usableFromInline
+  mutating func fail(_ error: any Error, at position: Int) {
+    guard failure == nil else { return }
+    guard var located = (error as? SqlError)?.at(table: table.name, column: table.columns[position].name) else {
+      failure = error
+      return
+    }
+    if case .encoding(let mismatch) = located.kind {
+      located.message =
+        "\(table.name).\(table.columns[position].name) takes \(mismatch.expected), but was given \(mismatch.found)"
+    }
+    failure = located
+  }
+
+  @usableFromInline
+  mutating func fail(unknown column: Column) {
+    failure =
+      failure
+      ?? SqlError.misuse("column \(column.name) is not in the layout of table \(table.name)")
+      .at(table: table.name, column: column.name)
+  }
+
+  // MARK: One row after the other
+
+  /// Makes ready for the next row.
+  mutating func clear() {
+    for index in slots.indices { slots[index] = .unset }
+    next = 0
+    failure = nil
+  }
+
+  /// Takes the values of a model. Throws what did not fit.
+  mutating func take(_ model: some Sqlable) throws {
+    clear()
+    try model.write(to: &self)
+    if let failure { throw failure }
+  }
+}

@@ -1,0 +1,132 @@
+/// A rule that spans a table: ``Unique``, ``PrimaryKeys``, ``Check``, ``ForeignKeys``.
+public protocol TableConstraint: Sendable {
+  func write(to table: inout TableConstraints)
+}
+
+/// What the constraints of a table say together.
+public struct TableConstraints: Sendable {
+  var primaryKey: [IndexColumn] = []
+  var unique: [[IndexColumn]] = []
+  var checks: [String] = []
+  var foreignKeys: [(columns: [String], reference: ForeignKeyReference)] = []
+}
+
+/// No two rows have the same value, or the same combination of values. NULLs are never the same.
+///
+/// ```swift
+/// Column("email", .text, Unique())                                                    // "email" TEXT NOT NULL UNIQUE
+/// static let tableConstraints: [TableConstraint] = [Unique(Bicycle.name, Bicycle.color)]   // UNIQUE ("name", "color")
+/// ```
+public struct Unique: ColumnOption, TableConstraint {
+  private let columns: [IndexColumn]
+
+  /// On one column, in its declaration.
+  public init() { columns = [] }
+
+  /// On a combination of columns, among the table's constraints.
+  public init(_ columns: any IndexTerm...) { self.columns = columns.map(\.indexColumn) }
+
+  public func apply(to options: inout ColumnOptions) { options.isUnique = true }
+
+  public func write(to table: inout TableConstraints) {
+    if !columns.isEmpty { table.unique.append(columns) }
+  }
+}
+
+/// A primary key of several columns.
+///
+/// ```swift
+/// static let tableConstraints: [TableConstraint] = [PrimaryKeys(Seat.row, Seat.number.desc)]
+/// // PRIMARY KEY ("row", "number" DESC)
+/// ```
+public struct PrimaryKeys: TableConstraint {
+  private let columns: [IndexColumn]
+
+  public init(_ columns: any IndexTerm...) { self.columns = columns.map(\.indexColumn) }
+
+  public func write(to table: inout TableConstraints) { table.primaryKey = columns }
+}
+
+/// Several columns that refer together to a row of another table.
+///
+/// ```swift
+/// ForeignKeys([a, b], to: Seat.self, [Seat.row, Seat.number])     // FOREIGN KEY ("a", "b") REFERENCES "seat" ("row", "number")
+/// ```
+public struct ForeignKeys: TableConstraint {
+  private let columns: [String]
+  private let reference: ForeignKeyReference
+
+  public init<Target: Sqlable>(
+    _ columns: [any ColumnConvertible], to target: Target.Type,
+    _ targetColumns: @autoclosure @escaping @Sendable () -> [any ColumnConvertible],
+    onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false
+  ) {
+    self.columns = columns.map(\.column.name)
+    reference = ForeignKeyReference(
+      table: { Target.tableName }, columns: { targetColumns().map(\.column.name) },
+      primaryKey: { try TableInfo.of(Target.self).keyNames() },
+      onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred)
+  }
+
+  public func write(to table: inout TableConstraints) { table.foreignKeys.append((columns, reference)) }
+}
+
+/// A column of an index or key, with its direction.
+public struct IndexColumn: Sendable, Hashable {
+  let name: String
+  let isDescending: Bool
+}
+
+/// A column, as it is or ``IndexTerm/desc``.
+public protocol IndexTerm: Sendable {
+  var indexColumn: IndexColumn { get }
+}
+
+extension IndexColumn: IndexTerm {
+  public var indexColumn: IndexColumn { self }
+}
+
+extension Column: IndexTerm {
+  public var indexColumn: IndexColumn { IndexColumn(name: name, isDescending: false) }
+}
+
+extension TypedColumn: IndexTerm {
+  public var indexColumn: IndexColumn { IndexColumn(name: name, isDescending: false) }
+}
+
+extension IndexTerm where Self: ColumnConvertible {
+  /// The column in descending order, for an index or key.
+  public var desc: IndexColumn { IndexColumn(name: column.name, isDescending: true) }
+}
+
+/// An index of a table.
+///
+/// ```swift
+/// static let tableIndexes = [Index(color), Index(name, color.desc, unique: true)]
+/// // CREATE INDEX "bicycle_color" ON "bicycle" ("color")
+/// // CREATE UNIQUE INDEX "bicycle_name_color_desc" ON "bicycle" ("name", "color" DESC)
+/// ```
+public struct Index: Sendable, Hashable {
+  let columns: [IndexColumn]
+  let isUnique: Bool
+  private let givenName: String?
+
+  /// - Parameter name: the index's name; without one it is made of the table's and the columns'.
+  public init(_ columns: any IndexTerm..., unique: Bool = false, name: String? = nil) {
+    self.columns = columns.map(\.indexColumn)
+    isUnique = unique
+    givenName = name
+  }
+
+  func name(inTable table: String) -> String {
+    givenName ?? ([table] + columns.map { $0.name + ($0.isDescending ? "_desc" : "") }).joined(separator: "_")
+  }
+}
+
+/// A property of a whole table.
+public enum TableOption: Sendable, Hashable {
+  /// SQLite refuses values of another class than the column's.
+  case strict
+  /// The rows are kept in the order of the primary key, without a rowid of their own.
+  case withoutRowid
+}

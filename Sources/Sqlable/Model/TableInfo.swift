@@ -1,0 +1,103 @@
+import Synchronization
+
+/// What a model declares, worked out once a process and kept for ever.
+@usableFromInline
+final class TableInfo: Sendable {
+  let name: String
+  @usableFromInline let columns: [Column]
+  /// The identities of the columns, in their order, for a row to be read by prediction.
+  @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
+  /// The positions of the primary key's columns, in the key's order; empty without one.
+  let key: [Int]
+  /// Whether the key is a single integer column, which then is the row's id.
+  let keyIsRowid: Bool
+  let isWithoutRowid: Bool
+  let constraints: TableConstraints
+  let indexes: [Index]
+  let options: [TableOption]
+  /// `"table"`
+  let quotedName: [UInt8]
+  /// `"a", "b", "c"`
+  let quotedColumns: [UInt8]
+  /// What is wrong with the model, thrown by every statement of it.
+  let defect: SqlError?
+
+  // Sound: the memory that `identities` points to is written here, before anybody sees it, and never freed.
+  private init(_ model: (some Sqlable).Type) {
+    let columns = model.tableLayout
+    self.columns = columns
+    name = model.tableName
+    indexes = model.tableIndexes
+    options = model.tableOptions
+    constraints = model.tableConstraints.reduce(into: TableConstraints()) { $1.write(to: &$0) }
+    isWithoutRowid = options.contains(.withoutRowid)
+    quotedName = SqlBuffer.quoted(name)
+    quotedColumns = Array(columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8)))
+    let memory = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: max(columns.count, 1))
+    for (index, column) in columns.enumerated() { (memory + index).initialize(to: column.identity) }
+    identities = UnsafePointer(memory)
+    let declared = columns.indices.filter { columns[$0].definition.options.primaryKey != nil }
+    let composite = constraints.primaryKey.map { key in columns.firstIndex { $0.name == key.name } }
+    key = declared.isEmpty ? composite.compactMap { $0 } : declared
+    keyIsRowid = key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid
+    defect = TableInfo.defect(
+      name: name, columns: columns, declaredKeys: declared.count, compositeKey: composite, options: options)
+  }
+
+  private static func defect(
+    name: String, columns: [Column], declaredKeys: Int, compositeKey: [Int?], options: [TableOption]
+  ) -> SqlError? {
+    func wrong(_ message: String) -> SqlError {
+      SqlError.misuse("the model of table \(name) \(message)").at(table: name)
+    }
+    if name.isEmpty || name.utf8.contains(0) { return wrong("has an empty name, or one with a NUL byte") }
+    if columns.isEmpty { return wrong("has no columns") }
+    if columns.contains(where: { $0.name.isEmpty || $0.name.utf8.contains(0) }) {
+      return wrong("has a column with an empty name, or one with a NUL byte")
+    }
+    if Set(columns.map { $0.name.lowercased() }).count < columns.count { return wrong("has two columns of one name") }
+    if declaredKeys > 1 { return wrong("has two primary keys; PrimaryKeys(a, b) declares one of two columns") }
+    if declaredKeys > 0, !compositeKey.isEmpty { return wrong("has two primary keys") }
+    if compositeKey.contains(nil) { return wrong("has a primary key on a column that is not in its layout") }
+    if options.contains(.withoutRowid), declaredKeys == 0, compositeKey.isEmpty {
+      return wrong("is WITHOUT ROWID, which needs a primary key")
+    }
+    return nil
+  }
+
+  private static let known = Mutex<[ObjectIdentifier: TableInfo]>([:])
+
+  /// The information on a model. Throws `.misuse` when the model contradicts itself.
+  @usableFromInline
+  static func of(_ model: (some Sqlable).Type) throws -> TableInfo {
+    let info = unchecked(model)
+    if let defect = info.defect { throw defect }
+    return info
+  }
+
+  static func unchecked(_ model: (some Sqlable).Type) -> TableInfo {
+    let id = ObjectIdentifier(model)
+    if let info = known.withLock({ $0[id] }) { return info }
+    // Made outside the lock: the model's static properties may ask for another model's information.
+    let info = TableInfo(model)
+    return known.withLock { known in
+      if let first = known[id] { return first }
+      known[id] = info
+      return info
+    }
+  }
+
+  /// The position of a column of this table; nil for a column of another one.
+  func position(of definition: ColumnDefinition) -> Int? {
+    columns.firstIndex { $0.definition === definition } ?? columns.firstIndex { $0.definition.isSame(as: definition) }
+  }
+
+  func position(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
+
+  func keyNames() throws -> [String] {
+    guard !key.isEmpty else {
+      throw SqlError.misuse("table \(name) has no primary key to refer to").at(table: name)
+    }
+    return key.map { columns[$0].name }
+  }
+}

@@ -1,0 +1,139 @@
+import Synchronization
+
+/// What one handle has to do with observers: recording while a transaction is open, delivering after its commit.
+///
+/// Everything but `deliverPending()` is called with the handle's lock held.
+final class HandleObservation {
+  let registry: ObserverRegistry
+  private let ancestors: [ObserverRegistry]
+  private let buffer = ChangeBuffer()
+  private let hook: ChangeHook
+  private unowned let connection: Connection
+  /// Serializes commit and hand-over among the handles of one family, so that two commits reach a common ancestor in
+  /// their order.
+  private let order: CommitOrder
+  private var seenVersions: [Int] = []
+  private var interest = ObservedTables()
+  private var schemaVersion: Int64?
+  /// Committed and not yet delivered to the handle's own observers.
+  private let pending = Mutex<[ObserverRegistry.Audience]>([])
+  private let isDelivering = Atomic(false)
+
+  final class CommitOrder: Sendable {
+    fileprivate let lock = Mutex(())
+  }
+
+  init(connection: Connection, registry: ObserverRegistry, order: CommitOrder, usesPreupdate: Bool) {
+    self.connection = connection
+    self.registry = registry
+    self.order = order
+    ancestors = Array(sequence(first: registry, next: \.parent).dropFirst())
+    hook = ChangeHook(handle: connection.handle, sink: buffer, usesPreupdate: usesPreupdate)
+  }
+
+  /// Whether somebody observes, so that a write has to be a transaction of its own.
+  var isActive: Bool { hook.isInstalled }
+
+  /// Takes note of observers that came and went; to be called before every write.
+  func refresh() {
+    guard !isUpToDate else { return }
+    let versions = ([registry] + ancestors).map(\.version)
+    var wanted = registry.interest
+    for ancestor in ancestors { wanted.formUnion(ancestor.interest) }
+    if wanted != interest {
+      interest = wanted
+      schemaVersion = nil
+    }
+    if wanted.isEmpty { hook.remove() } else { hook.install() }
+    seenVersions = versions
+  }
+
+  private var isUpToDate: Bool {
+    guard seenVersions.count == ancestors.count + 1, seenVersions[0] == registry.version else { return false }
+    for (index, ancestor) in ancestors.enumerated() where seenVersions[index + 1] != ancestor.version { return false }
+    return true
+  }
+
+  /// Looks up where the keys of the observed tables are, unless the schema is the one that was looked at before.
+  ///
+  /// To be called at the start of every transaction; inside one only what has changed since is looked at.
+  func refreshKeys(isBeginning: Bool) throws {
+    guard isActive, isBeginning || schemaVersion == nil else { return }
+    let current = try connection.schemaVersion()
+    guard current != schemaVersion else { return }
+    buffer.recordsAll = interest.all
+    buffer.tables = try interest.named.sorted().map { name in
+      let shape = try connection.keyShape(ofTable: name)
+      return ChangeBuffer.Table(name: name, keyColumns: shape.columns, isWithoutRowid: shape.isWithoutRowid)
+    }
+    schemaVersion = current
+  }
+
+  /// To be called after this handle changed the schema itself.
+  func schemaDidChange() { schemaVersion = nil }
+
+  // MARK: The open transaction
+
+  var mark: Int { buffer.count }
+
+  func forget(after mark: Int) { buffer.forget(after: mark) }
+
+  /// Commits by way of `commit`, and hands what was recorded to the observers when it has succeeded.
+  func commit(_ commit: () throws -> Void) throws {
+    guard !ancestors.isEmpty, buffer.count > 0 else {
+      try commit()
+      return handOver()
+    }
+    try order.lock.withLock { _ in
+      try commit()
+      handOver()
+    }
+  }
+
+  private func handOver() {
+    guard buffer.count > 0 else { return }
+    let rows = buffer.takeAll()
+    if let audience = registry.audience(for: rows) { pending.withLock { $0.append(audience) } }
+    for ancestor in ancestors {
+      guard let audience = ancestor.audience(for: rows) else { continue }
+      ancestor.queue.async { audience.deliver() }
+    }
+  }
+
+  // MARK: Delivery
+
+  /// Whether commits wait for `deliverPending()`.
+  var hasPending: Bool { pending.withLock { !$0.isEmpty } }
+
+  /// Calls the handle's own observers, commit by commit; to be called without the handle's lock.
+  ///
+  /// A commit made by an observer, or meanwhile by another thread, is delivered by whoever delivers already: after the
+  /// commit before it, not in its midst.
+  func deliverPending() {
+    while hasPending {
+      guard isDelivering.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
+      while let audience = pending.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { audience.deliver() }
+      isDelivering.store(false, ordering: .releasing)
+    }
+  }
+
+  func close() { hook.remove() }
+}
+
+extension Connection {
+  /// Where the primary key of a table is: no columns when the row's id is the key.
+  fileprivate func keyShape(ofTable name: String) throws -> (columns: [Int], isWithoutRowid: Bool) {
+    var keyColumns: [(position: Int, rank: Int, type: String)] = []
+    try eachRow("PRAGMA main.table_xinfo(\(String(decoding: SqlBuffer.quoted(name), as: UTF8.self)))") { row in
+      guard let rank = Int(row[5]), rank > 0, let position = Int(row[0]) else { return }
+      keyColumns.append((position, rank, row[2].uppercased()))
+    }
+    var isWithoutRowid = false
+    try eachRow("PRAGMA main.table_list") { row in
+      if row[1] == name { isWithoutRowid = row[4] == "1" }
+    }
+    // INTEGER PRIMARY KEY is the rowid itself.
+    if !isWithoutRowid, keyColumns.count == 1, keyColumns[0].type == "INTEGER" { return ([], false) }
+    return (keyColumns.sorted { $0.rank < $1.rank }.map(\.position), isWithoutRowid)
+  }
+}

@@ -1,0 +1,164 @@
+import Dispatch
+import Synchronization
+
+/// The observers of one handle. The registries of children point to their parent's, and outlive the handles.
+///
+/// Sound as `Sendable`: everything that changes is behind `state`'s lock, and no closure runs while it is held.
+final class ObserverRegistry: Sendable {
+  struct Observer: Sendable {
+    let token: ObserverToken
+    let table: String
+    let change: Change?
+    /// What the row's id or key must be; nil for every row.
+    let key: SqlStorage?
+    let body: @Sendable (RowChange) throws -> Void
+
+    func wants(_ row: RowChange) -> Bool {
+      guard row.table == table, change == nil || change == row.change else { return false }
+      switch key {
+      case nil: return true
+      case .integer(let id) where row.key.isEmpty || row.id != 0:
+        return id == Int64(row.id) || id == Int64(row.previousId) || row.key == [.integer(id)]
+          || row.previousKey == [.integer(id)]
+      case .some(let key): return row.key == [key] || row.previousKey == [key]
+      }
+    }
+  }
+
+  private struct State {
+    var observers: [Observer] = []
+    var didUpdate: (@Sendable (String, Int, Change) throws -> Void)?
+    var didFail: (@Sendable (any Error) -> Void)?
+    var queue: DispatchQueue?
+    var nextToken = 1
+  }
+
+  let parent: ObserverRegistry?
+  private let state = Mutex(State())
+  private let versionCounter = Atomic(0)
+
+  init(parent: ObserverRegistry?) {
+    self.parent = parent
+  }
+
+  /// Raised whenever the set of observers changes; cheap enough to be asked before every write.
+  var version: Int { versionCounter.load(ordering: .acquiring) }
+
+  private func change<Result: Sendable>(_ body: (inout sending State) -> sending Result) -> Result {
+    let result = state.withLock(body)
+    versionCounter.add(1, ordering: .releasing)
+    return result
+  }
+
+  // MARK: Observers
+
+  func add(
+    table: String, change kind: Change?, key: SqlStorage?, body: @escaping @Sendable (RowChange) throws -> Void
+  ) -> ObserverToken {
+    change { state in
+      let token = ObserverToken(number: state.nextToken)
+      state.nextToken += 1
+      state.observers.append(Observer(token: token, table: table, change: kind, key: key, body: body))
+      return token
+    }
+  }
+
+  /// A token that belongs to no observer.
+  func idleToken() -> ObserverToken {
+    state.withLock { state in
+      defer { state.nextToken += 1 }
+      return ObserverToken(number: state.nextToken)
+    }
+  }
+
+  func remove(_ token: ObserverToken) {
+    change { $0.observers.removeAll { $0.token == token } }
+  }
+
+  private func isRegistered(_ token: ObserverToken) -> Bool {
+    state.withLock { state in state.observers.contains { $0.token == token } }
+  }
+
+  var didUpdate: (@Sendable (String, Int, Change) throws -> Void)? {
+    get { state.withLock { $0.didUpdate } }
+    set { change { $0.didUpdate = newValue } }
+  }
+
+  var didFail: (@Sendable (any Error) -> Void)? {
+    get { state.withLock { $0.didFail } }
+    set { state.withLock { $0.didFail = newValue } }
+  }
+
+  func fail(_ error: any Error) {
+    didFail?(error)
+  }
+
+  /// Where the changes of children are delivered: a serial queue of its own until another is set.
+  var queue: DispatchQueue {
+    get {
+      state.withLock { state in
+        if let queue = state.queue { return queue }
+        let queue = DispatchQueue(label: "sqlable.observation")
+        state.queue = queue
+        return queue
+      }
+    }
+    set { state.withLock { $0.queue = newValue } }
+  }
+
+  /// Which tables somebody wants to hear of.
+  var interest: ObservedTables {
+    state.withLock { state in
+      ObservedTables(all: state.didUpdate != nil, named: Set(state.observers.map(\.table)))
+    }
+  }
+
+  // MARK: Delivery
+
+  /// Those who are to hear of a transaction that has just been committed; nil when nobody is.
+  ///
+  /// Taken at the commit: whoever registers later has not asked for what happened before.
+  func audience(for rows: [RowChange]) -> Audience? {
+    let (observers, didUpdate) = state.withLock { ($0.observers, $0.didUpdate) }
+    guard didUpdate != nil || !observers.isEmpty else { return nil }
+    return Audience(registry: self, version: version, observers: observers, didUpdate: didUpdate, rows: rows)
+  }
+
+  /// A committed transaction on its way to the observers that were registered then.
+  struct Audience: Sendable {
+    let registry: ObserverRegistry
+    let version: Int
+    let observers: [Observer]
+    let didUpdate: (@Sendable (String, Int, Change) throws -> Void)?
+    let rows: [RowChange]
+
+    /// Calls the observers, row by row in the order of change; what one throws reaches `didFail` and nobody else.
+    func deliver() {
+      for row in rows {
+        attempt { try didUpdate?(row.table, row.id, row.change) }
+        for observer in observers where observer.wants(row) {
+          // An observer that was removed meanwhile, even by the one before it, hears nothing more.
+          guard registry.version == version || registry.isRegistered(observer.token) else { continue }
+          attempt { try observer.body(row) }
+        }
+      }
+    }
+
+    private func attempt(_ body: () throws -> Void) {
+      do { try body() } catch { registry.fail(error) }
+    }
+  }
+}
+
+/// The tables whose changes are wanted.
+struct ObservedTables: Sendable, Equatable {
+  var all = false
+  var named: Set<String> = []
+
+  var isEmpty: Bool { !all && named.isEmpty }
+
+  mutating func formUnion(_ other: ObservedTables) {
+    all = all || other.all
+    named.formUnion(other.named)
+  }
+}

@@ -1,0 +1,25 @@
+/// What happened to a row.
+public enum Change: Sendable, Hashable, Codable, CaseIterable {
+  case insert, update, delete
+}
+
+/// A row that a committed transaction changed.
+public struct RowChange: Sendable, Hashable {
+  public let table: String
+  public let change: Change
+  /// The row's id after the change (before it, for a delete): its integer primary key where it has one, else its rowid;
+  /// 0 in a WITHOUT ROWID table whose key is no single integer.
+  public let id: Int
+  /// The row's id before an update; differs from `id` when the update changed the key.
+  public let previousId: Int
+  /// The row's primary key after the change (before it, for a delete), where that is not the id: text keys, composite keys.
+  /// Empty for a table whose integer key is the id, and where SQLite's pre-update hook is missing.
+  public let key: [SqlStorage]
+  /// The row's primary key before an update; differs from `key` when the update changed the key.
+  public let previousKey: [SqlStorage]
+}
+
+/// A registered observer, to be handed to `removeObserver(_:)`.
+public struct ObserverToken: Sendable, Hashable {
+  let number: Int
+}

@@ -1,0 +1,117 @@
+import CSQLite
+import FoundationEssentials
+import Glibc
+
+/// One row that a statement is about to change, as SQLite tells it: valid only while the callback runs.
+struct HookedRow {
+  enum Operation {
+    case insert, update, delete
+  }
+
+  let operation: Operation
+  let table: UnsafePointer<CChar>
+  let oldId: Int64
+  let newId: Int64
+  fileprivate let handle: OpaquePointer?
+
+  /// The value that a column had before; nil for an insert, or where SQLite can't tell.
+  func oldValue(_ column: Int) -> SqlStorage? {
+    operation == .insert ? nil : value(column, Library.preupdate?.old)
+  }
+
+  /// The value that a column will have; nil for a delete, or where SQLite can't tell.
+  func newValue(_ column: Int) -> SqlStorage? {
+    operation == .delete ? nil : value(column, Library.preupdate?.new)
+  }
+
+  private func value(_ column: Int, _ read: sqlable_preupdate_value?) -> SqlStorage? {
+    var value: OpaquePointer?
+    guard let handle, let read, read(handle, Int32(column), &value) == SQLITE_OK, let value else { return nil }
+    return SqlStorage(value)
+  }
+}
+
+/// Who wants to know which rows change.
+protocol ChangeSink: AnyObject {
+  func willChange(_ row: HookedRow)
+}
+
+/// The hook through which SQLite reports each changed row of database "main".
+///
+/// The pre-update hook sees rows that REPLACE deletes, WITHOUT ROWID tables and `DELETE FROM t`; where this SQLite lacks
+/// it the update hook stands in, which sees none of the three.
+final class ChangeHook {
+  private let handle: OpaquePointer
+  private unowned let sink: any ChangeSink
+  private let usesPreupdate: Bool
+  private(set) var isInstalled = false
+
+  init(handle: OpaquePointer, sink: any ChangeSink, usesPreupdate: Bool) {
+    self.handle = handle
+    self.sink = sink
+    self.usesPreupdate = usesPreupdate && Library.preupdate != nil
+  }
+
+  func install() {
+    guard !isInstalled else { return }
+    isInstalled = true
+    // Unretained: the connection removes the hook, or closes, before this object goes.
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    if usesPreupdate, let preupdate = Library.preupdate {
+      _ = preupdate.hook(
+        handle,
+        { context, handle, operation, database, table, oldId, newId in
+          ChangeHook.report(context, handle, operation, database, table, oldId, newId)
+        }, context)
+    } else {
+      sqlite3_update_hook(
+        handle,
+        { context, operation, database, table, id in
+          ChangeHook.report(context, nil, operation, database, table, id, id)
+        }, context)
+    }
+  }
+
+  func remove() {
+    guard isInstalled else { return }
+    isInstalled = false
+    if usesPreupdate, let preupdate = Library.preupdate {
+      _ = preupdate.hook(handle, nil, nil)
+    } else {
+      sqlite3_update_hook(handle, nil, nil)
+    }
+  }
+
+  private static func report(
+    _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ operation: Int32,
+    _ database: UnsafePointer<CChar>?, _ table: UnsafePointer<CChar>?, _ oldId: Int64, _ newId: Int64
+  ) {
+    guard let context, let database, let table, strcmp(database, "main") == 0 else { return }
+    let kind: HookedRow.Operation
+    switch operation {
+    case SQLITE_INSERT: kind = .insert
+    case SQLITE_DELETE: kind = .delete
+    default: kind = .update
+    }
+    let row = HookedRow(operation: kind, table: table, oldId: oldId, newId: newId, handle: handle)
+    Unmanaged<ChangeHook>.fromOpaque(context).takeUnretainedValue().sink.willChange(row)
+  }
+}
+
+extension SqlStorage {
+  /// A copy of a value that SQLite owns. Invalid UTF-8 is repaired.
+  init(_ value: OpaquePointer) {
+    switch sqlite3_value_type(value) {
+    case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(value))
+    case SQLITE_FLOAT: self = .real(sqlite3_value_double(value))
+    case SQLITE3_TEXT:
+      let start = sqlite3_value_text(value)
+      let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+      self = .text(String(decoding: bytes, as: UTF8.self))
+    case SQLITE_BLOB:
+      let start = sqlite3_value_blob(value)
+      self = .blob(start.map { Data(bytes: $0, count: Int(sqlite3_value_bytes(value))) } ?? Data())
+    default: self = .null
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import CSQLite
+import FoundationEssentials
+import Glibc
+
+/// One connection of SQLite: opening, compiling, and what went wrong. Not safe to share; its owner holds a lock.
+@usableFromInline
+final class Connection {
+  let handle: OpaquePointer
+  let label: String?
+  let cache: StatementCache
+  /// Where statements are written.
+  let sql = SqlBuffer()
+  /// Where their values wait to be bound.
+  @usableFromInline let parameters = ParameterBuffer()
+  /// How many transactions are open: 0 is none, 1 a transaction, more are savepoints inside it.
+  var transactionLevel = 0
+  /// The error that undid the open transaction as a whole; set until the transaction's owner has heard of it.
+  var lostTransaction: SqlError?
+  private var schemaVersionStatement: PreparedStatement?
+  private var control: [PreparedStatement?] = Array(repeating: nil, count: Control.allCases.count)
+
+  /// The statements that every transaction needs, compiled once a connection.
+  enum Control: Int, CaseIterable {
+    case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, release, rollbackTo
+
+    // SQLite resolves a savepoint's name to the innermost one, so all levels can share it.
+    var sql: StaticString {
+      switch self {
+      case .beginDeferred: "BEGIN DEFERRED"
+      case .beginImmediate: "BEGIN IMMEDIATE"
+      case .beginExclusive: "BEGIN EXCLUSIVE"
+      case .commit: "COMMIT"
+      case .rollback: "ROLLBACK"
+      case .savepoint: "SAVEPOINT sqlable"
+      case .release: "RELEASE sqlable"
+      case .rollbackTo: "ROLLBACK TO sqlable"
+      }
+    }
+  }
+
+  /// Opens the file as it is named: `file:` at its start is no URI unless the caller says so.
+  init(path: String, flags: Int32, isURI: Bool, label: String?, cacheCapacity: Int) throws {
+    self.label = label
+    var handle: OpaquePointer?
+    let name = !isURI && path.hasPrefix("file:") ? "./" + path : path
+    let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX | (isURI ? SQLITE_OPEN_URI : 0), nil)
+    guard code == SQLITE_OK, let handle else {
+      let error = Connection.error(code, extendedCode: sqlite3_extended_errcode(handle), handle: handle, label: label)
+      sqlite3_close_v2(handle)
+      throw error
+    }
+    self.handle = handle
+    cache = StatementCache(capacity: cacheCapacity)
+    sqlite3_extended_result_codes(handle, 1)
+    let registered = ValueListModule.register(on: handle)
+    guard registered == SQLITE_OK else { throw error(registered, sql: nil) }
+  }
+
+  deinit {
+    finalizeStatements()
+    // _v2: should a statement still be alive somewhere, the connection goes with it instead of leaking.
+    sqlite3_close_v2(handle)
+  }
+
+  func finalizeStatements() {
+    cache.removeAll()
+    schemaVersionStatement = nil
+    for index in control.indices { control[index] = nil }
+  }
+
+  // MARK: Statements
+
+  /// The compiled form of what stands in `sql`, from the cache if it ran before.
+  private func prepareBuffered() throws -> PreparedStatement {
+    let hash = sql.hash
+    if let statement = cache.take(sql, hash: hash) { return statement }
+    let statement = try compile(sql.buffer)
+    cache.insert(statement, key: sql, hash: hash)
+    return statement
+  }
+
+  /// Compiles a text that holds exactly one statement.
+  private func compile(_ text: UnsafeBufferPointer<UInt8>) throws -> PreparedStatement {
+    let (statement, rest) = try compileFirst(text)
+    guard let statement else { throw SqlError.invalidStatement("the SQL text holds no statement") }
+    guard try compileFirst(rest).statement == nil else {
+      throw SqlError.invalidStatement("the SQL text holds more than one statement; execute(_:) runs many")
+    }
+    return statement
+  }
+
+  /// Compiles the first statement of a text; none when it holds only blanks and comments.
+  func compileFirst(
+    _ text: UnsafeBufferPointer<UInt8>
+  ) throws -> (statement: PreparedStatement?, rest: UnsafeBufferPointer<UInt8>) {
+    guard let start = text.baseAddress, !text.isEmpty else { return (nil, text) }
+    guard let count = Int32(exactly: text.count) else { throw error(SQLITE_TOOBIG, sql: nil) }
+    var handle: OpaquePointer?
+    var used = text.count
+    let code = start.withMemoryRebound(to: CChar.self, capacity: text.count) { start in
+      var tail: UnsafePointer<CChar>?
+      let code = sqlite3_prepare_v3(self.handle, start, count, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, &tail)
+      if let tail { used = tail - start }
+      return code
+    }
+    guard code == SQLITE_OK else { throw error(code, sql: String(decoding: text, as: UTF8.self), whilePreparing: true) }
+    let rest = UnsafeBufferPointer(rebasing: text[used...])
+    guard let handle else { return (nil, UnsafeBufferPointer(rebasing: text[text.count...])) }
+    return (PreparedStatement(handle: handle, connection: self), rest)
+  }
+
+  /// The compiled and bound form of what `write` puts into `sql` and `parameters`. It holds on to the values since `mark`
+  /// until it is finished.
+  ///
+  /// `check` sees it before anything is bound.
+  func prepared(
+    since mark: ParameterBuffer.Mark, _ write: () throws -> Void,
+    check: (PreparedStatement) throws -> Void = { _ in }
+  ) throws -> PreparedStatement {
+    do {
+      try write()
+      let statement = try prepareBuffered()
+      do {
+        try check(statement)
+        let code = parameters.bind(from: mark.count, to: statement.handle)
+        guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
+      } catch {
+        finish(statement)
+        throw error
+      }
+      statement.mark = mark
+      return statement
+    } catch {
+      parameters.release(to: mark)
+      throw error
+    }
+  }
+
+  /// Ends a run: the statement rests, its values are gone, the next one may have it.
+  @usableFromInline
+  func finish(_ statement: PreparedStatement) {
+    statement.reset()
+    if let mark = statement.mark { parameters.release(to: mark) }
+    statement.mark = nil
+    statement.isInUse = false
+  }
+
+  func run(_ kind: Control) throws {
+    if control[kind.rawValue] == nil {
+      control[kind.rawValue] = try compile(kind.sql)
+    }
+    guard let statement = control[kind.rawValue] else { return }
+    defer { statement.reset() }
+    _ = try statement.step()
+  }
+
+  /// Changes whenever any connection changes the schema.
+  func schemaVersion() throws -> Int64 {
+    let statement = try schemaVersionStatement ?? compile("PRAGMA main.schema_version")
+    schemaVersionStatement = statement
+    defer { statement.reset() }
+    return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
+  }
+
+  private func compile(_ text: StaticString) throws -> PreparedStatement {
+    try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  /// Runs a statement that binds nothing, such as a pragma, and gives the first column of its first row as text.
+  @discardableResult
+  func pragma(_ text: String) throws -> String? {
+    var result: String?
+    try eachRow(text) { row in result = result ?? row.first }
+    return result
+  }
+
+  /// Runs a statement that binds nothing and gives each row as texts, NULL as an empty one.
+  func eachRow(_ sql: String, _ body: ([String]) -> Void) throws {
+    var sql = sql
+    try sql.withUTF8 { text in
+      guard let statement = try compileFirst(text).statement else { return }
+      defer { statement.reset() }
+      while try statement.step() {
+        body(
+          (0..<sqlite3_column_count(statement.handle)).map { index in
+            sqlite3_column_text(statement.handle, index).map { String(cString: $0) } ?? ""
+          })
+      }
+    }
+  }
+
+  // MARK: State
+
+  /// Whether SQLite itself is outside every transaction.
+  var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
+
+  var lastInsertedId: Int64 {
+    get { sqlite3_last_insert_rowid(handle) }
+    set { sqlite3_set_last_insert_rowid(handle, newValue) }
+  }
+
+  /// Rows that the latest INSERT, UPDATE or DELETE changed itself, without triggers and cascades.
+  var changes: Int { Int(sqlite3_changes64(handle)) }
+
+  /// Rows changed since the connection was opened, by triggers and cascades too.
+  var totalChanges: Int64 { sqlite3_total_changes64(handle) }
+
+  /// Whether the file that this connection writes to is no longer the one at its path.
+  var fileHasMoved: Bool {
+    var moved: Int32 = 0
+    return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0
+  }
+
+  func setFlag(_ option: Int32, _ on: Bool) throws {
+    let code = sqlable_db_config_flag(handle, option, on ? 1 : 0)
+    guard code == SQLITE_OK else { throw error(code, sql: nil) }
+  }
+
+  func setBusyTimeout(milliseconds: Int32) {
+    sqlite3_busy_timeout(handle, milliseconds)
+  }
+
+  /// Frees what SQLite can rebuild: cached pages and, in the statement cache, compiled statements.
+  func releaseMemory() {
+    cache.removeAll()
+    sqlite3_db_release_memory(handle)
+  }
+}

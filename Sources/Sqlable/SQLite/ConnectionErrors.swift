@@ -1,0 +1,59 @@
+import CSQLite
+
+extension Connection {
+  /// What a result code of this connection means, and what became of the open transaction.
+  ///
+  /// A full disk, an I/O error and an interrupt can undo the whole transaction; SQLite then is back in autocommit mode,
+  /// where the next write of an unsuspecting caller would be stored on its own. So the loss is remembered.
+  func error(_ code: Int32, sql: String?, whilePreparing: Bool = false) -> SqlError {
+    var error = Connection.error(
+      code, extendedCode: sqlite3_extended_errcode(handle), handle: handle, label: label,
+      whilePreparing: whilePreparing)
+    error.sql = sql
+    if transactionLevel > 0 {
+      error.transaction = isAutocommit ? .rolledBack : .untouched
+      if isAutocommit, lostTransaction == nil { lostTransaction = error }
+    }
+    return error
+  }
+
+  static func error(
+    _ code: Int32, extendedCode: Int32, handle: OpaquePointer?, label: String?, whilePreparing: Bool = false
+  ) -> SqlError {
+    // The message belongs to the connection's latest failure, which need not be this one.
+    let isLatest = handle != nil && extendedCode & 0xFF == code & 0xFF
+    let text = isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)
+    var message = text.map { String(cString: $0) } ?? "unknown error"
+    let extended = isLatest && code == code & 0xFF ? extendedCode : code
+    if code & 0xFF == SQLITE_ERROR, !whilePreparing { message = withoutValues(message) }
+    let kind = SqlError.Kind(code: code & 0xFF, extendedCode: extended, message: message)
+    var error = SqlError(
+      kind, message: message, code: Int(code & 0xFF), extendedCode: Int(extended), label: label)
+    switch kind {
+    case .constraint:
+      // "UNIQUE constraint failed: bicycle.name, bicycle.color" and "cannot store TEXT value in INTEGER column a.b"
+      let place = message.suffix(after: "constraint failed: ") ?? message.suffix(after: " column ")
+      if let first = place?.split(separator: ",").first {
+        let parts = first.split(separator: ".", maxSplits: 1)
+        if parts.count == 2 {
+          error.table = String(parts[0])
+          error.column = String(parts[1])
+        }
+      }
+    case .schema(.missingTable(let table)): error.table = table
+    case .schema(.missingColumn(let column)): error.column = column
+    default: break
+    }
+    return error
+  }
+
+  /// A message of a failing run, without what it may quote of a bound value: a full-text query, a JSON path.
+  private static func withoutValues(_ message: String) -> String {
+    for marker in [" near ", ": \"", ": '", "'"] {
+      if let rest = message.suffix(after: marker) {
+        return String(message.dropLast(rest.count + marker.count))
+      }
+    }
+    return message
+  }
+}

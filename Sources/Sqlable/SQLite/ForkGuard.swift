@@ -1,0 +1,19 @@
+import CSQLite
+import Glibc
+
+/// Tells whether the process was forked since a handle was opened.
+///
+/// A connection that crosses fork() breaks the file's locks and corrupts the database. glibc's getpid() is a system call,
+/// too dear for every statement; a counter that a fork handler raises in the child costs one load.
+enum ForkGuard {
+  // Written only by the fork handler, in a child that has one thread; read everywhere else.
+  nonisolated(unsafe) private static let counter: UnsafeMutablePointer<Int> = {
+    let counter = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    counter.initialize(to: 0)
+    pthread_atfork(nil, nil, { ForkGuard.counter.pointee += 1 })
+    return counter
+  }()
+
+  /// The number of forks between the start of the first process and this one.
+  static var generation: Int { counter.pointee }
+}

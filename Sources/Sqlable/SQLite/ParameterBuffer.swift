@@ -1,0 +1,144 @@
+import CSQLite
+import FoundationEssentials
+
+/// A value on its way to `sqlite3_bind_*`: plain bits, no reference, so that binding allocates nothing.
+@usableFromInline
+enum Parameter {
+  /// Nothing was set: the column is left out of the statement.
+  case unset
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text(UnsafePointer<UInt8>, Int)
+  case blob(UnsafePointer<UInt8>, Int)
+  /// The values of a long IN list, owned by the buffer.
+  case list(Unmanaged<ValueList>)
+
+  @usableFromInline
+  var storageClass: StorageClass {
+    switch self {
+    case .unset, .null: .null
+    case .integer: .integer
+    case .real: .real
+    case .text: .text
+    case .blob, .list: .blob
+    }
+  }
+}
+
+/// The values that a statement binds, and the bytes of their texts and blobs.
+///
+/// Bytes are copied once, into memory that stays where it is until the statement is done, so SQLite gets them as
+/// SQLITE_STATIC and copies nothing. Statements nest (one is run while the rows of another are read), never interleave:
+/// a statement takes a `Mark` before it appends and gives it back when it is done.
+@usableFromInline
+final class ParameterBuffer {
+  @usableFromInline
+  struct Mark {
+    var count: Int
+    var chunk: Int
+    var used: Int
+    var lists: Int
+  }
+
+  private(set) var parameters: [Parameter] = []
+  private var lists: [ValueList] = []
+  private var chunks: [UnsafeMutableBufferPointer<UInt8>] = []
+  private var used = 0
+
+  init() {
+    parameters.reserveCapacity(64)
+    chunks.append(.allocate(capacity: 16 << 10))
+  }
+
+  deinit {
+    for chunk in chunks { chunk.deallocate() }
+  }
+
+  var mark: Mark { Mark(count: parameters.count, chunk: chunks.count, used: used, lists: lists.count) }
+
+  func release(to mark: Mark) {
+    parameters.removeLast(parameters.count - mark.count)
+    if lists.count > mark.lists { lists.removeLast(lists.count - mark.lists) }
+    while chunks.count > mark.chunk { chunks.removeLast().deallocate() }
+    used = mark.used
+  }
+
+  func append(_ parameter: Parameter) {
+    parameters.append(parameter)
+  }
+
+  func append(_ value: SqlStorage) {
+    parameters.append(parameter(for: value))
+  }
+
+  func append(_ list: ValueList) {
+    lists.append(list)
+    parameters.append(.list(Unmanaged.passUnretained(list)))
+  }
+
+  func parameter(for value: SqlStorage) -> Parameter {
+    switch value {
+    case .null: .null
+    case .integer(let integer): .integer(integer)
+    case .real(let real): .real(real)
+    case .text(let text): self.text(text)
+    case .blob(let data): blob(data)
+    }
+  }
+
+  /// A text whose bytes are kept in this buffer; NUL bytes inside it are kept.
+  @usableFromInline
+  func text(_ text: String) -> Parameter {
+    var text = text
+    return text.withUTF8 { .text(copy($0), $0.count) }
+  }
+
+  /// A blob whose bytes are kept in this buffer.
+  @usableFromInline
+  func blob(_ data: Data) -> Parameter {
+    data.withUnsafeBytes { .blob(copy($0.bindMemory(to: UInt8.self)), $0.count) }
+  }
+
+  /// Keeps a copy of the bytes at an address that holds until the mark before it is released.
+  ///
+  /// The address is never null: SQLite would store NULL for an empty text or blob.
+  @usableFromInline
+  func copy(_ source: UnsafeBufferPointer<UInt8>) -> UnsafePointer<UInt8> {
+    if used + source.count > chunks[chunks.count - 1].count {
+      chunks.append(.allocate(capacity: max(64 << 10, source.count)))
+      used = 0
+    }
+    let target = chunks[chunks.count - 1].baseAddress.unsafelyUnwrapped + used
+    if let start = source.baseAddress { target.update(from: start, count: source.count) }
+    used += source.count
+    return UnsafePointer(target)
+  }
+
+  /// Binds the parameters from `first` on to the statement's positions 1, 2, 3 …
+  func bind(from first: Int, to handle: OpaquePointer) -> Int32 {
+    var index: Int32 = 0
+    for parameter in parameters[first...] {
+      index += 1
+      let code = ParameterBuffer.bind(parameter, to: handle, at: index)
+      if code != SQLITE_OK { return code }
+    }
+    return SQLITE_OK
+  }
+
+  /// Binds one parameter; texts and blobs are not copied and must outlive the statement's run.
+  @inline(__always)
+  static func bind(_ parameter: Parameter, to handle: OpaquePointer, at index: Int32) -> Int32 {
+    switch parameter {
+    case .unset, .null: sqlite3_bind_null(handle, index)
+    case .integer(let integer): sqlite3_bind_int64(handle, index, integer)
+    case .real(let real): sqlite3_bind_double(handle, index, real)
+    case .text(let start, let count):
+      start.withMemoryRebound(to: CChar.self, capacity: count) {
+        sqlite3_bind_text64(handle, index, $0, UInt64(count), nil, UInt8(SQLITE_UTF8))
+      }
+    case .blob(let start, let count): sqlite3_bind_blob64(handle, index, start, UInt64(count), nil)
+    case .list(let list): ValueListModule.bind(list, to: handle, at: index)
+    }
+  }
+}

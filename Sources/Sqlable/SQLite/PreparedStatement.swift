@@ -1,0 +1,99 @@
+import CSQLite
+
+/// A statement that SQLite has compiled, and the row that it stands on.
+@usableFromInline
+final class PreparedStatement {
+  @usableFromInline let handle: OpaquePointer
+  @usableFromInline let row: UnsafeMutablePointer<RowState>
+  unowned let connection: Connection
+  /// Whether it can't change the database.
+  let isReadOnly: Bool
+  /// Taken out of the cache: somebody is reading its rows, so nobody else may reset it.
+  var isInUse = true
+  private var ownColumns: UnsafeMutableBufferPointer<UnsafeRawPointer>?
+
+  /// The mark of the parameters that it has bound.
+  var mark: ParameterBuffer.Mark?
+
+  init(handle: OpaquePointer, connection: Connection) {
+    self.handle = handle
+    self.connection = connection
+    row = RowState.take()
+    isReadOnly = sqlite3_stmt_readonly(handle) != 0
+  }
+
+  deinit {
+    RowState.give(back: row)
+    ownColumns?.deallocate()
+    sqlite3_finalize(handle)
+  }
+
+  var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
+
+  /// Says which columns the rows will have, by position; the memory must outlive the statement's run.
+  @usableFromInline
+  func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>?, count: Int) {
+    row.pointee.columns = columns
+    row.pointee.count = count
+    row.pointee.handle = handle
+    row.pointee.statement = Unmanaged.passUnretained(self)
+  }
+
+  /// Says which columns the rows have, as identities that the statement keeps.
+  func setColumns(_ columns: [UnsafeRawPointer]) {
+    ownColumns?.deallocate()
+    let own = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: columns.count)
+    _ = own.initialize(from: columns)
+    ownColumns = own
+    expectColumns(own.baseAddress.map { UnsafePointer($0) }, count: columns.count)
+  }
+
+  /// The names of the result's columns; right only after the first step, which may compile the statement anew.
+  func readColumnNames() -> [String] {
+    (0..<sqlite3_column_count(handle)).map { index in
+      sqlite3_column_name(handle, index).map { String(cString: $0) } ?? ""
+    }
+  }
+
+  /// Goes to the next row; false when there is none.
+  @inlinable
+  func step() throws -> Bool {
+    let code = sqlite3_step(handle)
+    if code == SQLITE_ROW {
+      row.pointee.generation &+= 1
+      row.pointee.next = 0
+      return true
+    }
+    if code == SQLITE_DONE { return false }
+    throw failure(code)
+  }
+
+  @usableFromInline
+  func failure(_ code: Int32) -> any Error {
+    connection.error(code, sql: sql)
+  }
+
+  // MARK: Without a model
+
+  var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
+  var columnCount: Int { Int(sqlite3_column_count(handle)) }
+
+  /// The integer at a position of the row; 0 for anything else.
+  func integer(at position: Int32) -> Int64 { sqlite3_column_int64(handle, position) }
+
+  /// Binds one value, counted from 1. Texts and blobs are not copied and must outlive the run.
+  func bind(_ parameter: Parameter, at index: Int32) throws {
+    let code = ParameterBuffer.bind(parameter, to: handle, at: index)
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
+  /// Makes ready for other values and another run.
+  func rewind() { sqlite3_reset(handle) }
+
+  /// Ends the run: no lock is held and no value stays bound, whatever happened before.
+  func reset() {
+    sqlite3_reset(handle)
+    sqlite3_clear_bindings(handle)
+    row.pointee.end()
+  }
+}

@@ -1,0 +1,76 @@
+import CSQLite
+import Synchronization
+
+/// Where the reading of a row stands: plain memory, since exclusivity checks on the properties of a class cost more than
+/// the column reads themselves.
+///
+/// The memory is recycled but never freed. A row that a caller keeps for longer than its statement is at rest therefore
+/// meets another generation in valid memory, and reading it throws.
+@usableFromInline
+struct RowState {
+  /// The statement that stands on the row.
+  @usableFromInline var handle: OpaquePointer?
+  /// Raised for every row, so that a row kept from before is recognised.
+  @usableFromInline var generation: UInt64 = 0
+  /// The column that is expected to be read next.
+  @usableFromInline var next = 0
+  /// How many columns the row has.
+  @usableFromInline var count = 0
+  /// The identities of the columns, by position.
+  @usableFromInline var columns: UnsafePointer<UnsafeRawPointer>?
+  /// The statement, for what only an error and a search need.
+  var statement: Unmanaged<PreparedStatement>?
+
+  init() {}
+
+  /// SQLite's value at a position of the row.
+  @inlinable
+  func value(at position: Int) -> OpaquePointer? { sqlite3_column_value(handle, Int32(truncatingIfNeeded: position)) }
+
+  var columnCount: Int { Int(sqlite3_column_count(handle)) }
+
+  func columnName(at position: Int) -> String? {
+    sqlite3_column_name(handle, Int32(position)).map { String(cString: $0) }
+  }
+
+  /// The table that a column of the result comes from, where it comes from one and this SQLite can tell.
+  func tableName(at position: Int) -> String? {
+    guard let handle else { return nil }
+    return Library.columnTableName?(handle, Int32(position)).map { String(cString: $0) }
+  }
+
+  func integer(at position: Int) -> Int? {
+    guard sqlite3_column_type(handle, Int32(position)) == SQLITE_INTEGER else { return nil }
+    return Int(sqlite3_column_int64(handle, Int32(position)))
+  }
+}
+
+extension RowState {
+  // Every pointer in here was handed back by its statement, which no longer uses it.
+  private struct Pool: @unchecked Sendable {
+    var free: [UnsafeMutablePointer<RowState>] = []
+  }
+
+  private static let pool = Mutex(Pool())
+
+  static func take() -> UnsafeMutablePointer<RowState> {
+    if let state = pool.withLock({ $0.free.popLast() }) { return state }
+    let state = UnsafeMutablePointer<RowState>.allocate(capacity: 1)
+    state.initialize(to: RowState())
+    return state
+  }
+
+  static func give(back state: UnsafeMutablePointer<RowState>) {
+    state.pointee.end()
+    pool.withLock { $0.free.append(state) }
+  }
+
+  /// No row is current any more.
+  mutating func end() {
+    generation &+= 1
+    handle = nil
+    count = 0
+    columns = nil
+    statement = nil
+  }
+}

@@ -1,0 +1,145 @@
+import CSQLite
+
+/// The values of a long IN list, read by SQLite through a table-valued function.
+///
+/// `"id" IN (SELECT value FROM sqlable_values(?1))` has one shape for any number of values of any class, where one `?`
+/// a value would meet SQLite's limit on variables and make a statement of its own for every length.
+@usableFromInline
+final class ValueList {
+  let parameters: [Parameter]
+  /// Keeps the bytes that `parameters` points to.
+  private let buffer: ParameterBuffer
+
+  init(_ values: some Sequence<SqlStorage>) {
+    let buffer = ParameterBuffer()
+    for value in values { buffer.append(value) }
+    self.buffer = buffer
+    parameters = buffer.parameters
+  }
+}
+
+/// The table-valued function `sqlable_values(pointer)`, one row a value; registered on every connection.
+enum ValueListModule {
+  static let name = "sqlable_values"
+  private static let pointerType: StaticString = "sqlable_values"
+
+  static func register(on handle: OpaquePointer) -> Int32 {
+    sqlite3_create_module(handle, name, module, nil)
+  }
+
+  /// Hands the list to SQLite, which holds a reference of its own until the parameter is bound anew or cleared.
+  static func bind(_ list: Unmanaged<ValueList>, to handle: OpaquePointer, at index: Int32) -> Int32 {
+    pointerType.utf8Start.withMemoryRebound(to: CChar.self, capacity: pointerType.utf8CodeUnitCount + 1) { type in
+      sqlite3_bind_pointer(handle, index, list.retain().toOpaque(), type) { pointer in
+        guard let pointer else { return }
+        Unmanaged<ValueList>.fromOpaque(pointer).release()
+      }
+    }
+  }
+
+  private static func list(from value: OpaquePointer?) -> ValueList? {
+    let pointer = pointerType.utf8Start.withMemoryRebound(
+      to: CChar.self, capacity: pointerType.utf8CodeUnitCount + 1
+    ) { sqlite3_value_pointer(value, $0) }
+    return pointer.map { Unmanaged<ValueList>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// What SQLite sees as the cursor: its own header first, ours behind it.
+  private struct Cursor {
+    var base = sqlite3_vtab_cursor()
+    var list: Unmanaged<ValueList>?
+    var row = 0
+  }
+
+  private static func cursor(_ base: UnsafeMutablePointer<sqlite3_vtab_cursor>?) -> UnsafeMutablePointer<Cursor>? {
+    base.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: Cursor.self) }
+  }
+
+  // Written once, then only read, by SQLite; it must stay at one address for as long as a connection lives.
+  nonisolated(unsafe) private static let module: UnsafePointer<sqlite3_module> = {
+    var module = sqlite3_module()
+    // No xCreate: the module is eponymous only, so no schema can name it in a CREATE VIRTUAL TABLE.
+    module.xConnect = { database, _, _, _, table, _ in
+      let code = sqlite3_declare_vtab(database, "CREATE TABLE x(value, list HIDDEN)")
+      guard code == SQLITE_OK else { return code }
+      let new = UnsafeMutablePointer<sqlite3_vtab>.allocate(capacity: 1)
+      new.initialize(to: sqlite3_vtab())
+      table?.pointee = new
+      return SQLITE_OK
+    }
+    module.xDisconnect = { table in
+      table?.deallocate()
+      return SQLITE_OK
+    }
+    module.xBestIndex = { _, info in
+      guard let info else { return SQLITE_INTERNAL }
+      for index in 0..<Int(info.pointee.nConstraint) {
+        let constraint = info.pointee.aConstraint[index]
+        guard constraint.iColumn == 1, constraint.usable != 0, constraint.op == UInt8(SQLITE_INDEX_CONSTRAINT_EQ)
+        else { continue }
+        info.pointee.aConstraintUsage[index].argvIndex = 1
+        info.pointee.aConstraintUsage[index].omit = 1
+        info.pointee.estimatedCost = 1
+        info.pointee.estimatedRows = 100
+        return SQLITE_OK
+      }
+      return SQLITE_CONSTRAINT
+    }
+    module.xOpen = { _, cursor in
+      let new = UnsafeMutablePointer<Cursor>.allocate(capacity: 1)
+      new.initialize(to: Cursor())
+      cursor?.pointee = UnsafeMutableRawPointer(new).assumingMemoryBound(to: sqlite3_vtab_cursor.self)
+      return SQLITE_OK
+    }
+    module.xClose = { base in
+      guard let cursor = ValueListModule.cursor(base) else { return SQLITE_OK }
+      cursor.pointee.list?.release()
+      cursor.deallocate()
+      return SQLITE_OK
+    }
+    module.xFilter = { base, _, _, count, arguments in
+      guard let cursor = ValueListModule.cursor(base) else { return SQLITE_INTERNAL }
+      cursor.pointee.list?.release()
+      cursor.pointee.list = nil
+      cursor.pointee.row = 0
+      guard count == 1, let argument = arguments?[0], let list = ValueListModule.list(from: argument) else {
+        return SQLITE_OK
+      }
+      cursor.pointee.list = Unmanaged.passRetained(list)
+      return SQLITE_OK
+    }
+    module.xNext = { base in
+      ValueListModule.cursor(base)?.pointee.row += 1
+      return SQLITE_OK
+    }
+    module.xEof = { base in
+      guard let cursor = ValueListModule.cursor(base), let list = cursor.pointee.list else { return 1 }
+      return cursor.pointee.row < list.takeUnretainedValue().parameters.count ? 0 : 1
+    }
+    module.xColumn = { base, context, column in
+      guard let cursor = ValueListModule.cursor(base), let list = cursor.pointee.list, column == 0 else {
+        sqlite3_result_null(context)
+        return SQLITE_OK
+      }
+      // The list outlives the cursor, and so do the bytes that it points to: SQLite need not copy them.
+      switch list.takeUnretainedValue().parameters[cursor.pointee.row] {
+      case .unset, .null, .list: sqlite3_result_null(context)
+      case .integer(let integer): sqlite3_result_int64(context, integer)
+      case .real(let real): sqlite3_result_double(context, real)
+      case .text(let start, let count):
+        start.withMemoryRebound(to: CChar.self, capacity: count) {
+          sqlite3_result_text64(context, $0, UInt64(count), nil, UInt8(SQLITE_UTF8))
+        }
+      case .blob(let start, let count): sqlite3_result_blob64(context, start, UInt64(count), nil)
+      }
+      return SQLITE_OK
+    }
+    module.xRowid = { base, rowid in
+      rowid?.pointee = Int64(ValueListModule.cursor(base)?.pointee.row ?? 0)
+      return SQLITE_OK
+    }
+    let stored = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
+    stored.initialize(to: module)
+    return UnsafePointer(stored)
+  }()
+}

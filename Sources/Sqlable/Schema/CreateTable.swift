@@ -1,0 +1,58 @@
+extension SqliteDatabase {
+  /// Creates the model's table and indexes, or adds the columns and indexes that an existing table lacks.
+  ///
+  /// ```swift
+  /// try db.createTable(Bicycle.self)
+  /// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "name" TEXT NOT NULL, …)
+  /// ```
+  ///
+  /// Nothing is dropped or rewritten: columns that the model lost stay, and a column or index that is there already is
+  /// left as it is. All of it is one transaction. Throws `.misuse` for a model that contradicts itself, and
+  /// `.schema(.mismatch)` for a column that can't be added to a table with rows (no default, or part of the key).
+  @discardableResult
+  public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {
+    let table = try TableInfo.of(model)
+    return try transaction { db in
+      let connection = try db.openConnection()
+      var change = SchemaChange(table: table.name)
+      var existing: Set<String> = []
+      try connection.eachRow("PRAGMA main.table_xinfo(\(quoted(table.name)))") { existing.insert($0[1].lowercased()) }
+      if existing.isEmpty {
+        try db.execute(SQL(verbatim: TableDefinition(table).createTable()))
+        change.createdTable = true
+      } else {
+        for column in table.columns where !existing.contains(column.name.lowercased()) {
+          try db.execute(SQL(verbatim: TableDefinition(table).addColumn(column)))
+          change.addedColumns.append(column.name)
+        }
+      }
+      for index in table.indexes {
+        let name = index.name(inTable: table.name)
+        let known = try db.query(
+          "SELECT name FROM main.sqlite_schema WHERE type = 'index' AND name = \(name) COLLATE NOCASE", as: String.self)
+        guard known.isEmpty else { continue }
+        try db.execute(SQL(verbatim: TableDefinition(table).create(index)))
+        change.addedIndexes.append(name)
+      }
+      return change
+    }
+  }
+}
+
+/// What `createTable` did.
+public struct SchemaChange: Sendable, Hashable {
+  public let table: String
+  /// Whether the table was not there before.
+  public internal(set) var createdTable = false
+  /// The columns that were added to a table that was there.
+  public internal(set) var addedColumns: [String] = []
+  /// The indexes that were created.
+  public internal(set) var addedIndexes: [String] = []
+
+  init(table: String) { self.table = table }
+
+  /// Whether the database was as the model wants it.
+  public var isEmpty: Bool { !createdTable && addedColumns.isEmpty && addedIndexes.isEmpty }
+}
+
+private func quoted(_ name: String) -> String { String(decoding: SqlBuffer.quoted(name), as: UTF8.self) }

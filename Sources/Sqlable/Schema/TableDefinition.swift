@@ -1,0 +1,129 @@
+/// The CREATE statements of a model.
+struct TableDefinition {
+  private let table: TableInfo
+
+  init(_ table: TableInfo) { self.table = table }
+
+  func createTable() throws -> String {
+    var parts = try table.columns.map { try definition(of: $0) }
+    let constraints = table.constraints
+    if !constraints.primaryKey.isEmpty { parts.append("PRIMARY KEY (\(try list(constraints.primaryKey)))") }
+    for columns in constraints.unique { parts.append("UNIQUE (\(try list(columns)))") }
+    for check in constraints.checks { parts.append("CHECK (\(check))") }
+    for (columns, reference) in constraints.foreignKeys {
+      let names = try columns.map { try quotedColumn($0) }.joined(separator: ", ")
+      parts.append("FOREIGN KEY (\(names)) \(try references(reference, count: columns.count))")
+    }
+    var options: [String] = []
+    if table.options.contains(.strict) { options.append("STRICT") }
+    if table.options.contains(.withoutRowid) { options.append("WITHOUT ROWID") }
+    let tail = options.isEmpty ? "" : " " + options.joined(separator: ", ")
+    return "CREATE TABLE \(quoted(table.name)) (\(parts.joined(separator: ", ")))\(tail)"
+  }
+
+  func create(_ index: Index) throws -> String {
+    let name = quoted(index.name(inTable: table.name))
+    let kind = index.isUnique ? "UNIQUE INDEX" : "INDEX"
+    return "CREATE \(kind) \(name) ON \(quoted(table.name)) (\(try list(index.columns)))"
+  }
+
+  /// Throws `.schema(.mismatch)` for a column that SQLite can't add to a table that may have rows.
+  func addColumn(_ column: Column) throws -> String {
+    let options = column.definition.options
+    let reason: String? =
+      if options.primaryKey != nil { "it is the primary key" } else if options.isUnique {
+        "it is unique"
+      } else if options.generated?.isStored == true {
+        "it is generated and stored"
+      } else if !column.type.isNullable,
+        options.defaultValue == nil, options.generated == nil
+      { "it can't be NULL and has no default for the rows that are there" } else { nil }
+    if let reason {
+      let message = "column \(table.name).\(column.name) can't be added to the existing table: \(reason)"
+      throw SqlError(.schema(.mismatch(message)), message: message, table: table.name, column: column.name)
+    }
+    return "ALTER TABLE \(quoted(table.name)) ADD COLUMN \(try definition(of: column))"
+  }
+
+  private func definition(of column: Column) throws -> String {
+    let options = column.definition.options
+    var text = "\(quoted(column.name)) \(column.type.sqlName)"
+    if let key = options.primaryKey {
+      text += " PRIMARY KEY" + (key.isDescending ? " DESC" : "")
+      if key.autoincrement {
+        guard table.keyIsRowid, !key.isDescending else {
+          throw SqlError.misuse("only an integer key in ascending order can be counted up automatically")
+            .at(table: table.name, column: column.name)
+        }
+        text += " AUTOINCREMENT"
+      }
+    }
+    // SQLite allows NULL in every primary key but an integer one: an old bug, kept for compatibility.
+    if !column.type.isNullable, options.primaryKey == nil || !table.keyIsRowid { text += " NOT NULL" }
+    if options.isUnique { text += " UNIQUE" }
+    if let value = options.defaultValue { text += " DEFAULT \(try literal(value.get(), for: column))" }
+    if let collation = options.collation { text += " COLLATE \(collation.rawValue)" }
+    if let check = options.check { text += " CHECK (\(check))" }
+    if let generated = options.generated {
+      text += " GENERATED ALWAYS AS (\(generated.sql)) \(generated.isStored ? "STORED" : "VIRTUAL")"
+    }
+    if let reference = options.foreignKey { text += " \(try references(reference, count: 1))" }
+    return text
+  }
+
+  private func references(_ reference: ForeignKeyReference, count: Int) throws -> String {
+    let columns = try reference.columns() ?? reference.primaryKey()
+    guard columns.count == count else {
+      throw SqlError.misuse(
+        "a foreign key of \(count) columns can't refer to \(columns.count) columns of \(reference.table())"
+      ).at(table: table.name)
+    }
+    var text = "REFERENCES \(quoted(reference.table())) (\(columns.map(quoted).joined(separator: ", ")))"
+    if reference.onDelete != .noAction { text += " ON DELETE \(reference.onDelete.rawValue)" }
+    if reference.onUpdate != .noAction { text += " ON UPDATE \(reference.onUpdate.rawValue)" }
+    if reference.isDeferred { text += " DEFERRABLE INITIALLY DEFERRED" }
+    return text
+  }
+
+  private func list(_ columns: [IndexColumn]) throws -> String {
+    try columns.map { try quotedColumn($0.name) + ($0.isDescending ? " DESC" : "") }.joined(separator: ", ")
+  }
+
+  private func quotedColumn(_ name: String) throws -> String {
+    guard table.position(named: name) != nil else {
+      throw SqlError.misuse("a constraint or index names column \(name), which is not in the table's layout")
+        .at(table: table.name, column: name)
+    }
+    return quoted(name)
+  }
+
+  private func quoted(_ name: String) -> String { String(decoding: SqlBuffer.quoted(name), as: UTF8.self) }
+
+  /// A default as SQL text: CREATE TABLE can't bind values.
+  private func literal(_ value: SqlStorage, for column: Column) throws -> String {
+    guard column.type.stores(value.storageClass) else {
+      throw SqlError.encoding(expected: column.type.name, found: "a default of class \(value.storageClass)")
+        .at(table: table.name, column: column.name)
+    }
+    switch value {
+    case .null: return "NULL"
+    case .integer(let integer): return integer < 0 ? "(\(integer))" : "\(integer)"
+    case .real(let real):
+      guard real.isFinite else { return real > 0 ? "9e999" : "(-9e999)" }
+      return real < 0 ? "(\(real))" : "\(real)"
+    case .text(let text):
+      // A NUL byte would end the statement's text.
+      guard !text.utf8.contains(0) else { return "(CAST(\(hexadecimal(text.utf8)) AS TEXT))" }
+      return "'\(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'"
+    case .blob(let data): return hexadecimal(data)
+    }
+  }
+
+  private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef")
+    return bytes.reduce(into: "x'") { text, byte in
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    } + "'"
+  }
+}

@@ -1,0 +1,71 @@
+extension Statement {
+  /// The statement's SQL, with `?` for every value; for a batch, that of its first row.
+  ///
+  /// A statement that can't be run gives a comment that says why.
+  public var sql: String {
+    do { return try rendered().sql } catch { return "-- \(SqlError.message(of: error))" }
+  }
+
+  /// The values that take the place of `?`, in order; for a batch, those of its first row. A long list of `in` counts as
+  /// one, which is left out. Empty for a statement that can't be run.
+  public var bindings: [SqlStorage] { (try? rendered().bindings) ?? [] }
+
+  /// How SQLite would find the rows: its query plan.
+  ///
+  /// ```swift
+  /// print(try Bicycle.byId(2).explain(db))     // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
+  /// ```
+  ///
+  /// Nothing is run or changed. Throws what running the statement would throw before its first row.
+  public func explain(_ db: SqliteDatabase) throws -> QueryPlan {
+    let sql = try rendered().sql
+    return try db.locked {
+      let connection = try db.openConnection()
+      var steps: [QueryPlan.Step] = []
+      try connection.eachRow("EXPLAIN QUERY PLAN " + sql) { row in
+        guard row.count == 4, let id = Int(row[0]), let parent = Int(row[1]) else { return }
+        steps.append(QueryPlan.Step(id: id, parent: parent, detail: row[3]))
+      }
+      return QueryPlan(sql: sql, steps: steps)
+    }
+  }
+
+  /// The statement as SQLite would get it. Throws whatever makes it impossible to run.
+  func rendered() throws -> (sql: String, bindings: [SqlStorage]) {
+    let table = try TableInfo.of(Model.self)
+    let buffer = SqlBuffer()
+    let parameters = ParameterBuffer()
+    var writer = RowWriter(table: table, buffer: parameters)
+    if query.kind.takesRows, try !rows.take(0, into: &writer) { return ("-- there are no rows to insert", []) }
+    try StatementWriter(table: table, sql: buffer, parameters: parameters).write(query, slots: writer.slots)
+    return (buffer.text, parameters.parameters.compactMap { SqlStorage($0) })
+  }
+}
+
+/// How SQLite finds the rows of a statement.
+public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
+  public let sql: String
+  public let steps: [Step]
+
+  public struct Step: Sendable, Hashable {
+    public let id: Int
+    /// The step that this one is a part of; 0 for none.
+    public let parent: Int
+    /// What is done, in SQLite's words: `SCAN bicycle`, `SEARCH bicycle USING INDEX bicycle_color (color=?)`.
+    public let detail: String
+  }
+
+  /// One line a step, parts indented.
+  public var description: String {
+    func lines(of parent: Int, indent: String) -> [String] {
+      steps.filter { $0.parent == parent }.flatMap { step in
+        [indent + step.detail] + lines(of: step.id, indent: indent + "  ")
+      }
+    }
+    return lines(of: 0, indent: "").joined(separator: "\n")
+  }
+}
+
+extension SqlError {
+  static func message(of error: any Error) -> String { (error as? SqlError)?.message ?? "\(error)" }
+}

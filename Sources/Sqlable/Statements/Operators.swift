@@ -1,0 +1,438 @@
+// The operators of filters. The overloads are few and their types concrete: that keeps the compiler quick with long
+// filters. Values are no terms, so `3 == 3` keeps its meaning.
+
+infix operator ∈ : ComparisonPrecedence
+
+// MARK: Untyped terms
+
+extension SqlTerm {
+  /// `"a" = ?`. A value that is nil makes it `IS NULL`.
+  public static func == (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.compared(.equal, with: right)
+  }
+
+  /// `"a" = "b"`
+  public static func == (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.equal, with: right.expression)
+  }
+
+  /// `"a" <> ?`. A value that is nil makes it `IS NOT NULL`.
+  public static func != (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.compared(.notEqual, with: right)
+  }
+
+  /// `"a" <> "b"`
+  public static func != (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.notEqual, with: right.expression)
+  }
+
+  /// `"a" < ?`
+  public static func < (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.compared(.less, with: right)
+  }
+
+  /// `"a" < "b"`
+  public static func < (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.less, with: right.expression)
+  }
+
+  /// `"a" <= ?`
+  public static func <= (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.compared(.lessOrEqual, with: right)
+  }
+
+  /// `"a" <= "b"`
+  public static func <= (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.lessOrEqual, with: right.expression)
+  }
+
+  /// `"a" > ?`
+  public static func > (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.compared(.greater, with: right)
+  }
+
+  /// `"a" > "b"`
+  public static func > (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.greater, with: right.expression)
+  }
+
+  /// `"a" >= ?`
+  public static func >= (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.compared(.greaterOrEqual, with: right)
+  }
+
+  /// `"a" >= "b"`
+  public static func >= (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.greaterOrEqual, with: right.expression)
+  }
+
+  /// `"a" + ?`
+  public static func + (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.combined(.plus, with: right)
+  }
+
+  /// `"a" + "b"`
+  public static func + (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.plus, with: right.expression)
+  }
+
+  /// `"a" - ?`
+  public static func - (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.combined(.minus, with: right)
+  }
+
+  /// `"a" - "b"`
+  public static func - (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.minus, with: right.expression)
+  }
+
+  /// `"a" * ?`
+  public static func * (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.combined(.times, with: right)
+  }
+
+  /// `"a" * "b"`
+  public static func * (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.times, with: right.expression)
+  }
+
+  /// `"a" / ?`
+  public static func / (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.combined(.divided, with: right)
+  }
+
+  /// `"a" / "b"`
+  public static func / (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.divided, with: right.expression)
+  }
+
+  /// `"a" % ?`
+  public static func % (left: Self, right: any SqlValue) -> SqlExpression {
+    left.expression.combined(.remainder, with: right)
+  }
+
+  /// `"a" % "b"`
+  public static func % (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.remainder, with: right.expression)
+  }
+
+  /// `-"a"`
+  public static prefix func - (term: Self) -> SqlExpression { SqlExpression(.negative(term.expression)) }
+
+  /// `"a" || ?`: texts one after the other.
+  public func concatenated(_ value: any SqlValue) -> SqlExpression {
+    expression.combined(.concatenated, with: value)
+  }
+
+  /// `"a" || "b"`
+  public func concatenated(_ other: some SqlTerm) -> SqlExpression {
+    expression.combined(.concatenated, with: other.expression)
+  }
+
+  /// `"a" IN (?, ?, ?)`; nothing is in an empty list.
+  public static func ∈ (left: Self, right: some Sequence<some SqlValue>) -> SqlExpression { left.in(right) }
+
+  /// `"a" IN (?, ?, ?)`
+  ///
+  /// Works for any number of values: a long list is bound as one. Nothing is in an empty list, not even NULL.
+  public func `in`(_ values: some Sequence<some SqlValue>) -> SqlExpression { expression.isIn(values) }
+
+  /// `NOT "a" IN (?, ?, ?)`; everything is outside an empty list.
+  public func notIn(_ values: some Sequence<some SqlValue>) -> SqlExpression {
+    SqlExpression(.not(expression.isIn(values)))
+  }
+
+  /// `"a" BETWEEN ? AND ?`, both ends included.
+  public func between(_ low: any SqlValue, and high: any SqlValue) -> SqlExpression { expression.isBetween(low, high) }
+
+  /// `"a" IS NULL`
+  public var isNull: SqlExpression { SqlExpression(.isNull(expression)) }
+
+  /// `"a" IS NOT NULL`
+  public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
+
+  /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
+  public func `is`(_ value: any SqlValue) -> SqlExpression {
+    SqlExpression(.binary(.isSame, expression, expression.value(value)))
+  }
+
+  /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
+  public func isNot(_ value: any SqlValue) -> SqlExpression {
+    SqlExpression(.binary(.isNotSame, expression, expression.value(value)))
+  }
+
+  /// `"a" LIKE ? ESCAPE ?`: `%` stands for any text, `_` for one character; A to Z and a to z are the same.
+  public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
+    expression.isLike(pattern, escape: escape)
+  }
+
+  /// `"a" COLLATE NOCASE`: compared and ordered in another way.
+  public func collate(_ collation: Collate) -> SqlExpression {
+    SqlExpression(.collate(expression, collation))
+  }
+
+  /// `lower("a")`: A to Z only.
+  public func lowercase() -> SqlExpression { expression.function(.lower) }
+
+  /// `upper("a")`: a to z only.
+  public func uppercase() -> SqlExpression { expression.function(.upper) }
+
+  /// `length("a")`: characters of a text up to its first NUL, bytes of a blob.
+  public func length() -> SqlExpression { expression.function(.length) }
+
+  /// `abs("a")`
+  public func abs() -> SqlExpression { expression.function(.abs) }
+}
+
+// MARK: Typed terms
+
+extension TypedTerm {
+  /// `"a" = ?`. A value that is nil makes it `IS NULL`.
+  public static func == (left: Self, right: Value) -> SqlExpression {
+    left.expression.compared(.equal, with: right)
+  }
+
+  /// `"a" = "b"`
+  public static func == <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value {
+    left.expression.combined(.equal, with: right.expression)
+  }
+
+  /// `"a" <> ?`. A value that is nil makes it `IS NOT NULL`.
+  public static func != (left: Self, right: Value) -> SqlExpression {
+    left.expression.compared(.notEqual, with: right)
+  }
+
+  /// `"a" <> "b"`
+  public static func != <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value {
+    left.expression.combined(.notEqual, with: right.expression)
+  }
+
+  /// `"a" < ?`
+  public static func < (left: Self, right: Value) -> SqlExpression {
+    left.expression.compared(.less, with: right)
+  }
+
+  /// `"a" < "b"`
+  public static func < <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value {
+    left.expression.combined(.less, with: right.expression)
+  }
+
+  /// `"a" <= ?`
+  public static func <= (left: Self, right: Value) -> SqlExpression {
+    left.expression.compared(.lessOrEqual, with: right)
+  }
+
+  /// `"a" <= "b"`
+  public static func <= <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value {
+    left.expression.combined(.lessOrEqual, with: right.expression)
+  }
+
+  /// `"a" > ?`
+  public static func > (left: Self, right: Value) -> SqlExpression {
+    left.expression.compared(.greater, with: right)
+  }
+
+  /// `"a" > "b"`
+  public static func > <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value {
+    left.expression.combined(.greater, with: right.expression)
+  }
+
+  /// `"a" >= ?`
+  public static func >= (left: Self, right: Value) -> SqlExpression {
+    left.expression.compared(.greaterOrEqual, with: right)
+  }
+
+  /// `"a" >= "b"`
+  public static func >= <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value {
+    left.expression.combined(.greaterOrEqual, with: right.expression)
+  }
+
+  /// `"a" + ?`
+  public static func + (left: Self, right: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: left.expression.combined(.plus, with: right))
+  }
+
+  /// `"a" + "b"`
+  public static func + <Right: TypedTerm>(
+    left: Self, right: Right
+  ) -> TypedExpression<Value> where Right.Value == Value {
+    TypedExpression(expression: left.expression.combined(.plus, with: right.expression))
+  }
+
+  /// `"a" - ?`
+  public static func - (left: Self, right: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: left.expression.combined(.minus, with: right))
+  }
+
+  /// `"a" - "b"`
+  public static func - <Right: TypedTerm>(
+    left: Self, right: Right
+  ) -> TypedExpression<Value> where Right.Value == Value {
+    TypedExpression(expression: left.expression.combined(.minus, with: right.expression))
+  }
+
+  /// `"a" * ?`
+  public static func * (left: Self, right: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: left.expression.combined(.times, with: right))
+  }
+
+  /// `"a" * "b"`
+  public static func * <Right: TypedTerm>(
+    left: Self, right: Right
+  ) -> TypedExpression<Value> where Right.Value == Value {
+    TypedExpression(expression: left.expression.combined(.times, with: right.expression))
+  }
+
+  /// `"a" / ?`
+  public static func / (left: Self, right: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: left.expression.combined(.divided, with: right))
+  }
+
+  /// `"a" / "b"`
+  public static func / <Right: TypedTerm>(
+    left: Self, right: Right
+  ) -> TypedExpression<Value> where Right.Value == Value {
+    TypedExpression(expression: left.expression.combined(.divided, with: right.expression))
+  }
+
+  /// `"a" % ?`
+  public static func % (left: Self, right: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: left.expression.combined(.remainder, with: right))
+  }
+
+  /// `"a" % "b"`
+  public static func % <Right: TypedTerm>(
+    left: Self, right: Right
+  ) -> TypedExpression<Value> where Right.Value == Value {
+    TypedExpression(expression: left.expression.combined(.remainder, with: right.expression))
+  }
+
+  /// `-"a"`
+  public static prefix func - (term: Self) -> TypedExpression<Value> {
+    TypedExpression(expression: SqlExpression(.negative(term.expression)))
+  }
+
+  /// `"a" || ?`: texts one after the other.
+  public func concatenated(_ value: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.combined(.concatenated, with: value))
+  }
+
+  /// `"a" || "b"`
+  public func concatenated<Other: TypedTerm>(_ other: Other) -> TypedExpression<Value> where Other.Value == Value {
+    TypedExpression(expression: expression.combined(.concatenated, with: other.expression))
+  }
+
+  /// `"a" IN (?, ?, ?)`; nothing is in an empty list.
+  public static func ∈ (left: Self, right: some Sequence<Value>) -> SqlExpression { left.in(right) }
+
+  /// `"a" IN (?, ?, ?)`
+  ///
+  /// Works for any number of values: a long list is bound as one. Nothing is in an empty list, not even NULL.
+  public func `in`(_ values: some Sequence<Value>) -> SqlExpression { expression.isIn(values) }
+
+  /// `NOT "a" IN (?, ?, ?)`; everything is outside an empty list.
+  public func notIn(_ values: some Sequence<Value>) -> SqlExpression { SqlExpression(.not(expression.isIn(values))) }
+
+  /// `"a" BETWEEN ? AND ?`, both ends included.
+  public func between(_ low: Value, and high: Value) -> SqlExpression { expression.isBetween(low, high) }
+
+  /// `"a" IS NULL`
+  public var isNull: SqlExpression { SqlExpression(.isNull(expression)) }
+
+  /// `"a" IS NOT NULL`
+  public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
+
+  /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
+  public func `is`(_ value: Value) -> SqlExpression {
+    SqlExpression(.binary(.isSame, expression, expression.value(value)))
+  }
+
+  /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
+  public func isNot(_ value: Value) -> SqlExpression {
+    SqlExpression(.binary(.isNotSame, expression, expression.value(value)))
+  }
+
+  /// `"a" LIKE ? ESCAPE ?`: `%` stands for any text, `_` for one character; A to Z and a to z are the same.
+  public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
+    expression.isLike(pattern, escape: escape)
+  }
+
+  /// `"a" COLLATE NOCASE`: compared and ordered in another way.
+  public func collate(_ collation: Collate) -> TypedExpression<Value> {
+    TypedExpression(expression: SqlExpression(.collate(expression, collation)))
+  }
+
+  /// `lower("a")`: A to Z only.
+  public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.lower)) }
+
+  /// `upper("a")`: a to z only.
+  public func uppercase() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.upper)) }
+
+  /// `length("a")`: characters of a text up to its first NUL, bytes of a blob.
+  public func length() -> TypedExpression<Int> { TypedExpression(expression: expression.function(.length)) }
+
+  /// `abs("a")`
+  public func abs() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.abs)) }
+}
+
+// MARK: Conditions
+
+extension Column {
+  /// `"a" IS NULL`
+  public static prefix func ! (column: Column) -> SqlExpression { column.isNull }
+}
+
+extension TypedColumn {
+  /// `"a" IS NULL`
+  public static prefix func ! (column: TypedColumn) -> SqlExpression { column.isNull }
+}
+
+extension SqlExpression {
+  /// `NOT a`; NULL stays NULL.
+  public static prefix func ! (term: SqlExpression) -> SqlExpression { SqlExpression(.not(term)) }
+
+  /// `a AND b`
+  public static func && (left: consuming SqlExpression, right: SqlExpression) -> SqlExpression {
+    // One flat list, however many: a tree would be as deep as the chain is long.
+    var terms: [SqlExpression]
+    if case .all(let own) = left.node { terms = own } else { terms = [left] }
+    if case .all(let others) = right.node { terms += others } else { terms.append(right) }
+    return SqlExpression(.all(terms))
+  }
+
+  /// `a OR b`
+  public static func || (left: consuming SqlExpression, right: SqlExpression) -> SqlExpression {
+    var terms: [SqlExpression]
+    if case .any(let own) = left.node { terms = own } else { terms = [left] }
+    if case .any(let others) = right.node { terms += others } else { terms.append(right) }
+    return SqlExpression(.any(terms))
+  }
+
+  /// `a AND b AND c`; true for no terms.
+  public static func all(_ terms: [SqlExpression]) -> SqlExpression {
+    switch terms.count {
+    case 0: SqlExpression(SqlStorage.integer(1))
+    case 1: terms[0]
+    default: SqlExpression(.all(terms))
+    }
+  }
+
+  /// `a OR b OR c`; false for no terms.
+  public static func any(_ terms: [SqlExpression]) -> SqlExpression {
+    switch terms.count {
+    case 0: SqlExpression(SqlStorage.integer(0))
+    case 1: terms[0]
+    default: SqlExpression(.any(terms))
+    }
+  }
+}
+
+/// `"a" IN (?, ?, ?)`
+public func contains(_ term: some SqlTerm, _ values: some Sequence<some SqlValue>) -> SqlExpression {
+  term.in(values)
+}
+
+/// `"a" IN (?, ?, ?)`
+public func contains<Term: TypedTerm>(_ term: Term, _ values: some Sequence<Term.Value>) -> SqlExpression {
+  term.in(values)
+}

@@ -1,0 +1,92 @@
+/// The part of a statement that does not depend on the model's type: what is asked, of which rows, in which order.
+struct Query: Sendable, Hashable, Codable {
+  enum Kind: String, Sendable, Hashable, Codable {
+    case read, first, count, exists
+    case insert, insertMany, save
+    /// An update by the struct's own key, or by assignments.
+    case update, assign
+    /// A delete by the struct's own key, or by filter.
+    case deleteRow, delete
+
+    /// Whether the statement is about given structs.
+    var takesRows: Bool {
+      switch self {
+      case .insert, .insertMany, .save, .update, .deleteRow: true
+      case .read, .first, .count, .exists, .assign, .delete: false
+      }
+    }
+  }
+
+  var kind: Kind
+  var filter: SqlExpression?
+  var order: [OrderTerm] = []
+  var limit: Int?
+  var offset: Int?
+  var conflict: ConflictPolicy?
+  var upsert: Upsert?
+  /// The columns that are to be written; nil for all.
+  var columns: [ColumnReference]?
+  var assignments: [Assignment] = []
+
+  init(_ kind: Kind) { self.kind = kind }
+}
+
+/// What happens to a row that breaks a uniqueness rule, or is NULL where it must not be.
+///
+/// SQLite's FAIL and ROLLBACK are left out: the one keeps half a statement, the other undoes a transaction behind the back
+/// of the code that opened it.
+public enum ConflictPolicy: String, Sendable, Hashable, Codable {
+  /// The statement is undone and throws.
+  case abort
+  /// The row is skipped.
+  case ignore
+  /// The rows in the way are deleted first.
+  case replace
+}
+
+/// Insert, or update the row that is in the way.
+struct Upsert: Sendable, Hashable, Codable {
+  /// The unique columns that conflict; nil for the primary key.
+  var target: [ColumnReference]?
+  /// The columns that take the new value; nil for all but the conflicting ones.
+  var columns: [ColumnReference]?
+}
+
+/// A column and what it is set to, for an update.
+///
+/// ```swift
+/// Bicycle.color.set(to: "red")                     // "color" = ?
+/// Bicycle.price.set(to: Bicycle.price * 2)         // "price" = "price" * ?
+/// ```
+public struct Assignment: Sendable, Hashable, Codable {
+  let column: ColumnReference
+  let value: SqlExpression
+}
+
+extension Column {
+  public func set(to value: any SqlValue) -> Assignment {
+    Assignment(column: ColumnReference(self), value: SqlExpression(value, for: self, comparing: false))
+  }
+
+  public func set(to term: some SqlTerm) -> Assignment {
+    Assignment(column: ColumnReference(self), value: term.expression)
+  }
+}
+
+extension TypedColumn {
+  public func set(to value: Value) -> Assignment { column.set(to: value) }
+
+  public func set<Term: TypedTerm>(to term: Term) -> Assignment where Term.Value == Value {
+    Assignment(column: ColumnReference(column), value: term.expression)
+  }
+}
+
+/// A direction of ordering. NULL comes before every value in `asc`, after every value in `desc`.
+public enum Order: String, Sendable, Hashable, Codable {
+  case asc, desc
+}
+
+struct OrderTerm: Sendable, Hashable, Codable {
+  let expression: SqlExpression
+  let order: Order
+}

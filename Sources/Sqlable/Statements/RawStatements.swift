@@ -1,0 +1,187 @@
+// Raw SQL: whatever the statements can't say, with values bound all the same.
+
+extension SqliteDatabase {
+  /// Runs SQL whose rows, if any, are of no interest; many statements may be given, separated by `;`.
+  ///
+  /// ```swift
+  /// try db.execute("CREATE VIEW red AS SELECT * FROM bicycle WHERE color = 'red'")
+  /// try db.execute("UPDATE bicycle SET color = \(color) WHERE id = \(id)")            // bound, never pasted
+  /// ```
+  ///
+  /// Each statement stands for itself unless a transaction is open: after an error those before it stay done. BEGIN, COMMIT,
+  /// END and ROLLBACK do what ``beginTransaction(_:)``, ``commitTransaction()`` and ``rollbackTransaction(_:)`` do; savepoints
+  /// are refused, since `transaction` has them.
+  public func execute(_ sql: SQL) throws {
+    try locked {
+      if let failure = sql.failure { throw failure }
+      let connection = try openConnection()
+      var text = sql.text
+      let bound = try text.withUTF8 { text in
+        var rest = text
+        var bound = 0
+        while !rest.isEmpty {
+          let (statement, next) = try connection.compileFirst(rest)
+          guard let statement else { break }
+          if try !runControl(statement) {
+            bound += try run(statement, binding: sql.bindings[min(bound, sql.bindings.count)...])
+          }
+          rest = next
+        }
+        return bound
+      }
+      guard bound == sql.bindings.count else {
+        throw SqlError.invalidStatement("the SQL text has \(bound) parameters for \(sql.bindings.count) values")
+      }
+    }
+  }
+
+  /// Runs SQL text that was made at run time. Never make it of input from outside: nothing in it is bound.
+  @_disfavoredOverload
+  public func execute(_ sql: String) throws { try execute(SQL(verbatim: sql)) }
+
+  /// The rows of a query as structs; the columns are found by their names, in any order, others are passed over.
+  ///
+  /// ```swift
+  /// try db.query("SELECT * FROM bicycle WHERE id = \(id)", as: Bicycle.self)
+  /// ```
+  public func query<Model: Sqlable>(_ sql: SQL, as model: Model.Type) throws -> [Model] {
+    let table = try TableInfo.of(model)
+    return try query(sql, table: table) { try Model(row: $0) }
+  }
+
+  /// The first column of a query's rows.
+  ///
+  /// ```swift
+  /// try db.query("SELECT name FROM bicycle WHERE id = \(id)", as: String.self)
+  /// ```
+  public func query<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> [Value] {
+    try query(sql, table: nil) { try $0.get(at: 0) }
+  }
+
+  /// The rows of a query, each made into what `body` makes of it.
+  ///
+  /// ```swift
+  /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color") { row in
+  ///   (color: try row.get(at: 0, as: String.self), count: try row.get(at: 1, as: Int.self))
+  /// }
+  /// ```
+  public func query<Result>(_ sql: SQL, _ body: (ReadRow) throws -> Result) throws -> [Result] {
+    try query(sql, table: nil, body)
+  }
+
+  private func query<Result>(
+    _ sql: SQL, table: TableInfo?, _ body: (ReadRow) throws -> Result
+  ) throws -> [Result] {
+    try locked {
+      if let failure = sql.failure { throw failure }
+      let connection = try openConnection()
+      try checkTransactionIsAlive()
+      let mark = connection.parameters.mark
+      let statement = try connection.prepared(since: mark) {
+        connection.sql.truncate()
+        connection.sql.append(sql.text)
+        for value in sql.bindings { connection.parameters.append(value) }
+      } check: { statement in
+        let count = statement.parameterCount
+        guard count == sql.bindings.count else {
+          throw SqlError.invalidStatement("the SQL text has \(count) parameters for \(sql.bindings.count) values")
+        }
+        guard statement.controlKeyword == nil else {
+          throw SqlError.misuse("a query can't begin or end a transaction; execute(_:) can")
+        }
+      }
+      defer { connection.finish(statement) }
+      func rows() throws -> [Result] {
+        var results: [Result] = []
+        while try statement.step() {
+          // After the first step: until then a schema change by another process goes unnoticed.
+          if results.isEmpty { statement.expectColumns(namedIn: table) }
+          results.append(try body(ReadRow(statement)))
+        }
+        return results
+      }
+      return statement.isReadOnly ? try rows() : try writing { _ in try rows() }
+    }
+  }
+
+  // MARK: - The steps, with the lock held
+
+  private func run(_ statement: PreparedStatement, binding values: ArraySlice<SqlStorage>) throws -> Int {
+    let connection = try openConnection()
+    try checkTransactionIsAlive()
+    let count = statement.parameterCount
+    guard count <= values.count else {
+      throw SqlError.invalidStatement("the SQL text has more parameters than values")
+    }
+    statement.mark = connection.parameters.mark
+    defer { connection.finish(statement) }
+    for (index, value) in values.prefix(count).enumerated() {
+      try statement.bind(connection.parameters.parameter(for: value), at: Int32(index + 1))
+    }
+    // A schema change moves key columns that observation has looked up.
+    observation?.schemaDidChange()
+    // These refuse to run inside a transaction, or change nothing that is observed.
+    let standsAlone = ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(statement.firstKeyword)
+    if statement.isReadOnly || standsAlone {
+      while try statement.step() {}
+    } else {
+      try writing { _ in while try statement.step() {} }
+    }
+    return count
+  }
+
+  /// Runs BEGIN, COMMIT and ROLLBACK by way of the handle's own books; false for any other statement.
+  private func runControl(_ statement: PreparedStatement) throws -> Bool {
+    guard let keyword = statement.controlKeyword else { return false }
+    switch keyword {
+    case "BEGIN":
+      guard transactionLevel == 0 else { throw SqlError.misuse("BEGIN inside a transaction") }
+      let words = statement.sql.uppercased()
+      try beginTransaction(
+        words.contains("IMMEDIATE") ? .immediate : words.contains("EXCLUSIVE") ? .exclusive : .deferred)
+    case "COMMIT", "END": try commitTransaction()
+    case "ROLLBACK" where !statement.sql.uppercased().split(whereSeparator: \.isWhitespace).contains("TO"):
+      try rollbackTransaction(1)
+    default:
+      throw SqlError.misuse("savepoints are made by transaction(_:) and beginTransaction(), not in raw SQL")
+    }
+    return true
+  }
+}
+
+extension PreparedStatement {
+  /// The statement's first word in capitals, comments passed over.
+  fileprivate var firstKeyword: String? {
+    var rest = Substring(sql)
+    while true {
+      rest = rest.drop { $0.isWhitespace || $0 == ";" || $0 == "\u{FEFF}" }
+      if rest.hasPrefix("--") {
+        rest = rest.drop { !$0.isNewline }
+      } else if rest.hasPrefix("/*") {
+        guard let end = String(rest.dropFirst(2)).suffix(after: "*/") else { return nil }
+        rest = Substring(end)
+      } else {
+        let word = rest.prefix { $0.isLetter }
+        return word.isEmpty ? nil : word.uppercased()
+      }
+    }
+  }
+
+  /// The first word, if the statement begins or ends a transaction or savepoint.
+  fileprivate var controlKeyword: String? {
+    // None of them reads or writes a row, and SQLite calls all of them read-only.
+    guard isReadOnly, columnCount == 0, let keyword = firstKeyword,
+      ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(keyword)
+    else { return nil }
+    return keyword
+  }
+
+  /// Finds the columns of a model among the result's by their names.
+  fileprivate func expectColumns(namedIn table: TableInfo?) {
+    guard let table else { return expectColumns(nil, count: 0) }
+    setColumns(
+      readColumnNames().map { name in
+        table.position(named: name).map { table.columns[$0].identity } ?? Column.unknown.identity
+      })
+  }
+}

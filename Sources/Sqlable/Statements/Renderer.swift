@@ -1,0 +1,182 @@
+/// Writes a statement's SQL into a buffer and collects its values, in one walk.
+///
+/// It is where every column is held against the table: a column of another table, or of another declaration, ends the walk
+/// with an error before SQLite sees anything.
+struct Renderer {
+  let table: TableInfo
+  let sql: SqlBuffer
+  let parameters: ParameterBuffer
+
+  /// SQLite's parser has a stack of 100 symbols, of which a statement around the expression takes some.
+  private static let maximumStack = 84
+  /// A flat chain of ANDs is a tree as deep as it is long to SQLite, whose limit is 1000: longer ones are balanced.
+  private static let maximumChain = 100
+  /// From here on a list is bound as one parameter.
+  private static let longList = 33
+
+  // MARK: Conditions
+
+  /// The strength of operators: what binds weaker than its surroundings goes into parentheses.
+  private enum Strength: Int, Comparable {
+    case any, all, not, equality, comparison, sum, product, concatenation, unary, atom
+    static func < (left: Strength, right: Strength) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  func write(_ expression: SqlExpression) throws {
+    try write(expression, within: .any, stack: 0)
+  }
+
+  /// Writes a term; `stack` counts the symbols that the parser holds when it comes to it.
+  private func write(_ expression: SqlExpression, within outer: Strength, stack: Int) throws {
+    let own = strength(of: expression)
+    let isOpen = own < outer
+    let stack = stack + (isOpen ? 1 : 0)
+    guard stack <= Renderer.maximumStack else {
+      throw SqlError.invalidStatement("an expression nests deeper than SQLite's parser can follow")
+    }
+    if isOpen { sql.append("(") }
+    switch expression.node {
+    case .column(let reference): writeColumn(try position(of: reference))
+    case .value(let value): write(value)
+    case .all(let terms): try write(terms[...], joinedBy: " AND ", within: .not, stack: stack)
+    case .any(let terms): try write(terms[...], joinedBy: " OR ", within: .all, stack: stack)
+    case .not(let term):
+      sql.append("NOT ")
+      try write(term, within: .equality, stack: stack + 1)
+    case .negative(let term):
+      sql.append("-")
+      try write(term, within: .atom, stack: stack + 1)
+    case .binary(let operation, let left, let right):
+      try write(left, within: own, stack: stack)
+      sql.append(" ")
+      sql.append(operation.rawValue)
+      sql.append(" ")
+      try write(right, within: Strength(rawValue: own.rawValue + 1) ?? .atom, stack: stack + 2)
+    case .isNull(let term):
+      try write(term, within: .comparison, stack: stack)
+      sql.append(" IS NULL")
+    case .isNotNull(let term):
+      try write(term, within: .comparison, stack: stack)
+      sql.append(" IS NOT NULL")
+    case .between(let term, let low, let high):
+      try write(term, within: .comparison, stack: stack)
+      sql.append(" BETWEEN ")
+      try write(low, within: .sum, stack: stack + 2)
+      sql.append(" AND ")
+      try write(high, within: .sum, stack: stack + 4)
+    case .isIn(let term, let values):
+      try write(term, within: .comparison, stack: stack)
+      write(list: values)
+    case .like(let term, let pattern, let escape):
+      try write(term, within: .comparison, stack: stack)
+      sql.append(" LIKE ")
+      try write(pattern, within: .comparison, stack: stack + 2)
+      if let escape {
+        sql.append(" ESCAPE ")
+        write(.text(escape))
+      }
+    case .function(let function, let arguments):
+      sql.append(function.rawValue)
+      sql.append("(")
+      for (index, argument) in arguments.enumerated() {
+        if index > 0 { sql.append(", ") }
+        try write(argument, within: .any, stack: stack + 5)
+      }
+      sql.append(")")
+    case .collate(let term, let collation):
+      try write(term, within: .atom, stack: stack)
+      sql.append(" COLLATE ")
+      sql.append(collation.rawValue)
+    case .invalid(let term): throw term.error
+    }
+    if isOpen { sql.append(")") }
+  }
+
+  private func strength(of expression: SqlExpression) -> Strength {
+    switch expression.node {
+    case .column, .value, .function, .invalid: .atom
+    case .any: .any
+    case .all: .all
+    case .not: .not
+    case .isNull, .isNotNull, .between, .isIn, .like: .equality
+    case .negative, .collate: .unary
+    case .binary(let operation, _, _):
+      switch operation {
+      case .equal, .notEqual, .isSame, .isNotSame: .equality
+      case .less, .lessOrEqual, .greater, .greaterOrEqual: .comparison
+      case .plus, .minus: .sum
+      case .times, .divided, .remainder: .product
+      case .concatenated: .concatenation
+      }
+    }
+  }
+
+  private func write(
+    _ terms: ArraySlice<SqlExpression>, joinedBy separator: StaticString, within strength: Strength, stack: Int
+  ) throws {
+    guard terms.count > Renderer.maximumChain else {
+      for (index, term) in terms.enumerated() {
+        if index > 0 { sql.append(separator) }
+        try write(term, within: strength, stack: stack + (index > 0 ? 2 : 0))
+      }
+      return
+    }
+    // As many parts as a chain may have, so that a chain of thousands adds one or two levels.
+    let size = max(Renderer.maximumChain, (terms.count + Renderer.maximumChain - 1) / Renderer.maximumChain)
+    var rest = terms
+    while !rest.isEmpty {
+      if rest.startIndex > terms.startIndex { sql.append(separator) }
+      sql.append("(")
+      try write(rest.prefix(size), joinedBy: separator, within: strength, stack: stack + 3)
+      sql.append(")")
+      rest = rest.dropFirst(size)
+    }
+  }
+
+  private func write(_ value: SqlStorage) {
+    sql.append("?")
+    parameters.append(value)
+  }
+
+  private func write(list values: [SqlStorage]) {
+    guard values.count < Renderer.longList else {
+      sql.append(" IN (SELECT value FROM ")
+      sql.append(ValueListModule.name)
+      sql.append("(?))")
+      parameters.append(ValueList(values))
+      return
+    }
+    sql.append(" IN (")
+    // Lists of like lengths share a statement: the last value is repeated up to the next of 0, 1, 2, 4, 8, 16, 32.
+    var size = values.isEmpty ? 0 : 1
+    while size < values.count { size *= 2 }
+    for index in 0..<size {
+      if index > 0 { sql.append(", ") }
+      write(values[min(index, values.count - 1)])
+    }
+    sql.append(")")
+  }
+
+  // MARK: Columns
+
+  /// The position of a column in the table; throws for a column of another table.
+  func position(of reference: ColumnReference) throws -> Int {
+    let found = reference.definition.map(table.position(of:)) ?? table.position(named: reference.name)
+    guard let found else {
+      let message =
+        "column \(reference.name) is not in the layout of table \(table.name); columns are static lets of the model"
+      throw SqlError(
+        .schema(.missingColumn(reference.name)), message: message, table: table.name, column: reference.name)
+    }
+    return found
+  }
+
+  func writeColumn(_ position: Int) { sql.append(table.columns[position].definition.quotedName) }
+
+  func writeColumns(_ positions: some Sequence<Int>) {
+    for (index, position) in positions.enumerated() {
+      if index > 0 { sql.append(", ") }
+      writeColumn(position)
+    }
+  }
+}

@@ -1,0 +1,180 @@
+// How statements are run. The loops over rows are inlinable: in the module of the model they become one loop without
+// dynamic calls.
+
+extension Statement where Output == [Model] {
+  /// Reads the rows. Throws `.schema` when table or column is missing, `.decoding` when a value does not fit the struct.
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> [Model] {
+    try db.locked {
+      let statement = try prepare(on: db)
+      defer { db.finish(statement) }
+      var models: [Model] = []
+      while try statement.step() { models.append(try Model(row: ReadRow(statement))) }
+      return models
+    }
+  }
+
+  /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
+  ///
+  /// ```swift
+  /// try Bicycle.read().forEach(db) { bike in
+  ///   print(bike.name)
+  ///   return bike.id == 100 ? .stop : .continue
+  /// }
+  /// ```
+  ///
+  /// Other statements may be run on the handle meanwhile, this one included. Rows that are changed meanwhile may or may
+  /// not be seen. Other threads that use this handle wait.
+  @inlinable
+  public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
+    try db.locked {
+      let statement = try prepare(on: db)
+      defer { db.finish(statement) }
+      while try statement.step() {
+        if try body(Model(row: ReadRow(statement))) == .stop { return }
+      }
+    }
+  }
+
+  /// Reads row after row without keeping them.
+  @inlinable
+  public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Void) throws {
+    try forEach(db) { model in
+      try body(model)
+      return Iteration.continue
+    }
+  }
+}
+
+/// Whether a loop over rows goes on.
+public enum Iteration: Sendable {
+  case `continue`, stop
+}
+
+extension Statement where Output == Model? {
+  /// Reads the row, or nil when there is none.
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> Model? {
+    try db.locked {
+      let statement = try prepare(on: db)
+      defer { db.finish(statement) }
+      return try statement.step() ? try Model(row: ReadRow(statement)) : nil
+    }
+  }
+}
+
+extension Statement where Output == Bool {
+  /// Tells whether there is such a row.
+  public func run(_ db: SqliteDatabase) throws -> Bool { try readInteger(db) != 0 }
+}
+
+extension Statement where Output == Int {
+  /// Runs it: a count gives the number of rows, an insert the row's id, an update or delete the number of rows changed.
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> Int {
+    switch query.kind {
+    case .insert, .save: try runInsert(db).first ?? 0
+    case .update, .assign, .deleteRow, .delete: try runChange(db)
+    case .read, .first, .count, .exists, .insertMany: try readInteger(db)
+    }
+  }
+}
+
+extension Statement where Output == [Int] {
+  /// Inserts the rows in one transaction, or in a savepoint inside the open one, and gives their ids in order.
+  ///
+  /// When one of them fails none is stored.
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> [Int] { try runInsert(db) }
+}
+
+// MARK: - The steps, with the lock held
+
+extension SqliteDatabase {
+  @usableFromInline
+  func finish(_ statement: PreparedStatement) {
+    statement.connection.finish(statement)
+  }
+}
+
+extension Statement {
+  /// A read, compiled, bound and ready for its first step.
+  @usableFromInline
+  func prepare(on db: SqliteDatabase) throws -> PreparedStatement {
+    let connection = try db.openConnection()
+    try db.checkTransactionIsAlive()
+    let table = try TableInfo.of(Model.self)
+    let statement = try connection.prepared(since: connection.parameters.mark) {
+      try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters).write(query)
+    }
+    statement.expectColumns(table.identities, count: table.columns.count)
+    return statement
+  }
+
+  private func readInteger(_ db: SqliteDatabase) throws -> Int {
+    try db.locked {
+      let statement = try prepare(on: db)
+      defer { db.finish(statement) }
+      return try statement.step() ? Int(statement.integer(at: 0)) : 0
+    }
+  }
+
+  private func runChange(_ db: SqliteDatabase) throws -> Int {
+    try db.locked {
+      try db.writing { connection in
+        let table = try TableInfo.of(Model.self)
+        var writer = RowWriter(table: table, buffer: connection.parameters)
+        let mark = connection.parameters.mark
+        if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
+        let statement = try connection.prepared(since: mark) {
+          try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters)
+            .write(query, slots: writer.slots)
+        }
+        defer { connection.finish(statement) }
+        while try statement.step() {}
+        return connection.changes
+      }
+    }
+  }
+
+  private func runInsert(_ db: SqliteDatabase) throws -> [Int] {
+    if rows.count == 0 { return [] }
+    return try db.locked {
+      try db.writing(asOne: query.kind != .insertMany) { connection in
+        let table = try TableInfo.of(Model.self)
+        let batch = InsertBatch(query: query, table: table, connection: connection)
+        defer { batch.finish() }
+        var writer = RowWriter(table: table, buffer: connection.parameters)
+        var ids: [Int] = []
+        ids.reserveCapacity(rows.count)
+        for index in 0..<rows.count {
+          let mark = connection.parameters.mark
+          defer { connection.parameters.release(to: mark) }
+          _ = try rows.take(index, into: &writer)
+          ids.append(try batch.insert(writer.slots))
+        }
+        return ids
+      }
+    }
+  }
+}
+
+extension StatementRows {
+  var count: Int {
+    switch self {
+    case .none: 0
+    case .models(let models): models.count
+    case .stored(let rows): rows.count
+    }
+  }
+
+  /// Writes a row's values into `writer`; false when there is no such row.
+  func take(_ index: Int, into writer: inout RowWriter) throws -> Bool {
+    switch self {
+    case .models(let models) where models.indices.contains(index): try writer.take(models[index])
+    case .stored(let rows) where rows.indices.contains(index): try writer.take(rows[index])
+    default: return false
+    }
+    return true
+  }
+}

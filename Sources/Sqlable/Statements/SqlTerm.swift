@@ -1,0 +1,90 @@
+/// An untyped ``Column`` or ``SqlExpression``: what operators with unchecked values are defined on.
+public protocol SqlTerm: Sendable {
+  var expression: SqlExpression { get }
+}
+
+/// A ``TypedColumn`` or ``TypedExpression``: what operators with values of its type are defined on.
+public protocol TypedTerm<Value>: Sendable {
+  associatedtype Value: SqlValue
+  var expression: SqlExpression { get }
+}
+
+extension SqlExpression: SqlTerm {
+  public var expression: SqlExpression { self }
+}
+
+extension Column: SqlTerm {
+  public var expression: SqlExpression { SqlExpression(.column(ColumnReference(self))) }
+}
+
+extension TypedExpression: TypedTerm {}
+
+extension TypedColumn: TypedTerm {
+  public var expression: SqlExpression { column.expression }
+}
+
+extension SqlExpression {
+  /// The column that this term is, if it is one: values follow its type.
+  fileprivate var columnDefinition: ColumnDefinition? {
+    switch node {
+    case .column(let reference): reference.definition
+    case .collate(let term, _): term.columnDefinition
+    default: nil
+    }
+  }
+
+  /// A value that meets this term: in the form of the column that it is.
+  func value(_ value: any SqlValue) -> SqlExpression {
+    guard let columnDefinition else { return SqlExpression(value) }
+    return SqlExpression(value, for: Column(columnDefinition))
+  }
+
+  func compared(_ comparison: BinaryOperator, with value: any SqlValue) -> SqlExpression {
+    let right = self.value(value)
+    if right.node == .value(.null) {
+      // nil on the right means IS NULL: "= NULL" is never true, which nobody wants to say.
+      switch comparison {
+      case .equal: return SqlExpression(.isNull(self))
+      case .notEqual: return SqlExpression(.isNotNull(self))
+      default: break
+      }
+    }
+    return SqlExpression(.binary(comparison, self, right))
+  }
+
+  func combined(_ operation: BinaryOperator, with value: any SqlValue) -> SqlExpression {
+    SqlExpression(.binary(operation, self, SqlExpression(value)))
+  }
+
+  func combined(_ operation: BinaryOperator, with other: SqlExpression) -> SqlExpression {
+    SqlExpression(.binary(operation, self, other))
+  }
+
+  func isIn(_ values: some Sequence<some SqlValue>) -> SqlExpression {
+    var stored: [SqlStorage] = []
+    stored.reserveCapacity(values.underestimatedCount)
+    for value in values {
+      let term = self.value(value)
+      guard case .value(let storage) = term.node else { return term }
+      stored.append(storage)
+    }
+    return SqlExpression(.isIn(self, stored))
+  }
+
+  func isBetween(_ low: any SqlValue, _ high: any SqlValue) -> SqlExpression {
+    SqlExpression(.between(self, value(low), value(high)))
+  }
+
+  func isLike(_ pattern: String, escape: Character?) -> SqlExpression {
+    if let escape, String(escape).unicodeScalars.count != 1 {
+      return SqlExpression(invalid: SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar"))
+    }
+    return SqlExpression(.like(self, SqlExpression(SqlStorage.text(pattern)), escape: escape.map(String.init)))
+  }
+
+  func function(_ function: Function) -> SqlExpression { SqlExpression(.function(function, [self])) }
+}
+
+extension Column {
+  init(_ definition: ColumnDefinition) { self.definition = definition }
+}

@@ -1,0 +1,81 @@
+import FoundationEssentials
+
+/// A row as it is stored: what each column was given. A column that is missing was left out.
+@usableFromInline
+struct StoredRow: Sendable, Hashable, Codable {
+  var values: [String: SqlStorage]
+}
+
+extension Statement {
+  /// The statement's rows as values. Throws what does not fit its column.
+  func storedRows() throws -> [StoredRow] {
+    switch rows {
+    case .none: return []
+    case .stored(let rows): return rows
+    case .models(let models):
+      let table = try TableInfo.of(Model.self)
+      var writer = RowWriter(table: table, buffer: ParameterBuffer())
+      return try models.map { model in
+        try writer.take(model)
+        var row = StoredRow(values: [:])
+        for (position, parameter) in writer.slots.enumerated() {
+          if let value = SqlStorage(parameter) { row.values[table.columns[position].name] = value }
+        }
+        return row
+      }
+    }
+  }
+}
+
+extension SqlStorage {
+  /// The value that waits to be bound; nil for a column that is left out.
+  init?(_ parameter: Parameter) {
+    switch parameter {
+    case .unset, .list: return nil
+    case .null: self = .null
+    case .integer(let integer): self = .integer(integer)
+    case .real(let real): self = .real(real)
+    case .text(let start, let count):
+      self = .text(String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self))
+    case .blob(let start, let count): self = .blob(Data(bytes: start, count: count))
+    }
+  }
+}
+
+extension RowWriter {
+  /// Takes a row that was decoded.
+  mutating func take(_ row: StoredRow) throws {
+    clear()
+    for (name, value) in row.values {
+      guard let position = table.position(named: name) else {
+        throw SqlError(
+          .schema(.missingColumn(name)), message: "table \(table.name) has no column \(name)", table: table.name,
+          column: name)
+      }
+      let parameter = buffer.parameter(for: value)
+      guard table.columns[position].type.stores(parameter.storageClass) else {
+        throw SqlError.encoding(
+          expected: table.columns[position].type.name, found: "\(parameter.storageClass)"
+        ).at(table: table.name, column: name)
+      }
+      slots[position] = parameter
+    }
+  }
+}
+
+/// Two statements are equal when they do the same to the same values.
+extension Statement: Hashable {
+  public static func == (left: Statement, right: Statement) -> Bool {
+    left.query == right.query && left.comparableRows == right.comparableRows
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(query)
+    hasher.combine(comparableRows)
+  }
+
+  /// The rows, or why they can't be stored: two structs that fail alike are alike.
+  private var comparableRows: Result<[StoredRow], SqlError> {
+    Result { try storedRows() }.mapError { $0 as? SqlError ?? .misuse("the rows can't be stored") }
+  }
+}

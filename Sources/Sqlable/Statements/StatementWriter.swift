@@ -1,0 +1,309 @@
+/// Writes whole statements: the SQL of a query, and of the row that it carries.
+struct StatementWriter {
+  private let renderer: Renderer
+  private var table: TableInfo { renderer.table }
+  private var sql: SqlBuffer { renderer.sql }
+  private var parameters: ParameterBuffer { renderer.parameters }
+
+  init(table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer) {
+    renderer = Renderer(table: table, sql: sql, parameters: parameters)
+  }
+
+  /// Writes the statement from the start of the buffer. `slots` are the values of the struct that it carries.
+  func write(_ query: Query, slots: [Parameter] = []) throws {
+    sql.truncate()
+    try check(query)
+    switch query.kind {
+    case .read, .first: try writeRead(query)
+    case .count: try writeCount(query)
+    case .exists: try writeExists(query)
+    case .insert, .insertMany, .save: try writeInsert(query, slots)
+    case .update: try writeUpdate(query, slots)
+    case .assign: try writeAssign(query)
+    case .deleteRow:
+      sql.append("DELETE FROM ")
+      sql.append(table.quotedName)
+      try writeKey(of: slots, and: query.filter)
+    case .delete:
+      sql.append("DELETE FROM ")
+      sql.append(table.quotedName)
+      try writeSelection(query)
+    }
+  }
+
+  // MARK: Rules
+
+  private func check(_ query: Query) throws {
+    func refuse(_ modifier: String, _ isUsed: Bool) throws {
+      if isUsed { throw SqlError.invalidStatement("\(query.kind.name) takes no \(modifier)").at(table: table.name) }
+    }
+    let takesRows = query.kind.takesRows
+    try refuse("order", takesRows && !query.order.isEmpty)
+    try refuse("limit", takesRows && query.limit != nil)
+    try refuse("offset", takesRows && query.offset != nil)
+    switch query.kind {
+    case .insert, .insertMany:
+      try refuse("filter", query.filter != nil)
+      try refuse("two answers to a conflict", query.conflict != nil && query.upsert != nil)
+    case .save:
+      try refuse("filter", query.filter != nil)
+      try refuse("answer to a conflict: it is one", query.conflict != nil || query.upsert != nil)
+    case .update, .assign: try refuse("columns to update on conflict", query.upsert != nil)
+    case .read, .first, .count, .exists, .delete, .deleteRow:
+      try refuse("answer to a conflict", query.conflict != nil || query.upsert != nil)
+    }
+    if let limit = query.limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
+    if let offset = query.offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
+  }
+
+  // MARK: Reads
+
+  private func writeRead(_ query: Query) throws {
+    sql.append("SELECT ")
+    sql.append(table.quotedColumns)
+    try writeFrom(query)
+  }
+
+  private func writeCount(_ query: Query) throws {
+    guard query.limit != nil || query.offset != nil else {
+      sql.append("SELECT count(*) FROM ")
+      sql.append(table.quotedName)
+      return try writeFilter(query.filter)
+    }
+    sql.append("SELECT count(*) FROM (SELECT 1")
+    try writeFrom(query)
+    sql.append(")")
+  }
+
+  private func writeExists(_ query: Query) throws {
+    sql.append("SELECT EXISTS (SELECT 1")
+    try writeFrom(query)
+    sql.append(")")
+  }
+
+  private func writeFrom(_ query: Query) throws {
+    sql.append(" FROM ")
+    sql.append(table.quotedName)
+    try writeFilter(query.filter)
+    try writeOrderAndLimit(query)
+  }
+
+  private func writeFilter(_ filter: SqlExpression?) throws {
+    guard let filter else { return }
+    sql.append(" WHERE ")
+    try renderer.write(filter)
+  }
+
+  private func writeOrderAndLimit(_ query: Query) throws {
+    for (index, term) in query.order.enumerated() {
+      sql.append(index == 0 ? " ORDER BY " : ", ")
+      // A bare number would be taken for the position of a column, a bound one orders nothing: both are no order.
+      try renderer.write(term.expression)
+      if term.order == .desc { sql.append(" DESC") }
+    }
+    guard query.limit != nil || query.offset != nil else { return }
+    sql.append(" LIMIT ?")
+    parameters.append(.integer(Int64(query.limit ?? -1)) as Parameter)
+    if let offset = query.offset {
+      sql.append(" OFFSET ?")
+      parameters.append(.integer(Int64(offset)) as Parameter)
+    }
+  }
+
+  // MARK: Rows to change
+
+  /// Which rows an update or delete is about. UPDATE … LIMIT needs a compile-time option of SQLite, so a limit goes into
+  /// a subquery on the rows' identity.
+  private func writeSelection(_ query: Query) throws {
+    guard query.limit != nil || query.offset != nil else { return try writeFilter(query.filter) }
+    let identity = try rowIdentity()
+    sql.append(" WHERE ")
+    sql.append(identity.count > 1 ? "(" : "")
+    writeList(identity)
+    sql.append(identity.count > 1 ? ") IN (SELECT " : " IN (SELECT ")
+    writeList(identity)
+    try writeFrom(query)
+    sql.append(")")
+  }
+
+  /// What tells one row from another: the rowid by one of its names, or the key of a WITHOUT ROWID table.
+  private func rowIdentity() throws -> [[UInt8]] {
+    if table.isWithoutRowid || table.keyIsRowid { return table.key.map { table.columns[$0].definition.quotedName } }
+    let taken = Set(table.columns.map { $0.name.lowercased() })
+    guard let name = ["rowid", "_rowid_", "oid"].first(where: { !taken.contains($0) }) else {
+      throw SqlError.invalidStatement("columns of table \(table.name) hide all names of its rowid")
+    }
+    return [[UInt8](name.utf8)]
+  }
+
+  private func writeList(_ names: [[UInt8]]) {
+    for (index, name) in names.enumerated() {
+      if index > 0 { sql.append(", ") }
+      sql.append(name)
+    }
+  }
+
+  // MARK: Changes
+
+  private func writeConflict(_ policy: ConflictPolicy?) {
+    switch policy {
+    case nil, .abort: break
+    case .ignore: sql.append("OR IGNORE ")
+    case .replace: sql.append("OR REPLACE ")
+    }
+  }
+
+  private func writeAssign(_ query: Query) throws {
+    guard !query.assignments.isEmpty else { throw SqlError.invalidStatement("the update sets nothing") }
+    sql.append("UPDATE ")
+    writeConflict(query.conflict)
+    sql.append(table.quotedName)
+    for (index, assignment) in query.assignments.enumerated() {
+      sql.append(index == 0 ? " SET " : ", ")
+      let position = try renderer.position(of: assignment.column)
+      try checkWritable(position)
+      renderer.writeColumn(position)
+      sql.append(" = ")
+      try renderer.write(assignment.value)
+    }
+    try writeSelection(query)
+  }
+
+  private func writeInsert(_ query: Query, _ slots: [Parameter]) throws {
+    let positions = try writtenColumns(query, slots)
+    sql.append("INSERT ")
+    writeConflict(query.conflict)
+    sql.append("INTO ")
+    sql.append(table.quotedName)
+    if positions.isEmpty {
+      sql.append(" DEFAULT VALUES")
+    } else {
+      sql.append(" (")
+      renderer.writeColumns(positions)
+      sql.append(") VALUES (")
+      for (index, position) in positions.enumerated() {
+        sql.append(index == 0 ? "?" : ", ?")
+        parameters.append(slots[position])
+      }
+      sql.append(")")
+    }
+    if query.kind == .save {
+      try requireKey()
+      try writeUpsert(Upsert(), positions)
+    } else if let upsert = query.upsert {
+      try writeUpsert(upsert, positions)
+    }
+  }
+
+  private func writeUpsert(_ upsert: Upsert, _ written: [Int]) throws {
+    let target = try upsert.target?.map(renderer.position(of:)) ?? table.key
+    let columns = try upsert.columns?.map(renderer.position(of:)) ?? written.filter { !target.contains($0) }
+    guard !written.isEmpty else { throw SqlError.invalidStatement("an insert of no columns can't conflict") }
+    if !target.isEmpty {
+      sql.append(" ON CONFLICT (")
+      renderer.writeColumns(target)
+      sql.append(") DO ")
+    } else {
+      sql.append(" ON CONFLICT DO ")
+      guard columns.isEmpty else {
+        throw SqlError.invalidStatement("an upsert has to say on which columns it expects a conflict")
+      }
+    }
+    sql.append(columns.isEmpty ? "NOTHING" : "UPDATE SET ")
+    for (index, position) in columns.enumerated() {
+      try checkWritable(position)
+      if index > 0 { sql.append(", ") }
+      renderer.writeColumn(position)
+      sql.append(" = excluded.")
+      renderer.writeColumn(position)
+    }
+    if !table.isWithoutRowid {
+      sql.append(" RETURNING ")
+      writeList(try rowIdentity())
+    }
+  }
+
+  private func writeUpdate(_ query: Query, _ slots: [Parameter]) throws {
+    let positions = try writtenColumns(query, slots).filter { !table.key.contains($0) }
+    guard !positions.isEmpty else {
+      throw SqlError.invalidStatement("the update sets nothing: the struct gives no column beside its key")
+        .at(table: table.name)
+    }
+    sql.append("UPDATE ")
+    writeConflict(query.conflict)
+    sql.append(table.quotedName)
+    for (index, position) in positions.enumerated() {
+      sql.append(index == 0 ? " SET " : ", ")
+      renderer.writeColumn(position)
+      sql.append(" = ?")
+      parameters.append(slots[position])
+    }
+    try writeKey(of: slots, and: query.filter)
+  }
+
+  /// The condition that a row is the struct's own.
+  private func writeKey(of slots: [Parameter], and filter: SqlExpression?) throws {
+    try requireKey()
+    for (index, position) in table.key.enumerated() {
+      switch slots[position] {
+      case .unset, .null:
+        let column = table.columns[position].name
+        throw SqlError.misuse("the struct has no value for its key \(table.name).\(column), so it is no row yet")
+          .at(table: table.name, column: column)
+      case let value:
+        sql.append(index == 0 ? " WHERE " : " AND ")
+        renderer.writeColumn(position)
+        sql.append(" = ?")
+        parameters.append(value)
+      }
+    }
+    guard let filter else { return }
+    sql.append(" AND (")
+    try renderer.write(filter)
+    sql.append(")")
+  }
+
+  private func requireKey() throws {
+    guard !table.key.isEmpty else {
+      throw SqlError.misuse("table \(table.name) has no primary key to find a struct's row by").at(table: table.name)
+    }
+  }
+
+  private func checkWritable(_ position: Int) throws {
+    guard table.columns[position].definition.options.generated == nil else {
+      throw SqlError.invalidStatement("column \(table.columns[position].name) is generated, and can't be set")
+        .at(table: table.name, column: table.columns[position].name)
+    }
+  }
+
+  /// The columns that a struct writes: those it has values for, or those that were chosen. Generated ones are computed.
+  private func writtenColumns(_ query: Query, _ slots: [Parameter]) throws -> [Int] {
+    if let chosen = query.columns {
+      return try chosen.map { reference in
+        let position = try renderer.position(of: reference)
+        try checkWritable(position)
+        return position
+      }
+    }
+    return slots.indices.filter { position in
+      if case .unset = slots[position] { return false }
+      return table.columns[position].definition.options.generated == nil
+    }
+  }
+}
+
+extension Query.Kind {
+  fileprivate var name: String {
+    switch self {
+    case .read, .first: "a read"
+    case .count: "a count"
+    case .exists: "an exists"
+    case .insert, .insertMany: "an insert"
+    case .save: "a save"
+    case .update: "an update of a struct"
+    case .assign: "an update"
+    case .deleteRow: "a delete of a struct"
+    case .delete: "a delete"
+    }
+  }
+}

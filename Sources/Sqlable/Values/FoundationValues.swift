@@ -1,0 +1,128 @@
+import FoundationEssentials
+
+/// Stored as a BLOB; empty data stays an empty blob.
+extension Data: SqlValue {
+  public static var columnType: ColumnType { .blob }
+
+  public var sqlStorage: SqlStorage { .blob(self) }
+
+  public init(sqlStorage: SqlStorage) throws {
+    guard case .blob(let data) = sqlStorage else {
+      throw SqlError.decoding(expected: "BLOB", found: "\(sqlStorage.storageClass)")
+    }
+    self = data
+  }
+
+  @inlinable
+  public func write(to cell: inout WriteCell) throws { cell.set(self) }
+
+  @inlinable
+  public static func read(from cell: ReadCell) throws -> Data { try cell.blob() }
+}
+
+/// Stored as a BLOB of 16 bytes, or in a `.text` column as `uuidString`; read from either.
+extension UUID: SqlValue {
+  public static var columnType: ColumnType { .blob }
+
+  public var sqlStorage: SqlStorage { .blob(withUnsafeBytes(of: uuid) { Data($0) }) }
+
+  public func sqlStorage(in type: ColumnType) throws -> SqlStorage {
+    type.storageClass == .text ? .text(uuidString) : sqlStorage
+  }
+
+  public init(sqlStorage: SqlStorage) throws {
+    switch sqlStorage {
+    case .blob(let data): self = try data.withUnsafeBytes { try UUID(checking: $0) }
+    case .text(let text):
+      guard let uuid = UUID(uuidString: text) else {
+        throw SqlError.decoding(expected: "a UUID", found: "TEXT of another form")
+      }
+      self = uuid
+    default: throw SqlError.decoding(expected: "a UUID as BLOB or TEXT", found: "\(sqlStorage.storageClass)")
+    }
+  }
+
+  public func write(to cell: inout WriteCell) throws {
+    if cell.type.storageClass == .text {
+      cell.set(uuidString)
+    } else {
+      withUnsafeBytes(of: uuid) { cell.set(blob: $0.bindMemory(to: UInt8.self)) }
+    }
+  }
+
+  public static func read(from cell: ReadCell) throws -> UUID {
+    if cell.storageClass == .blob { return try cell.withBlob { try UUID(checking: $0) } }
+    return try UUID(sqlStorage: cell.storage())
+  }
+
+  private init(checking bytes: UnsafeRawBufferPointer) throws {
+    guard bytes.count == 16 else {
+      throw SqlError.decoding(expected: "a BLOB of 16 bytes", found: "a BLOB of another length")
+    }
+    self.init(uuid: bytes.loadUnaligned(as: uuid_t.self))
+  }
+}
+
+/// Stored as the text of the whole URL.
+extension URL: SqlValue {
+  public static var columnType: ColumnType { .text }
+
+  public var sqlStorage: SqlStorage { .text(absoluteString) }
+
+  public init(sqlStorage: SqlStorage) throws {
+    guard let url = URL(string: try String(sqlStorage: sqlStorage)) else {
+      throw SqlError.decoding(expected: "a URL", found: "TEXT that is no URL")
+    }
+    self = url
+  }
+}
+
+/// Stored as text, so that no digit is lost. Text order is not number order: compare amounts in a column of integers.
+extension Decimal: SqlValue {
+  public static var columnType: ColumnType { .text }
+
+  public var sqlStorage: SqlStorage {
+    get throws {
+      guard !isNaN else { throw SqlError.encoding(expected: "a decimal number", found: "NaN") }
+      return .text(description)
+    }
+  }
+
+  public init(sqlStorage: SqlStorage) throws {
+    switch sqlStorage {
+    case .text(let text):
+      // Decimal(string:) stops at the first character that it does not know and drops digits beyond the 38th.
+      guard let decimal = Decimal(string: text), decimal.description == Decimal.canonical(text) else {
+        throw SqlError.decoding(expected: "a decimal number", found: "TEXT that is none, or has too many digits")
+      }
+      self = decimal
+    case .integer(let integer): self = Decimal(integer)
+    default: throw SqlError.decoding(expected: "a decimal number", found: "\(sqlStorage.storageClass)")
+    }
+  }
+
+  /// The text as `description` writes it: no sign before a positive number, no idle zeros.
+  private static func canonical(_ text: String) -> String? {
+    var digits = text[...]
+    let isNegative = digits.first == "-"
+    if isNegative || digits.first == "+" { digits = digits.dropFirst() }
+    let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let whole = parts.first, digits.utf8.allSatisfy({ (48...57).contains($0) || $0 == 46 }),
+      digits.utf8.contains(where: { $0 != 46 })
+    else { return nil }
+    var fraction = parts.count > 1 ? parts[1] : ""
+    while fraction.last == "0" { fraction = fraction.dropLast() }
+    var integer = whole.drop { $0 == "0" }
+    if integer.isEmpty { integer = "0" }
+    let number = fraction.isEmpty ? String(integer) : "\(integer).\(fraction)"
+    return isNegative && number != "0" ? "-" + number : number
+  }
+}
+
+extension ReadCell {
+  /// Calls `body` with the bytes of a blob, without a copy; they are valid only during the call.
+  func withBlob<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {
+    guard storageClass == .blob else { throw mismatch("BLOB") }
+    return try body(blobBytes)
+  }
+}

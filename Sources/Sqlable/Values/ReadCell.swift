@@ -1,0 +1,94 @@
+import CSQLite
+import FoundationEssentials
+
+/// One value of the row that a statement stands on; valid only while the row is.
+public struct ReadCell {
+  @usableFromInline let value: OpaquePointer?
+  /// The type of the column that the value is read for.
+  public let type: ColumnType
+
+  @inlinable
+  init(value: OpaquePointer?, type: ColumnType) {
+    self.value = value
+    self.type = type
+  }
+
+  // One sqlite3_column_value and then sqlite3_value_* is cheaper than repeated sqlite3_column_*. It is sound because the
+  // handle's lock is held and nothing else steps the statement.
+
+  @inlinable
+  public var isNull: Bool { sqlite3_value_type(value) == SQLITE_NULL }
+
+  public var storageClass: StorageClass {
+    StorageClass(rawValue: sqlite3_value_type(value)) ?? .null
+  }
+
+  /// The integer; throws when the value is of another class.
+  @inlinable
+  public func integer() throws -> Int64 {
+    guard sqlite3_value_type(value) == SQLITE_INTEGER else { throw mismatch("INTEGER") }
+    return sqlite3_value_int64(value)
+  }
+
+  /// The number; an integer is taken when a `Double` holds it exactly.
+  @inlinable
+  public func real() throws -> Double {
+    let type = sqlite3_value_type(value)
+    if type == SQLITE_FLOAT { return sqlite3_value_double(value) }
+    guard type == SQLITE_INTEGER, let exact = Double(exactly: sqlite3_value_int64(value)) else {
+      throw mismatch("REAL")
+    }
+    return exact
+  }
+
+  /// The text, NUL bytes included; throws when it is no valid UTF-8.
+  @inlinable
+  public func text() throws -> String {
+    guard sqlite3_value_type(value) == SQLITE3_TEXT else { throw mismatch("TEXT") }
+    let bytes = UnsafeBufferPointer(start: sqlite3_value_text(value), count: Int(sqlite3_value_bytes(value)))
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw invalidText() }
+    return text
+  }
+
+  /// The bytes of a text as they are stored, valid UTF-8 or not.
+  public func textBytes() throws -> [UInt8] {
+    guard sqlite3_value_type(value) == SQLITE3_TEXT else { throw mismatch("TEXT") }
+    return [UInt8](UnsafeBufferPointer(start: sqlite3_value_text(value), count: Int(sqlite3_value_bytes(value))))
+  }
+
+  /// The bytes of a blob.
+  @inlinable
+  public func blob() throws -> Data {
+    guard sqlite3_value_type(value) == SQLITE_BLOB else { throw mismatch("BLOB") }
+    // An empty blob has no address.
+    guard let start = sqlite3_value_blob(value) else { return Data() }
+    return Data(bytes: start, count: Int(sqlite3_value_bytes(value)))
+  }
+
+  /// The bytes of a blob where SQLite keeps them, valid until the next row.
+  var blobBytes: UnsafeRawBufferPointer {
+    let start = sqlite3_value_blob(value)
+    return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+  }
+
+  /// The value, whatever its class.
+  public func storage() throws -> SqlStorage {
+    switch storageClass {
+    case .null: .null
+    case .integer: .integer(sqlite3_value_int64(value))
+    case .real: .real(sqlite3_value_double(value))
+    case .text: .text(try text())
+    case .blob: .blob(try blob())
+    }
+  }
+
+  @usableFromInline
+  func mismatch(_ expected: String) -> any Error {
+    SqlError.decoding(expected: expected, found: "\(storageClass)")
+  }
+
+  @usableFromInline
+  func invalidText() -> any Error {
+    SqlError.decoding(expected: "TEXT", found: "TEXT that is no valid UTF-8")
+  }
+}

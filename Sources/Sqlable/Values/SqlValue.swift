@@ -1,0 +1,106 @@
+import FoundationEssentials
+
+/// Something that can stand in a column.
+///
+/// All integers, `Bool`, `Float`, `Double`, `String`, `Data`, `Date`, `UUID`, `URL`, `Decimal` and ``Null`` conform, optionals
+/// of them, and arrays, sets and dictionaries of `Codable` values (as JSON). An enum with raw values conforms in one word:
+///
+/// ```swift
+/// enum Gender: Int, SqlValue { case female, male, other }      // INTEGER
+/// ```
+///
+/// Any other type says which column it wants and converts itself, throwing what does not fit:
+///
+/// ```swift
+/// struct Celsius: SqlValue {
+///   var degrees: Double
+///   static let columnType = ColumnType.real
+///   var sqlStorage: SqlStorage { get throws { .real(degrees) } }
+///   init(sqlStorage: SqlStorage) throws { degrees = try Double(sqlStorage: sqlStorage) }
+/// }
+/// ```
+public protocol SqlValue {
+  /// The column that this type gets when none is declared.
+  static var columnType: ColumnType { get }
+
+  /// What is stored. Throws when the value has no stored form, such as NaN.
+  var sqlStorage: SqlStorage { get throws }
+
+  /// The value of what was stored. Throws when it does not fit; NULL fits only an optional.
+  init(sqlStorage: SqlStorage) throws
+
+  /// What is stored in a column of a certain type; the same as `sqlStorage` unless the type follows its column, as `Date`
+  /// does.
+  func sqlStorage(in type: ColumnType) throws -> SqlStorage
+
+  /// Writes the value to a cell of a row or statement; a faster form of `sqlStorage(in:)`.
+  func write(to cell: inout WriteCell) throws
+
+  /// Reads the value from a cell of a row; a faster form of `init(sqlStorage:)`.
+  static func read(from cell: ReadCell) throws -> Self
+}
+
+extension SqlValue {
+  @inlinable
+  public func sqlStorage(in type: ColumnType) throws -> SqlStorage { try sqlStorage }
+
+  @inlinable
+  public func write(to cell: inout WriteCell) throws {
+    cell.set(try sqlStorage(in: cell.type))
+  }
+
+  @inlinable
+  public static func read(from cell: ReadCell) throws -> Self {
+    try Self(sqlStorage: cell.storage())
+  }
+}
+
+/// NULL, to be stored as such; see ``Sqlable/Sqlable/valueForColumn(_:)``, where `nil` leaves the column out instead.
+public struct Null: SqlValue, Hashable, Codable {
+  public init() {}
+
+  public static var columnType: ColumnType { .nullable(.blob) }
+  public var sqlStorage: SqlStorage { .null }
+
+  public init(sqlStorage: SqlStorage) throws {
+    guard sqlStorage == .null else {
+      throw SqlError.decoding(expected: "NULL", found: "\(sqlStorage.storageClass)")
+    }
+  }
+}
+
+extension Optional: SqlValue where Wrapped: SqlValue {
+  public static var columnType: ColumnType { .nullable(Wrapped.columnType) }
+
+  public var sqlStorage: SqlStorage {
+    get throws { try self?.sqlStorage ?? .null }
+  }
+
+  public init(sqlStorage: SqlStorage) throws {
+    self = sqlStorage == .null ? nil : try Wrapped(sqlStorage: sqlStorage)
+  }
+
+  public func sqlStorage(in type: ColumnType) throws -> SqlStorage {
+    try self?.sqlStorage(in: type) ?? .null
+  }
+
+  @inlinable
+  public func write(to cell: inout WriteCell) throws {
+    if let self { try self.write(to: &cell) } else { cell.setNull() }
+  }
+
+  @inlinable
+  public static func read(from cell: ReadCell) throws -> Self {
+    cell.isNull ? nil : try Wrapped.read(from: cell)
+  }
+
+  /// The value, or ``Null`` to store NULL where `nil` would leave the column out.
+  ///
+  /// ```swift
+  /// case Bicycle.ownerId: return ownerId.orNull
+  /// ```
+  public var orNull: any SqlValue {
+    if let self { return self }
+    return Null()
+  }
+}
