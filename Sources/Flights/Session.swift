@@ -85,7 +85,7 @@ extension Session {
   private func printSection(_ title: String, _ lines: [String], sql: String? = nil) {
     guard !lines.isEmpty else { return }
     print("\n\(title)")
-    lines.forEach { print($0) }
+    for line in lines { print(line) }
     if let sql { print("  \(sql)") }
   }
 }

@@ -1,4 +1,4 @@
-import Dispatch
+import Foundation
 import Sqlable
 import Synchronization
 
@@ -14,6 +14,9 @@ final class BackgroundReader: Sendable {
     var rowCounts: Set<Int> = []
     var failure: (any Error)?
   }
+
+  /// How many flights are read in one transaction.
+  static let burst = 50
 
   private let child: SqliteDatabase
   private let isStopped = Atomic(false)
@@ -44,18 +47,27 @@ final class BackgroundReader: Sendable {
     // Statements are values: built once, run as often as wanted.
     let oldest = Flight.read().orderBy(Flight.id).first()
     let newest = Flight.read().orderBy(Flight.id, .desc).first()
+    var next = 0
     while !isStopped.load(ordering: .relaxed) {
-      // A transaction, so that both reads are of the same moment.
-      let ids = try child.transaction(.deferred) { child -> ClosedRange<Int>? in
-        guard let first = try oldest.run(child)?.id, let last = try newest.run(child)?.id else { return nil }
-        return first...last
+      // A transaction, so that all reads are of the same moment.
+      let rows = try child.transaction(.deferred) { child -> Int in
+        guard let first = try oldest.run(child)?.id, let last = try newest.run(child)?.id else { return 0 }
+        let rows = last - first + 1
+        for _ in 0..<BackgroundReader.burst {
+          // Here and there in the table, without a random number, whose system call takes longer than the read.
+          next = (next + 7_919) % rows
+          _ = try Flight.byId(first + next).run(child)
+        }
+        return rows
       }
-      guard let ids else { continue }
-      for _ in 0..<100 { _ = try Flight.byId(Int.random(in: ids)).run(child) }
-      findings.withLock {
-        $0.reads += 100
-        $0.rowCounts.insert(ids.count)
+      if rows > 0 {
+        findings.withLock {
+          $0.reads += BackgroundReader.burst
+          $0.rowCounts.insert(rows)
+        }
       }
+      // A pause, as between requests to a service: the import is what is to be quick here.
+      usleep(2_000)
     }
   }
 }

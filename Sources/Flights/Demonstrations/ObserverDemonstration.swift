@@ -11,7 +11,7 @@ struct ObserverDemonstration {
   func lines() throws -> [String] {
     guard var flight = try Flight.read().orderBy(Flight.id).first().run(db) else { return [] }
     let heard = Mutex<[String]>([])
-    let token = try db.observe(on: Flight.self) { id in heard.withLock { $0.append("flight \(id.grouped)") } }
+    let token = db.observe(on: Flight.self) { id in heard.withLock { $0.append("flight \(id.grouped)") } }
     defer { db.removeObserver(token) }
     func newlyHeard() -> String {
       heard.withLock { texts in

@@ -87,9 +87,13 @@ extension Questions {
       let count = try statement.run(db)
       table.add(what, count.grouped, "\(count * 100 / max(all, 1)) %")
     }
-    try add("were cancelled", Flight.count().filter(Flight.departure.isNull))
-    try add("left, but did not arrive where they were to", Flight.count().filter(!(!Flight.departure) && !Flight.arrival))
-    try add("were late, but made up for it", Flight.count().filter(Flight.departureDelay > 0 && Flight.arrivalDelay <= 0))
+    try add("were cancelled", Flight.count().filter(!Flight.departure))
+    try add(
+      "left, but did not arrive where they were to",
+      Flight.count().filter(Flight.departure.isNotNull && Flight.arrival.isNull))
+    try add(
+      "left late, but arrived in time",
+      Flight.count().filter(Flight.departureDelay > 0 && Flight.arrivalDelay <= 0))
     // One parameter, however many planes: the list is bound as a whole.
     try add(
       "were of a plane that is not in the table",
@@ -100,8 +104,10 @@ extension Questions {
 
   func firstDay() throws -> Answer? {
     let departed = Flight.read().filter(Flight.departure.isNotNull)
-    guard let first = try departed.orderBy(Flight.timeHour).orderBy(Flight.departure).first().run(db) else { return nil }
-    let day = Flight.timeHour.between(first.timeHour, and: first.timeHour.addingTimeInterval(86_400))
+    let earliest = departed.orderBy(Flight.timeHour).orderBy(Flight.departure).first()
+    guard let first = try earliest.run(db) else { return nil }
+    let nextDay = first.timeHour.addingTimeInterval(86_400)
+    let day = Flight.timeHour >= first.timeHour && Flight.timeHour < nextDay
     let isLate = try Flight.exists().filter(day && Flight.departureDelay >= 12 * 60).run(db)
     var table = TextTable(.left, .left)
     table.add("the first to leave", "\(first.carrier)\(first.number) to \(first.destination) on \(first.date)")

@@ -3,17 +3,35 @@
 /// Setting the columns in the order of the table's layout is fastest, any other order works. A column that is not set, or
 /// set to `nil`, is left out; ``Null`` stores NULL. What does not fit its column is thrown when `write(to:)` has returned.
 public struct RowWriter {
-  @usableFromInline let table: TableInfo
+  let table: TableInfo
   @usableFromInline let buffer: ParameterBuffer
-  /// One for each column of the table.
-  @usableFromInline var slots: [Parameter]
+  private let storage: Slots
+  /// One for each column of the table; owned by `storage`.
+  @usableFromInline let slots: UnsafeMutableBufferPointer<Parameter>
+  // Copied out of the table: what belongs to an object would be retained for every value.
+  @usableFromInline let identities: UnsafePointer<UnsafeRawPointer>
+  @usableFromInline let cells: UnsafePointer<TableInfo.Cell>
   @usableFromInline var next = 0
   var failure: (any Error)?
+
+  private final class Slots {
+    let memory: UnsafeMutableBufferPointer<Parameter>
+
+    init(count: Int) {
+      memory = .allocate(capacity: count)
+      memory.initialize(repeating: .unset)
+    }
+
+    deinit { memory.deallocate() }
+  }
 
   init(table: TableInfo, buffer: ParameterBuffer) {
     self.table = table
     self.buffer = buffer
-    slots = Array(repeating: .unset, count: table.columns.count)
+    storage = Slots(count: table.columns.count)
+    slots = storage.memory
+    identities = table.identities
+    cells = table.cells
   }
 
   /// Sets a column.
@@ -44,11 +62,12 @@ public struct RowWriter {
 
   @inlinable
   mutating func set<Value: SqlValue>(_ value: Value, at position: Int) {
-    let type = table.columns[position].definition.type
-    var cell = WriteCell(buffer: buffer, type: type)
+    // SQLite computes it; a struct may well hold what it read before.
+    guard !cells[position].isGenerated else { return }
+    var cell = WriteCell(buffer: buffer, type: cells[position].type)
     do {
       try value.write(to: &cell)
-      guard type.stores(cell.parameter.storageClass) else { return fail(cell, at: position) }
+      guard cell.type.stores(cell.parameter.storageClass) else { return fail(cell, at: position) }
       slots[position] = cell.parameter
     } catch {
       fail(error, at: position)
@@ -59,7 +78,7 @@ public struct RowWriter {
   @inlinable
   mutating func position(of column: Column) -> Int? {
     let position = next
-    if position < slots.count, table.identities[position] == column.identity {
+    if position < slots.count, identities[position] == column.identity {
       next = position + 1
       return position
     }
@@ -118,7 +137,7 @@ public struct RowWriter {
 
   /// Makes ready for the next row.
   mutating func clear() {
-    for index in slots.indices { slots[index] = .unset }
+    slots.update(repeating: .unset)
     next = 0
     failure = nil
   }

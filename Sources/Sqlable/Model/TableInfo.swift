@@ -7,6 +7,8 @@ final class TableInfo: Sendable {
   @usableFromInline let columns: [Column]
   /// The identities of the columns, in their order, for a row to be read by prediction.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
+  /// The types of the columns, and whether they are written at all, in their order.
+  @usableFromInline nonisolated(unsafe) let cells: UnsafePointer<Cell>
   /// The positions of the primary key's columns, in the key's order; empty without one.
   let key: [Int]
   /// Whether the key is a single integer column, which then is the row's id.
@@ -22,7 +24,14 @@ final class TableInfo: Sendable {
   /// What is wrong with the model, thrown by every statement of it.
   let defect: SqlError?
 
-  // Sound: the memory that `identities` points to is written here, before anybody sees it, and never freed.
+  /// What writing a value needs to know of its column: plain bits, so that nothing is retained a value.
+  @usableFromInline
+  struct Cell {
+    @usableFromInline let type: ColumnType
+    @usableFromInline let isGenerated: Bool
+  }
+
+  // Sound: the memory behind both pointers is written here, before anybody sees it, and never freed.
   private init(_ model: (some Sqlable).Type) {
     let columns = model.tableLayout
     self.columns = columns
@@ -36,6 +45,12 @@ final class TableInfo: Sendable {
     let memory = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: max(columns.count, 1))
     for (index, column) in columns.enumerated() { (memory + index).initialize(to: column.identity) }
     identities = UnsafePointer(memory)
+    let cells = UnsafeMutablePointer<Cell>.allocate(capacity: max(columns.count, 1))
+    for (index, column) in columns.enumerated() {
+      let isGenerated = column.definition.options.generated != nil
+      (cells + index).initialize(to: Cell(type: column.type, isGenerated: isGenerated))
+    }
+    self.cells = UnsafePointer(cells)
     let declared = columns.indices.filter { columns[$0].definition.options.primaryKey != nil }
     let composite = constraints.primaryKey.map { key in columns.firstIndex { $0.name == key.name } }
     key = declared.isEmpty ? composite.compactMap { $0 } : declared

@@ -14,6 +14,10 @@ enum Parameter {
   /// The values of a long IN list, owned by the buffer.
   case list(Unmanaged<ValueList>)
 
+  var isSet: Bool {
+    if case .unset = self { false } else { true }
+  }
+
   @usableFromInline
   var storageClass: StorageClass {
     switch self {
@@ -41,40 +45,71 @@ final class ParameterBuffer {
     var lists: Int
   }
 
-  private(set) var parameters: [Parameter] = []
+  /// What changes with every value, behind a pointer: exclusivity checks on the properties of a class would cost more than
+  /// the work itself.
+  private struct State {
+    var parameters: UnsafeMutableBufferPointer<Parameter>
+    var count = 0
+    var chunk: UnsafeMutableBufferPointer<UInt8>
+    var used = 0
+  }
+
+  private let state: UnsafeMutablePointer<State>
   private var lists: [ValueList] = []
   private var chunks: [UnsafeMutableBufferPointer<UInt8>] = []
-  private var used = 0
 
   init() {
-    parameters.reserveCapacity(64)
     chunks.append(.allocate(capacity: 16 << 10))
+    state = .allocate(capacity: 1)
+    state.initialize(to: State(parameters: .allocate(capacity: 64), chunk: chunks[0]))
   }
 
   deinit {
     for chunk in chunks { chunk.deallocate() }
+    state.pointee.parameters.deallocate()
+    state.deallocate()
   }
 
-  var mark: Mark { Mark(count: parameters.count, chunk: chunks.count, used: used, lists: lists.count) }
+  /// All parameters that are waiting, the oldest first.
+  var parameters: UnsafeBufferPointer<Parameter> {
+    UnsafeBufferPointer(rebasing: state.pointee.parameters[..<state.pointee.count])
+  }
+
+  @usableFromInline
+  var mark: Mark {
+    Mark(count: state.pointee.count, chunk: chunks.count, used: state.pointee.used, lists: lists.count)
+  }
 
   func release(to mark: Mark) {
-    parameters.removeLast(parameters.count - mark.count)
+    state.pointee.count = mark.count
     if lists.count > mark.lists { lists.removeLast(lists.count - mark.lists) }
-    while chunks.count > mark.chunk { chunks.removeLast().deallocate() }
-    used = mark.used
+    if chunks.count > mark.chunk {
+      while chunks.count > mark.chunk { chunks.removeLast().deallocate() }
+      state.pointee.chunk = chunks[chunks.count - 1]
+    }
+    state.pointee.used = mark.used
   }
 
   func append(_ parameter: Parameter) {
-    parameters.append(parameter)
+    if state.pointee.count == state.pointee.parameters.count { grow() }
+    state.pointee.parameters.initializeElement(at: state.pointee.count, to: parameter)
+    state.pointee.count += 1
+  }
+
+  private func grow() {
+    let larger = UnsafeMutableBufferPointer<Parameter>.allocate(capacity: state.pointee.count * 2)
+    _ = larger.initialize(from: parameters)
+    state.pointee.parameters.deallocate()
+    state.pointee.parameters = larger
   }
 
   func append(_ value: SqlStorage) {
-    parameters.append(parameter(for: value))
+    append(parameter(for: value))
   }
 
   func append(_ list: ValueList) {
     lists.append(list)
-    parameters.append(.list(Unmanaged.passUnretained(list)))
+    append(.list(Unmanaged.passUnretained(list)) as Parameter)
   }
 
   func parameter(for value: SqlStorage) -> Parameter {
@@ -105,22 +140,22 @@ final class ParameterBuffer {
   /// The address is never null: SQLite would store NULL for an empty text or blob.
   @usableFromInline
   func copy(_ source: UnsafeBufferPointer<UInt8>) -> UnsafePointer<UInt8> {
-    if used + source.count > chunks[chunks.count - 1].count {
+    if state.pointee.used + source.count > state.pointee.chunk.count {
       chunks.append(.allocate(capacity: max(64 << 10, source.count)))
-      used = 0
+      state.pointee.chunk = chunks[chunks.count - 1]
+      state.pointee.used = 0
     }
-    let target = chunks[chunks.count - 1].baseAddress.unsafelyUnwrapped + used
+    let target = state.pointee.chunk.baseAddress.unsafelyUnwrapped + state.pointee.used
     if let start = source.baseAddress { target.update(from: start, count: source.count) }
-    used += source.count
+    state.pointee.used += source.count
     return UnsafePointer(target)
   }
 
   /// Binds the parameters from `first` on to the statement's positions 1, 2, 3 …
   func bind(from first: Int, to handle: OpaquePointer) -> Int32 {
-    var index: Int32 = 0
-    for parameter in parameters[first...] {
-      index += 1
-      let code = ParameterBuffer.bind(parameter, to: handle, at: index)
+    for position in first..<state.pointee.count {
+      let index = Int32(truncatingIfNeeded: position - first + 1)
+      let code = ParameterBuffer.bind(state.pointee.parameters[position], to: handle, at: index)
       if code != SQLITE_OK { return code }
     }
     return SQLITE_OK

@@ -2,18 +2,27 @@
 ///
 /// The finished bytes are also the key of the statement cache, so a statement that ran before costs no `String`.
 final class SqlBuffer {
-  private(set) var bytes: UnsafeMutablePointer<UInt8>
-  private(set) var count = 0
-  private var capacity = 1024
+  /// Behind a pointer: exclusivity checks on the properties of a class would cost more than the work itself.
+  private struct State {
+    var bytes: UnsafeMutablePointer<UInt8>
+    var count = 0
+    var capacity = 1024
+  }
+
+  private let state: UnsafeMutablePointer<State>
 
   init() {
-    bytes = .allocate(capacity: capacity)
+    state = .allocate(capacity: 1)
+    state.initialize(to: State(bytes: .allocate(capacity: 1024)))
   }
 
   deinit {
-    bytes.deallocate()
+    state.pointee.bytes.deallocate()
+    state.deallocate()
   }
 
+  var bytes: UnsafePointer<UInt8> { UnsafePointer(state.pointee.bytes) }
+  var count: Int { state.pointee.count }
   var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: bytes, count: count) }
 
   /// The text written so far.
@@ -21,7 +30,7 @@ final class SqlBuffer {
 
   /// Drops everything after the first `count` bytes.
   func truncate(to count: Int = 0) {
-    self.count = count
+    state.pointee.count = count
   }
 
   func append(_ text: StaticString) {
@@ -59,21 +68,24 @@ final class SqlBuffer {
   }
 
   private func append(_ start: UnsafePointer<UInt8>, count added: Int) {
-    if count + added > capacity { grow(to: count + added) }
-    (bytes + count).update(from: start, count: added)
-    count += added
+    let needed = state.pointee.count + added
+    if needed > state.pointee.capacity { grow(to: needed) }
+    (state.pointee.bytes + state.pointee.count).update(from: start, count: added)
+    state.pointee.count = needed
   }
 
   private func grow(to needed: Int) {
-    capacity = max(capacity * 2, needed)
+    let capacity = max(state.pointee.capacity * 2, needed)
     let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-    larger.update(from: bytes, count: count)
-    bytes.deallocate()
-    bytes = larger
+    larger.update(from: state.pointee.bytes, count: state.pointee.count)
+    state.pointee.bytes.deallocate()
+    state.pointee.bytes = larger
+    state.pointee.capacity = capacity
   }
 
   /// A hash of the bytes, eight at a time: identifiers only, never values, so nobody outside can aim at collisions.
   var hash: UInt64 {
+    let (bytes, count) = (bytes, count)
     var hash = 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: count)
     let raw = UnsafeRawPointer(bytes)
     var offset = 0

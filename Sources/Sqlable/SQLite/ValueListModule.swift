@@ -6,8 +6,8 @@ import CSQLite
 /// a value would meet SQLite's limit on variables and make a statement of its own for every length.
 @usableFromInline
 final class ValueList {
-  let parameters: [Parameter]
-  /// Keeps the bytes that `parameters` points to.
+  let parameters: UnsafeBufferPointer<Parameter>
+  /// Owns the parameters and their bytes.
   private let buffer: ParameterBuffer
 
   init(_ values: some Sequence<SqlStorage>) {

@@ -14,7 +14,7 @@ final class InsertBatch {
   }
 
   /// Inserts one row and gives its id: 0 when nothing was inserted, or when the table has no integer id.
-  func insert(_ slots: [Parameter]) throws -> Int {
+  func insert(_ slots: UnsafeMutableBufferPointer<Parameter>) throws -> Int {
     let statement = try statement(for: slots)
     // A statement that inserts nothing leaves the id of an earlier one behind.
     connection.lastInsertedId = 0
@@ -31,10 +31,10 @@ final class InsertBatch {
   }
 
   /// The statement for these columns, with the values bound.
-  private func statement(for slots: [Parameter]) throws -> PreparedStatement {
+  private func statement(for slots: UnsafeMutableBufferPointer<Parameter>) throws -> PreparedStatement {
     if let statement, hasShape(slots) {
       var index: Int32 = 0
-      for (position, parameter) in slots.enumerated() where shape[position] {
+      for parameter in slots where parameter.isSet {
         index += 1
         try statement.bind(parameter, at: index)
       }
@@ -43,25 +43,20 @@ final class InsertBatch {
     finish()
     let new = try connection.prepared(since: connection.parameters.mark) {
       try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters)
-        .write(query, slots: slots)
+        .write(query, slots: UnsafeBufferPointer(slots))
     }
     // The values belong to the row, which releases them itself.
     new.mark = nil
     statement = new
-    shape = query.columns == nil ? slots.indices.map { isWritten($0, slots) } : []
+    shape = query.columns == nil ? slots.map(\.isSet) : []
     return new
   }
 
   /// Whether the row gives the columns that the statement binds. With chosen columns there is one row, so no second look.
-  private func hasShape(_ slots: [Parameter]) -> Bool {
+  private func hasShape(_ slots: UnsafeMutableBufferPointer<Parameter>) -> Bool {
     guard shape.count == slots.count else { return false }
-    for position in slots.indices where shape[position] != isWritten(position, slots) { return false }
+    for position in slots.indices where shape[position] != slots[position].isSet { return false }
     return true
-  }
-
-  private func isWritten(_ position: Int, _ slots: [Parameter]) -> Bool {
-    if case .unset = slots[position] { return false }
-    return table.columns[position].definition.options.generated == nil
   }
 
   /// Gives the statement back.

@@ -128,7 +128,7 @@ extension Statement {
         if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
         let statement = try connection.prepared(since: mark) {
           try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters)
-            .write(query, slots: writer.slots)
+            .write(query, slots: UnsafeBufferPointer(writer.slots))
         }
         defer { connection.finish(statement) }
         while try statement.step() {}

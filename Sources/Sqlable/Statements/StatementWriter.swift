@@ -10,7 +10,7 @@ struct StatementWriter {
   }
 
   /// Writes the statement from the start of the buffer. `slots` are the values of the struct that it carries.
-  func write(_ query: Query, slots: [Parameter] = []) throws {
+  func write(_ query: Query, slots: UnsafeBufferPointer<Parameter> = .init(start: nil, count: 0)) throws {
     sql.truncate()
     try check(query)
     switch query.kind {
@@ -169,7 +169,7 @@ struct StatementWriter {
     try writeSelection(query)
   }
 
-  private func writeInsert(_ query: Query, _ slots: [Parameter]) throws {
+  private func writeInsert(_ query: Query, _ slots: UnsafeBufferPointer<Parameter>) throws {
     let positions = try writtenColumns(query, slots)
     sql.append("INSERT ")
     writeConflict(query.conflict)
@@ -223,7 +223,7 @@ struct StatementWriter {
     }
   }
 
-  private func writeUpdate(_ query: Query, _ slots: [Parameter]) throws {
+  private func writeUpdate(_ query: Query, _ slots: UnsafeBufferPointer<Parameter>) throws {
     let positions = try writtenColumns(query, slots).filter { !table.key.contains($0) }
     guard !positions.isEmpty else {
       throw SqlError.invalidStatement("the update sets nothing: the struct gives no column beside its key")
@@ -242,7 +242,7 @@ struct StatementWriter {
   }
 
   /// The condition that a row is the struct's own.
-  private func writeKey(of slots: [Parameter], and filter: SqlExpression?) throws {
+  private func writeKey(of slots: UnsafeBufferPointer<Parameter>, and filter: SqlExpression?) throws {
     try requireKey()
     for (index, position) in table.key.enumerated() {
       switch slots[position] {
@@ -270,14 +270,14 @@ struct StatementWriter {
   }
 
   private func checkWritable(_ position: Int) throws {
-    guard table.columns[position].definition.options.generated == nil else {
+    guard !table.cells[position].isGenerated else {
       throw SqlError.invalidStatement("column \(table.columns[position].name) is generated, and can't be set")
         .at(table: table.name, column: table.columns[position].name)
     }
   }
 
   /// The columns that a struct writes: those it has values for, or those that were chosen. Generated ones are computed.
-  private func writtenColumns(_ query: Query, _ slots: [Parameter]) throws -> [Int] {
+  private func writtenColumns(_ query: Query, _ slots: UnsafeBufferPointer<Parameter>) throws -> [Int] {
     if let chosen = query.columns {
       return try chosen.map { reference in
         let position = try renderer.position(of: reference)
@@ -285,10 +285,7 @@ struct StatementWriter {
         return position
       }
     }
-    return slots.indices.filter { position in
-      if case .unset = slots[position] { return false }
-      return table.columns[position].definition.options.generated == nil
-    }
+    return slots.indices.filter { slots[$0].isSet }
   }
 }
 

@@ -1,0 +1,72 @@
+import CSQLite3
+import FoundationEssentials
+
+/// The same work hand-written against the C API: prepared once, bound, stepped, read by position, unchecked.
+final class RawSwift {
+  let db: OpaquePointer
+
+  struct Failure: Error {
+    let code: Int32
+  }
+
+  init(path: String) throws {
+    var handle: OpaquePointer?
+    let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK, let handle else { throw Failure(code: code) }
+    db = handle
+    for pragma in ["journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8192", "secure_delete = FAST"] {
+      try execute("PRAGMA \(pragma)")
+    }
+  }
+
+  deinit { sqlite3_close(db) }
+
+  func execute(_ sql: String) throws {
+    let code = sqlite3_exec(db, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw Failure(code: code) }
+  }
+
+  func prepare(_ sql: String) throws -> OpaquePointer {
+    var statement: OpaquePointer?
+    let code = sqlite3_prepare_v3(db, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    guard code == SQLITE_OK, let statement else { throw Failure(code: code) }
+    return statement
+  }
+
+  static func text(_ statement: OpaquePointer, _ column: Int32) -> String {
+    String(
+      decoding: UnsafeBufferPointer(
+        start: sqlite3_column_text(statement, column), count: Int(sqlite3_column_bytes(statement, column))),
+      as: UTF8.self)
+  }
+
+  static let mixedColumns = "id, name, bio, price, active, nick, at"
+
+  static func mixed(_ statement: OpaquePointer) -> MixedRow {
+    MixedRow(
+      id: Int(sqlite3_column_int64(statement, 0)), name: text(statement, 1), bio: text(statement, 2),
+      price: sqlite3_column_double(statement, 3), active: sqlite3_column_int64(statement, 4) != 0,
+      nick: sqlite3_column_type(statement, 5) == SQLITE_NULL ? nil : text(statement, 5),
+      at: Date(timeIntervalSince1970: sqlite3_column_double(statement, 6)))
+  }
+
+  static func bind(_ text: String, _ statement: OpaquePointer, _ index: Int32) {
+    let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    var text = text
+    text.withUTF8 { utf8 in
+      utf8.withMemoryRebound(to: CChar.self) { chars in
+        _ = sqlite3_bind_text(statement, index, chars.baseAddress, Int32(chars.count), transient)
+      }
+    }
+  }
+
+  static func bind(_ row: MixedRow, _ statement: OpaquePointer) {
+    sqlite3_bind_int64(statement, 1, Int64(row.id))
+    bind(row.name, statement, 2)
+    bind(row.bio, statement, 3)
+    sqlite3_bind_double(statement, 4, row.price)
+    sqlite3_bind_int64(statement, 5, row.active ? 1 : 0)
+    if let nick = row.nick { bind(nick, statement, 6) } else { sqlite3_bind_null(statement, 6) }
+    sqlite3_bind_double(statement, 7, row.at.timeIntervalSince1970)
+  }
+}
