@@ -3,6 +3,7 @@ import Synchronization
 /// What a model declares, worked out once a process and kept for ever.
 @usableFromInline
 final class TableInfo: Sendable {
+  private let model: ObjectIdentifier
   let name: String
   @usableFromInline let columns: [Column]
   /// The identities of the columns, in their order, for a row to be read by prediction.
@@ -19,8 +20,8 @@ final class TableInfo: Sendable {
   let options: [TableOption]
   /// `"table"`
   let quotedName: [UInt8]
-  /// `"a", "b", "c"`
-  let quotedColumns: [UInt8]
+  /// `SELECT "a", "b", "c" FROM "table"`
+  let selectAll: [UInt8]
   /// What is wrong with the model, thrown by every statement of it.
   let defect: SqlError?
 
@@ -33,6 +34,7 @@ final class TableInfo: Sendable {
 
   // Sound: the memory behind both pointers is written here, before anybody sees it, and never freed.
   private init(_ model: (some Sqlable).Type) {
+    self.model = ObjectIdentifier(model)
     let columns = model.tableLayout
     self.columns = columns
     name = model.tableName
@@ -41,7 +43,8 @@ final class TableInfo: Sendable {
     constraints = model.tableConstraints.reduce(into: TableConstraints()) { $1.write(to: &$0) }
     isWithoutRowid = options.contains(.withoutRowid)
     quotedName = SqlBuffer.quoted(name)
-    quotedColumns = Array(columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8)))
+    let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
+    selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
     let memory = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: max(columns.count, 1))
     for (index, column) in columns.enumerated() { (memory + index).initialize(to: column.identity) }
     identities = UnsafePointer(memory)
@@ -82,6 +85,16 @@ final class TableInfo: Sendable {
 
   private static let known = Mutex<[ObjectIdentifier: TableInfo]>([:])
 
+  /// The ones that were asked for lately, by a few bits of the model's address: no lock, no hashing.
+  ///
+  /// Sound: a slot holds nothing or a `TableInfo` of `known`, which are never freed, and is changed as a whole.
+  nonisolated(unsafe) private static let recent: UnsafeMutablePointer<Atomic<UnsafeRawPointer?>> = {
+    let slots = UnsafeMutablePointer<Atomic<UnsafeRawPointer?>>.allocate(capacity: recentCount)
+    for index in 0..<recentCount { (slots + index).initialize(to: Atomic(nil)) }
+    return slots
+  }()
+  private static let recentCount = 256
+
   /// The information on a model. Throws `.misuse` when the model contradicts itself.
   @usableFromInline
   static func of(_ model: (some Sqlable).Type) throws -> TableInfo {
@@ -91,6 +104,20 @@ final class TableInfo: Sendable {
   }
 
   static func unchecked(_ model: (some Sqlable).Type) -> TableInfo {
+    let id = ObjectIdentifier(model)
+    // Metadata is aligned to 8 bytes or more: the bits below say nothing.
+    let slot = (UInt(bitPattern: id) >> 4) % UInt(recentCount)
+    let recent = recent + Int(slot)
+    if let address = recent.pointee.load(ordering: .acquiring) {
+      let info = Unmanaged<TableInfo>.fromOpaque(address).takeUnretainedValue()
+      if info.model == id { return info }
+    }
+    let info = remembered(model)
+    recent.pointee.store(UnsafeRawPointer(Unmanaged.passUnretained(info).toOpaque()), ordering: .releasing)
+    return info
+  }
+
+  private static func remembered(_ model: (some Sqlable).Type) -> TableInfo {
     let id = ObjectIdentifier(model)
     if let info = known.withLock({ $0[id] }) { return info }
     // Made outside the lock: the model's static properties may ask for another model's information.

@@ -48,9 +48,7 @@ struct Renderer {
       try write(term, within: .atom, stack: stack + 1)
     case .binary(let operation, let left, let right):
       try write(left, within: own, stack: stack)
-      sql.append(" ")
-      sql.append(operation.rawValue)
-      sql.append(" ")
+      sql.append(operation.sql)
       try write(right, within: Strength(rawValue: own.rawValue + 1) ?? .atom, stack: stack + 2)
     case .isNull(let term):
       try write(term, within: .comparison, stack: stack)

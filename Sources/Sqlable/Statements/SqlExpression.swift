@@ -49,6 +49,26 @@ public struct SqlExpression: Sendable, Hashable {
     case divided = "/"
     case remainder = "%"
     case concatenated = "||"
+  
+    /// The operator with a blank on either side; the raw values are texts that would be made anew for every use.
+    var sql: StaticString {
+      switch self {
+      case .equal: " = "
+      case .notEqual: " <> "
+      case .less: " < "
+      case .lessOrEqual: " <= "
+      case .greater: " > "
+      case .greaterOrEqual: " >= "
+      case .isSame: " IS "
+      case .isNotSame: " IS NOT "
+      case .plus: " + "
+      case .minus: " - "
+      case .times: " * "
+      case .divided: " / "
+      case .remainder: " % "
+      case .concatenated: " || "
+      }
+    }
   }
 
   enum Function: String, Sendable, Hashable, Codable {

@@ -17,12 +17,6 @@ public struct Statement<Model: Sqlable, Output>: Sendable {
     self.query = query
     self.rows = rows
   }
-
-  private func with(_ change: (inout Query) -> Void) -> Statement {
-    var statement = self
-    change(&statement.query)
-    return statement
-  }
 }
 
 /// The rows that a statement carries: as structs, so that running it converts nothing twice, or as they were decoded.
@@ -43,8 +37,9 @@ extension Statement {
   /// ```
   ///
   /// For reads, counts, updates and deletes. A row for which the condition is NULL is dropped.
-  public func filter(_ condition: SqlExpression) -> Statement {
-    with { $0.filter = $0.filter.map { $0 && condition } ?? condition }
+  public consuming func filter(_ condition: SqlExpression) -> Statement {
+    if let earlier = query.filter { query.filter = earlier && condition } else { query.filter = condition }
+    return self
   }
 
   /// Orders the rows; a second call orders those that are equal by the first.
@@ -52,13 +47,15 @@ extension Statement {
   /// ```swift
   /// Bicycle.read().orderBy(Bicycle.color).orderBy(Bicycle.id, .desc)     // … ORDER BY "color", "id" DESC
   /// ```
-  public func orderBy(_ term: some SqlTerm, _ order: Order = .asc) -> Statement {
-    with { $0.order.append(OrderTerm(expression: term.expression, order: order)) }
+  public consuming func orderBy(_ term: some SqlTerm, _ order: Order = .asc) -> Statement {
+    query.order.append(OrderTerm(expression: term.expression, order: order))
+    return self
   }
 
   /// Orders the rows by a typed column or expression.
-  public func orderBy(_ term: some TypedTerm, _ order: Order = .asc) -> Statement {
-    with { $0.order.append(OrderTerm(expression: term.expression, order: order)) }
+  public consuming func orderBy(_ term: some TypedTerm, _ order: Order = .asc) -> Statement {
+    query.order.append(OrderTerm(expression: term.expression, order: order))
+    return self
   }
 
   /// Takes at most `limit` rows. Running it with a limit below zero throws `.invalidStatement`.
@@ -67,27 +64,35 @@ extension Statement {
   /// Bicycle.read().limit(10, offset: 20)                             // … LIMIT ? OFFSET ?
   /// Bicycle.delete().orderBy(Bicycle.id).limit(100)                  // DELETE … WHERE "id" IN (SELECT "id" … LIMIT ?)
   /// ```
-  public func limit(_ limit: Int) -> Statement { with { $0.limit = limit } }
+  public consuming func limit(_ limit: Int) -> Statement {
+    query.limit = limit
+    return self
+  }
 
   /// Takes at most `limit` rows after skipping `offset`.
-  public func limit(_ limit: Int, offset: Int) -> Statement {
-    with {
-      $0.limit = limit
-      $0.offset = offset
-    }
+  public consuming func limit(_ limit: Int, offset: Int) -> Statement {
+    query.limit = limit
+    query.offset = offset
+    return self
   }
 
   /// Skips `offset` rows. Running it with an offset below zero throws `.invalidStatement`.
-  public func offset(_ offset: Int) -> Statement { with { $0.offset = offset } }
+  public consuming func offset(_ offset: Int) -> Statement {
+    query.offset = offset
+    return self
+  }
 
   /// Says what happens to a row that breaks a uniqueness rule: `INSERT OR IGNORE`, `UPDATE OR REPLACE`.
-  public func onConflict(_ policy: ConflictPolicy) -> Statement { with { $0.conflict = policy } }
+  public consuming func onConflict(_ policy: ConflictPolicy) -> Statement {
+    query.conflict = policy
+    return self
+  }
 
   /// Skips rows that break a uniqueness rule; an insert that was skipped gives the id 0.
-  public func ignoreOnConflict() -> Statement { onConflict(.ignore) }
+  public consuming func ignoreOnConflict() -> Statement { onConflict(.ignore) }
 
   /// Deletes the rows that are in the way first; observers hear of them.
-  public func replaceOnConflict() -> Statement { onConflict(.replace) }
+  public consuming func replaceOnConflict() -> Statement { onConflict(.replace) }
 
   /// Updates the row that has the same value in a unique column instead of inserting another.
   ///
@@ -97,11 +102,10 @@ extension Statement {
   /// ```
   ///
   /// Without columns to update the row is left as it is.
-  public func onConflict(_ target: any ColumnConvertible..., update columns: any ColumnConvertible...) -> Statement {
-    with {
-      $0.upsert = Upsert(
-        target: target.map { ColumnReference($0.column) }, columns: columns.map { ColumnReference($0.column) })
-    }
+  public consuming func onConflict(_ target: any ColumnConvertible..., update columns: any ColumnConvertible...) -> Statement {
+    query.upsert = Upsert(
+      target: target.map { ColumnReference($0.column) }, columns: columns.map { ColumnReference($0.column) })
+    return self
   }
 }
 
@@ -111,8 +115,7 @@ extension Statement where Output == [Model] {
   /// ```swift
   /// Bicycle.read().orderBy(Bicycle.id, .desc).first()     // … ORDER BY "id" DESC LIMIT ?
   /// ```
-  public func first() -> Statement<Model, Model?> {
-    var query = query
+  public consuming func first() -> Statement<Model, Model?> {
     query.kind = .first
     query.limit = query.limit.map { min($0, 1) } ?? 1
     return Statement<Model, Model?>(query)
@@ -151,11 +154,11 @@ extension Sqlable {
             : "the primary key of table \(table.name) has \(table.key.count) columns, not \(values.count)"
         ).at(table: table.name)
       }
-      return .all(
-        zip(table.key, values).map { position, value in
-          let column = table.columns[position]
-          return SqlExpression(.binary(.equal, column.expression, SqlExpression(value, for: column)))
-        })
+      func term(_ index: Int) -> SqlExpression {
+        let column = table.columns[table.key[index]]
+        return SqlExpression(.binary(.equal, column.expression, SqlExpression(values[index], for: column)))
+      }
+      return values.count == 1 ? term(0) : .all(values.indices.map(term))
     } catch {
       return SqlExpression(invalid: error)
     }

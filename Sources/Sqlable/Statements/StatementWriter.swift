@@ -59,9 +59,9 @@ struct StatementWriter {
   // MARK: Reads
 
   private func writeRead(_ query: Query) throws {
-    sql.append("SELECT ")
-    sql.append(table.quotedColumns)
-    try writeFrom(query)
+    sql.append(table.selectAll)
+    try writeFilter(query.filter)
+    try writeOrderAndLimit(query)
   }
 
   private func writeCount(_ query: Query) throws {
