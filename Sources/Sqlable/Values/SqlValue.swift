@@ -56,7 +56,7 @@ extension SqlValue {
 }
 
 /// NULL, to be stored as such; see ``Sqlable/Sqlable/valueForColumn(_:)``, where `nil` leaves the column out instead.
-public struct Null: SqlValue, Hashable, Codable {
+public struct Null: SqlValue, Sendable, Hashable, Codable {
   public init() {}
 
   public static var columnType: ColumnType { .nullable(.blob) }
