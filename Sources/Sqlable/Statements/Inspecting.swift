@@ -37,7 +37,8 @@ extension Statement {
     let parameters = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: parameters)
     if query.kind.takesRows, try !rows.take(0, into: &writer) { return ("-- there are no rows to insert", []) }
-    try StatementWriter(table: table, sql: buffer, parameters: parameters).write(query, slots: UnsafeBufferPointer(writer.slots))
+    try StatementWriter(table: table, sql: buffer, parameters: parameters)
+      .write(query, slots: UnsafeBufferPointer(writer.slots))
     return (buffer.text, parameters.parameters.compactMap { SqlStorage($0) })
   }
 }

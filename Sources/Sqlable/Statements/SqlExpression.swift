@@ -49,7 +49,7 @@ public struct SqlExpression: Sendable, Hashable {
     case divided = "/"
     case remainder = "%"
     case concatenated = "||"
-  
+
     /// The operator with a blank on either side; the raw values are texts that would be made anew for every use.
     var sql: StaticString {
       switch self {

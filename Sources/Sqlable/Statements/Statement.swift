@@ -102,7 +102,9 @@ extension Statement {
   /// ```
   ///
   /// Without columns to update the row is left as it is.
-  public consuming func onConflict(_ target: any ColumnConvertible..., update columns: any ColumnConvertible...) -> Statement {
+  public consuming func onConflict(
+    _ target: any ColumnConvertible..., update columns: any ColumnConvertible...
+  ) -> Statement {
     query.upsert = Upsert(
       target: target.map { ColumnReference($0.column) }, columns: columns.map { ColumnReference($0.column) })
     return self
