@@ -6,6 +6,8 @@ struct Renderer {
   let table: TableInfo
   let sql: SqlBuffer
   let parameters: ParameterBuffer
+  /// Whether terms of ORDER BY are written. SQLite's parser makes 0 of `x IN ()`, and of a 0 the position of a column.
+  var isOrdering = false
 
   /// SQLite's parser has a stack of 100 symbols, of which a statement around the expression takes some.
   private static let maximumStack = 84
@@ -137,7 +139,7 @@ struct Renderer {
   }
 
   private func write(list values: [SqlStorage]) {
-    guard values.count < Renderer.longList else {
+    guard values.count < Renderer.longList, !(isOrdering && values.isEmpty) else {
       sql.append(" IN (SELECT value FROM ")
       sql.append(ValueListModule.name)
       sql.append("(?))")

@@ -95,9 +95,11 @@ struct StatementWriter {
   }
 
   private func writeOrderAndLimit(_ query: Query) throws {
+    var renderer = renderer
+    renderer.isOrdering = true
     for (index, term) in query.order.enumerated() {
       sql.append(index == 0 ? " ORDER BY " : ", ")
-      // A bare number would be taken for the position of a column, a bound one orders nothing: both are no order.
+      // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
       try renderer.write(term.expression)
       if term.order == .desc { sql.append(" DESC") }
     }

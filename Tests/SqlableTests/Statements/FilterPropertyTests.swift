@@ -1,0 +1,45 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Random filters on random rows select what a plain-Swift evaluation with SQL's rules selects.
+@Suite struct FilterPropertyTests {
+  @Test func randomFiltersSelectWhatAnIndependentEvaluationSelects() throws {
+    let seed = SeededGenerator.seed
+    var generator = OracleGenerator(seed: seed)
+    var (checked, skipped, matched) = (0, 0, 0)
+    let encoder = JSONEncoder()
+    let decoder = JSONDecoder()
+    for _ in 0..<7 {
+      let rows = (1...24).map { generator.row(id: $0) }
+      try withDatabase { db in
+        try OraclePlain.fill(rows, in: db)
+        for index in 0..<450 {
+          let term = generator.condition(1 + index % 4)
+          guard let expected = try? expectedIds(of: term, in: rows) else {
+            skipped += 1
+            continue
+          }
+          checked += 1
+          matched += expected.isEmpty || expected.count == rows.count ? 0 : 1
+          let filter = term.expression(OraclePlain.oracleColumns)
+          let read = OraclePlain.read().filter(filter)
+          let decoded = try decoder.decode(
+            Statement<OraclePlain, [OraclePlain]>.self, from: encoder.encode(read))
+          let note: Comment = "seed \(seed): \(read.sql) \(read.bindings)"
+          #expect(try read.run(db).map(\.oracleId).sorted() == expected, note)
+          #expect(try OraclePlain.count().filter(filter).run(db) == expected.count, note)
+          #expect(try OraclePlain.exists().filter(filter).run(db) == !expected.isEmpty, note)
+          #expect(decoded == read && decoded.sql == read.sql && decoded.bindings == read.bindings, note)
+          #expect(try decoded.run(db).map(\.oracleId).sorted() == expected, note)
+        }
+      }
+    }
+    #expect(checked > 2500 && skipped < checked / 5, "checked \(checked), skipped \(skipped)")
+    #expect(matched > checked / 3, "only \(matched) filters tell rows apart")
+  }
+
+  private func expectedIds(of term: OracleTerm, in rows: [[OracleValue]]) throws -> [Int] {
+    try rows.indices.filter { try term.value(rows[$0], OracleGenerator.columns).truth == true }.map { $0 + 1 }
+  }
+}
