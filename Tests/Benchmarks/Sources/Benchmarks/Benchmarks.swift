@@ -3,7 +3,8 @@ import Foundation
 import Sqlable
 
 /// Runs each workload with every contender in turn, round after round, and prints the medians and their ratio to the
-/// hand-written loop. `swift run -c release Benchmarks [rounds] [workload]`
+/// hand-written loop. `swift run -c release Benchmarks [rounds] [workload] [contender]`; workloads and contenders are chosen by
+/// how their names begin, for a profile.
 @main
 struct Benchmarks {
   struct Contender {
@@ -15,14 +16,15 @@ struct Benchmarks {
   static func main() throws {
     let arguments = CommandLine.arguments.dropFirst()
     let rounds = arguments.first.flatMap { Int($0) } ?? 7
-    let only = arguments.dropFirst().first
+    let only = arguments.dropFirst().first ?? ""
+    let contender = arguments.dropFirst(2).first ?? ""
     let directory = FileManager.default.temporaryDirectory.path + "/sqlable-benchmarks-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
     print("SQLite \(SqliteDatabase.sqliteVersion), \(rounds) rounds, medians; ratio to the hand-written Swift loop")
     let workloads = try Workloads(path: directory + "/benchmark.sqlite")
-    for (name, contenders) in workloads.all where only == nil || only == name {
-      try measure(name, contenders, rounds: rounds)
+    for (name, contenders) in workloads.all where name.hasPrefix(only) {
+      try measure(name, contenders.filter { $0.name.hasPrefix(contender) }, rounds: rounds)
     }
   }
 
