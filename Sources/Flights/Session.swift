@@ -13,15 +13,15 @@ struct Session {
     defer { place.remove() }
     let db = try place.open()
     let replaced = try prepareTables(db)
-    print("Importing \(path)")
+    print("Importing \(options.flightsPath ?? "the flights of January 2013, which come with the program")")
     print("into \(place.path)" + (place.isTemporary ? ", which is removed at the end" : ""))
     if replaced > 0 { print("where the \(replaced.grouped) flights of an earlier import are replaced") }
 
     var report = ImportReport(results: try importReferences(into: db))
     let background = try importFlights(from: flights, into: db, &report)
-    printSection("Imported", report.lines)
+    printSection("Imported" + Session.buildNote, report.lines)
     if let result = report.results.last, let failure = result.failure {
-      throw ImportStopped(path: path, rows: result.rows, failure: failure)
+      throw ImportStopped(path: failure is SqlError ? place.path : path, rows: result.rows, failure: failure)
     }
     printSection("Read on a child handle meanwhile", background)
     for answer in try Questions(db: db).answers() { printSection(answer.question, answer.lines, sql: answer.sql) }
@@ -31,6 +31,13 @@ struct Session {
 }
 
 extension Session {
+  #if DEBUG
+  /// The figures of a debug build say little about the library.
+  private static let buildNote = " (debug build; about ten times as quick with `swift run -c release`)"
+  #else
+  private static let buildNote = ""
+  #endif
+
   /// Creates the tables, or empties those of an earlier run; the number of flights that were there.
   private func prepareTables(_ db: SqliteDatabase) throws -> Int {
     try db.transaction { db in
@@ -64,21 +71,21 @@ extension Session {
 
   /// Imports the flights while a child handle reads them; what that one found.
   private func importFlights(
-    from flights: consuming CSVReader<Flight.CSV>, into db: SqliteDatabase, _ report: inout ImportReport
+    from flights: consuming sending CSVReader<Flight.CSV>, into db: SqliteDatabase, _ report: inout ImportReport
   ) throws -> [String] {
     let reader = try BackgroundReader(besides: db)
     var committed: Set<Int> = []
     let result = Importer(db: db, policy: options.errorPolicy).run(Flight.self, from: flights) { committed.insert($0) }
     report.results.append(result)
-    return try reader.stop().lines(committed: committed, in: result.duration)
+    return reader.stop().lines(committed: committed, in: result.duration)
   }
 
   /// Opens a file; its errors name it.
-  private func open<Model: CSVModel>(_ model: Model.Type, at path: String) throws -> CSVReader<Model.CSV> {
+  private func open<Model: CSVModel>(_ model: Model.Type, at path: String) throws -> sending CSVReader<Model.CSV> {
     do {
       return try CSVReader<Model.CSV>.open(path)
     } catch {
-      throw FileProblem(path: path, reason: error.description)
+      throw FileProblem(path: path, error)
     }
   }
 
@@ -86,7 +93,9 @@ extension Session {
     guard !lines.isEmpty else { return }
     print("\n\(title)")
     for line in lines { print(line) }
-    if let sql { print("  \(sql)") }
+    if let sql {
+      for line in sql.wrapped(to: 100) { print("    \(line)") }
+    }
   }
 }
 
@@ -97,6 +106,7 @@ struct ImportStopped: Error, CustomStringConvertible {
   var failure: any Error
 
   var description: String {
-    "\(path): \(failure)\nThe import stopped there. The \(rows.grouped) rows before it are stored."
+    let stored = rows == 0 ? "Nothing of it is stored." : "The \(rows.grouped) rows before it are stored."
+    return "\(FileProblem(path: path, failure))\nThe import stopped there. \(stored)"
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What is wrong with a file, a line of it, or one field: the line and the column are named, the value never is, since data may
-/// be private and a log is not.
+/// What is wrong with a file, a line of it, or one field: the line and the column are named, the value never is, since
+/// data may be private and a log is not.
 struct CSVError: Error, Hashable, Sendable {
   enum Problem: Hashable, Sendable {
     case cannotRead(errno: Int32)

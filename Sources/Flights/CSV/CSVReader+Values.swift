@@ -1,7 +1,7 @@
 import Foundation
 
-/// The fields of the current record as values. `NA` is no value; a quoted `"NA"` is those two letters, which is how programs that
-/// write such files keep the two apart.
+/// The fields of the current record as values. `NA` is no value; a quoted `"NA"` is those two letters, which is how
+/// programs that write such files keep the two apart.
 extension CSVReader {
   func isMissing(_ column: Column) -> Bool { isMissing(field(column)) }
 
@@ -76,7 +76,8 @@ extension CSVReader {
   func text(of field: Field) -> String? {
     let bytes = bytes(of: field)
     guard field.hasDoubledQuotes else {
-      // `String(validating:)` is not specialized in the standard library and costs 60 ns more than this for a tail number.
+      // `String(validating:)` is not specialized in the standard library and costs 60 ns more than this for a tail
+      // number.
       let isASCII = bytes.allSatisfy { $0 < 0x80 }
       return isASCII ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
     }

@@ -3,9 +3,9 @@
 ///     var flights = try CSVReader<Flight.CSV>.open(path)
 ///     while try flights.advance() { try use(flights.int(.day), flights.optionalText(.tailnum)) }
 ///
-/// RFC 4180, and what files in the wild add to it: a byte-order mark, LF or CRLF, a missing newline at the end, blank lines
-/// (skipped). A field's bytes stay in the window and are converted on demand; only text allocates, and short text does not.
-/// After an error that is not fatal, `advance()` goes on behind the malformed line.
+/// RFC 4180, and what files in the wild add to it: a byte-order mark, LF or CRLF, a missing newline at the end, blank
+/// lines (skipped). A field's bytes stay in the window and are converted on demand; only text allocates, and short
+/// text does not. After an error that is not fatal, `advance()` goes on behind the malformed line.
 struct CSVReader<Column: CSVColumn>: ~Copyable {
   struct Field {
     var start = 0
@@ -29,7 +29,7 @@ struct CSVReader<Column: CSVColumn>: ~Copyable {
   /// Opens a file and reads its header.
   ///
   /// Not an `init`, since the compiler (6.3) refuses one that throws once a noncopyable value's properties are set.
-  static func open(_ path: String) throws(CSVError) -> CSVReader {
+  static func open(_ path: String) throws(CSVError) -> sending CSVReader {
     var reader = CSVReader(window: try FileWindow(path: path))
     try reader.readHeader()
     return reader

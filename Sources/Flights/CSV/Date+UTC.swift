@@ -38,7 +38,8 @@ extension Date {
   private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let year = month < 3 ? year - 1 : year
     let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    // 1970-01-01 is day 719468 counted from 0000-03-01; year 0 in January is the year -1, whose quotient must round down.
+    // 1970-01-01 is day 719468 counted from 0000-03-01; year 0 in January is the year -1, whose quotient must round
+    // down.
     let leapDays = year >= 0 ? year / 4 - year / 100 + year / 400 : -1
     return year * 365 + leapDays + dayOfYear - 719_468
   }

@@ -2,7 +2,8 @@ import Foundation
 
 /// A part of a file that slides over it: one buffer, so the memory does not depend on the size of the file.
 ///
-/// `read(2)` directly, because a buffer that is reused is what keeps the memory constant and because pipes work as well as files.
+/// `read(2)` directly, because a buffer that is reused is what keeps the memory constant and because pipes work as
+/// well as files.
 struct FileWindow: ~Copyable {
   /// A record has to fit the window; only a quote that never ends, or a file that is no text, is longer than this.
   static let limit = 1 << 20

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Says on the standard error how far a long piece of work is: a line that is rewritten on a terminal, now and then a line of its
-/// own elsewhere, so that a log stays short. Work of less than a moment says nothing.
+/// Says on the standard error how far a long piece of work is: a line that is rewritten on a terminal, now and then a
+/// line of its own elsewhere, so that a log stays short. Work of less than a moment says nothing.
 struct Progress {
   let title: String
   private let isTerminal: Bool

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Reads flights on a child handle, on a thread of its own, for as long as another handle writes them.
 ///
-/// In write-ahead mode neither waits for the other, and a reader sees what is committed and nothing else: of a batch all rows or
-/// none. That is checked here on the way.
+/// In write-ahead mode neither waits for the other, and a reader sees what is committed and nothing else: of a batch
+/// all rows or none. That is checked here on the way.
 final class BackgroundReader: Sendable {
   struct Findings: Sendable {
     /// How many flights were read by their id.
@@ -74,14 +74,16 @@ final class BackgroundReader: Sendable {
 
 extension BackgroundReader.Findings {
   /// For people; `committed` are the numbers of rows that the writer left at its commits.
-  func lines(committed: Set<Int>, in duration: Duration) throws -> [String] {
-    if let failure { throw failure }
+  func lines(committed: Set<Int>, in duration: Duration) -> [String] {
+    if reads == 0, failure == nil { return [] }
     let rate = Rate(count: reads, duration: duration).perSecond
     let halves = rowCounts.subtracting(committed).count
-    return [
+    var lines = [
       "  \(reads.grouped) flights by their id, \(rate.grouped) a second",
       "  \(rowCounts.count.grouped) of \(committed.count.grouped) states of the table, "
         + (halves == 0 ? "never a batch in halves" : "\(halves.grouped) of them inside a batch"),
     ]
+    if let failure { lines.append("  until this happened: \(failure)") }
+    return lines
   }
 }

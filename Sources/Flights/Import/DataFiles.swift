@@ -7,7 +7,8 @@ enum DataFiles {
   static let planes = "planes.csv"
   static let flights = "flights-2013-01.csv"
 
-  /// Not `Bundle.module`, which stops the process where the files are missing, as when the executable is copied elsewhere.
+  /// Not `Bundle.module`, which stops the process where the files are missing, as when the executable is copied
+  /// elsewhere.
   static func path(of name: String) throws -> String {
     let executable = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
     let built = executable?.appendingPathComponent("Sqlable_Flights.resources/Data/\(name)").path
@@ -16,12 +17,4 @@ enum DataFiles {
     for path in [built, source].compactMap(\.self) where FileManager.default.fileExists(atPath: path) { return path }
     throw FileProblem(path: name, reason: "is missing; it belongs in Sqlable_Flights.resources/Data beside the program")
   }
-}
-
-/// A file that can't be used, and why.
-struct FileProblem: Error, CustomStringConvertible {
-  var path: String
-  var reason: String
-
-  var description: String { "\(path): \(reason)" }
 }

@@ -23,16 +23,24 @@ struct DatabasePlace {
 
   var isTemporary: Bool { temporaryDirectory != nil }
 
+  /// Opens the database, creating it if there is none.
   func open() throws -> SqliteDatabase {
-    if FileManager.default.fileExists(atPath: path) { try checkOwner() }
-    let db = try SqliteDatabase(filepath: path, configuration: Configuration(label: "flights"))
-    // A pragma takes no parameters; the number is a constant of this program.
-    try db.execute(SQL(verbatim: "PRAGMA application_id = \(DatabasePlace.applicationId)"))
-    return db
+    do {
+      try checkOwner()
+      let db = try SqliteDatabase(filepath: path, configuration: Configuration(label: "flights"))
+      // A pragma takes no parameters; the number is a constant of this program.
+      try db.execute(SQL(verbatim: "PRAGMA application_id = \(DatabasePlace.applicationId)"))
+      return db
+    } catch let error as SqlError {
+      throw FileProblem(path: path, error)
+    }
   }
 
   /// Refuses a database of another program. It is opened for reading only, so that it stays as it is to the last byte.
   private func checkOwner() throws {
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else { return }
+    guard !isDirectory.boolValue else { throw FileProblem(path: path, reason: "is a directory, not a database") }
     let db = try SqliteDatabase(filepath: path, configuration: Configuration(label: "flights", isReadOnly: true))
     let owner = try db.query("PRAGMA application_id", as: Int.self).first ?? 0
     let isEmpty = try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self).first == 0

@@ -7,8 +7,8 @@ struct ImportResult: Sendable {
     var description: String { "line \(line): \(reason)" }
   }
 
-  /// How many skipped lines are kept to be shown; the rest is only counted, so that a file of nothing but malformed lines costs no
-  /// memory.
+  /// How many skipped lines are kept to be shown; the rest is only counted, so that a file of nothing but malformed
+  /// lines costs no memory.
   static let shownSkips = 20
 
   let table: String
@@ -25,7 +25,10 @@ struct ImportResult: Sendable {
   }
 
   mutating func skip(_ line: Int, because reason: String) {
-    if skipped.count < ImportResult.shownSkips { skipped.append(Skipped(line: line, reason: reason)) }
     skippedCount += 1
+    guard skipped.count < ImportResult.shownSkips else { return }
+    skipped.append(Skipped(line: line, reason: reason))
+    // What a constraint refuses is found after the malformed lines of its batch.
+    skipped.sort { $0.line < $1.line }
   }
 }

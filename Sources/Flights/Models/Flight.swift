@@ -3,8 +3,9 @@ import Sqlable
 
 /// One flight that was to leave New York City.
 ///
-/// The data has no short key of its own, so SQLite numbers the flights. Times are those of the local clock, as numbers (517 is
-/// 5:17); delays are in minutes, early is negative. A cancelled flight has no times, a diverted one no arrival delay.
+/// The data has no short key of its own, so SQLite numbers the flights. Times are those of the local clock, as numbers
+/// (517 is 5:17); delays are in minutes, early is negative. A cancelled flight has no times, a diverted one no arrival
+/// delay.
 struct Flight: Hashable, Sendable {
   var id: Int?
   var year: Int
@@ -41,8 +42,9 @@ extension Flight: Sqlable {
   static let arrival = column("arr_time", Int?.self)
   static let scheduledArrival = column("sched_arr_time", Int.self)
   static let arrivalDelay = column("arr_delay", Int?.self)
-  // Every carrier is in the table of airlines. Not so the planes (a sixth of the flights have a tail number that planes.csv lacks)
-  // and the airports (four destinations are missing), so those columns are plain text: a foreign key would refuse the flights.
+  // Every carrier is in the table of airlines. Not so the planes (a sixth of the flights have a tail number that
+  // planes.csv lacks) and the airports (four destinations are missing), so those columns are plain text: a foreign key
+  // would refuse the flights.
   static let carrier = column("carrier", String.self, ForeignKey<Airline>())
   static let number = column("flight", Int.self)
   static let tailnum = column("tailnum", String?.self)
@@ -138,7 +140,8 @@ extension Flight: Sqlable {
 }
 
 extension RowWriter {
-  /// Stores NULL for nil, which `set` would leave out: all flights then have the same columns, so one statement inserts them all.
+  /// Stores NULL for nil, which `set` would leave out: all flights then have the same columns, so one statement
+  /// inserts them all.
   fileprivate mutating func setOrNull<Value>(_ column: TypedColumn<Flight, Value?>, _ value: Value?) {
     set(column.column, .some(value))
   }

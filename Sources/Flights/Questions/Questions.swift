@@ -3,7 +3,8 @@ import Sqlable
 
 /// What one would like to know of the flights, and the statements that tell.
 ///
-/// What the statements can say is a value built of the models' columns; grouping is raw SQL, with its values bound all the same.
+/// What the statements can say is a value built of the models' columns; grouping is raw SQL, with its values bound all
+/// the same.
 struct Questions {
   let db: SqliteDatabase
 

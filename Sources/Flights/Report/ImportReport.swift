@@ -12,7 +12,7 @@ struct ImportReport {
     var lines = table.lines
     for result in results where result.skippedCount > 0 {
       lines.append("")
-      lines.append("\(result.table): \(result.skippedCount.grouped) lines skipped")
+      lines.append("\(result.table): \(result.skippedCount.grouped) line\(result.skippedCount == 1 ? "" : "s") skipped")
       lines += result.skipped.map { "  \($0)" }
       let hidden = result.skippedCount - result.skipped.count
       if hidden > 0 { lines.append("  and \(hidden.grouped) more") }

@@ -27,3 +27,18 @@ struct TextTable {
     }
   }
 }
+
+extension String {
+  /// The text in lines of at most `width` characters, broken at spaces.
+  func wrapped(to width: Int) -> [String] {
+    var lines: [String] = []
+    for word in split(separator: " ") {
+      if let line = lines.last, line.count + 1 + word.count <= width {
+        lines[lines.count - 1] = "\(line) \(word)"
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
+  }
+}
