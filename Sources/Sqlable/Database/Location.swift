@@ -32,6 +32,7 @@ enum Location: Sendable {
         path: path, flags: flags, isURI: false, label: configuration.label,
         cacheCapacity: configuration.statementCacheCapacity)
     case .memory(let name):
+      guard !configuration.isReadOnly else { throw SqlError.misuse("a new database in memory can't be read-only") }
       connection = try Connection(
         path: "file:\(name)?vfs=memdb", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, isURI: true,
         label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
@@ -44,6 +45,16 @@ enum Location: Sendable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of a database can't be empty or hold a NUL byte")
     }
+    var isDirectory = false
+    // SQLite opens a directory for reading, and calls the first read from it a disk I/O error.
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
+      throw SqlError(
+        .cannotOpen, message: "the path of the database is a directory: \(path)", label: configuration.label)
+    }
+    var isDirectory = false
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
+      throw SqlError(.cannotOpen, message: "the path of the database is a directory: \(path)")
+    }
     let components = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     let directory = components.joined(separator: "/")
     guard configuration.createsDirectories, !configuration.isReadOnly, !directory.isEmpty,
@@ -52,9 +63,7 @@ enum Location: Sendable {
     do {
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     } catch {
-      throw SqlError(
-        .cannotOpen, message: "the directory of the database can't be created: \(directory)",
-        label: configuration.label)
+      throw SqlError(.cannotOpen, message: "the directory of the database can't be created: \(directory)")
     }
   }
 }
@@ -76,11 +85,14 @@ extension Connection {
     try pragma("PRAGMA wal_autocheckpoint = \(configuration.walAutocheckpoint)")
     // The first statement that reads the file: it tells a file of another kind, or a directory, now and not later.
     guard configuration.isReadOnly else {
+      // SQLite opens a file that it can't write to for reading, and would tell with the first write.
+      guard !isReadOnly else {
+        throw SqlError(.readOnly, message: "the database file can't be written to")
+      }
       let mode = try pragma("PRAGMA journal_mode = \(configuration.journalMode.rawValue)")
       guard mode == configuration.journalMode.rawValue else {
         throw SqlError(
-          .cannotOpen, message: "the database can't be put into journal mode \(configuration.journalMode.rawValue)",
-          label: configuration.label)
+          .cannotOpen, message: "the database can't be put into journal mode \(configuration.journalMode.rawValue)")
       }
       return
     }

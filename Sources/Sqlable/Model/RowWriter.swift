@@ -54,6 +54,20 @@ public struct RowWriter {
     set(column.column, value)
   }
 
+  /// Sets a column, `nil` as NULL instead of leaving it out.
+  ///
+  /// An update then clears the column, and all rows of a batch share one compiled statement, whatever they leave empty.
+  @inlinable
+  public mutating func setOrNull<Value: SqlValue>(_ column: Column, _ value: Value?) {
+    if let value { set(column, value) } else { set(column, Null()) }
+  }
+
+  /// Sets a typed column, `nil` as NULL instead of leaving it out.
+  @inlinable
+  public mutating func setOrNull<Model, Value>(_ column: TypedColumn<Model, Value?>, _ value: Value?) {
+    setOrNull(column.column, value)
+  }
+
   /// Stores NULL in a typed column.
   @inlinable
   public mutating func set<Model, Value>(_ column: TypedColumn<Model, Value?>, _ value: Null) {

@@ -375,6 +375,26 @@ extension TypedTerm {
   public func abs() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.abs)) }
 }
 
+extension TypedTerm {
+  /// `"a" IN (?, ?, ?)`, for a column that may be NULL and values that are not.
+  public static func ∈ <Wrapped>(left: Self, right: some Sequence<Wrapped>) -> SqlExpression
+  where Value == Wrapped?, Wrapped: SqlValue {
+    left.expression.isIn(right)
+  }
+
+  /// `"a" IN (?, ?, ?)`, for a column that may be NULL and values that are not.
+  public func `in`<Wrapped>(_ values: some Sequence<Wrapped>) -> SqlExpression
+  where Value == Wrapped?, Wrapped: SqlValue {
+    expression.isIn(values)
+  }
+
+  /// `NOT "a" IN (?, ?, ?)`, for a column that may be NULL and values that are not.
+  public func notIn<Wrapped>(_ values: some Sequence<Wrapped>) -> SqlExpression
+  where Value == Wrapped?, Wrapped: SqlValue {
+    SqlExpression(.not(expression.isIn(values)))
+  }
+}
+
 // MARK: Conditions
 
 extension Column {

@@ -65,6 +65,7 @@ extension SqliteDatabase {
   ///   (color: try row.get(at: 0, as: String.self), count: try row.get(at: 1, as: Int.self))
   /// }
   /// ```
+  @discardableResult
   public func query<Result>(_ sql: SQL, _ body: (ReadRow) throws -> Result) throws -> [Result] {
     try query(sql, table: nil, body)
   }
@@ -87,7 +88,7 @@ extension SqliteDatabase {
           throw SqlError.invalidStatement("the SQL text has \(count) parameters for \(sql.bindings.count) values")
         }
         guard statement.controlKeyword == nil else {
-          throw SqlError.misuse("a query can't begin or end a transaction; execute(_:) can")
+          throw misuse("a query can't begin or end a transaction; execute(_:) can")
         }
       }
       defer { connection.finish(statement) }
@@ -135,7 +136,7 @@ extension SqliteDatabase {
     guard let keyword = statement.controlKeyword else { return false }
     switch keyword {
     case "BEGIN":
-      guard transactionLevel == 0 else { throw SqlError.misuse("BEGIN inside a transaction") }
+      guard transactionLevel == 0 else { throw misuse("BEGIN inside a transaction") }
       let words = statement.sql.uppercased()
       try beginTransaction(
         words.contains("IMMEDIATE") ? .immediate : words.contains("EXCLUSIVE") ? .exclusive : .deferred)
@@ -143,7 +144,7 @@ extension SqliteDatabase {
     case "ROLLBACK" where !statement.sql.uppercased().split(whereSeparator: \.isWhitespace).contains("TO"):
       try rollbackTransaction(1)
     default:
-      throw SqlError.misuse("savepoints are made by transaction(_:) and beginTransaction(), not in raw SQL")
+      throw misuse("savepoints are made by transaction(_:) and beginTransaction(), not in raw SQL")
     }
     return true
   }
