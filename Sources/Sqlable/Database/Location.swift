@@ -48,11 +48,6 @@ enum Location: Sendable {
     var isDirectory = false
     // SQLite opens a directory for reading, and calls the first read from it a disk I/O error.
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
-      throw SqlError(
-        .cannotOpen, message: "the path of the database is a directory: \(path)", label: configuration.label)
-    }
-    var isDirectory = false
-    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
       throw SqlError(.cannotOpen, message: "the path of the database is a directory: \(path)")
     }
     let components = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()

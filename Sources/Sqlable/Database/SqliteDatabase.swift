@@ -66,14 +66,19 @@ public final class SqliteDatabase: @unchecked Sendable {
     _ location: Location, _ configuration: Configuration, registry: ObserverRegistry,
     order: HandleObservation.CommitOrder
   ) throws {
-    try configuration.validate()
     self.location = location
     self.configuration = configuration
     self.registry = registry
     self.order = order
     filepath = location.filepath
     forkGeneration = ForkGuard.generation
-    let connection = try location.open(configuration)
+    let connection: Connection
+    do {
+      try configuration.validate()
+      connection = try location.open(configuration)
+    } catch {
+      throw (error as? SqlError)?.labelled(configuration.label) ?? error
+    }
     self.connection = connection
     observation = HandleObservation(
       connection: connection, registry: registry, order: order,
@@ -96,9 +101,9 @@ public final class SqliteDatabase: @unchecked Sendable {
       guard let connection else { return }
       try checkFork()
       guard connection.transactionLevel == 0, connection.isAutocommit else {
-        throw SqlError.misuse("a handle can't be closed while its transaction is open")
+        throw misuse("a handle can't be closed while its transaction is open")
       }
-      guard lock.depth == 1 else { throw SqlError.misuse("a handle can't be closed while its rows are being read") }
+      guard lock.depth == 1 else { throw misuse("a handle can't be closed while its rows are being read") }
       observation?.close()
       observation = nil
       self.connection = nil
@@ -110,9 +115,17 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`) and journal.
   ///
-  /// Files that are not there are no error. Close the handles first: one that is still open would write to a file that no
+  /// Files that are not there are no error; a directory is one, and is left alone. Close the handles first: one that is still open would write to a file that no
   /// longer has a name, which it refuses.
   public static func deleteDatabase(at filepath: String) throws {
+    guard !filepath.isEmpty, !filepath.utf8.contains(0) else {
+      throw SqlError.misuse("the path of a database can't be empty or hold a NUL byte")
+    }
+    // A directory would be removed with all that is in it.
+    var isDirectory = false
+    if FileManager.default.fileExists(atPath: filepath, isDirectory: &isDirectory), isDirectory {
+      throw SqlError.misuse("the path of the database is a directory: \(filepath)")
+    }
     for suffix in ["-journal", "-shm", "-wal", ""] {
       do {
         try FileManager.default.removeItem(atPath: filepath + suffix)
@@ -160,15 +173,18 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   private func checkFork() throws {
     guard ForkGuard.generation == forkGeneration else {
-      throw SqlError.misuse("the handle was opened before fork(); a child process opens its own")
+      throw misuse("the handle was opened before fork(); a child process opens its own")
     }
   }
 
   /// The connection of a handle that is fit for use, which `locked` has made sure of.
   func openConnection() throws -> Connection {
-    guard let connection else { throw SqlError(.closed, message: "the handle was closed before") }
+    guard let connection else { throw SqlError(.closed, message: "the handle was closed before", label: configuration.label) }
     return connection
   }
+
+  /// A call on this handle that can't work.
+  func misuse(_ message: String) -> SqlError { SqlError.misuse(message).labelled(configuration.label) }
 
   /// Frees memory that SQLite can do without: cached pages and compiled statements.
   public func releaseMemory() throws {

@@ -73,10 +73,15 @@ extension SqliteDatabase {
       do {
         value = try body(self)
         guard transactions.levels.count == level else {
-          throw SqlError.misuse("a transaction begun inside the closure was left open")
+          throw misuse("a transaction begun inside the closure was left open")
         }
       } catch {
         rollBack(from: level)
+        // The fate that a statement's error tells was true where it failed; here the transaction ends.
+        if level == 1, var error = error as? SqlError, error.transaction == .untouched {
+          error.transaction = .rolledBack
+          throw error
+        }
         throw error
       }
       // Asked of the value: which of the two forms above was called is the compiler's choice, not the user's.
@@ -113,8 +118,8 @@ extension SqliteDatabase {
   /// `.constraint(.foreignKey)` or `.busy` the transaction is still open.
   public func commitTransaction() throws {
     try locked {
-      guard let innermost = transactions.levels.last else { throw SqlError.misuse("commit without a transaction") }
-      guard !innermost.isScoped else { throw SqlError.misuse("a closure's transaction ends when the closure returns") }
+      guard let innermost = transactions.levels.last else { throw misuse("commit without a transaction") }
+      guard !innermost.isScoped else { throw misuse("a closure's transaction ends when the closure returns") }
       try commitInnermost()
     }
   }
@@ -131,11 +136,11 @@ extension SqliteDatabase {
   public func rollbackTransaction(_ level: Int? = nil) throws {
     try locked {
       let level = level ?? transactions.levels.count
-      guard transactions.levels.indices.contains(level - 1) else {
-        throw SqlError.misuse("rollback without a transaction at that level")
+      guard level >= 1, level <= transactions.levels.count else {
+        throw misuse("rollback without a transaction at that level")
       }
       guard !transactions.levels[(level - 1)...].contains(where: \.isScoped) else {
-        throw SqlError.misuse("a closure's transaction is rolled back by returning .rollback or throwing")
+        throw misuse("a closure's transaction is rolled back by returning .rollback or throwing")
       }
       rollBack(from: level)
     }
@@ -149,11 +154,7 @@ extension SqliteDatabase {
     let connection = try openConnection()
     try checkTransactionIsAlive()
     if transactions.levels.isEmpty {
-      if kind != .deferred, connection.fileHasMoved {
-        throw SqlError(
-          .io, message: "the database file was moved or deleted; what is written now would be lost",
-          label: configuration.label)
-      }
+      if kind != .deferred { try checkFile(connection) }
       observation?.refresh()
       if kind == .deferred { try observation?.refreshKeys(isBeginning: true) }
       switch kind {
@@ -184,6 +185,8 @@ extension SqliteDatabase {
       try connection.run(.release)
       pop(connection)
     } else if let observation {
+      // Again: a deferred transaction was not looked at, and any file can be deleted since.
+      if connection.isWriting { try checkFile(connection) }
       try observation.commit {
         try connection.run(.commit)
         pop(connection)
@@ -226,6 +229,29 @@ extension SqliteDatabase {
     }
   }
 
+  /// Throws when what is written would go into a file that nobody finds any more.
+  func checkFile(_ connection: Connection) throws {
+    guard !connection.fileHasMoved else {
+      throw SqlError(
+        .io, message: "the database file was moved or deleted; what is written now would be lost",
+        transaction: transactions.levels.isEmpty ? .none : .untouched, label: configuration.label)
+    }
+  }
+
+  /// Runs `body` as one: in a savepoint, or in a transaction that is the library's own affair, of whose fate an error
+  /// has nothing to tell.
+  func asOne<Value>(_ body: (SqliteDatabase) throws -> Value) throws -> Value {
+    try locked {
+      guard transactions.levels.isEmpty else { return try scoped(.immediate, body) }
+      do {
+        return try scoped(.immediate, body)
+      } catch var error as SqlError {
+        error.transaction = .none
+        throw error
+      }
+    }
+  }
+
   /// Runs a write: in a transaction of its own when somebody observes, so that its changes come with a commit.
   @usableFromInline
   func writing<Value>(asOne isOne: Bool = true, _ body: (Connection) throws -> Value) throws -> Value {
@@ -234,14 +260,10 @@ extension SqliteDatabase {
     observation?.refresh()
     if transactions.levels.isEmpty {
       if isOne, observation?.isActive != true {
-        guard !connection.fileHasMoved else {
-          throw SqlError(
-            .io, message: "the database file was moved or deleted; what is written now would be lost",
-            label: configuration.label)
-        }
+        try checkFile(connection)
         return try body(connection)
       }
-      return try transaction { _ in try recorded(connection, body) }
+      return try asOne { _ in try recorded(connection, body) }
     }
     // A batch inside a transaction is a savepoint, so that its failure leaves none of it.
     return isOne ? try recorded(connection, body) : try transaction { _ in try recorded(connection, body) }

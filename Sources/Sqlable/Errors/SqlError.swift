@@ -193,6 +193,13 @@ extension SqlError {
       .encoding(Mismatch(expected: expected, found: found)), message: "expected \(expected), found \(found)")
   }
 
+  /// The same error with the label of the handle that it belongs to, unless it has one.
+  func labelled(_ label: String?) -> SqlError {
+    var error = self
+    error.label = error.label ?? label
+    return error
+  }
+
   /// The same error with its place filled in, keeping what is known already.
   func at(table: String?, column: String? = nil, rowId: Int? = nil) -> SqlError {
     var error = self

@@ -82,9 +82,12 @@ final class Connection {
   /// Compiles a text that holds exactly one statement.
   private func compile(_ text: UnsafeBufferPointer<UInt8>) throws -> PreparedStatement {
     let (statement, rest) = try compileFirst(text)
-    guard let statement else { throw SqlError.invalidStatement("the SQL text holds no statement") }
+    guard let statement else {
+      throw SqlError.invalidStatement("the SQL text holds no statement").labelled(label)
+    }
     guard try compileFirst(rest).statement == nil else {
       throw SqlError.invalidStatement("the SQL text holds more than one statement; execute(_:) runs many")
+        .labelled(label)
     }
     return statement
   }
@@ -94,6 +97,10 @@ final class Connection {
     _ text: UnsafeBufferPointer<UInt8>
   ) throws -> (statement: PreparedStatement?, rest: UnsafeBufferPointer<UInt8>) {
     guard let start = text.baseAddress, !text.isEmpty else { return (nil, text) }
+    // SQLite would stop there, and what follows would be dropped without a word.
+    guard memchr(start, 0, text.count) == nil else {
+      throw SqlError.invalidStatement("the SQL text holds a NUL byte").labelled(label)
+    }
     guard let count = Int32(exactly: text.count) else { throw error(SQLITE_TOOBIG, sql: nil) }
     var handle: OpaquePointer?
     var used = text.count
@@ -132,7 +139,7 @@ final class Connection {
       return statement
     } catch {
       parameters.release(to: mark)
-      throw error
+      throw (error as? SqlError)?.labelled(label) ?? error
     }
   }
 
@@ -193,6 +200,12 @@ final class Connection {
 
   /// Whether SQLite itself is outside every transaction.
   var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
+
+  /// Whether the open transaction may have written something.
+  var isWriting: Bool { sqlite3_txn_state(handle, "main") == SQLITE_TXN_WRITE }
+
+  /// Whether SQLite opened the file for reading only, asked for or not.
+  var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
   var lastInsertedId: Int64 {
     get { sqlite3_last_insert_rowid(handle) }

@@ -12,7 +12,7 @@ extension SqliteDatabase {
   @discardableResult
   public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {
     let table = try TableInfo.of(model)
-    return try transaction { db in
+    return try asOne { db in
       let connection = try db.openConnection()
       var change = SchemaChange(table: table.name)
       var existing: Set<String> = []

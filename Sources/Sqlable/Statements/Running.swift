@@ -25,6 +25,8 @@ extension Statement where Output == [Model] {
   ///
   /// Other statements may be run on the handle meanwhile, this one included. Rows that are changed meanwhile may or may
   /// not be seen. Other threads that use this handle wait.
+  // Disfavored: a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
   @inlinable
   public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
     try db.locked {
@@ -36,12 +38,16 @@ extension Statement where Output == [Model] {
     }
   }
 
-  /// Reads row after row without keeping them.
+  /// Reads row after row without keeping them; what `body` returns is of no interest, unless it is ``Iteration/stop``.
   @inlinable
-  public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Void) throws {
-    try forEach(db) { model in
-      try body(model)
-      return Iteration.continue
+  public func forEach<Outcome>(_ db: SqliteDatabase, _ body: (Model) throws -> Outcome) throws {
+    try db.locked {
+      let statement = try prepare(on: db)
+      defer { db.finish(statement) }
+      while try statement.step() {
+        // Asked of the value: which of the two forms was called is the compiler's choice, not the user's.
+        if try body(Model(row: ReadRow(statement))) as? Iteration == .stop { return }
+      }
     }
   }
 }
@@ -125,6 +131,7 @@ extension Statement {
         let table = try TableInfo.of(Model.self)
         var writer = RowWriter(table: table, buffer: connection.parameters)
         let mark = connection.parameters.mark
+        defer { connection.parameters.release(to: mark) }
         if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
         let statement = try connection.prepared(since: mark) {
           try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters)
