@@ -3,9 +3,9 @@ final class InsertBatch {
   private let query: Query
   private let table: TableInfo
   private let connection: Connection
-  private var statement: PreparedStatement?
-  /// Which columns the statement binds.
-  private var shape: [Bool] = []
+  /// The compiled statements, by the columns that they bind, the latest first: rows with and without an optional take turns.
+  private var shapes: [(columns: UInt64, statement: PreparedStatement)] = []
+  private static let maximumShapes = 8
 
   init(query: Query, table: TableInfo, connection: Connection) {
     self.query = query
@@ -32,36 +32,40 @@ final class InsertBatch {
 
   /// The statement for these columns, with the values bound.
   private func statement(for slots: UnsafeMutableBufferPointer<Parameter>) throws -> PreparedStatement {
-    if let statement, hasShape(slots) {
+    let columns = InsertBatch.shape(of: slots)
+    // With chosen columns there is one row, so no second look.
+    if query.columns == nil, let columns, let known = shapes.first(where: { $0.columns == columns })?.statement {
       var index: Int32 = 0
       for parameter in slots where parameter.isSet {
         index += 1
-        try statement.bind(parameter, at: index)
+        try known.bind(parameter, at: index)
       }
-      return statement
+      return known
     }
-    finish()
+    while shapes.count >= InsertBatch.maximumShapes || (columns == nil && !shapes.isEmpty) {
+      connection.finish(shapes.removeLast().statement)
+    }
     let new = try connection.prepared(since: connection.parameters.mark) {
       try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters)
         .write(query, slots: UnsafeBufferPointer(slots))
     }
     // The values belong to the row, which releases them itself.
     new.mark = nil
-    statement = new
-    shape = query.columns == nil ? slots.map(\.isSet) : []
+    shapes.insert((columns ?? 0, new), at: 0)
     return new
   }
 
-  /// Whether the row gives the columns that the statement binds. With chosen columns there is one row, so no second look.
-  private func hasShape(_ slots: UnsafeMutableBufferPointer<Parameter>) -> Bool {
-    guard shape.count == slots.count else { return false }
-    for position in slots.indices where shape[position] != slots[position].isSet { return false }
-    return true
+  /// A bit for every column that the row gives; nil for a table too wide for it.
+  private static func shape(of slots: UnsafeMutableBufferPointer<Parameter>) -> UInt64? {
+    guard slots.count <= UInt64.bitWidth else { return nil }
+    var shape: UInt64 = 0
+    for position in slots.indices where slots[position].isSet { shape |= 1 << UInt64(position) }
+    return shape
   }
 
-  /// Gives the statement back.
+  /// Gives the statements back.
   func finish() {
-    if let statement { connection.finish(statement) }
-    statement = nil
+    for (_, statement) in shapes { connection.finish(statement) }
+    shapes = []
   }
 }
