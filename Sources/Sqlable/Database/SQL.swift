@@ -9,6 +9,8 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   public internal(set) var text: String
   /// The values, in the order of the `?`.
   public internal(set) var bindings: [SqlStorage]
+  /// Where each `?` is in the text, in bytes: tells which statement of several a value belongs to.
+  var offsets: [Int] = []
   /// Why a value can't be stored; thrown when the SQL is run.
   var failure: SqlError?
 
@@ -25,12 +27,14 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   public init(stringInterpolation interpolation: StringInterpolation) {
     text = interpolation.text
     bindings = interpolation.bindings
+    offsets = interpolation.offsets
     failure = interpolation.failure
   }
 
   public struct StringInterpolation: StringInterpolationProtocol {
     var text = ""
     var bindings: [SqlStorage] = []
+    var offsets: [Int] = []
     var failure: SqlError?
 
     public init(literalCapacity: Int, interpolationCount: Int) {
@@ -42,15 +46,15 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     /// Binds a value.
     public mutating func appendInterpolation(_ value: any SqlValue) {
-      text += "?"
-      do { bindings.append(try value.sqlStorage) } catch {
-        bindings.append(.null)
+      do { appendInterpolation(try value.sqlStorage) } catch {
+        appendInterpolation(SqlStorage.null)
         failure = failure ?? error as? SqlError ?? .misuse("a value of the SQL text can't be stored")
       }
     }
 
     /// Binds the value of a storage class.
     public mutating func appendInterpolation(_ value: SqlStorage) {
+      offsets.append(text.utf8.count)
       text += "?"
       bindings.append(value)
     }

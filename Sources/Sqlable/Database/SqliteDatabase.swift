@@ -179,7 +179,9 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// The connection of a handle that is fit for use, which `locked` has made sure of.
   func openConnection() throws -> Connection {
-    guard let connection else { throw SqlError(.closed, message: "the handle was closed before", label: configuration.label) }
+    guard let connection else {
+      throw SqlError(.closed, message: "the handle was closed before", label: configuration.label)
+    }
     return connection
   }
 

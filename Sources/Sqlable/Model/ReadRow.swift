@@ -34,7 +34,7 @@ public struct ReadRow {
   public func get<Value: SqlValue>(at position: Int, as type: Value.Type = Value.self) throws -> Value {
     try checkCurrent()
     guard position >= 0, position < state.pointee.columnCount else {
-      throw SqlError.misuse("the result has no column at position \(position)")
+      throw labelled(.misuse("the result has no column at position \(position)"))
     }
     do {
       return try Value.read(from: cell(at: position, type: Value.columnType))
@@ -46,7 +46,7 @@ public struct ReadRow {
   /// The value of the result's column of that name.
   public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
     guard let position = try columnNames.firstIndex(of: name) else {
-      throw SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name)
+      throw labelled(SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name))
     }
     return try get(at: position)
   }
@@ -83,7 +83,7 @@ public struct ReadRow {
   func search(for column: Column) throws -> Int {
     try checkCurrent()
     guard let columns = state.pointee.columns else {
-      throw SqlError.misuse("this row is read by name or position: its statement has no model")
+      throw labelled(.misuse("this row is read by name or position: its statement has no model"))
     }
     let range = 0..<state.pointee.count
     let found =
@@ -92,12 +92,17 @@ public struct ReadRow {
         Unmanaged<ColumnDefinition>.fromOpaque(columns[$0]).takeUnretainedValue().isSame(as: column.definition)
       }
     guard let found else {
-      throw SqlError(
-        .schema(.missingColumn(column.name)), message: "the row has no column \(column.name) of that declaration",
-        sql: state.pointee.statement?.takeUnretainedValue().sql, column: column.name)
+      throw labelled(
+        SqlError(
+          .schema(.missingColumn(column.name)), message: "the row has no column \(column.name) of that declaration",
+          sql: state.pointee.statement?.takeUnretainedValue().sql, column: column.name))
     }
     state.pointee.next = found + 1
     return found
+  }
+
+  private func labelled(_ error: SqlError) -> SqlError {
+    error.labelled(state.pointee.statement?.takeUnretainedValue().connection.label)
   }
 
   @usableFromInline

@@ -139,7 +139,7 @@ final class Connection {
       return statement
     } catch {
       parameters.release(to: mark)
-      throw (error as? SqlError)?.labelled(label) ?? error
+      throw labelled(error)
     }
   }
 
@@ -195,6 +195,9 @@ final class Connection {
       }
     }
   }
+
+  /// An error with the label of this connection, unless it has one or is not the library's.
+  func labelled(_ error: any Error) -> any Error { (error as? SqlError)?.labelled(label) ?? error }
 
   // MARK: State
 

@@ -8,7 +8,7 @@ extension Connection {
   func error(_ code: Int32, sql: String?, whilePreparing: Bool = false) -> SqlError {
     var error = Connection.error(
       code, extendedCode: sqlite3_extended_errcode(handle), handle: handle, label: label,
-      whilePreparing: whilePreparing)
+      sql: whilePreparing ? nil : sql)
     error.sql = sql
     if transactionLevel > 0 {
       error.transaction = isAutocommit ? .rolledBack : .untouched
@@ -18,14 +18,14 @@ extension Connection {
   }
 
   static func error(
-    _ code: Int32, extendedCode: Int32, handle: OpaquePointer?, label: String?, whilePreparing: Bool = false
+    _ code: Int32, extendedCode: Int32, handle: OpaquePointer?, label: String?, sql: String? = nil
   ) -> SqlError {
     // The message belongs to the connection's latest failure, which need not be this one.
     let isLatest = handle != nil && extendedCode & 0xFF == code & 0xFF
     let text = isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)
     var message = text.map { String(cString: $0) } ?? "unknown error"
     let extended = isLatest && code == code & 0xFF ? extendedCode : code
-    if code & 0xFF == SQLITE_ERROR, !whilePreparing { message = withoutValues(message) }
+    if let sql, [SQLITE_ERROR, SQLITE_CANTOPEN].contains(code & 0xFF) { message = withoutValues(message, sql: sql) }
     let kind = SqlError.Kind(code: code & 0xFF, extendedCode: extended, message: message)
     var error = SqlError(
       kind, message: message, code: Int(code & 0xFF), extendedCode: Int(extended), label: label)
@@ -47,13 +47,21 @@ extension Connection {
     return error
   }
 
-  /// A message of a failing run, without what it may quote of a bound value: a full-text query, a JSON path.
-  private static func withoutValues(_ message: String) -> String {
+  /// A message of a failing run, without what it may quote of a bound value: a full-text query, a JSON path, a file to
+  /// attach.
+  private static func withoutValues(_ message: String, sql: String) -> String {
     for marker in [" near ", ": \"", ": '", "'"] {
       if let rest = message.suffix(after: marker) {
         return String(message.dropLast(rest.count + marker.count))
       }
     }
+    // "no such column: x" may be of the SQL, after another connection's ALTER, or of a bound full-text query.
+    if let name = message.suffix(after: ": "), let last = name.split(separator: ".").last,
+      sql.suffix(after: String(last)) == nil
+    {
+      return String(message.dropLast(name.count + 2))
+    }
+    if message.hasPrefix("database "), message.hasSuffix(" is already in use") { return "the name is already in use" }
     return message
   }
 }

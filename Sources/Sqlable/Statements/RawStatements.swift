@@ -13,24 +13,26 @@ extension SqliteDatabase {
   /// are refused, since `transaction` has them.
   public func execute(_ sql: SQL) throws {
     try locked {
-      if let failure = sql.failure { throw failure }
+      if let failure = sql.failure { throw failure.labelled(configuration.label) }
       let connection = try openConnection()
       var text = sql.text
-      let bound = try text.withUTF8 { text in
+      try text.withUTF8 { text in
         var rest = text
         var bound = 0
         while !rest.isEmpty {
           let (statement, next) = try connection.compileFirst(rest)
-          guard let statement else { break }
-          if try !runControl(statement) {
-            bound += try run(statement, binding: sql.bindings[min(bound, sql.bindings.count)...])
+          // The values that stand in the statement's text are its own. Should they not be its parameters (in quotes they
+          // are none) it must not run, nor take the values of the next.
+          let end = statement == nil ? text.count : text.count - next.count
+          let values = sql.bindings[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
+          guard statement?.parameterCount ?? 0 == values.count else {
+            throw parameterMismatch(statement?.parameterCount ?? 0, values: values.count)
           }
+          guard let statement else { break }
+          if try !runControl(statement) { try run(statement, binding: values) }
+          bound = values.endIndex
           rest = next
         }
-        return bound
-      }
-      guard bound == sql.bindings.count else {
-        throw SqlError.invalidStatement("the SQL text has \(bound) parameters for \(sql.bindings.count) values")
       }
     }
   }
@@ -74,7 +76,7 @@ extension SqliteDatabase {
     _ sql: SQL, table: TableInfo?, _ body: (ReadRow) throws -> Result
   ) throws -> [Result] {
     try locked {
-      if let failure = sql.failure { throw failure }
+      if let failure = sql.failure { throw failure.labelled(configuration.label) }
       let connection = try openConnection()
       try checkTransactionIsAlive()
       let mark = connection.parameters.mark
@@ -85,7 +87,7 @@ extension SqliteDatabase {
       } check: { statement in
         let count = statement.parameterCount
         guard count == sql.bindings.count else {
-          throw SqlError.invalidStatement("the SQL text has \(count) parameters for \(sql.bindings.count) values")
+          throw parameterMismatch(count, values: sql.bindings.count)
         }
         guard statement.controlKeyword == nil else {
           throw misuse("a query can't begin or end a transaction; execute(_:) can")
@@ -107,16 +109,18 @@ extension SqliteDatabase {
 
   // MARK: - The steps, with the lock held
 
-  private func run(_ statement: PreparedStatement, binding values: ArraySlice<SqlStorage>) throws -> Int {
+  private func parameterMismatch(_ parameters: Int, values: Int) -> SqlError {
+    SqlError.invalidStatement(
+      "the SQL text has \(parameters) parameters for \(values) values; a value in quotes or in a comment is not bound"
+    ).labelled(configuration.label)
+  }
+
+  private func run(_ statement: PreparedStatement, binding values: ArraySlice<SqlStorage>) throws {
     let connection = try openConnection()
     try checkTransactionIsAlive()
-    let count = statement.parameterCount
-    guard count <= values.count else {
-      throw SqlError.invalidStatement("the SQL text has more parameters than values")
-    }
     statement.mark = connection.parameters.mark
     defer { connection.finish(statement) }
-    for (index, value) in values.prefix(count).enumerated() {
+    for (index, value) in values.enumerated() {
       try statement.bind(connection.parameters.parameter(for: value), at: Int32(index + 1))
     }
     // A schema change moves key columns that observation has looked up.
@@ -124,25 +128,24 @@ extension SqliteDatabase {
     // These refuse to run inside a transaction, or change nothing that is observed.
     let standsAlone = ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(statement.firstKeyword)
     if statement.isReadOnly || standsAlone {
+      if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       while try statement.step() {}
     } else {
       try writing { _ in while try statement.step() {} }
     }
-    return count
   }
 
   /// Runs BEGIN, COMMIT and ROLLBACK by way of the handle's own books; false for any other statement.
   private func runControl(_ statement: PreparedStatement) throws -> Bool {
     guard let keyword = statement.controlKeyword else { return false }
+    let words = statement.firstKeywords(3)
     switch keyword {
     case "BEGIN":
       guard transactionLevel == 0 else { throw misuse("BEGIN inside a transaction") }
-      let words = statement.sql.uppercased()
       try beginTransaction(
         words.contains("IMMEDIATE") ? .immediate : words.contains("EXCLUSIVE") ? .exclusive : .deferred)
     case "COMMIT", "END": try commitTransaction()
-    case "ROLLBACK" where !statement.sql.uppercased().split(whereSeparator: \.isWhitespace).contains("TO"):
-      try rollbackTransaction(1)
+    case "ROLLBACK" where !words.contains("TO"): try rollbackTransaction(1)
     default:
       throw misuse("savepoints are made by transaction(_:) and beginTransaction(), not in raw SQL")
     }
@@ -151,27 +154,34 @@ extension SqliteDatabase {
 }
 
 extension PreparedStatement {
-  /// The statement's first word in capitals, comments passed over.
-  fileprivate var firstKeyword: String? {
+  /// The statement's first word in capitals.
+  fileprivate var firstKeyword: String? { firstKeywords(1).first }
+
+  /// The statement's first words in capitals, comments passed over.
+  fileprivate func firstKeywords(_ count: Int) -> [String] {
+    var words: [String] = []
     var rest = Substring(sql)
-    while true {
+    while words.count < count {
       rest = rest.drop { $0.isWhitespace || $0 == ";" || $0 == "\u{FEFF}" }
       if rest.hasPrefix("--") {
         rest = rest.drop { !$0.isNewline }
       } else if rest.hasPrefix("/*") {
-        guard let end = String(rest.dropFirst(2)).suffix(after: "*/") else { return nil }
+        guard let end = String(rest.dropFirst(2)).suffix(after: "*/") else { break }
         rest = Substring(end)
       } else {
         let word = rest.prefix { $0.isLetter }
-        return word.isEmpty ? nil : word.uppercased()
+        guard !word.isEmpty else { break }
+        words.append(word.uppercased())
+        rest = rest.dropFirst(word.count)
       }
     }
+    return words
   }
 
   /// The first word, if the statement begins or ends a transaction or savepoint.
   fileprivate var controlKeyword: String? {
-    // None of them reads or writes a row, and SQLite calls all of them read-only.
-    guard isReadOnly, columnCount == 0, let keyword = firstKeyword,
+    // None of them gives rows. Whether it is read-only says nothing: BEGIN IMMEDIATE is not.
+    guard columnCount == 0, let keyword = firstKeyword,
       ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(keyword)
     else { return nil }
     return keyword

@@ -132,7 +132,9 @@ extension Statement {
         var writer = RowWriter(table: table, buffer: connection.parameters)
         let mark = connection.parameters.mark
         defer { connection.parameters.release(to: mark) }
-        if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
+        do {
+          if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
+        } catch { throw connection.labelled(error) }
         let statement = try connection.prepared(since: mark) {
           try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters)
             .write(query, slots: UnsafeBufferPointer(writer.slots))
@@ -157,7 +159,7 @@ extension Statement {
         for index in 0..<rows.count {
           let mark = connection.parameters.mark
           defer { connection.parameters.release(to: mark) }
-          _ = try rows.take(index, into: &writer)
+          do { _ = try rows.take(index, into: &writer) } catch { throw connection.labelled(error) }
           ids.append(try batch.insert(writer.slots))
         }
         return ids
