@@ -1,0 +1,45 @@
+import Sqlable
+import Testing
+
+/// Expects `body` to throw an `SqlError` of that kind, and gives it.
+@discardableResult
+func expectError(
+  _ kind: SqlError.Kind, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+  _ body: () throws -> Void
+) -> SqlError? {
+  let error = sqlError(body)
+  #expect(error?.kind == kind, comment ?? "\(String(describing: error))", sourceLocation: sourceLocation)
+  return error
+}
+
+/// Expects `body` to throw an `SqlError` of any kind, and gives it.
+@discardableResult
+func expectSqlError(sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void) -> SqlError? {
+  let error = sqlError(body)
+  #expect(error != nil, sourceLocation: sourceLocation)
+  return error
+}
+
+/// Expects `body` to throw `.misuse`, whatever it says, and gives the error.
+@discardableResult
+func expectMisuse(
+  _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) -> SqlError? {
+  let error = sqlError(body)
+  var isMisuse = false
+  if case .misuse = error?.kind { isMisuse = true }
+  #expect(isMisuse, comment ?? "\(String(describing: error))", sourceLocation: sourceLocation)
+  return error
+}
+
+/// Expects `body` to throw `.invalidStatement`, whatever it says, and gives the error.
+@discardableResult
+func expectInvalidStatement(
+  _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) -> SqlError? {
+  let error = sqlError(body)
+  var isInvalid = false
+  if case .invalidStatement = error?.kind { isInvalid = true }
+  #expect(isInvalid, comment ?? "\(String(describing: error))", sourceLocation: sourceLocation)
+  return error
+}

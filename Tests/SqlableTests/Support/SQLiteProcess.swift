@@ -1,0 +1,53 @@
+import Foundation
+import Glibc
+
+/// A real second process on a database: the `sqlite3` command line, fed line by line.
+final class SQLiteProcess {
+  /// The path of the program, or nil where it is not installed.
+  static let program: String? = ["/usr/bin/sqlite3", "/usr/local/bin/sqlite3", "/bin/sqlite3"]
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+  static var isAvailable: Bool { program != nil }
+
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+
+  /// Starts the process on a file. Needs `isAvailable`.
+  init(_ path: String) throws {
+    // A process that is killed breaks the pipe; that must not end the tests.
+    signal(SIGPIPE, SIG_IGN)
+    process.executableURL = URL(fileURLWithPath: SQLiteProcess.program ?? "/usr/bin/sqlite3")
+    process.arguments = ["-batch", "-bail", path]
+    process.standardInput = input
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+  }
+
+  /// Runs SQL and gives what it printed, once all of it has been done.
+  @discardableResult
+  func run(_ sql: String) throws -> String {
+    let end = "<done>"
+    try input.fileHandleForWriting.write(contentsOf: Data("\(sql)\n.print \(end)\n".utf8))
+    var text = ""
+    while !text.hasSuffix(end + "\n") {
+      let data = output.fileHandleForReading.availableData
+      if data.isEmpty { break }
+      text += String(decoding: data, as: UTF8.self)
+    }
+    return text.replacingOccurrences(of: end + "\n", with: "").trimmingCharacters(in: .newlines)
+  }
+
+  /// Ends the process in an orderly way.
+  func quit() {
+    try? input.fileHandleForWriting.close()
+    process.waitUntilExit()
+  }
+
+  /// `kill -9`: the process gets no chance to clean up.
+  func kill() {
+    _ = Glibc.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+}
