@@ -7,7 +7,9 @@ extension SqlError.Kind {
   init(code: Int32, extendedCode: Int32, message: String) {
     switch code {
     case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
-    case SQLITE_READONLY, SQLITE_PERM: self = .readOnly
+    // READONLY_DBMOVED: the file was deleted or renamed, which has nothing to do with the right to write.
+    case SQLITE_READONLY: self = extendedCode == SQLITE_READONLY | 4 << 8 ? .io : .readOnly
+    case SQLITE_PERM: self = .readOnly
     case SQLITE_FULL: self = .full
     case SQLITE_IOERR: self = .io
     case SQLITE_CANTOPEN: self = .cannotOpen
