@@ -9,10 +9,9 @@ struct Renderer {
   /// Whether terms of ORDER BY are written. SQLite's parser makes 0 of `x IN ()`, and of a 0 the position of a column.
   var isOrdering = false
 
-  /// SQLite's parser has a stack of 100 symbols, of which a statement around the expression takes some.
-  private static let maximumStack = 84
-  /// A flat chain of ANDs is a tree as deep as it is long to SQLite, whose limit is 1000: longer ones are balanced.
-  private static let maximumChain = 100
+  /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression takes up to 26: the one limit
+  /// for all makes a filter that a read takes good for a delete with order and limit too.
+  private static let maximumStack = 72
   /// From here on a list is bound as one parameter.
   private static let longList = 33
 
@@ -33,7 +32,7 @@ struct Renderer {
     let own = strength(of: expression)
     let isOpen = own < outer
     let stack = stack + (isOpen ? 1 : 0)
-    guard stack <= Renderer.maximumStack else {
+    guard stack + ownStack(of: expression) <= Renderer.maximumStack else {
       throw SqlError.invalidStatement("an expression nests deeper than SQLite's parser can follow")
     }
     if isOpen { sql.append("(") }
@@ -92,6 +91,16 @@ struct Renderer {
     if isOpen { sql.append(")") }
   }
 
+  /// The symbols that a term itself puts on the stack, beside those of its parts.
+  private func ownStack(of expression: SqlExpression) -> Int {
+    switch expression.node {
+    // IN (SELECT value FROM sqlable_values(?)
+    case .isIn: 13
+    case .like: 4
+    default: 1
+    }
+  }
+
   private func strength(of expression: SqlExpression) -> Strength {
     switch expression.node {
     case .column, .value, .function, .invalid: .atom
@@ -114,15 +123,14 @@ struct Renderer {
   private func write(
     _ terms: ArraySlice<SqlExpression>, joinedBy separator: StaticString, within strength: Strength, stack: Int
   ) throws {
-    guard terms.count > Renderer.maximumChain else {
+    guard terms.count > SqlExpression.maximumChain else {
       for (index, term) in terms.enumerated() {
         if index > 0 { sql.append(separator) }
         try write(term, within: strength, stack: stack + (index > 0 ? 2 : 0))
       }
       return
     }
-    // As many parts as a chain may have, so that a chain of thousands adds one or two levels.
-    let size = max(Renderer.maximumChain, (terms.count + Renderer.maximumChain - 1) / Renderer.maximumChain)
+    let size = SqlExpression.sizeOfParts(terms.count)
     var rest = terms
     while !rest.isEmpty {
       if rest.startIndex > terms.startIndex { sql.append(separator) }

@@ -8,8 +8,17 @@
 /// NULL takes part the result is NULL, as SQL has it, and a filter drops the row.
 public struct SqlExpression: Sendable, Hashable {
   let node: Node
-  /// How many terms lie upon one another.
-  let depth: Int
+  let size: Size
+
+  /// How deep a tree of terms is.
+  struct Size: Sendable, Hashable {
+    /// How many terms lie upon one another.
+    var depth: Int32 = 1
+    /// The same as SQLite counts it: to it a chain of ANDs is as deep as it is long.
+    var height: Int32 = 1
+
+    func joined(_ other: Size) -> Size { Size(depth: max(depth, other.depth), height: max(height, other.height)) }
+  }
 
   /// A closed tree: it can be compared, sent and decoded, and every form is known to the renderer.
   indirect enum Node: Sendable, Hashable, Codable {
@@ -80,30 +89,35 @@ public struct SqlExpression: Sendable, Hashable {
     let error: SqlError
   }
 
-  /// SQLite refuses expressions that are deeper than 1000, and a tree without limit would end in a stack overflow.
-  static let maximumDepth = 900
+  /// Trees are walked by recursion, and this many levels fit into half a megabyte of stack, even in a debug build that
+  /// encodes them as JSON.
+  static let maximumDepth: Int32 = 100
+  /// SQLite refuses expressions that are deeper than 1000, and counts those in a subquery twice.
+  static let maximumHeight: Int32 = 480
+  /// A flat chain of ANDs is a tree as deep as it is long to SQLite: longer ones are balanced.
+  static let maximumChain = 100
 
   init(_ node: Node) {
-    let depth = 1 + node.depthOfTerms
-    if depth > SqlExpression.maximumDepth {
-      let message = "an expression is more than \(SqlExpression.maximumDepth) terms deep"
-      self.node = .invalid(InvalidTerm(error: .invalidStatement(message)))
-      self.depth = 1
-    } else {
-      self.node = node
-      self.depth = depth
-    }
+    let size = node.size
+    let message: String? =
+      if size.depth > SqlExpression.maximumDepth {
+        "an expression is more than \(SqlExpression.maximumDepth) terms deep"
+      } else if size.height > SqlExpression.maximumHeight {
+        "an expression nests deeper than SQLite's limits"
+      } else { nil }
+    self.node = message.map { .invalid(InvalidTerm(error: .invalidStatement($0))) } ?? node
+    self.size = message == nil ? size : Size()
   }
 
   init(_ value: SqlStorage) {
     node = .value(value)
-    depth = 1
+    size = Size()
   }
 
   init(invalid error: any Error) {
     let error = error as? SqlError ?? .invalidStatement("a value of the statement can't be stored")
     node = .invalid(InvalidTerm(error: error))
-    depth = 1
+    size = Size()
   }
 
   /// A value that stands for itself.
@@ -136,16 +150,46 @@ public struct SqlExpression: Sendable, Hashable {
 }
 
 extension SqlExpression.Node {
-  fileprivate var depthOfTerms: Int {
+  fileprivate var size: SqlExpression.Size {
+    var size: SqlExpression.Size
     switch self {
-    case .column, .value, .invalid: 0
-    case .all(let terms), .any(let terms), .function(_, let terms): terms.reduce(0) { max($0, $1.depth) }
+    case .column, .value, .invalid: return SqlExpression.Size()
+    case .all(let terms), .any(let terms):
+      let depth = terms.reduce(0) { max($0, $1.size.depth) }
+      return SqlExpression.Size(depth: depth + 1, height: SqlExpression.heightOfChain(terms[...]))
+    case .function(_, let terms): size = terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
-      term.depth
-    case .binary(_, let left, let right), .like(let left, let right, _): max(left.depth, right.depth)
-    case .between(let term, let low, let high): max(term.depth, low.depth, high.depth)
+      size = term.size
+    case .binary(_, let left, let right), .like(let left, let right, _): size = left.size.joined(right.size)
+    case .between(let term, let low, let high): size = term.size.joined(low.size).joined(high.size)
     }
+    size.depth += 1
+    size.height += 1
+    return size
+  }
+}
+
+extension SqlExpression {
+  /// The size of the parts that a chain longer than `maximumChain` is cut into: as many as a chain may have, so that one of
+  /// thousands adds one or two levels.
+  static func sizeOfParts(_ count: Int) -> Int { max(maximumChain, (count + maximumChain - 1) / maximumChain) }
+
+  /// The height of `((a AND b) AND c) AND d`: every term is one above the one before.
+  fileprivate static func heightOfChain(_ terms: ArraySlice<SqlExpression>) -> Int32 {
+    var height: Int32 = 0
+    guard terms.count > maximumChain else {
+      for term in terms { height = height == 0 ? term.size.height : max(height, term.size.height) + 1 }
+      return height
+    }
+    let size = sizeOfParts(terms.count)
+    var rest = terms
+    while !rest.isEmpty {
+      let part = heightOfChain(rest.prefix(size))
+      height = height == 0 ? part : max(height, part) + 1
+      rest = rest.dropFirst(size)
+    }
+    return height
   }
 }
 

@@ -60,7 +60,17 @@ extension ColumnReference: Codable {
 }
 
 extension SqlExpression: Codable {
-  public init(from decoder: any Decoder) throws { self.init(try Node(from: decoder)) }
+  public init(from decoder: any Decoder) throws {
+    // A tree is made from its leaves up: without a look at the way down to here the stack would end first.
+    let path = decoder.codingPath
+    if path.count > SqlExpression.maximumDepth,
+      path.count(where: { $0.intValue == nil && !$0.stringValue.hasPrefix("_") }) > SqlExpression.maximumDepth + 10
+    {
+      throw SqlError.invalidStatement("an expression is more than \(SqlExpression.maximumDepth) terms deep")
+    }
+    self.init(try Node(from: decoder))
+  }
+
   public func encode(to encoder: any Encoder) throws { try node.encode(to: encoder) }
 }
 

@@ -1,0 +1,129 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// However an expression nests, it works or is refused before SQLite sees it: never SQLite's "parser stack overflow" or
+/// "Expression tree is too large", and never a crash.
+@Suite struct NestingTests {
+  @Test func randomShapesWorkOrAreRefusedBeforeSQLiteSeesThem() throws {
+    let seed = SeededGenerator.seed
+    var random = SeededGenerator(seed: seed)
+    try withDatabase { db in
+      try OraclePlain.fill([], in: db)
+      try OracleKeyed.fill([], in: db)
+      var (worked, refused) = (0, 0)
+      for _ in 0..<200 {
+        let wrappings = (0..<random.pick([1, 1, 2, 3, 6])).map { _ in random.pick(Wrapping.allCases) }
+        let depth = Int.random(in: 1...random.pick([10, 50, 100, 200, 400]), using: &random)
+        var costly = 4
+        let path = (0..<depth).map { _ in random.pick(wrappings) }.filter { wrapping in
+          costly -= wrapping.isCostly ? 1 : 0
+          return !wrapping.isCostly || costly > 0
+        }
+        func deep<Model: OracleModel>(_ model: Model.Type) throws -> SqlExpression {
+          let columns = Model.oracleColumns
+          return try path.reduce(columns[1].expression) { try $1.wrap($0, around: columns) }
+        }
+        for outcome in try outcomes(deep(OraclePlain.self), deep(OracleKeyed.self), db, &random) {
+          switch outcome {
+          case nil: worked += 1
+          case .some(let error):
+            refused += 1
+            guard case .invalidStatement = error.kind else {
+              Issue.record("seed \(seed): \(error.message) for \(depth) of \(Set(wrappings))")
+              continue
+            }
+          }
+        }
+      }
+      #expect(worked > 150 && refused > 100, "\(worked) worked, \(refused) were refused")
+    }
+  }
+
+  /// What comes of the expression in three of the places where it can stand.
+  private func outcomes(
+    _ plain: SqlExpression, _ keyed: SqlExpression, _ db: SqliteDatabase, _ random: inout SeededGenerator
+  ) throws -> [SqlError?] {
+    func outcome<Model, Output>(_ statement: Statement<Model, Output>) -> () -> SqlError? {
+      { sqlError { _ = try statement.explain(db) } }
+    }
+    let value = OraclePlain.i.set(to: plain)
+    let places = [
+      { sqlError { _ = try OraclePlain.read().filter(plain).run(db) } },
+      outcome(OraclePlain.read().orderBy(plain).orderBy(plain, .desc)),
+      outcome(OraclePlain.count().filter(plain).limit(3)),
+      outcome(OraclePlain.exists().filter(plain)),
+      outcome(OraclePlain.update(value).filter(plain).orderBy(plain).limit(3)),
+      outcome(OraclePlain(oracleId: 1).delete().filter(plain)),
+      outcome(OracleKeyed(oracleId: 1).delete().filter(keyed)),
+      outcome(OracleKeyed.delete().filter(keyed).orderBy(keyed).limit(3, offset: 1)),
+    ]
+    return places.shuffled(using: &random).prefix(3).map { $0() }
+  }
+
+  @Test(arguments: Wrapping.allCases)
+  func everyWrappingWorksTenTimesOver(_ wrapping: Wrapping) throws {
+    try withDatabase { db in
+      try OraclePlain.fill([], in: db)
+      let columns = OraclePlain.oracleColumns
+      let times = wrapping.isCostly ? 3 : 10
+      let filter = try (0..<times).reduce(columns[1].expression) { term, _ in try wrapping.wrap(term, around: columns) }
+      #expect(try OraclePlain.read().filter(filter).run(db).isEmpty)
+    }
+  }
+}
+
+/// A way to put a term into another.
+enum Wrapping: CaseIterable {
+  case not, negative, lower, collate, isNull, isNotNull, like, short, long, between, andFirst, andLast, orFirst, orLast
+  case sumLeft, sumRight, productLeft, productRight, concatenatedLeft, concatenatedRight
+  case equalLeft, equalRight, lessLeft, lessRight, betweenLow, betweenHigh, pattern, allWide, anyWide
+
+  var isCostly: Bool { [.allWide, .anyWide, .betweenLow, .betweenHigh, .pattern].contains(self) }
+
+  func wrap(_ term: SqlExpression, around columns: [Column]) throws -> SqlExpression {
+    let column = columns[1].expression
+    switch self {
+    case .not: return !term
+    case .negative: return -term
+    case .lower: return term.lowercase()
+    case .collate: return term.collate(.nocase)
+    case .isNull: return term.isNull
+    case .isNotNull: return term.isNotNull
+    case .like: return term.like("%x%", escape: "!")
+    case .short: return term.in([1, 2, 3])
+    case .long: return term.notIn(Array(1...50))
+    case .between: return term.between(1, and: 5)
+    case .andFirst: return term && column > 1
+    case .andLast: return column > 1 && term
+    case .orFirst: return term || column > 1 || column < 0
+    case .orLast: return column > 1 || column < 0 || term
+    case .sumLeft: return term + 1
+    case .sumRight: return column - term
+    case .productLeft: return term * column
+    case .productRight: return column / term
+    case .concatenatedLeft: return term.concatenated("x")
+    case .concatenatedRight: return column.concatenated(term)
+    case .equalLeft: return term == column
+    case .equalRight: return column != term
+    case .lessLeft: return term < 7
+    case .lessRight: return column >= term
+    case .betweenLow:
+      return try Wrapping.decoded(#"{"between":{"_0":\#(Wrapping.i),"_1":%,"_2":\#(Wrapping.i)}}"#, term)
+    case .betweenHigh:
+      return try Wrapping.decoded(#"{"between":{"_0":\#(Wrapping.i),"_1":\#(Wrapping.i),"_2":%}}"#, term)
+    case .pattern: return try Wrapping.decoded(#"{"like":{"_0":\#(Wrapping.i),"_1":%,"escape":"!"}}"#, term)
+    case .allWide: return .all([term] + (0..<120).map { column > $0 })
+    case .anyWide: return .any((0..<60).map { column > $0 } + [term] + (0..<200).map { column > $0 })
+    }
+  }
+
+  private static let i = #"{"column":{"_0":"i"}}"#
+
+  /// Forms that operators do not make, but a decoded statement may have. What is too deep for JSON is left as it is.
+  private static func decoded(_ json: String, _ term: SqlExpression) throws -> SqlExpression {
+    guard let inner = try? JSONEncoder().encode(term) else { return term }
+    let text = json.replacingOccurrences(of: "%", with: String(decoding: inner, as: UTF8.self))
+    return (try? JSONDecoder().decode(SqlExpression.self, from: Data(text.utf8))) ?? term
+  }
+}
