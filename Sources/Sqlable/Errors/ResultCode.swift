@@ -28,7 +28,9 @@ extension SqlError.Kind {
         self = .schema(.missingColumn(column))
       } else if let column = message.suffix(after: "has no column named ") {
         self = .schema(.missingColumn(column))
-      } else if message.suffix(after: "syntax error") != nil || message.suffix(after: "incomplete input") != nil {
+      } else if ["syntax error", "incomplete input", "unrecognized token"].contains(where: {
+        message.suffix(after: $0) != nil
+      }) {
         self = .syntax
       } else {
         self = .other

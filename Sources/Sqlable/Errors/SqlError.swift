@@ -145,8 +145,9 @@ extension SqlError: CustomStringConvertible {
     var text = "SqlError.\(kindName)"
     if let label { text += " [\(label)]" }
     text += ": \(message)"
-    let place = [table, column].compactMap { $0 }.joined(separator: ".")
-    if !place.isEmpty { text += " (at \(place)" + (rowId.map { ", row \($0))" } ?? ")") }
+    let column = [table, column].compactMap { $0 }.joined(separator: ".")
+    let place = [column, rowId.map { "row \($0)" } ?? ""].filter { !$0.isEmpty }.joined(separator: ", ")
+    if !place.isEmpty { text += " (at \(place))" }
     if extendedCode != 0 { text += " (code \(extendedCode))" }
     switch transaction {
     case .none: break

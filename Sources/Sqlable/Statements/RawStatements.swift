@@ -60,7 +60,7 @@ extension SqliteDatabase {
     try query(sql, table: nil) { try $0.get(at: 0) }
   }
 
-  /// The rows of a query, each made into what `body` makes of it.
+  /// The rows of a query, each made into what `body` makes of it. When `body` throws, what the query wrote is undone.
   ///
   /// ```swift
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color") { row in
@@ -96,14 +96,25 @@ extension SqliteDatabase {
       defer { connection.finish(statement) }
       func rows() throws -> [Result] {
         var results: [Result] = []
-        while try statement.step() {
-          // After the first step: until then a schema change by another process goes unnoticed.
-          if results.isEmpty { statement.expectColumns(namedIn: table) }
-          results.append(try body(ReadRow(statement)))
+        do {
+          while try statement.step() {
+            // After the first step: until then a schema change by another process goes unnoticed.
+            if results.isEmpty { statement.expectColumns(namedIn: table) }
+            results.append(try body(ReadRow(statement)))
+          }
+        } catch {
+          // A savepoint can't end while the statement writes.
+          statement.rewind()
+          throw error
         }
         return results
       }
-      return statement.isReadOnly ? try rows() : try writing { _ in try rows() }
+      if statement.standsAlone {
+        if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
+        return try rows()
+      }
+      // RETURNING changes all rows before it gives the first, and they would stay changed when `body` throws.
+      return try writing(asOne: statement.columnCount == 0) { _ in try rows() }
     }
   }
 
@@ -125,9 +136,7 @@ extension SqliteDatabase {
     }
     // A schema change moves key columns that observation has looked up.
     observation?.schemaDidChange()
-    // These refuse to run inside a transaction, or change nothing that is observed.
-    let standsAlone = ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(statement.firstKeyword)
-    if statement.isReadOnly || standsAlone {
+    if statement.standsAlone {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       while try statement.step() {}
     } else {
@@ -176,6 +185,12 @@ extension PreparedStatement {
       }
     }
     return words
+  }
+
+  /// Whether it is run without a transaction of its own: it changes nothing, or refuses to run inside one, or changes
+  /// nothing that is observed.
+  fileprivate var standsAlone: Bool {
+    isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
   }
 
   /// The first word, if the statement begins or ends a transaction or savepoint.
