@@ -1,0 +1,156 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// A row that can break a rule of every kind.
+private struct Ruled: Sqlable {
+  var id: Int?
+  var code: String
+  var note: String?
+  var amount: Int
+  var owner: Int?
+
+  static let id = Column("id", .integer, PrimaryKey())
+  static let code = Column("code", .text, Unique())
+  static let note = Column("note", .text)
+  static let amount = Column("amount", .integer, Check("amount >= 0"))
+  static let owner = Column("owner", .nullable(.integer), ForeignKey<Person>())
+  static let tableLayout = [id, code, note, amount, owner]
+  static let tableOptions: [TableOption] = [.strict]
+
+  init(_ id: Int) {
+    self.id = id
+    code = "code \(id)"
+    note = "note"
+    amount = id
+    owner = nil
+  }
+
+  func valueForColumn(_ column: Column) -> SqlValue? {
+    switch column {
+    case Ruled.id: return id
+    case Ruled.code: return code
+    case Ruled.note: return note ?? Null()
+    case Ruled.amount: return amount
+    case Ruled.owner: return owner
+    case _: return nil
+    }
+  }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Ruled.id)
+    code = try row.get(Ruled.code)
+    note = try row.get(Ruled.note)
+    amount = try row.get(Ruled.amount)
+    owner = try row.get(Ruled.owner)
+  }
+}
+
+@Suite struct BatchTests {
+  enum Breach: CaseIterable {
+    case primaryKey, unique, notNull, check, foreignKey, trigger
+
+    var kind: SqlError.Kind {
+      switch self {
+      case .primaryKey: .constraint(.primaryKey)
+      case .unique: .constraint(.unique)
+      case .notNull: .constraint(.notNull)
+      case .check: .constraint(.check)
+      case .foreignKey: .constraint(.foreignKey)
+      case .trigger: .constraint(.trigger)
+      }
+    }
+  }
+
+  /// A thousand rows, the five-hundredth of which breaks the rule.
+  private func rows(breaking breach: Breach) -> [Ruled] {
+    var rows = (1...1_000).map { Ruled($0) }
+    switch breach {
+    case .primaryKey: rows[500].id = 3
+    case .unique: rows[500].code = "code 3"
+    case .notNull: rows[500].note = nil
+    case .check: rows[500].amount = -1
+    case .foreignKey: rows[500].owner = 99
+    case .trigger: rows[500].code = "poison"
+    }
+    return rows
+  }
+
+  private func prepare(_ db: SqliteDatabase) throws {
+    try db.createTable(Person.self)
+    try db.createTable(Ruled.self)
+    try db.execute(
+      "CREATE TRIGGER tr BEFORE INSERT ON ruled WHEN new.code = 'poison' BEGIN SELECT RAISE(ABORT, 'no'); END")
+  }
+
+  @Test(arguments: Breach.allCases)
+  func noneOfAThousandIsStoredWhenOneBreaksARule(breach: Breach) throws {
+    try withDatabase { db in
+      try prepare(db)
+      let error = expectError(breach.kind) { try Ruled.insert(rows(breaking: breach)).run(db) }
+      #expect(error?.code == 19)
+      #expect(error?.sql?.hasPrefix(#"INSERT INTO "ruled""#) == true)
+      #expect(error?.transaction == SqlError.TransactionFate.none)
+      #expect(try Ruled.count().run(db) == 0)
+      #expect(db.transactionLevel == 0)
+      #expect(try Ruled.insert((1...1_000).map { Ruled($0) }).run(db) == Array(1...1_000))
+    }
+  }
+
+  @Test(arguments: Breach.allCases)
+  func insideATransactionEarlierWorkIsKept(breach: Breach) throws {
+    try withDatabase { db in
+      try prepare(db)
+      try db.transaction { db in
+        try Ruled(5_000).insert().run(db)
+        let error = expectError(breach.kind) { try Ruled.insert(rows(breaking: breach)).run(db) }
+        #expect(error?.transaction == .untouched)
+        #expect(db.transactionLevel == 1)
+        #expect(try Ruled.read().run(db).map(\.id) == [5_000])
+        try Ruled(5_001).insert().run(db)
+      }
+      #expect(try Ruled.read().run(db.createChild()).map(\.id) == [5_000, 5_001])
+    }
+  }
+
+  @Test func theErrorNamesThePlaceAndNoValue() throws {
+    try withDatabase { db in
+      try prepare(db)
+      let places: [(Breach, String?)] = [
+        (.unique, "code"), (.notNull, "note"), (.primaryKey, "id"), (.check, nil), (.foreignKey, nil),
+      ]
+      for (breach, column) in places {
+        let error = expectError(breach.kind) { try Ruled.insert(rows(breaking: breach)).run(db) }
+        #expect(error?.column == column)
+        if column != nil { #expect(error?.table == "ruled") }
+        #expect(error?.description.contains("code 3") == false)
+        #expect(error?.description.contains("poison") == false)
+      }
+    }
+  }
+
+  @Test func aValueThatCannotBeStoredStopsTheWholeBatch() throws {
+    try withDatabase { db in
+      try db.createTable(Car.self)
+      var cars = (0..<1_000).map { Car(id: nil, name: "c\($0)", price: 1, isElectric: false, soldAt: nil) }
+      cars[500].price = .nan
+      let error = expectSqlError { try Car.insert(cars).run(db) }
+      #expect(error?.table == "car")
+      #expect(error?.column == "price")
+      #expect(try Car.count().run(db) == 0)
+      try db.transaction { db in
+        try Car.insert(cars[..<10]).run(db)
+        expectSqlError { try Car.insert(cars).run(db) }
+        #expect(try Car.count().run(db) == 10)
+      }
+      #expect(try Car.count().run(db) == 10)
+    }
+  }
+
+  @Test func anEmptyBatchDoesNothing() throws {
+    try withDatabase { db in
+      try prepare(db)
+      #expect(try Ruled.insert([]).run(db) == [])
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite struct RawSQLTests {
+  private func people(_ db: SqliteDatabase) throws {
+    try db.createTable(Person.self)
+    try Person.insert(["Ann", "Bob", "Cid"].map { Person(id: nil, name: $0) }).run(db)
+  }
+
+  private func names(_ db: SqliteDatabase) throws -> [String] {
+    try Person.read().orderBy(Person.id).run(db).map(\.name)
+  }
+
+  // MARK: Reading
+
+  @Test func rowsComeAsModelsValuesOrWhatAClosureMakes() throws {
+    try withDatabase { db in
+      try people(db)
+      let models = try db.query("SELECT name, id, 7 AS extra FROM person WHERE id >= \(2) ORDER BY id", as: Person.self)
+      #expect(models == [Person(id: 2, name: "Bob"), Person(id: 3, name: "Cid")])
+      #expect(try db.query("SELECT name FROM person ORDER BY id", as: String.self) == ["Ann", "Bob", "Cid"])
+      #expect(try db.query("SELECT NULL UNION ALL SELECT 1", as: Int?.self) == [nil, 1])
+      let pairs = try db.query("SELECT id, name AS n FROM person ORDER BY id LIMIT 2") { row in
+        "\(try row.get(at: 0, as: Int.self)) \(try row.get("n", as: String.self))"
+      }
+      #expect(pairs == ["1 Ann", "2 Bob"])
+      #expect(try db.query("SELECT 1 WHERE 0", as: Int.self) == [])
+    }
+  }
+
+  @Test func valuesThatDoNotFitAreTold() throws {
+    try withDatabase { db in
+      try people(db)
+      for text: SQL in ["SELECT NULL", "SELECT 'x'", "SELECT 1.5", "SELECT x'00'"] {
+        let error = expectSqlError { _ = try db.query(text, as: Int.self) }
+        #expect(error?.message.contains("should hold") == true)
+        #expect(error?.code == 0)
+      }
+      let missing = expectError(.schema(.missingColumn("name"))) {
+        _ = try db.query("SELECT id FROM person", as: Person.self)
+      }
+      #expect(missing?.sql == "SELECT id FROM person")
+    }
+  }
+
+  @Test func aRowThatIsKeptIsMisuse() throws {
+    try withDatabase { db in
+      try people(db)
+      let rows = try db.query("SELECT name FROM person") { $0 }
+      for row in rows { expectMisuse { _ = try row.get(at: 0, as: String.self) } }
+    }
+  }
+
+  // MARK: Binding
+
+  static let hostile = [
+    "'; DROP TABLE person; --", "\"", "''", "\\", "?", "?1", ":a", "@a", "$a", "", " ", "\0", "a\0b", "%", "_",
+    "ünï©ode 🚲", "\u{FEFF}", "\u{202E}", "e\u{301}", "Robert\"); DROP TABLE person;--", "/*", "--", "\n", "\r\n",
+    String(repeating: "x", count: 100_000),
+  ]
+
+  @Test(arguments: hostile.indices)
+  func interpolatedTextIsBoundAsItIs(index: Int) throws {
+    let text = RawSQLTests.hostile[index]
+    try withDatabase { db in
+      try people(db)
+      try db.execute("INSERT INTO person(id, name) VALUES (\(4), \(text))")
+      let stored = try db.query("SELECT name FROM person WHERE name = \(text)", as: String.self)
+      #expect(stored.map { Array($0.utf8) } == [Array(text.utf8)])
+      try db.execute("UPDATE person SET name = \(text) || 'x' WHERE name = \(text)")
+      #expect(try db.query("SELECT count(*) FROM person", as: Int.self) == [4])
+    }
+  }
+
+  @Test func everyClassOfValueIsBound() throws {
+    try withDatabase { db in
+      try people(db)
+      let (number, none): (Int, Int?) = (.min, nil)
+      let blob = Data([0, 255])
+      let classes = try db.query(
+        """
+        SELECT typeof(\(number)) || typeof(\(1.5)) || typeof(\("t")) || typeof(\(blob)) || typeof(\(none)) \
+        || typeof(\(true)) || typeof(\(SqlStorage.null)) || typeof(\(Data()))
+        """, as: String.self)
+      #expect(classes == ["integerrealtextblobnullintegernullblob"])
+      let table = #"odd "name"; --"#
+      try db.execute("CREATE TABLE \(table: table) (\(column: "group") TEXT)")
+      try db.execute("INSERT INTO \(table: table) VALUES (\("x"))")
+      #expect(try db.query("SELECT \(column: "group") FROM \(table: table)", as: String.self) == ["x"])
+    }
+  }
+
+  @Test func aValueThatCannotBeStoredIsRefusedBeforeAnythingRuns() throws {
+    try withDatabase { db in
+      try people(db)
+      expectSqlError { try db.execute("DELETE FROM person; SELECT \(Double.nan)") }
+      expectSqlError { _ = try db.query("SELECT \(UInt64.max)", as: Int.self) }
+      #expect(try Person.count().run(db) == 3)
+    }
+  }
+
+  /// In quotes a value is no parameter: `'?'` is a text of one character.
+  @Test func aValueInQuotesIsRefusedBeforeItsStatementRuns() throws {
+    try withDatabase { db in
+      try people(db)
+      let name = "Eve"
+      let texts: [SQL] = [
+        "UPDATE person SET name = '\(name)'", "UPDATE person SET name = \(name) WHERE name = '\(name)' OR 1",
+        "DELETE FROM person -- \(name)", "DELETE FROM person /* \(name) */",
+        "DELETE FROM person WHERE name <> '\(name)';",
+        "DELETE FROM person WHERE id = ?", "DELETE FROM person WHERE id <> \(1) AND id <> ?9",
+        "DELETE FROM person WHERE name <> '\(name)'; SELECT ?", "UPDATE person SET name = '\(name)'; SELECT \(1), ?",
+      ]
+      for text in texts {
+        expectInvalidStatement("\(text.text)") { try db.execute(text) }
+        expectInvalidStatement("\(text.text)") { _ = try db.query(text, as: Int.self) }
+        #expect(try names(db) == ["Ann", "Bob", "Cid"])
+      }
+    }
+  }
+
+  @Test func theValuesOfManyStatementsGoToTheirOwn() throws {
+    try withDatabase { db in
+      try people(db)
+      try db.execute(
+        """
+        INSERT INTO person VALUES (\(10), \("ü")); -- a comment; with a semicolon
+        UPDATE person SET name = \("x") || name WHERE id = \(10);
+        DELETE FROM person WHERE id < \(3)
+        """)
+      #expect(try names(db) == ["Cid", "xü"])
+      expectInvalidStatement { try db.execute("DELETE FROM person WHERE id = \(3); -- \(4)") }
+    }
+  }
+
+  // MARK: Texts
+
+  @Test func textsWithoutAStatement() throws {
+    try withDatabase { db in
+      for text in ["", " ", ";", " ;; ", "-- nothing", "/* nothing */", "/* open", "\n\t"] {
+        try db.execute(text)
+        expectInvalidStatement { _ = try db.query(SQL(verbatim: text), as: Int.self) }
+      }
+    }
+  }
+
+  @Test func emptyStatementsAndCommentsAreSkipped() throws {
+    try withDatabase { db in
+      try people(db)
+      try db.execute(";; ; DELETE FROM person WHERE id = 1;; -- c\n ; /* d */ ; DELETE FROM person WHERE id = 2 -- e")
+      #expect(try names(db) == ["Cid"])
+      #expect(try db.query("-- first\n SELECT /* in */ 1 ; -- last", as: Int.self) == [1])
+    }
+  }
+
+  /// SQLite would take it for the end, and drop what follows without a word.
+  @Test func aNULInTheTextIsRefused() throws {
+    try withDatabase { db in
+      try people(db)
+      expectInvalidStatement { try db.execute("DELETE FROM person WHERE id = 1;\0 DELETE FROM person") }
+      expectInvalidStatement { _ = try db.query("SELECT 1\0", as: Int.self) }
+      expectInvalidStatement { _ = try db.query("SELECT 1;\0", as: Int.self) }
+      #expect(try Person.count().run(db) == 3)
+    }
+  }
+
+  @Test func twoStatementsInAQueryAreRefusedBeforeAnyRuns() throws {
+    try withDatabase { db in
+      try people(db)
+      for text: SQL in [
+        "DELETE FROM person; SELECT 1", "DELETE FROM person RETURNING id; SELECT 1", "SELECT 1; SELECT 2",
+      ] {
+        expectInvalidStatement { _ = try db.query(text, as: Int.self) }
+      }
+      #expect(try Person.count().run(db) == 3)
+    }
+  }
+
+  @Test(arguments: ["SELEKT 1", "SELECT", "SELECT (", "INSERT INTO person VALUES", "SELECT 1 FROM person WHERE", "'"])
+  func aTextThatIsNoSQLIsASyntaxError(text: String) throws {
+    try withDatabase { db in
+      try people(db)
+      for error in [
+        expectSqlError { try db.execute(text) }, expectSqlError { _ = try db.query(SQL(verbatim: text), as: Int.self) },
+      ] {
+        #expect(error?.kind == .syntax)
+        #expect(error?.sql == text)
+        #expect(error?.code == 1)
+      }
+    }
+  }
+
+  @Test func anErrorInTheMiddleKeepsWhatWasBeforeAndRunsNothingAfter() throws {
+    try withDatabase { db in
+      try people(db)
+      let text: SQL = "DELETE FROM person WHERE id = 1; DELETE FROM nosuch; DELETE FROM person"
+      expectError(.schema(.missingTable("nosuch"))) { try db.execute(text) }
+      #expect(try names(db) == ["Bob", "Cid"])
+      expectError(.constraint(.primaryKey)) {
+        try db.execute("DELETE FROM person WHERE id = 2; INSERT INTO person VALUES (3, 'x'); DELETE FROM person")
+      }
+      #expect(try names(db) == ["Cid"])
+      expectError(.syntax) { try db.transaction { db in try db.execute("DELETE FROM person; SELEKT") } }
+      #expect(try names(db) == ["Cid"])
+    }
+  }
+
+  // MARK: Statements of all sorts
+
+  @Test func returningGivesRowsAndDoesAllTheWork() throws {
+    try withDatabase { db in
+      try people(db)
+      #expect(
+        try db.query("INSERT INTO person(name) VALUES (\("Dan")), (\("Eve")) RETURNING id", as: Int.self) == [4, 5])
+      #expect(
+        try db.query("DELETE FROM person WHERE id > 3 RETURNING *", as: Person.self).map(\.name) == ["Dan", "Eve"])
+      // A closure that throws in the middle undoes the statement.
+      expectError(.timeout) {
+        try db.query("DELETE FROM person RETURNING id") { _ in throw SqlError(.timeout, message: "enough") }
+      }
+      #expect(try Person.count().run(db) == 3)
+      try db.transaction { db in
+        try db.query("UPDATE person SET name = name || '!' RETURNING id") { _ in }
+        expectError(.timeout) {
+          try db.query("DELETE FROM person RETURNING id") { _ in throw SqlError(.timeout, message: "enough") }
+        }
+      }
+      #expect(try names(db) == ["Ann!", "Bob!", "Cid!"])
+    }
+  }
+
+  @Test func maintenanceRunsOutsideTransactionsAndWithObservers() throws {
+    try withDatabase { db in
+      try people(db)
+      let token = db.observe(on: Person.self) { _ in }
+      try db.execute("VACUUM")
+      try db.execute("/* c */ vacuum; ANALYZE; REINDEX; PRAGMA optimize; PRAGMA user_version = 3")
+      #expect(try db.query("PRAGMA user_version", as: Int.self) == [3])
+      #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+      let copy = db.filepath + ".copy"
+      try db.execute("VACUUM INTO \(copy)")
+      try db.execute("ATTACH \(copy) AS other")
+      #expect(try db.query("SELECT count(*) FROM other.person", as: Int.self) == [3])
+      try db.execute("DETACH other")
+      #expect(try db.query("PRAGMA wal_checkpoint(TRUNCATE)", as: Int.self) == [0])
+      expectSqlError { try db.transaction { db in try db.execute("VACUUM") } }
+      try db.query("VACUUM") { _ in }
+      db.removeObserver(token)
+      #expect(try names(db) == ["Ann", "Bob", "Cid"])
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import Testing
+
+@testable import Sqlable
+
+@Suite struct StatementCacheTests {
+  private func people(_ db: SqliteDatabase, _ count: Int = 10) throws {
+    try db.createTable(Person.self)
+    try Person.insert((0..<count).map { Person(id: nil, name: "name \($0)") }).run(db)
+  }
+
+  private func select(_ number: Int, _ db: SqliteDatabase) throws {
+    #expect(try db.query(SQL(verbatim: "SELECT \(number)"), as: Int.self) == [number])
+  }
+
+  @Test func theCacheIsBoundedAndForgetsTheLeastRecentlyUsed() throws {
+    try withDatabase(.init(statementCacheCapacity: 3)) { db in
+      let cache = try db.openConnection().cache
+      for number in 1...3 { try select(number, db) }
+      #expect(cache.count == 3)
+      try select(1, db)
+      try select(4, db)  // 2 leaves
+      #expect(cache.count == 3)
+      var (hits, misses) = (cache.hits, cache.misses)
+      for number in [1, 3, 4] { try select(number, db) }
+      #expect(cache.hits == hits + 3)
+      try select(2, db)
+      #expect(cache.misses == misses + 1)
+      for number in 0..<1_000 { try select(number, db) }
+      #expect(cache.count == 3)
+      (hits, misses) = (cache.hits, cache.misses)
+      try select(999, db)
+      #expect(cache.hits == hits + 1)
+      #expect(cache.misses == misses)
+    }
+  }
+
+  @Test func aCacheOfNothingWorks() throws {
+    try withDatabase(.init(statementCacheCapacity: 0)) { db in
+      try people(db)
+      for _ in 0..<10 { #expect(try Person.count().run(db) == 10) }
+      #expect(try db.openConnection().cache.count == 0)
+    }
+  }
+
+  @Test func equalStatementsWithOtherValuesShareOne() throws {
+    try withDatabase { db in
+      try people(db)
+      _ = try Person.byId(1).run(db)
+      let cache = try db.openConnection().cache
+      let (count, misses) = (cache.count, cache.misses)
+      for id in 1...10 { #expect(try Person.byId(id).run(db)?.id == id) }
+      #expect(cache.count == count)
+      #expect(cache.misses == misses)
+    }
+  }
+
+  @Test(arguments: [0, 1, 128])
+  func aStatementMayRunInsideItsOwnLoop(capacity: Int) throws {
+    try withDatabase(.init(statementCacheCapacity: capacity)) { db in
+      try people(db, 4)
+      let read = Person.read().filter(Person.id > 0).orderBy(Person.id)
+      var pairs: [String] = []
+      try read.forEach(db) { outer in
+        try read.forEach(db) { inner in
+          pairs.append("\(outer.id ?? 0)\(inner.id ?? 0)")
+          return inner.id == 2 ? .stop : .continue
+        }
+        #expect(try read.run(db).count == 4)
+      }
+      #expect(pairs == ["11", "12", "21", "22", "31", "32", "41", "42"])
+    }
+  }
+
+  @Test func moreStatementsInUseThanTheCacheHolds() throws {
+    try withDatabase(.init(statementCacheCapacity: 2)) { db in
+      try people(db, 3)
+      var deepest = 0
+      func nest(_ depth: Int) throws {
+        try Person.read().filter(Person.id > depth - 100).limit(depth + 1).forEach(db) { person in
+          #expect(person.name == "name 0")
+          deepest = max(deepest, depth)
+          if depth < 20 { try nest(depth + 1) }
+          return .stop
+        }
+        try select(depth, db)
+      }
+      try nest(0)
+      #expect(deepest == 20)
+      #expect(try db.openConnection().cache.count <= 2)
+      #expect(try Person.count().run(db) == 3)
+    }
+  }
+
+  @Test func memoryIsReleasedWhileRowsAreRead() throws {
+    try withDatabase { db in
+      try people(db)
+      var seen = 0
+      try Person.read().forEach(db) { _ in
+        try db.releaseMemory()
+        seen += try Person.count().filter(Person.id == 1).run(db)
+      }
+      #expect(seen == 10)
+    }
+  }
+
+  // MARK: Nothing stays open
+
+  /// A statement that is left on a row pins the write-ahead log: the checkpoint is busy then.
+  @Test func noStatementStaysOpenHoweverItEnds() throws {
+    struct Stop: Error {}
+    struct Picky: Sqlable {
+      static let tableName = "person"
+      static let id = Column("id", .integer, PrimaryKey(autoincrement: true))
+      static let tableLayout = [id]
+      init(row: ReadRow) throws {
+        guard try row.get(Picky.id) != 3 else { throw Stop() }
+      }
+    }
+    try withDatabase(.init(busyTimeout: 0)) { db in
+      try people(db)
+      let other = try db.createChild()
+      let ends: [(String, (SqliteDatabase) throws -> Void)] = [
+        ("stop", { db in try Person.read().forEach(db) { _ in .stop } }),
+        ("throwing closure", { db in try Person.read().forEach(db) { _ in throw Stop() } }),
+        ("throwing init", { db in _ = try Picky.read().run(db) }),
+        ("throwing init in a loop", { db in try Picky.read().forEach(db) { _ in } }),
+        ("first", { db in _ = try Person.read().first().run(db) }),
+        ("exists", { db in _ = try Person.exists().run(db) }),
+        ("raw closure", { db in _ = try db.query("SELECT * FROM person") { _ in throw Stop() } }),
+        ("raw decoding", { db in _ = try db.query("SELECT name FROM person", as: Int.self) }),
+        ("failing insert", { db in try Person(id: 1, name: "x").insert().run(db) }),
+        ("failing batch", { db in try Person.insert((1...3).map { Person(id: $0, name: "x") }).run(db) }),
+        ("failing update", { db in try Person.update(Person.id.set(to: 1)).run(db) }),
+        ("bad limit", { db in _ = try Person.read().limit(-1).run(db) }),
+        ("wrong values", { db in _ = try db.query("SELECT '\(1)' FROM person", as: Int.self) }),
+        ("returning", { db in _ = try db.query("DELETE FROM person RETURNING id") { _ in throw Stop() } }),
+        ("transaction", { db in try db.transaction { db in try Person.read().forEach(db) { _ in throw Stop() } } }),
+        (
+          "overflow",
+          { db in _ = try db.query("SELECT abs(id - id - 9223372036854775807 - 1) FROM person", as: Int.self) }
+        ),
+        ("execute", { db in try db.execute("SELECT abs(-9223372036854775807 - 1) FROM person") }),
+      ]
+      for (name, end) in ends {
+        try? end(db)
+        try Person(id: nil, name: "more").insert().run(other)
+        let row = try other.query("PRAGMA wal_checkpoint(TRUNCATE)") { row in
+          try (0..<3).map { try row.get(at: $0, as: Int.self) }
+        }
+        #expect(row == [[0, 0, 0]], "\(name)")
+        #expect(try db.openConnection().parameters.mark.count == 0, "\(name)")
+      }
+    }
+  }
+
+  @Test func aRolledBackTransactionEndsALoopOverItsRowsWithoutACrash() throws {
+    try withDatabase { db in
+      try people(db)
+      try db.beginTransaction()
+      try Person(id: nil, name: "undone").insert().run(db)
+      var seen = 0
+      let error = sqlError {
+        try Person.read().forEach(db) { _ in
+          seen += 1
+          if seen == 3 { try db.rollbackTransaction() }
+        }
+      }
+      // SQLite may go on reading or stop with an error; the rows of the transaction are not among what is left.
+      #expect(error == nil || error?.kind == .interrupted)
+      #expect(seen <= 10)
+      #expect(try Person.count().run(db) == 10)
+      #expect(db.transactionLevel == 0)
+    }
+  }
+
+  @Test func aSchemaChangeOnAnotherHandleIsFollowed() throws {
+    try withDatabase { db in
+      try people(db, 1)
+      let child = try db.createChild()
+      #expect(try Person.read().run(child).map(\.name) == ["name 0"])
+      for round in 0..<5 {
+        try db.execute(SQL(verbatim: "ALTER TABLE person ADD COLUMN extra_\(round) DEFAULT \(round)"))
+        #expect(try Person.read().run(child).map(\.name) == ["name 0"])
+        #expect(try child.query("SELECT * FROM person") { try $0.columnNames.count } == [round + 3])
+      }
+    }
+  }
+}
