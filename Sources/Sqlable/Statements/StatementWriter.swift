@@ -185,7 +185,7 @@ struct StatementWriter {
       sql.append(") VALUES (")
       for (index, position) in positions.enumerated() {
         sql.append(index == 0 ? "?" : ", ?")
-        parameters.append(slots[position])
+        parameters.append(written(slots[position]))
       }
       sql.append(")")
     }
@@ -238,7 +238,7 @@ struct StatementWriter {
       sql.append(index == 0 ? " SET " : ", ")
       renderer.writeColumn(position)
       sql.append(" = ?")
-      parameters.append(slots[position])
+      parameters.append(written(slots[position]))
     }
     try writeKey(of: slots, and: query.filter)
   }
@@ -277,6 +277,9 @@ struct StatementWriter {
         .at(table: table.name, column: table.columns[position].name)
     }
   }
+
+  /// What is bound for a column that is written: NULL where it was chosen and the struct has no value for it.
+  private func written(_ parameter: Parameter) -> Parameter { parameter.isSet ? parameter : .null }
 
   /// The columns that a struct writes: those it has values for, or those that were chosen. Generated ones are computed.
   private func writtenColumns(_ query: Query, _ slots: UnsafeBufferPointer<Parameter>) throws -> [Int] {
