@@ -3,7 +3,10 @@ extension Statement {
   ///
   /// A statement that can't be run gives a comment that says why.
   public var sql: String {
-    do { return try rendered().sql } catch { return "-- \(SqlError.message(of: error))" }
+    do { return try rendered().sql } catch {
+      // A message names identifiers, and a line break in one would end the comment.
+      return "-- " + String(SqlError.message(of: error).map { $0.isNewline ? " " : $0 })
+    }
   }
 
   /// The values that take the place of `?`, in order; for a batch, those of its first row. A long list of `in` counts as

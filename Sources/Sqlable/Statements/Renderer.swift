@@ -71,10 +71,14 @@ struct Renderer {
       sql.append(" LIKE ")
       try write(pattern, within: .comparison, stack: stack + 2)
       if let escape {
+        guard escape.unicodeScalars.count == 1, escape != "\0" else {
+          throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar, and not NUL")
+        }
         sql.append(" ESCAPE ")
         write(.text(escape))
       }
     case .function(let function, let arguments):
+      guard arguments.count == 1 else { throw SqlError.invalidStatement("\(function.rawValue) takes one argument") }
       sql.append(function.rawValue)
       sql.append("(")
       for (index, argument) in arguments.enumerated() {
@@ -123,6 +127,7 @@ struct Renderer {
   private func write(
     _ terms: ArraySlice<SqlExpression>, joinedBy separator: StaticString, within strength: Strength, stack: Int
   ) throws {
+    guard !terms.isEmpty else { throw SqlError.invalidStatement("AND or OR of no terms") }
     guard terms.count > SqlExpression.maximumChain else {
       for (index, term) in terms.enumerated() {
         if index > 0 { sql.append(separator) }

@@ -76,10 +76,7 @@ extension SqlExpression {
   }
 
   func isLike(_ pattern: String, escape: Character?) -> SqlExpression {
-    if let escape, String(escape).unicodeScalars.count != 1 {
-      return SqlExpression(invalid: SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar"))
-    }
-    return SqlExpression(.like(self, SqlExpression(SqlStorage.text(pattern)), escape: escape.map(String.init)))
+    SqlExpression(.like(self, SqlExpression(SqlStorage.text(pattern)), escape: escape.map(String.init)))
   }
 
   func function(_ function: Function) -> SqlExpression { SqlExpression(.function(function, [self])) }

@@ -6,9 +6,12 @@ extension Statement: Codable {
     case table, query, rows
   }
 
-  /// Throws `.encoding` when the statement carries a value that can't be stored.
+  /// Throws what running the statement would throw before SQLite sees it: a column of another table, a value that can't
+  /// be stored.
   public func encode(to encoder: any Encoder) throws {
     let table = try TableInfo.of(Model.self)
+    // Columns are known by their names on the other side, where one of another table could pass for this one's.
+    _ = try rendered()
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(table.name, forKey: .table)
     try container.encode(query, forKey: .query)
@@ -33,6 +36,8 @@ extension Statement: Codable {
     else { throw SqlError.invalidStatement("the statement is of another kind").at(table: table.name) }
     // Rendering checks every name and value, and every rule that a modifier must keep.
     if rows.count > 0 || !query.kind.takesRows { _ = try rendered() }
+    var writer = RowWriter(table: table, buffer: ParameterBuffer())
+    for row in stored.dropFirst() { try writer.take(StoredRow(values: row)) }
   }
 }
 
