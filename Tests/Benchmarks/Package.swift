@@ -7,9 +7,10 @@ let package = Package(
   dependencies: [.package(name: "Sqlable", path: "../..")],
   targets: [
     .systemLibrary(name: "CSQLite3", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .target(name: "CBaseline", dependencies: ["CSQLite3"]),
     .executableTarget(
       name: "Benchmarks",
-      dependencies: ["CSQLite3", .product(name: "Sqlable", package: "Sqlable")]
+      dependencies: ["CBaseline", "CSQLite3", .product(name: "Sqlable", package: "Sqlable")]
     ),
   ],
   swiftLanguageModes: [.v6]

@@ -70,12 +70,17 @@ final class Connection {
 
   // MARK: Statements
 
-  /// The compiled form of what stands in `sql`, from the cache if it ran before.
-  private func prepareBuffered() throws -> PreparedStatement {
+  /// The compiled form of the statement that `sql` holds the key of, from the cache if it ran before.
+  ///
+  /// Without `write` the key is the text. A shorter key spares the writing of the text, which `write` puts into `sql` when
+  /// the statement has to be compiled.
+  func prepareBuffered(orElse write: () throws -> Void = {}) throws -> PreparedStatement {
     let hash = sql.hash
     if let statement = cache.take(sql, hash: hash) { return statement }
+    let key = [UInt8](sql.buffer)
+    try write()
     let statement = try compile(sql.buffer)
-    cache.insert(statement, key: sql, hash: hash)
+    cache.insert(statement, key: key, hash: hash)
     return statement
   }
 

@@ -50,6 +50,13 @@ final class SqlBuffer {
     }
   }
 
+  /// Writes the bits of a number: for keys, which are no text.
+  func append(bits: UInt64) {
+    withUnsafeBytes(of: bits) { bytes in
+      if let start = bytes.bindMemory(to: UInt8.self).baseAddress { append(start, count: bytes.count) }
+    }
+  }
+
   /// Writes an identifier in double quotes, with the quotes inside it doubled.
   func appendIdentifier(_ name: String) {
     append(SqlBuffer.quoted(name))

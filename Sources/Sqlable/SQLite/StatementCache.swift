@@ -1,6 +1,6 @@
 import Glibc
 
-/// The compiled statements of one connection, by their text, the least recently used one leaving first.
+/// The compiled statements of one connection, by their text or a shorter key, the least recently used one leaving first.
 ///
 /// A statement that is being read is not in here: the same text run meanwhile is compiled a second time, and whichever
 /// comes back second is dropped.
@@ -51,7 +51,7 @@ final class StatementCache {
   }
 
   /// Keeps a statement that was just compiled. The one with the same hash, if any, makes room.
-  func insert(_ statement: PreparedStatement, key: SqlBuffer, hash: UInt64) {
+  func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     if let entry = entries[hash] {
       // In use: the other text, or the same one further up the call stack, keeps its place.
@@ -64,7 +64,7 @@ final class StatementCache {
       entries[entry.hash] = nil
     }
     guard entries.count < capacity else { return }
-    let entry = Entry(hash: hash, key: [UInt8](key.buffer), statement: statement)
+    let entry = Entry(hash: hash, key: key, statement: statement)
     entries[hash] = entry
     link(entry)
   }

@@ -27,40 +27,27 @@ final class InsertBatch {
     {
       id = key
     }
+    // A save of a row that is there already, and has no other column, does nothing; the row is stored all the same.
+    if id == 0, query.kind == .save, table.key.count == 1, case .integer(let key) = slots[table.key[0]] { id = key }
     return Int(id)
   }
 
   /// The statement for these columns, with the values bound.
   private func statement(for slots: UnsafeMutableBufferPointer<Parameter>) throws -> PreparedStatement {
-    let columns = InsertBatch.shape(of: slots)
+    let columns = slots.shape
     // With chosen columns there is one row, so no second look.
     if query.columns == nil, let columns, let known = shapes.first(where: { $0.columns == columns })?.statement {
-      var index: Int32 = 0
-      for parameter in slots where parameter.isSet {
-        index += 1
-        try known.bind(parameter, at: index)
-      }
+      try known.bindInsert(slots)
       return known
     }
     while shapes.count >= InsertBatch.maximumShapes || (columns == nil && !shapes.isEmpty) {
       connection.finish(shapes.removeLast().statement)
     }
-    let new = try connection.prepared(since: connection.parameters.mark) {
-      try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters)
-        .write(query, slots: UnsafeBufferPointer(slots))
-    }
+    let new = try connection.prepared(query, table: table, slots: slots)
     // The values belong to the row, which releases them itself.
     new.mark = nil
     shapes.insert((columns ?? 0, new), at: 0)
     return new
-  }
-
-  /// A bit for every column that the row gives; nil for a table too wide for it.
-  private static func shape(of slots: UnsafeMutableBufferPointer<Parameter>) -> UInt64? {
-    guard slots.count <= UInt64.bitWidth else { return nil }
-    var shape: UInt64 = 0
-    for position in slots.indices where slots[position].isSet { shape |= 1 << UInt64(position) }
-    return shape
   }
 
   /// Gives the statements back.

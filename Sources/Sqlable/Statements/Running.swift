@@ -135,10 +135,7 @@ extension Statement {
         do {
           if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
         } catch { throw connection.labelled(error) }
-        let statement = try connection.prepared(since: mark) {
-          try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters)
-            .write(query, slots: UnsafeBufferPointer(writer.slots))
-        }
+        let statement = try connection.prepared(query, table: table, slots: writer.slots)
         defer { connection.finish(statement) }
         while try statement.step() {}
         return connection.changes

@@ -3,7 +3,7 @@ import Foundation
 import Sqlable
 
 /// Runs each workload with every contender in turn, round after round, and prints the medians and their ratio to the
-/// hand-written loop. `swift run -c release Benchmarks [rounds] [workload] [contender]`; workloads and contenders are chosen by
+/// first, which is C. `swift run -c release Benchmarks [rounds] [workload] [contender]`; workloads and contenders are chosen by
 /// how their names begin, for a profile.
 @main
 struct Benchmarks {
@@ -21,7 +21,7 @@ struct Benchmarks {
     let directory = FileManager.default.temporaryDirectory.path + "/sqlable-benchmarks-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    print("SQLite \(SqliteDatabase.sqliteVersion), \(rounds) rounds, medians; ratio to the hand-written Swift loop")
+    print("SQLite \(SqliteDatabase.sqliteVersion), \(rounds) rounds, medians; ratio to C")
     let workloads = try Workloads(path: directory + "/benchmark.sqlite")
     for (name, contenders) in workloads.all where name.hasPrefix(only) {
       try measure(name, contenders.filter { $0.name.hasPrefix(contender) }, rounds: rounds)

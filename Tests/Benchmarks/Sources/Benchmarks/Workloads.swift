@@ -1,8 +1,9 @@
+import CBaseline
 import CSQLite3
 import Foundation
 import Sqlable
 
-/// The workloads, each with the hand-written loop as its first contender.
+/// The workloads, each with the loop in C as its first contender.
 struct Workloads {
   let path: String
   let raw: RawSwift
@@ -33,6 +34,7 @@ struct Workloads {
 
   private var scanInts: [Benchmarks.Contender] {
     [
+      .init(name: "raw C") { baseline_scan_integers(raw.db) },
       .init(name: "raw Swift") {
         let statement = try raw.prepare("SELECT a, b, c, d, e, f, g, h, i, j FROM ints")
         defer { sqlite3_finalize(statement) }
@@ -52,6 +54,7 @@ struct Workloads {
 
   private var scanMixed: [Benchmarks.Contender] {
     [
+      .init(name: "raw C") { baseline_scan_mixed(raw.db) },
       .init(name: "raw Swift") {
         let statement = try raw.prepare("SELECT \(RawSwift.mixedColumns) FROM mixed")
         defer { sqlite3_finalize(statement) }
@@ -66,7 +69,9 @@ struct Workloads {
 
   private var pointSelects: [Benchmarks.Contender] {
     let ids = (0..<50_000).map { ($0 &* 7919) % rows + 1 }
+    let ids64 = ids.map { Int64($0) }
     return [
+      .init(name: "raw C") { baseline_point_selects(raw.db, ids64, Int32(ids64.count)) },
       .init(name: "raw Swift") {
         let statement = try raw.prepare("SELECT \(RawSwift.mixedColumns) FROM mixed WHERE id = ?")
         defer { sqlite3_finalize(statement) }
@@ -102,7 +107,13 @@ struct Workloads {
     let untyped = rows.map { Untyped($0) }
     let typed = rows.map { Typed($0) }
     let sum = rows.reduce(0) { $0 &+ UInt64($1.id) }
+    let rawRows = RawCRows(rows)
     return [
+      .init(name: "raw C") {
+        try raw.execute("BEGIN; DELETE FROM mixed")
+        defer { try? raw.execute("COMMIT") }
+        return baseline_insert(raw.db, rawRows.rows.baseAddress, Int32(rawRows.rows.count))
+      },
       .init(name: "raw Swift") {
         try raw.execute("BEGIN; DELETE FROM mixed")
         let statement = try raw.prepare("INSERT INTO mixed (\(RawSwift.mixedColumns)) VALUES (?, ?, ?, ?, ?, ?, ?)")
@@ -146,7 +157,13 @@ struct Workloads {
     let rows = (0..<20_000).map { MixedRow(($0 &* 7919) % self.rows + 1) }
     let untyped = rows.map { Untyped($0) }
     let typed = rows.map { Typed($0) }
+    let rawRows = RawCRows(rows)
     return [
+      .init(name: "raw C") {
+        try raw.execute("BEGIN")
+        defer { try? raw.execute("COMMIT") }
+        return baseline_update(raw.db, rawRows.rows.baseAddress, Int32(rawRows.rows.count))
+      },
       .init(name: "raw Swift") {
         try raw.execute("BEGIN")
         let statement = try raw.prepare(
@@ -173,7 +190,9 @@ struct Workloads {
 
   private var filteredQueries: [Benchmarks.Contender] {
     let starts = (0..<1_000).map { ($0 &* 97) % (rows - 50) + 1 }
+    let starts64 = starts.map { Int64($0) }
     return [
+      .init(name: "raw C") { baseline_queries(raw.db, starts64, Int32(starts64.count)) },
       .init(name: "raw Swift") {
         let statement = try raw.prepare("SELECT \(RawSwift.mixedColumns) FROM mixed WHERE id >= ? AND id < ?")
         defer { sqlite3_finalize(statement) }
