@@ -60,7 +60,7 @@ public struct SqlError: Error, Sendable, Hashable {
   /// Whether the same call can succeed when it is made again: another connection held a lock.
   ///
   /// Inside a transaction whose fate is `.untouched` the statement alone may be repeated; after `.rolledBack` the whole
-  /// transaction has to be.
+  /// transaction has to be, and so has a deferred one that wants to write after another has (`extendedCode` 517).
   public var isRetryable: Bool { kind == .busy }
 }
 
