@@ -122,6 +122,28 @@ import Testing
     }
   }
 
+  /// A service that starts: everybody opens the same new file and creates the same table.
+  @Test(arguments: [Configuration.JournalMode.wal, .delete])
+  func manyHandlesOpenANewFileAtOnce(mode: Configuration.JournalMode) throws {
+    for _ in 0..<10 {
+      try withDirectory { directory in
+        let path = directory + "/new/db.sqlite"
+        let configuration = Configuration(busyTimeout: 60, journalMode: mode, synchronous: .off)
+        let failures = Mutex<[String]>([])
+        onThreads(6) { thread in
+          do {
+            let db = try SqliteDatabase(filepath: path, configuration: configuration)
+            try db.createTable(Person.self)
+            try Person(id: nil, name: "\(thread)").insert().run(db)
+          } catch { failures.withLock { $0.append("\(error)") } }
+        }
+        #expect(failures.withLock { $0 } == [])
+        let db = try SqliteDatabase(filepath: path, configuration: configuration)
+        #expect(try Person.count().run(db) == 6)
+      }
+    }
+  }
+
   @Test func closingWhileOthersUseTheHandleGivesThemClosed() throws {
     for _ in 0..<20 {
       try withDatabase { db in

@@ -92,6 +92,40 @@ import Testing
     }
   }
 
+  @Test func aLoopStopsHoweverItIsSaid() throws {
+    try withDatabase { db in
+      try people(db, 3)
+      let read = Person.read().orderBy(Person.id)
+      var seen: [Int?] = []
+      func take(_ body: (Person) -> Void) throws -> [Int?] {
+        seen = []
+        try read.forEach(db, body)
+        return seen
+      }
+      #expect(try take { seen.append($0.id) } == [1, 2, 3])
+      seen = []
+      try read.forEach(db) { person in
+        let id = person.id
+        seen.append(id)
+      }
+      try read.forEach(db) { person in
+        seen.append(person.id)
+        return person.id == 2 ? .stop : .continue
+      }
+      try read.forEach(db) { person in
+        seen.append(person.id)
+        let outcome = Iteration.stop
+        return outcome
+      }
+      try read.forEach(db) { _ in .stop }
+      try read.forEach(db) { _ in
+        defer { seen.append(nil) }
+        return Iteration.stop
+      }
+      #expect(seen == [1, 2, 3, 1, 2, 1, nil])
+    }
+  }
+
   @Test func memoryIsReleasedWhileRowsAreRead() throws {
     try withDatabase { db in
       try people(db)
