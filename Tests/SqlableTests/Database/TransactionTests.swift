@@ -120,19 +120,20 @@ import Testing
     }
   }
 
-  @Test func ahundredLevelsAreNested() throws {
+  /// Every level adds itself; the ninetieth is rolled back, with all that is deeper.
+  private func nest(_ level: Int, _ db: SqliteDatabase) throws {
+    try db.transaction { db -> TransactionResult in
+      #expect(db.transactionLevel == level)
+      try add("level \(level)", db)
+      if level < 100 { try nest(level + 1, db) }
+      return level == 90 ? .rollback : .commit
+    }
+  }
+
+  @Test func aHundredLevelsAreNested() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
-      /// Every level adds itself; each tenth is rolled back, with all that is deeper.
-      func nest(_ level: Int) throws {
-        try db.transaction { db -> TransactionResult in
-          #expect(db.transactionLevel == level)
-          try add("level \(level)", db)
-          if level < 100 { try nest(level + 1) }
-          return level == 90 ? .rollback : .commit
-        }
-      }
-      try nest(1)
+      try nest(1, db)
       #expect(try names(db) == (1..<90).map { "level \($0)" })
       #expect(db.transactionLevel == 0)
     }
