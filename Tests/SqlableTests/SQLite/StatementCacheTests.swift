@@ -98,13 +98,6 @@ import Testing
       try people(db, 3)
       let read = Person.read().orderBy(Person.id)
       var seen: [Int?] = []
-      func take(_ body: (Person) -> Void) throws -> [Int?] {
-        seen = []
-        try read.forEach(db, body)
-        return seen
-      }
-      #expect(try take { seen.append($0.id) } == [1, 2, 3])
-      seen = []
       try read.forEach(db) { person in
         let id = person.id
         seen.append(id)
