@@ -19,7 +19,7 @@ let package = Package(
       dependencies: ["Sqlable"],
       resources: [.copy("Data")]
     ),
-    .testTarget(name: "SqlableTests", dependencies: ["Sqlable"]),
+    .testTarget(name: "SqlableTests", dependencies: ["Sqlable", "Flights"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,121 @@
+import Foundation
+import Sqlable
+import Testing
+
+@testable import Flights
+
+/// The data that comes with the program, imported by it and counted once more by splitting the lines at their commas:
+/// none of them holds a quote.
+@Suite struct ShippedDataTests {
+  /// The lines of a shipped file behind its header, as fields by the names in the header.
+  private func lines(of name: String) throws -> [[String: Substring]] {
+    let text = try String(contentsOfFile: try DataFiles.path(of: name), encoding: .utf8)
+    try #require(!text.utf8.contains(UInt8(ascii: "\"")))
+    let lines = text.split(separator: "\n")
+    let header = try #require(lines.first).split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    return lines.dropFirst().map { line in
+      let fields = line.split(separator: ",", omittingEmptySubsequences: false)
+      return Dictionary(uniqueKeysWithValues: zip(header, fields))
+    }
+  }
+
+  @Test func januaryIsStoredAsItIsInTheFile() throws {
+    let lines = try lines(of: DataFiles.flights)
+    try #require(lines.count == 27_004)
+    try withFlightsDatabase { db in
+      let reader = try BackgroundReader(besides: db)
+      var committed: Set<Int> = []
+      let path = try DataFiles.path(of: DataFiles.flights)
+      let result = Importer(db: db).run(Flight.self, from: try CSVReader<Flight.CSV>.open(path)) {
+        committed.insert($0)
+      }
+      let findings = reader.stop()
+      #expect(result.failure == nil && result.rows == 27_004 && result.skippedCount == 0)
+      // Meanwhile the other handle saw whole batches only.
+      #expect(findings.failure == nil && findings.rowCounts.isSubset(of: committed))
+
+      try expectTotals(of: lines, in: db)
+      try expectRows(of: lines, in: db)
+    }
+  }
+
+  /// Compares sums over the table with sums over the lines.
+  private func expectTotals(of lines: [[String: Substring]], in db: SqliteDatabase) throws {
+    func sum(_ column: String) -> Int { lines.reduce(0) { $0 + ($1[column].flatMap { Int($0) } ?? 0) } }
+    func missing(_ column: String) -> Int { lines.count { $0[column] == "NA" } }
+
+    for column in Flight.tableLayout where column.name != "id" && column.name != "time_hour" {
+      let name = column.name
+      let stored = try db.query(
+        SQL(verbatim: "SELECT count(*) - count(\"\(name)\") FROM flight"), as: Int.self)
+      #expect(stored == [missing(name)], "\(name)")
+      guard lines.allSatisfy({ $0[name] == "NA" || $0[name].flatMap { Int($0) } != nil }) else { continue }
+      let total = try db.query(SQL(verbatim: "SELECT sum(\"\(name)\") FROM flight"), as: Int.self)
+      #expect(total == [sum(name)], "\(name)")
+    }
+    #expect(try Flight.count().filter(!Flight.departure).run(db) == missing("dep_time"))
+    #expect(missing("dep_time") == 521, "as the data set's own documentation counts them")
+
+    let carriers = Dictionary(grouping: lines) { $0["carrier"] ?? "" }
+    for (carrier, flights) in carriers {
+      #expect(try Flight.count().filter(Flight.carrier == String(carrier)).run(db) == flights.count)
+    }
+  }
+
+  /// Compares every value of every flight with the text in the file.
+  private func expectRows(of lines: [[String: Substring]], in db: SqliteDatabase) throws {
+    let format = ISO8601DateFormatter()
+    var dates: [Substring: Date] = [:]
+    for (line, flight) in zip(lines, try Flight.read().orderBy(Flight.id).run(db)) {
+      func text(_ value: Int?) -> Substring { value.map { "\($0)" } ?? "NA" }
+      let hour = line["time_hour"] ?? ""
+      if dates[hour] == nil { dates[hour] = format.date(from: String(hour)) }
+      let stored: [String: Substring] = [
+        "year": text(flight.year), "month": text(flight.month), "day": text(flight.day),
+        "dep_time": text(flight.departure), "sched_dep_time": text(flight.scheduledDeparture),
+        "dep_delay": text(flight.departureDelay), "arr_time": text(flight.arrival),
+        "sched_arr_time": text(flight.scheduledArrival), "arr_delay": text(flight.arrivalDelay),
+        "carrier": flight.carrier[...], "flight": text(flight.number), "tailnum": flight.tailnum?[...] ?? "NA",
+        "origin": flight.origin[...], "dest": flight.destination[...], "air_time": text(flight.airTime),
+        "distance": text(flight.distance), "hour": text(flight.scheduledHour), "minute": text(flight.scheduledMinute),
+        "time_hour": dates[hour] == flight.timeHour ? hour : "another time",
+      ]
+      // An expectation per row would take longer than all the rest.
+      if stored != line { Issue.record("flight \(flight.id ?? 0)") }
+    }
+  }
+
+  @Test func airlinesAirportsAndPlanesAreStoredAsTheyAreInTheFiles() throws {
+    try withFlightsDatabase { db in
+      let airlines = try lines(of: DataFiles.airlines)
+      #expect(try Airline.count().run(db) == airlines.count)
+      for line in airlines {
+        let airline = try #require(try Airline.byId(String(line["carrier"] ?? "")).run(db))
+        #expect(airline.name == line["name"].map(String.init))
+      }
+
+      let airports = try lines(of: DataFiles.airports)
+      #expect(try db.importShipped(Airport.self, DataFiles.airports).rows == airports.count && airports.count == 1_458)
+      for line in airports {
+        let airport = try #require(try Airport.byId(String(line["faa"] ?? "")).run(db))
+        #expect(airport.name == line["name"].map(String.init))
+        #expect(airport.latitude == line["lat"].flatMap { Double($0) })
+        #expect(airport.longitude == line["lon"].flatMap { Double($0) })
+        #expect(airport.altitude == line["alt"].flatMap { Int($0) })
+        #expect(airport.timeZone == line["tz"].flatMap { Int($0) })
+        #expect(airport.timeZoneName ?? "NA" == line["tzone"].map(String.init))
+      }
+
+      let planes = try lines(of: DataFiles.planes)
+      #expect(try db.importShipped(Plane.self, DataFiles.planes).rows == planes.count && planes.count == 3_322)
+      for line in planes {
+        let plane = try #require(try Plane.byId(String(line["tailnum"] ?? "")).run(db))
+        #expect(plane.year == line["year"].flatMap { Int($0) })
+        #expect(plane.kind.rawValue == line["type"].map(String.init))
+        #expect(plane.model == line["model"].map(String.init))
+        #expect(plane.seats == line["seats"].flatMap { Int($0) })
+        #expect(plane.speed == line["speed"].flatMap { Int($0) })
+      }
+    }
+  }
+}
