@@ -1,0 +1,110 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Tables of other kinds than an integer key: WITHOUT ROWID, generated columns, hostile names.
+@Suite struct KeyTests {
+  @Test func aTableWithoutRowidAndWithAGeneratedColumn() throws {
+    try withDatabase { db in
+      try db.createTable(Seat.self)
+      let seat = Seat(row: 1, letter: "A", price: 5)
+      #expect(seat.insert().sql == #"INSERT INTO "seat" ("row", "letter", "price") VALUES (?, ?, ?)"#)
+      #expect(try seat.insert().run(db) == 0)
+      #expect(try Seat(row: 1, letter: "B").insert().run(db) == 0)
+      let rows = try Seat.read().orderBy(Seat.letter).run(db)
+      #expect(rows.map(\.label) == ["1A", "1B"])
+      #expect(rows.map(\.price) == [5, 9.5])
+      #expect(
+        seat.save().sql == #"INSERT INTO "seat" ("row", "letter", "price") VALUES (?, ?, ?) "#
+          + #"ON CONFLICT ("row", "letter") DO UPDATE SET "price" = excluded."price""#)
+      #expect(try Seat(row: 1, letter: "A", price: 7).save().run(db) == 0)
+      // The price is left out, and stays.
+      try Seat(row: 1, letter: "A").save().run(db)
+      #expect(try Seat.byId(1, "A").run(db)?.price == 7)
+      #expect(seat.update().sql == #"UPDATE "seat" SET "price" = ? WHERE "row" = ? AND "letter" = ?"#)
+      #expect(try Seat(row: 1, letter: "A", price: 8).update().run(db) == 1)
+      let cheap = Seat.delete(Seat.price < 100).orderBy(Seat.price, .desc).limit(1)
+      #expect(
+        cheap.sql == #"DELETE FROM "seat" WHERE ("row", "letter") IN "#
+          + #"(SELECT "row", "letter" FROM "seat" WHERE "price" < ? ORDER BY "price" DESC LIMIT ?)"#)
+      #expect(try cheap.run(db) == 1)
+      #expect(try Seat.read().filter(Seat.label == "1A").run(db).map(\.price) == [8])
+      for statement in [seat.insert(Seat.label), seat.update(Seat.label), Seat.update(Seat.label.set(to: "x"))] {
+        let error = sqlError { try statement.run(db) }
+        #expect(error?.kind == .invalidStatement("column label is generated, and can't be set"))
+      }
+    }
+  }
+
+  @Test func aSaveGivesTheIdAlsoWhenThereIsNothingToUpdate() throws {
+    try withDatabase { db in
+      try db.createTable(Mark.self)
+      #expect(try Mark(id: 7).insert().run(db) == 7)
+      #expect(try Mark(id: 7).save().run(db) == 7)
+      #expect(try Mark(id: 8).save().run(db) == 8)
+      #expect(try Mark(id: 8).insert().ignoreOnConflict().run(db) == 0)
+      #expect(try Mark(id: 8).insert().onConflict(Mark.id).run(db) == 0)
+      #expect(try Mark(id: 8).insert().replaceOnConflict().run(db) == 8)
+      #expect(try Mark.count().run(db) == 2)
+    }
+  }
+
+  @Test func hostileNamesAreOneStatementEach() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Hostile.self)
+      try Person(id: 1, name: "stays").insert().run(db)
+      #expect(try Hostile(text: "a", other: "b").insert().run(db) == 1)
+      #expect(try Hostile(id: 1, text: "c", other: "b").save().run(db) == 1)
+      #expect(try Hostile(text: "d", other: "b").insert().onConflict(Hostile.other, update: Hostile.text).run(db) == 1)
+      #expect(try Hostile.insert([Hostile(text: nil, other: "e"), Hostile(text: "f", other: nil)]).run(db) == [2, 3])
+      #expect(
+        try Hostile.update(Hostile.text.set(to: Hostile.other.concatenated("!"))).orderBy(Hostile.id).limit(1).run(db)
+          == 1)
+      let read = Hostile.read().filter(Hostile.text == "b!" || Hostile.other.isNull).orderBy(Hostile.text, .desc)
+      #expect(try read.run(db).map(\.id) == [3, 1])
+      #expect(try Hostile.count().limit(2).run(db) == 2)
+      #expect(try Hostile.exists().filter(!Hostile.other).run(db))
+      #expect(try read.explain(db).steps.isEmpty == false)
+      let decoded = try JSONDecoder().decode(Statement<Hostile, [Hostile]>.self, from: JSONEncoder().encode(read))
+      #expect(try decoded.run(db) == read.run(db))
+      #expect(try Hostile(id: 1, text: nil, other: nil).delete().run(db) == 1)
+      #expect(try Hostile.delete().run(db) == 2)
+      #expect(try Person.count().run(db) == 1)
+      // What can't be run stays a comment of one line.
+      #expect(!Person.count().filter(Hostile.text == "x").sql.contains("\n"))
+    }
+  }
+
+  @Test func hostileValuesNeverChangeTheSQL() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Hostile.self)
+      func shapes(_ text: String) -> [String] {
+        let row = Hostile(id: 1, text: text, other: text)
+        let filters = [
+          Hostile.text == text, Hostile.text.in([text, "x"]), Hostile.text.like(text, escape: "'"),
+          Hostile.text.between(text, and: text), Hostile.text.is(text), Hostile.text.concatenated(text) != text,
+          Hostile.text.in(Array(repeating: text, count: 50)),
+        ]
+        return filters.map { Hostile.read().filter($0).sql } + [
+          row.insert().sql, row.save().sql, row.update().sql, Hostile.update(Hostile.text.set(to: text)).sql,
+        ]
+      }
+      let usual = shapes("usual")
+      for (index, text) in hostileTexts.enumerated() {
+        #expect(shapes(text) == usual)
+        try Hostile(id: index, text: text, other: "\(index)").insert().run(db)
+        for filter in [
+          Hostile.text == text, Hostile.text.in([text]), Hostile.text.between(text, and: text),
+          Hostile.text.is(text), Hostile.text.in(Array(repeating: text, count: 50)),
+          Hostile.text.concatenated(text) == text + text,
+        ] {
+          let found = try Hostile.read().filter(filter).run(db)
+          #expect(found.map(\.id) == [index] && found.first?.text?.utf8.elementsEqual(text.utf8) == true)
+        }
+      }
+      #expect(try Hostile.count().run(db) == hostileTexts.count)
+    }
+  }
+}

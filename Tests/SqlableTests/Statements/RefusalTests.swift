@@ -1,0 +1,146 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Statements that make no sense say so before SQLite sees them.
+@Suite struct RefusalTests {
+  private let bike = Bicycle(id: 1, name: "Norco", color: "red")
+
+  private func withTables(_ body: (SqliteDatabase) throws -> Void) throws {
+    try withDatabase { db in
+      for create in [
+        { _ = try db.createTable(Person.self) }, { _ = try db.createTable(Bicycle.self) },
+        { _ = try db.createTable(Note.self) }, { _ = try db.createTable(Car.self) },
+      ] { try create() }
+      try body(db)
+    }
+  }
+
+  /// The reason that a statement is refused for, whether it is run, shown or encoded.
+  private func refusal<Model, Output>(
+    _ statement: Statement<Model, Output>, _ run: () throws -> Output
+  ) -> String? {
+    guard let error = sqlError({ _ = try run() }) else { return nil }
+    #expect(error.code == 0, "SQLite was asked")
+    #expect(statement.sql == "-- " + error.message)
+    #expect(statement.bindings == [])
+    #expect(sqlError { _ = try JSONEncoder().encode(statement) }?.message == error.message)
+    return switch error.kind {
+    case .invalidStatement(let reason): "invalid: " + reason
+    case .misuse(let reason): "misuse: " + reason
+    case .schema: "schema: " + error.message
+    default: "\(error)"
+    }
+  }
+
+  @Test func modifiersThatMakeNoSense() throws {
+    try withTables { db throws in
+      let yes = Bicycle.id == 1
+      func check(_ statement: Statement<Bicycle, Int>, _ reason: String) {
+        #expect(refusal(statement) { try statement.run(db) } == "invalid: " + reason)
+      }
+      check(bike.insert().filter(yes), "an insert takes no filter")
+      check(bike.insert().orderBy(Bicycle.id), "an insert takes no order")
+      check(bike.insert().limit(1), "an insert takes no limit")
+      check(bike.insert().offset(1), "an insert takes no offset")
+      check(bike.update().limit(1), "an update of a struct takes no limit")
+      check(bike.update().orderBy(Bicycle.id), "an update of a struct takes no order")
+      check(bike.delete().limit(1), "a delete of a struct takes no limit")
+      check(bike.save().filter(yes), "a save takes no filter")
+      check(bike.save().ignoreOnConflict(), "a save takes no answer to a conflict: it is one")
+      check(Bicycle.count().ignoreOnConflict(), "a count takes no answer to a conflict")
+      check(Bicycle.delete().replaceOnConflict(), "a delete takes no answer to a conflict")
+      check(bike.delete().onConflict(Bicycle.id), "a delete of a struct takes no answer to a conflict")
+      check(bike.update().onConflict(Bicycle.id), "an update of a struct takes no columns to update on conflict")
+      check(bike.insert().ignoreOnConflict().onConflict(Bicycle.id), "an insert takes no two answers to a conflict")
+      check(Bicycle.count().limit(-1), "a limit can't be below zero")
+      check(Bicycle.delete().limit(1, offset: -1), "an offset can't be below zero")
+      check(Bicycle.update(), "the update sets nothing")
+      check(Bicycle.update().filter(yes), "the update sets nothing")
+      check(bike.update(Bicycle.id), "the update sets nothing: the struct gives no column beside its key")
+      check(
+        bike.insert().onConflict(update: Bicycle.color), "an upsert has to say on which columns it expects a conflict")
+      let read = Bicycle.read().ignoreOnConflict()
+      #expect(refusal(read) { try read.run(db) } == "invalid: a read takes no answer to a conflict")
+      let first = Bicycle.read().limit(-5).first()
+      #expect(refusal(first) { try first.run(db) } == "invalid: a limit can't be below zero")
+      let many = Bicycle.insert([bike]).filter(yes)
+      #expect(refusal(many) { try many.run(db) } == "invalid: an insert takes no filter")
+      let pattern = Bicycle.count().filter(Bicycle.name.like("x", escape: "e\u{301}\u{302}"))
+      #expect(refusal(pattern) { try pattern.run(db) }?.contains("escape of LIKE") == true)
+      let nul = Bicycle.count().filter(Bicycle.name.like("x", escape: "\0"))
+      #expect(refusal(nul) { try nul.run(db) }?.contains("escape of LIKE") == true)
+      #expect(try Bicycle.count().run(db) == 0)
+    }
+  }
+
+  @Test func structsWithoutKey() throws {
+    try withTables { db throws in
+      let note = Note(id: 1, name: "x")
+      try note.insert().run(db)
+      for statement in [note.update(), note.delete(), note.save()] {
+        let reason = "misuse: table note has no primary key to find a struct's row by"
+        #expect(refusal(statement) { try statement.run(db) } == reason)
+      }
+      #expect(sqlError { _ = try Note.byId(1).run(db) }?.message == "table note has no primary key to find a row by")
+      let new = Bicycle(name: "a", color: "b")
+      for statement in [new.update(), new.delete()] {
+        let reason = "misuse: the struct has no value for its key bicycle.id, so it is no row yet"
+        #expect(refusal(statement) { try statement.run(db) } == reason)
+      }
+      #expect(
+        sqlError { _ = try Bicycle.byId(1, 2).run(db) }?.message
+          == "the primary key of table bicycle has 1 columns, not 2")
+      #expect(try Note.count().run(db) == 1)
+    }
+  }
+
+  @Test func columnsOfOtherTables() throws {
+    try withTables { db throws in
+      let note = Note(id: 1, name: "x")
+      let statements: [(String, Statement<Note, Int>)] = [
+        ("id", Note.count().filter(Person.id == 1)),
+        ("name", Note.count().filter(Note.id == 1 && !(Bicycle.name == "x"))),
+        ("color", Note.count().filter(Bicycle.color.lowercase() == Note.name)),
+        ("name", Note.count().orderBy(Person.name).limit(1)),
+        ("price", Note.count().filter(Car.price > 1)),
+        ("price", Note.count().filter(Car.price * 2 > Car.price)),
+        ("name", Note.update(Person.name.set(to: "x"))),
+        ("name", Note.update(Note.name.set(to: Person.name))),
+        ("color", Note.update(Bicycle.color.set(to: "x"))),
+        ("name", note.insert(Person.name)),
+        ("name", note.insert().onConflict(Person.name, update: Note.id)),
+        ("name", note.insert().onConflict(Note.id, update: Person.name)),
+        ("name", Note.delete(Person.name == "x")),
+        ("id", Note.delete().orderBy(Person.id).limit(1)),
+        ("id", Note.count().filter(Person.id.in(Array(1...100)))),
+      ]
+      for (column, statement) in statements {
+        let message =
+          "column \(column) is not in the layout of table note; columns are static lets of the model"
+        #expect(refusal(statement) { try statement.run(db) } == "schema: " + message)
+        let error = sqlError { try statement.run(db) }
+        #expect(error?.table == "note" && error?.column == column)
+      }
+      #expect(try Note.count().run(db) == 0)
+    }
+  }
+
+  @Test func valuesThatDoNotFitTheirColumn() throws {
+    try withTables { db throws in
+      for filter in [
+        Bicycle.name == 1, Bicycle.id == "1", Bicycle.id.in(["1"]), Bicycle.color.between(1, and: "x"),
+        Bicycle.name.is(Data()), !(Bicycle.id > "x") && Bicycle.name == "x",
+      ] {
+        let error = sqlError { _ = try Bicycle.count().filter(filter).run(db) }
+        guard case .encoding = error?.kind else {
+          Issue.record("\(filter) gave \(String(describing: error))")
+          continue
+        }
+      }
+      #expect(try Bicycle.count().filter(Bicycle.id > 0.5).run(db) == 0)
+      let error = sqlError { try Bicycle.update(Bicycle.id.set(to: 1.5)).run(db) }
+      #expect(error?.column == "id")
+    }
+  }
+}
