@@ -1,0 +1,150 @@
+import Foundation
+import Testing
+
+/// What README.md and Docs show is compiled, run and true: every Swift block stands in a source of this folder, every SQL
+/// block in one of its expectations.
+@Suite struct GuidesTests {
+  @Test(arguments: GuidesTests.guides) func everySwiftBlockIsCompiled(_ guide: String) throws {
+    let sources = try GuidesTests.sources()
+    for block in try GuidesTests.blocks(of: "swift", in: guide) {
+      let imports = block.lines.filter { $0.hasPrefix("import ") }
+      let lines = block.lines.filter { !$0.hasPrefix("import ") }
+      let isCompiled = sources.contains { source in
+        source.lines.contains(lines) && imports.allSatisfy(source.lines.contains)
+      }
+      #expect(isCompiled, "\(guide), line \(block.line): no source of the guides has this Swift block")
+    }
+  }
+
+  @Test(arguments: GuidesTests.guides) func everySQLBlockIsExpectedOfAStatement(_ guide: String) throws {
+    let sources = try GuidesTests.sources().map(\.words)
+    for block in try GuidesTests.blocks(of: "sql", in: guide) {
+      // Statements are told apart by the lines that begin at the margin.
+      for statement in block.statements {
+        #expect(
+          sources.contains { $0.contains(statement) },
+          "\(guide), line \(block.line): no expectation has this SQL: \(statement)")
+      }
+    }
+  }
+
+  @Test(arguments: GuidesTests.guides) func everyRowOfATableOfSwiftAndSQLIsExpected(_ guide: String) throws {
+    let sources = try GuidesTests.sources().map(\.words)
+    var isTable = false
+    for line in try GuidesTests.text(of: guide).components(separatedBy: "\n") {
+      if line == "| Swift | SQL |" {
+        isTable = true
+      } else if !line.hasPrefix("|") {
+        isTable = false
+      } else if isTable, !line.hasPrefix("|---") {
+        let cells = line.replacingOccurrences(of: "\\|", with: "\u{1}").split(separator: "|").map {
+          $0.replacingOccurrences(of: "\u{1}", with: "|").trimmingCharacters(in: CharacterSet(charactersIn: " `"))
+        }
+        try #require(cells.count >= 2, "\(guide): \(line)")
+        let expectation = "(\(cells[0]), #\"\(cells[1])\"#)"
+        #expect(sources.contains { $0.contains(expectation) }, "\(guide): no expectation says \(expectation)")
+      }
+    }
+  }
+
+  @Test(arguments: GuidesTests.guides) func everyLinkLeadsToAFile(_ guide: String) throws {
+    let directory = GuidesTests.root.appending(path: guide).deletingLastPathComponent()
+    for link in try GuidesTests.text(of: guide).matches(of: /\]\(([^)#]+)(#[^)]*)?\)/) {
+      let target = String(link.1)
+      guard !target.hasPrefix("http") else { continue }
+      #expect(
+        FileManager.default.fileExists(atPath: directory.appending(path: target).path), "\(guide) links to \(target)")
+    }
+  }
+
+  @Test func everyGuideIsInTheIndex() throws {
+    let index = try GuidesTests.text(of: "Docs/README.md")
+    for guide in GuidesTests.guides where guide.hasPrefix("Docs/") && guide != "Docs/README.md" {
+      #expect(index.contains("(\(guide.dropFirst("Docs/".count)))"), "Docs/README.md does not name \(guide)")
+    }
+  }
+}
+
+extension GuidesTests {
+  static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
+
+  /// README.md and every Markdown file in Docs, as paths from the package's directory.
+  static let guides: [String] = {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Docs").path)) ?? []
+    return ["README.md"] + files.filter { $0.hasSuffix(".md") }.sorted().map { "Docs/\($0)" }
+  }()
+
+  static func text(of guide: String) throws -> String {
+    try String(contentsOf: root.appending(path: guide), encoding: .utf8)
+  }
+
+  struct Block {
+    let line: Int
+    let rawLines: [String]
+
+    /// Without indentation and blank lines.
+    var lines: [String] { rawLines.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty } }
+
+    /// Each statement on one line: it begins at the margin, its further lines are indented.
+    var statements: [String] {
+      rawLines.reduce(into: []) { statements, line in
+        let words = line.trimmingCharacters(in: .whitespaces)
+        if line.hasPrefix(" "), let last = statements.popLast() {
+          statements.append("\(last) \(words)")
+        } else if !words.isEmpty {
+          statements.append(words)
+        }
+      }
+    }
+  }
+
+  static func blocks(of language: String, in guide: String) throws -> [Block] {
+    var blocks: [Block] = []
+    var open: (language: String, line: Int, lines: [String])?
+    for (index, line) in try text(of: guide).components(separatedBy: "\n").enumerated() {
+      if !line.hasPrefix("```") {
+        open?.lines.append(line)
+      } else if let block = open {
+        if block.language == language { blocks.append(Block(line: block.line, rawLines: block.lines)) }
+        open = nil
+      } else {
+        open = (String(line.dropFirst(3)), index + 1, [])
+        #expect(["swift", "sql", "text", "sh"].contains(line.dropFirst(3)), "\(guide), line \(index + 1): \(line)")
+      }
+    }
+    #expect(open == nil, "\(guide): a block is not closed")
+    return blocks
+  }
+
+  struct Source {
+    /// Without indentation, blank lines, lines that a guide does not show, and the `private` that keeps names apart.
+    let lines: [String]
+    /// The whole text with single blanks, and texts over several lines joined.
+    let words: String
+
+    init(_ text: String) {
+      lines = text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        .filter { !$0.isEmpty && !$0.hasSuffix("// not shown") }
+        .map { $0.hasPrefix("private struct") || $0.hasPrefix("private enum") ? String($0.dropFirst(8)) : $0 }
+      words = text.replacingOccurrences(of: "\\\n", with: " ").split(whereSeparator: \.isWhitespace)
+        .joined(separator: " ")
+    }
+  }
+
+  /// The sources that guides may quote: this folder, and the models that all tests share.
+  static func sources() throws -> [Source] {
+    try ["Guides", "Support"].flatMap { folder in
+      let directory = root.appending(path: "Tests/SqlableTests/\(folder)")
+      return try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".swift") }
+        .map { Source(try String(contentsOf: directory.appending(path: $0), encoding: .utf8)) }
+    }
+  }
+}
+
+extension [String] {
+  /// Whether `lines` stand here one after the other.
+  fileprivate func contains(_ lines: [String]) -> Bool {
+    guard let first = lines.first else { return true }
+    return indices.contains { self[$0] == first && self[$0...].starts(with: lines) }
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite struct HandlesGuide {
+  @Test func openingCreatesWhatIsMissing() throws {
+    try withDirectory { directory in
+      let path = directory + "/not/yet/there/bikes.sqlite"
+      let db = try SqliteDatabase(filepath: path, configuration: .init(label: "main", busyTimeout: 10))
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      try db.close()
+      #expect(!db.isOpen)
+      let error = sqlError { _ = try Bicycle.count().run(db) }
+      #expect(error?.kind == .closed && error?.label == "main")
+      let readOnly = try SqliteDatabase(filepath: path, configuration: .init(isReadOnly: true))
+      #expect(try Bicycle.count().run(readOnly) == 0)
+      #expect(sqlError { _ = try Bicycle.delete().run(readOnly) }?.kind == .readOnly)
+      try readOnly.close()
+      try SqliteDatabase.deleteDatabase(at: path)
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+
+  @Test func childrenShareADatabaseInMemory() throws {
+    let db = try SqliteDatabase.inMemory()
+    try db.createTable(Person.self)
+    let child = try db.createChild()
+    try Person(id: nil, name: "Anna").insert().run(child)
+    let count = try Person.count().run(db)
+    #expect(count == 1)
+  }
+
+  @Test func oneHandlePerThread() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      let workers = try (1...4).map { number in
+        let child = try db.createChild()
+        let thread = Thread {
+          do {
+            try Person(id: nil, name: "worker \(number)").insert().run(child)
+            try child.close()
+          } catch { child.fail(error) }
+        }
+        thread.start()
+        return thread
+      }
+      while !workers.allSatisfy(\.isFinished) { sched_yield() }
+      #expect(try Person.count().run(db) == 4)
+    }
+  }
+
+  @Test func theDefaultsAreThoseOfTheTable() throws {
+    let defaults = Configuration()
+    #expect(defaults.label == nil && !defaults.isReadOnly && defaults.createsDirectories)
+    #expect(defaults.busyTimeout == 5 && defaults.journalMode == .wal && defaults.synchronous == .normal)
+    #expect(defaults.foreignKeys && defaults.secureDelete == .fast && defaults.statementCacheCapacity == 128)
+    #expect(defaults.cacheSize == 8_192 && defaults.walAutocheckpoint == 1_000 && defaults.maximumPageCount == nil)
+    #expect(defaults.usesPreupdateHook)
+    try withDatabase { db in
+      func pragma(_ name: String) throws -> String? {
+        try db.query(SQL(verbatim: "PRAGMA \(name)")) { row in try row.get(at: 0, as: SqlText.self).text }.first
+      }
+      let values = try [
+        "journal_mode", "synchronous", "foreign_keys", "secure_delete", "cache_size", "wal_autocheckpoint",
+        "busy_timeout", "trusted_schema",
+      ].map(pragma)
+      #expect(values == ["wal", "1", "1", "2", "-8192", "1000", "5000", "0"])
+      #expect(throws: SqlError.self) { try db.query(#"SELECT "nosuch""#, as: String.self) }
+      #expect(throws: SqlError.self) { try db.execute("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema") }
+    }
+  }
+
+  @Test func anAbandonedFileIsNotWrittenTo() throws {
+    try withDirectory { directory in
+      let path = directory + "/bikes.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      try db.createTable(Person.self)
+      try FileManager.default.removeItem(atPath: path)
+      let error = sqlError { _ = try Person(id: nil, name: "Anna").insert().run(db) }
+      #expect(error?.kind == .io)
+      #expect(error?.message == "the database file was moved or deleted; what is written now would be lost")
+    }
+  }
+}
+
+/// Any value as text.
+private struct SqlText: SqlValue {
+  let text: String
+  static let columnType = ColumnType.nullable(.text)
+  var sqlStorage: SqlStorage { .text(text) }
+  init(sqlStorage: SqlStorage) throws {
+    switch sqlStorage {
+    case .integer(let integer): text = "\(integer)"
+    case .text(let text): self.text = text
+    default: text = ""
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import Sqlable
+import Testing
+
+private struct Country {
+  let code: String
+  var name: String
+}
+
+extension Country: Sqlable {
+  static let code = Column("code", .text, PrimaryKey())
+  static let name = Column("name", .text)
+  static let tableLayout = [code, name]
+  static let tableOptions: [TableOption] = [.withoutRowid]
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Country.code, code)
+    row.set(Country.name, name)
+  }
+
+  init(row: ReadRow) throws {
+    code = try row.get(Country.code)
+    name = try row.get(Country.name)
+  }
+}
+
+private struct Seat {
+  var deck: Int
+  var number: Int
+  var guest: String?
+}
+
+extension Seat: Sqlable {
+  static let deck = column("deck", Int.self)
+  static let number = column("number", Int.self)
+  static let guest = column("guest", String?.self)
+  static let tableLayout = [deck.column, number.column, guest.column]
+  static let tableConstraints: [TableConstraint] = [PrimaryKeys(Seat.deck, Seat.number)]
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Seat.deck, deck)
+    row.set(Seat.number, number)
+    row.setOrNull(Seat.guest, guest)
+  }
+
+  init(row: ReadRow) throws {
+    deck = try row.get(Seat.deck)
+    number = try row.get(Seat.number)
+    guest = try row.get(Seat.guest)
+  }
+}
+
+private struct HTTPServer {}
+
+extension HTTPServer: Sqlable {
+  static let port = Column("port", .integer)
+  static let tableLayout = [port]
+  init(row: ReadRow) throws {}
+}
+
+private struct Contradiction {}
+
+extension Contradiction: Sqlable {
+  static let a = Column("a", .integer, PrimaryKey())
+  static let b = Column("b", .integer, PrimaryKey())
+  static let tableLayout = [a, b]
+  init(row: ReadRow) throws {}
+}
+
+@Suite struct ModelsGuide {
+  @Test func nilLeavesTheColumnOut() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      let owner = try Person(id: nil, name: "Anna").insert().run(db)
+      try Bicycle(name: "Norco", color: "red", ownerId: owner).insert().run(db)
+      let bike = Bicycle(id: 1, name: "Norco", color: "blue", ownerId: nil)
+      try bike.update().run(db)  // owner_id keeps what it holds
+      #expect(try Bicycle.byId(1).run(db)?.ownerId == owner)
+      #expect(bike.update().sql == #"UPDATE "bicycle" SET "name" = ?, "color" = ? WHERE "id" = ?"#)
+      try bike.update(Bicycle.ownerId).run(db)  // owner_id becomes NULL
+      #expect(try Bicycle.byId(1).run(db) == bike)
+      #expect(bike.update(Bicycle.ownerId).sql == #"UPDATE "bicycle" SET "owner_id" = ? WHERE "id" = ?"#)
+      #expect(bike.update(Bicycle.ownerId).bindings == [.null, .integer(1)])
+    }
+  }
+
+  @Test func setOrNullStoresNull() {
+    let seat = Seat(deck: 1, number: 12, guest: nil)
+    #expect(seat.update().sql == #"UPDATE "seat" SET "guest" = ? WHERE "deck" = ? AND "number" = ?"#)
+    #expect(seat.update().bindings == [.null, .integer(1), .integer(12)])
+  }
+
+  @Test func keysOfText() throws {
+    try withDatabase { db in
+      try db.createTable(Country.self)
+      let id = try Country(code: "NO", name: "Norway").insert().run(db)  // 0: the row has no integer id
+      let norway = try Country.byId("NO").run(db)
+      #expect(id == 0)
+      #expect(norway?.name == "Norway")
+      let tables = try db.query("SELECT sql FROM sqlite_schema", as: String.self)
+      #expect(
+        tables == [#"CREATE TABLE "country" ("code" TEXT PRIMARY KEY NOT NULL, "name" TEXT NOT NULL) WITHOUT ROWID"#])
+    }
+  }
+
+  @Test func keysOfSeveralColumns() throws {
+    try withDatabase { db in
+      try db.createTable(Seat.self)
+      try Seat(deck: 1, number: 12, guest: "Anna").save().run(db)
+      let seat = try Seat.byId(1, 12).run(db)
+      #expect(seat?.guest == "Anna")
+      #expect(
+        Seat.byId(1, 12).sql == """
+          SELECT "deck", "number", "guest" FROM "seat" WHERE "deck" = ? AND "number" = ? LIMIT ?
+          """)
+      #expect(sqlError { _ = try Seat.byId(1).run(db) }?.table == "seat")
+      #expect(
+        try db.query("SELECT sql FROM sqlite_schema WHERE type = 'table'", as: String.self) == [
+          """
+          CREATE TABLE "seat" ("deck" INTEGER NOT NULL, "number" INTEGER NOT NULL, "guest" TEXT, \
+          PRIMARY KEY ("deck", "number"))
+          """
+        ])
+    }
+  }
+
+  @Test func tableNamesAreInSnakeCase() {
+    #expect(Bicycle.tableName == "bicycle")
+    #expect(HTTPServer.tableName == "http_server")
+  }
+
+  @Test func columnsOfAnotherTableAreRefused() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      let error = sqlError {
+        _ = try Bicycle.read().filter(Person.name == "Anna").run(db)
+      }
+      // error.kind == .schema(.missingColumn("name")): it is not this table's column of that name
+      #expect(error?.kind == .schema(.missingColumn("name")))
+      #expect(error?.table == "bicycle" && error?.column == "name")
+    }
+  }
+
+  @Test func aModelThatContradictsItselfThrows() throws {
+    try withDatabase { db in
+      guard case .misuse = sqlError({ try db.createTable(Contradiction.self) })?.kind else {
+        Issue.record("a model with two primary keys was accepted")
+        return
+      }
+    }
+  }
+
+  @Test func rowsAreReadInAnyOrder() throws {
+    try withDatabase { db in
+      try db.createTable(Country.self)
+      try Country(code: "NO", name: "Norway").insert().run(db)
+      let names = try db.query("SELECT name, code FROM country", as: Country.self).map(\.name)
+      #expect(names == ["Norway"])
+      let pairs = try db.query("SELECT code, name FROM country") { row in
+        (code: try row.get("code", as: String.self), name: try row.get(at: 1, as: String.self))
+      }
+      #expect(pairs.count == 1 && pairs[0].code == "NO" && pairs[0].name == "Norway")
+    }
+  }
+}

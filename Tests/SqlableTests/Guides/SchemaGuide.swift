@@ -1,0 +1,175 @@
+import Foundation
+import Sqlable
+import Testing
+
+private struct Product {
+  var sku: String
+  var name: String
+  var price: Double
+  var amount: Int
+  var barcode: String?
+  var total: Double?
+}
+
+extension Product: Sqlable {
+  static let tableName = "products"
+  static let sku = Column("sku", .text, PrimaryKey())
+  static let name = Column("name", .text, Collate.nocase)
+  static let price = Column("price", .real, Check("price >= 0"))
+  static let amount = Column("amount", .integer, Default(1))
+  static let barcode = Column("barcode", .nullable(.text), Unique())
+  static let total = Column("total", .real, Generated("price * amount"))
+  static let tableLayout = [sku, name, price, amount, barcode, total]
+  static let tableOptions: [TableOption] = [.strict]
+  static let tableIndexes = [Index(name), Index(price.desc, name, unique: true)]
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Product.sku, sku)
+    row.set(Product.name, name)
+    row.set(Product.price, price)
+    row.set(Product.amount, amount)
+    row.setOrNull(Product.barcode, barcode)
+  }
+
+  init(row: ReadRow) throws {
+    sku = try row.get(Product.sku)
+    name = try row.get(Product.name)
+    price = try row.get(Product.price)
+    amount = try row.get(Product.amount)
+    barcode = try row.get(Product.barcode)
+    total = try row.get(Product.total)
+  }
+}
+
+private struct Branch {
+  var country: String
+  var number: Int
+}
+
+extension Branch: Sqlable {
+  static let country = column("country", String.self)
+  static let number = column("number", Int.self)
+  static let tableLayout = [country.column, number.column]
+  static let tableConstraints: [TableConstraint] = [PrimaryKeys(Branch.country, Branch.number.desc)]
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Branch.country, country)
+    row.set(Branch.number, number)
+  }
+
+  init(row: ReadRow) throws {
+    country = try row.get(Branch.country)
+    number = try row.get(Branch.number)
+  }
+}
+
+private struct Employee {
+  var id: Int?
+  var country: String
+  var branch: Int
+  var managerId: Int?
+}
+
+extension Employee: Sqlable {
+  static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
+  static let country = column("country", String.self)
+  static let branch = column("branch", Int.self)
+  static let managerId = column("manager_id", Int?.self, ForeignKey<Employee>(onDelete: .setNull))
+  static let tableLayout = [id.column, country.column, branch.column, managerId.column]
+  static let tableConstraints: [TableConstraint] = [
+    ForeignKeys([Employee.country, Employee.branch], to: Branch.self, [Branch.country, Branch.number]),
+    Check("manager_id <> id"),
+  ]
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Employee.id, id)
+    row.set(Employee.country, country)
+    row.set(Employee.branch, branch)
+    row.set(Employee.managerId, managerId)
+  }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Employee.id)
+    country = try row.get(Employee.country)
+    branch = try row.get(Employee.branch)
+    managerId = try row.get(Employee.managerId)
+  }
+}
+
+@Suite struct SchemaGuide {
+  @Test func columnOptionsBecomeSQL() throws {
+    try withDatabase { db in
+      let change = try db.createTable(Product.self)
+      #expect(change.createdTable && change.addedIndexes == ["products_name", "products_price_desc_name"])
+      #expect(
+        try db.query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL", as: String.self) == [
+          """
+          CREATE TABLE "products" ("sku" TEXT PRIMARY KEY NOT NULL, "name" TEXT NOT NULL COLLATE NOCASE, \
+          "price" REAL NOT NULL CHECK (price >= 0), "amount" INTEGER NOT NULL DEFAULT 1, "barcode" TEXT UNIQUE, \
+          "total" REAL NOT NULL GENERATED ALWAYS AS (price * amount) VIRTUAL) STRICT
+          """,
+          #"CREATE INDEX "products_name" ON "products" ("name")"#,
+          #"CREATE UNIQUE INDEX "products_price_desc_name" ON "products" ("price" DESC, "name")"#,
+        ])
+      try Product(sku: "a", name: "Bell", price: 4.5, amount: 2).insert().run(db)
+      let bell = try #require(try Product.read().filter(Product.name == "BELL").first().run(db))
+      #expect(bell.total == 9)
+      #expect(try bell.update().run(db) == 1)
+      let error = sqlError { _ = try Product(sku: "b", name: "Lamp", price: -1, amount: 1).insert().run(db) }
+      #expect(error?.kind == .constraint(.check))
+    }
+  }
+
+  @Test func keysOfSeveralColumnsAndReferences() throws {
+    try withDatabase { db in
+      try db.createTable(Employee.self)
+      try db.createTable(Branch.self)
+      #expect(
+        try db.query("SELECT sql FROM sqlite_schema WHERE name IN ('employee', 'branch')", as: String.self) == [
+          """
+          CREATE TABLE "employee" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "country" TEXT NOT NULL, \
+          "branch" INTEGER NOT NULL, "manager_id" INTEGER REFERENCES "employee" ("id") ON DELETE SET NULL, \
+          CHECK (manager_id <> id), \
+          FOREIGN KEY ("country", "branch") REFERENCES "branch" ("country", "number"))
+          """,
+          """
+          CREATE TABLE "branch" ("country" TEXT NOT NULL, "number" INTEGER NOT NULL, \
+          PRIMARY KEY ("country", "number" DESC))
+          """,
+        ])
+      try Branch(country: "NO", number: 1).insert().run(db)
+      let boss = try Employee(country: "NO", branch: 1).insert().run(db)
+      let clerk = try Employee(country: "NO", branch: 1, managerId: boss).insert().run(db)
+      let error = sqlError { _ = try Employee(country: "NO", branch: 2).insert().run(db) }
+      #expect(error?.kind == .constraint(.foreignKey))
+      try Employee.delete(Employee.id == boss).run(db)
+      #expect(try Employee.byId(clerk).run(db).map { $0.managerId == nil } == true)
+    }
+  }
+
+  @Test func whatAModelGainedIsAdded() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, weight REAL)")
+      let change = try db.createTable(Bicycle.self)
+      // SchemaChange(table: "bicycle", createdTable: false, addedColumns: ["color", "owner_id"],
+      //   addedIndexes: ["bicycle_color"])
+      #expect(change.addedColumns == ["color", "owner_id"] && change.addedIndexes == ["bicycle_color"])
+      #expect(try db.createTable(Bicycle.self).isEmpty)
+      let columns = try db.query("SELECT name FROM pragma_table_info('bicycle')", as: String.self)
+      #expect(columns == ["id", "name", "weight", "color", "owner_id"])
+    }
+  }
+
+  @Test func whatCannotBeAddedThrows() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)")
+      let error = sqlError { try db.createTable(Person.self) }
+      let message = """
+        column person.name can't be added to the existing table: it can't be NULL and has no default for the rows that \
+        are there
+        """
+      #expect(error?.kind == .schema(.mismatch(message)))
+      #expect(error?.table == "person" && error?.column == "name")
+    }
+  }
+}

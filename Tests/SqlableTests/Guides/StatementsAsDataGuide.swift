@@ -1,0 +1,73 @@
+import Foundation
+import Sqlable
+import Testing
+
+private struct Search: Codable, Hashable, Sendable {
+  var title: String
+  var statement: Statement<Bicycle, [Bicycle]>
+}
+
+@Suite struct StatementsAsDataGuide {
+  @Test func aStatementNeedsNoDatabase() throws {
+    let reds = Bicycle.read().filter(Bicycle.color == "red")
+    let firstReds = reds.orderBy(Bicycle.id).limit(2)  // reds is what it was
+    #expect(reds != firstReds)
+    #expect(reds == Bicycle.read().filter(Bicycle.color == "red"))
+    #expect(Set([reds, reds, firstReds]).count == 2)
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      try Bicycle.insert((1...3).map { Bicycle(name: "\($0)", color: "red") }).run(db)
+      let child = try db.createChild()
+      let all = try reds.run(db)
+      let first = try firstReds.run(child)
+      #expect(all.count == 3 && first.count == 2)
+    }
+  }
+
+  @Test func aStatementIsStoredAndReadBack() throws {
+    let search = Search(title: "red ones", statement: Bicycle.read().filter(Bicycle.color == "red"))
+    let data = try JSONEncoder().encode(search)
+    let same = try JSONDecoder().decode(Search.self, from: data)
+    #expect(same == search)
+    #expect(same.statement.sql == search.statement.sql && same.statement.bindings == [.text("red")])
+  }
+
+  @Test func structsTravelWithTheirStatements() throws {
+    let insert = Bicycle.insert([Bicycle(name: "Norco", color: "red"), Bicycle(name: "Trek", color: "blue")])
+    let data = try JSONEncoder().encode(insert)
+    let same = try JSONDecoder().decode(Statement<Bicycle, [Int]>.self, from: data)
+    #expect(same == insert)
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      let ids = try same.run(db)
+      #expect(ids == [1, 2])
+    }
+  }
+
+  @Test func whatDoesNotFitTheModelIsRefused() throws {
+    let data = try JSONEncoder().encode(Bicycle.read().filter(Bicycle.color == "red"))
+    let asPerson = sqlError { _ = try JSONDecoder().decode(Statement<Person, [Person]>.self, from: data) }
+    // the statement is of another table than person
+    #expect(asPerson?.kind == .invalidStatement("the statement is of another table than person"))
+    let asCount = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data) }
+    #expect(asCount?.kind == .invalidStatement("the statement is of another kind"))
+    let text = String(decoding: data, as: UTF8.self).replacingOccurrences(of: #""color""#, with: #""colour""#)
+    let renamed = sqlError {
+      _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(text.utf8))
+    }
+    #expect(renamed?.kind == .schema(.missingColumn("colour")))
+  }
+
+  @Test func theFormOfToday() throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    let data = try encoder.encode(Bicycle.count().filter(Bicycle.color == "red"))
+    #expect(
+      String(decoding: data, as: UTF8.self) == """
+        {"query":{"assignments":[],"filter":{"binary":{"_0":"=","_1":{"column":{"_0":"color"}},\
+        "_2":{"value":{"_0":{"text":{"_0":"red"}}}}}},"kind":"count","order":[]},"table":"bicycle"}
+        """)
+  }
+}

@@ -1,0 +1,198 @@
+import Sqlable
+import Testing
+
+@Suite struct StatementsGuide {
+  private func withBicycles<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      try Bicycle.insert([
+        Bicycle(name: "Norco", color: "red"), Bicycle(name: "Trek", color: "blue"),
+        Bicycle(name: "Giant", color: "red"),
+      ]).run(db)
+      return try body(db)
+    }
+  }
+
+  @Test func reads() throws {
+    try withBicycles { db in
+      let reds = Bicycle.read().filter(Bicycle.color == "red").filter(Bicycle.id > 1)
+        .orderBy(Bicycle.name).orderBy(Bicycle.id, .desc).limit(10, offset: 0)
+      let bikes = try reds.run(db)  // [Bicycle]
+      #expect(bikes.map(\.name) == ["Giant"])
+      #expect(
+        reds.sql == """
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ? AND "id" > ? \
+          ORDER BY "name", "id" DESC LIMIT ? OFFSET ?
+          """)
+      #expect(reds.bindings == [.text("red"), .integer(1), .integer(10), .integer(0)])
+      let last = try Bicycle.read().orderBy(Bicycle.id, .desc).first().run(db)  // Bicycle?
+      let second = try Bicycle.byId(2).run(db)  // Bicycle?
+      let count = try Bicycle.count().filter(Bicycle.color == "red").run(db)  // Int
+      let isThere = try Bicycle.exists().filter(Bicycle.name == "Norco").run(db)  // Bool
+      #expect(last?.name == "Giant" && second?.name == "Trek" && count == 2 && isThere)
+      #expect(
+        Bicycle.byId(2).sql == """
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "id" = ? LIMIT ?
+          """)
+      #expect(
+        Bicycle.count().filter(Bicycle.color == "red").sql == #"SELECT count(*) FROM "bicycle" WHERE "color" = ?"#)
+      #expect(
+        Bicycle.exists().filter(Bicycle.name == "Norco").sql
+          == #"SELECT EXISTS (SELECT 1 FROM "bicycle" WHERE "name" = ?)"#)
+    }
+  }
+
+  @Test func readsRowByRow() throws {
+    try withBicycles { db in
+      var longest = 0
+      try Bicycle.read().forEach(db) { bike in
+        longest = max(longest, bike.name.count)
+        return bike.name == "Trek" ? .stop : .continue
+      }
+      #expect(longest == 5)
+    }
+  }
+
+  @Test func inserts() throws {
+    try withBicycles { db in
+      let bike = Bicycle(name: "Cube", color: "green")
+      let id = try bike.insert().run(db)
+      let ids = try Bicycle.insert([Bicycle(name: "Scott", color: "red"), Bicycle(name: "Cannondale", color: "red")])
+        .run(db)
+      #expect(id == 4 && ids == [5, 6])
+      #expect(bike.insert().sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
+      let nameOnly = Bicycle(name: "Bianchi", color: "").insert(Bicycle.name)
+      #expect(nameOnly.sql == #"INSERT INTO "bicycle" ("name") VALUES (?)"#)
+      #expect(try Bicycle.byId(nameOnly.run(db)).run(db)?.color == "black")
+    }
+  }
+
+  @Test func updatesAndDeletes() throws {
+    try withBicycles { db in
+      var bike = try #require(try Bicycle.byId(1).run(db))
+      bike.color = "green"
+      let changed = try bike.update().run(db)  // 1; 0 when the row is gone
+      let recolored = try Bicycle.update(Bicycle.color.set(to: "black")).filter(Bicycle.color == "red").run(db)
+      let deleted = try bike.delete().run(db)
+      try Bicycle.delete(Bicycle.color == "blue").run(db)
+      #expect(changed == 1 && recolored == 1 && deleted == 1)
+      #expect(try Bicycle.read().run(db).map(\.name) == ["Giant"])
+      #expect(
+        Bicycle.update(Bicycle.color.set(to: "black")).filter(Bicycle.color == "red").sql
+          == #"UPDATE "bicycle" SET "color" = ? WHERE "color" = ?"#)
+      #expect(bike.delete().sql == #"DELETE FROM "bicycle" WHERE "id" = ?"#)
+      #expect(Bicycle.delete(Bicycle.color == "blue").sql == #"DELETE FROM "bicycle" WHERE "color" = ?"#)
+    }
+  }
+
+  @Test func updatesThatLookBeforeTheyWrite() throws {
+    try withBicycles { db in
+      let mine = try #require(try Bicycle.byId(1).run(db))
+      let repainted = Bicycle(id: mine.id, name: mine.name, color: "green")
+      let changed = try repainted.update().filter(Bicycle.color == mine.color).run(db)  // 0: somebody was faster
+      #expect(changed == 1)
+      #expect(try repainted.update().filter(Bicycle.color == mine.color).run(db) == 0)
+      #expect(
+        repainted.update().filter(Bicycle.color == "red").sql
+          == #"UPDATE "bicycle" SET "name" = ?, "color" = ? WHERE "id" = ? AND ("color" = ?)"#)
+    }
+  }
+
+  @Test func limitsOnChanges() throws {
+    try withBicycles { db in
+      let oldest = Bicycle.delete(Bicycle.color == "red").orderBy(Bicycle.id).limit(1)
+      #expect(
+        oldest.sql == """
+          DELETE FROM "bicycle" WHERE "id" IN (SELECT "id" FROM "bicycle" WHERE "color" = ? ORDER BY "id" LIMIT ?)
+          """)
+      let deleted = try oldest.run(db)
+      #expect(deleted == 1)
+      #expect(try Bicycle.read().run(db).map(\.name) == ["Trek", "Giant"])
+    }
+  }
+
+  @Test func answersToAConflict() throws {
+    try withBicycles { db in
+      let known = Bicycle(name: "Norco", color: "red", ownerId: nil)
+      #expect(sqlError { _ = try known.insert().run(db) }?.kind == .constraint(.unique))
+      let skipped = try known.insert().ignoreOnConflict().run(db)  // 0
+      let replaced = try known.insert().replaceOnConflict().run(db)  // another id: the old row was deleted
+      let kept = try known.insert().onConflict(Bicycle.name, Bicycle.color).run(db)  // 0
+      let updated = try known.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.name).run(db)  // its id
+      #expect(replaced > 3 && [skipped, kept, updated] == [0, 0, replaced])
+      #expect(
+        known.insert().ignoreOnConflict().sql == #"INSERT OR IGNORE INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
+      #expect(
+        known.insert().replaceOnConflict().sql == #"INSERT OR REPLACE INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
+      #expect(
+        known.insert().onConflict(Bicycle.name, Bicycle.color).sql == """
+          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("name", "color") DO NOTHING RETURNING "id"
+          """)
+      #expect(
+        known.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.name).sql == """
+          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) \
+          ON CONFLICT ("name", "color") DO UPDATE SET "name" = excluded."name" RETURNING "id"
+          """)
+      let bike = Bicycle(id: 9, name: "Norco", color: "white")
+      let id = try bike.save().run(db)
+      #expect(id == 9)
+      #expect(try Bicycle.byId(9).run(db) == bike)
+      #expect(
+        bike.save().sql == """
+          INSERT INTO "bicycle" ("id", "name", "color") VALUES (?, ?, ?) ON CONFLICT ("id") \
+          DO UPDATE SET "name" = excluded."name", "color" = excluded."color" RETURNING "id"
+          """)
+    }
+  }
+
+  @Test func longLists() throws {
+    try withBicycles { db in
+      let ids = Array(1...100_000)
+      let found = try Bicycle.read().filter(Bicycle.id ∈ ids).run(db)
+      #expect(found.count == 3)
+      #expect(
+        Bicycle.count().filter(Bicycle.id ∈ ids).sql
+          == #"SELECT count(*) FROM "bicycle" WHERE "id" IN (SELECT value FROM sqlable_values(?))"#)
+      #expect(
+        Bicycle.count().filter(Bicycle.id ∈ [1, 2, 3]).sql
+          == #"SELECT count(*) FROM "bicycle" WHERE "id" IN (?, ?, ?, ?)"#)
+      let names = SqlExpression.any((1...5000).map { Bicycle.id == $0 })
+      #expect(try Bicycle.count().filter(names).run(db) == 3)
+    }
+  }
+
+  @Test func rawSQL() throws {
+    try withBicycles { db in
+      let color = "red"
+      let names = try db.query("SELECT name FROM bicycle WHERE color = \(color) ORDER BY name", as: String.self)
+      let bikes = try db.query("SELECT * FROM bicycle WHERE color = \(color)", as: Bicycle.self)
+      let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color ORDER BY 1") { row in
+        (color: try row.get(at: 0, as: String.self), count: try row.get(at: 1, as: Int.self))
+      }
+      try db.execute("UPDATE \(Bicycle.self) SET \(Bicycle.color) = \(color) WHERE \(Bicycle.name) = 'Trek'")
+      #expect(names == ["Giant", "Norco"] && bikes.count == 2)
+      #expect(counts.map(\.color) == ["blue", "red"] && counts.map(\.count) == [1, 2])
+      #expect(try Bicycle.count().filter(Bicycle.color == "red").run(db) == 3)
+      let update: SQL = "UPDATE \(Bicycle.self) SET \(Bicycle.color) = \(color)"
+      #expect(update.text == #"UPDATE "bicycle" SET "color" = ?"#)
+    }
+  }
+
+  @Test func plans() throws {
+    try withBicycles { db in
+      let plan = try Bicycle.byId(2).explain(db)
+      print(plan)  // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
+      #expect(plan.description == "SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)")
+    }
+  }
+
+  @Test func statementsThatMakeNoSenseSayWhy() throws {
+    try withBicycles { db in
+      let error = sqlError { _ = try Bicycle.read().limit(-1).run(db) }
+      #expect(error?.kind == .invalidStatement("a limit can't be below zero"))
+      #expect(Bicycle.read().limit(-1).sql == "-- a limit can't be below zero")
+      #expect(throws: SqlError.self) { try Bicycle(name: "New", color: "red").update().run(db) }
+    }
+  }
+}
