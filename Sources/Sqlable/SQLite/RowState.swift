@@ -1,5 +1,5 @@
 import CSQLite
-import Synchronization
+import Glibc
 
 /// Where the reading of a row stands: plain memory, since exclusivity checks on the properties of a class cost more than
 /// the column reads themselves.
@@ -46,15 +46,38 @@ struct RowState {
 }
 
 extension RowState {
-  // Every pointer in here was handed back by its statement, which no longer uses it.
-  private struct Pool: @unchecked Sendable {
-    var free: [UnsafeMutablePointer<RowState>] = []
+  /// The states that no statement has at present, for all connections.
+  ///
+  /// Sound as `Sendable`: `free` is only touched with `lock` held. A POSIX lock, since the thread sanitizer does not see
+  /// the one of Swift's `Mutex` and would report a race for every two statements.
+  private final class Pool: @unchecked Sendable {
+    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private var free: [UnsafeMutablePointer<RowState>] = []
+
+    init() { pthread_mutex_init(lock, nil) }
+
+    deinit {
+      pthread_mutex_destroy(lock)
+      lock.deallocate()
+    }
+
+    func take() -> UnsafeMutablePointer<RowState>? {
+      pthread_mutex_lock(lock)
+      defer { pthread_mutex_unlock(lock) }
+      return free.popLast()
+    }
+
+    func give(back state: UnsafeMutablePointer<RowState>) {
+      pthread_mutex_lock(lock)
+      defer { pthread_mutex_unlock(lock) }
+      free.append(state)
+    }
   }
 
-  private static let pool = Mutex(Pool())
+  private static let pool = Pool()
 
   static func take() -> UnsafeMutablePointer<RowState> {
-    if let state = pool.withLock({ $0.free.popLast() }) { return state }
+    if let state = pool.take() { return state }
     let state = UnsafeMutablePointer<RowState>.allocate(capacity: 1)
     state.initialize(to: RowState())
     return state
@@ -62,7 +85,7 @@ extension RowState {
 
   static func give(back state: UnsafeMutablePointer<RowState>) {
     state.pointee.end()
-    pool.withLock { $0.free.append(state) }
+    pool.give(back: state)
   }
 
   /// No row is current any more.
