@@ -71,7 +71,7 @@ import Testing
       try db.createTable(Person.self)
       let cases: [(SQL, SqlError.Kind)] = [
         ("SELECT * FROM nosuch", .schema(.missingTable("nosuch"))),
-        ("SELECT * FROM main.nosuch", .schema(.missingTable("main.nosuch"))),
+        ("SELECT * FROM main.nosuch", .schema(.missingTable("nosuch"))),
         ("SELECT nosuch FROM person", .schema(.missingColumn("nosuch"))),
         ("INSERT INTO person(nosuch) VALUES (1)", .schema(.missingColumn("nosuch"))),
         ("UPDATE person SET nosuch = 1", .schema(.missingColumn("nosuch"))),
