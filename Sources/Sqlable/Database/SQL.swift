@@ -54,6 +54,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     /// Binds the value of a storage class.
     public mutating func appendInterpolation(_ value: SqlStorage) {
+      do { _ = try value.checked() } catch { failure = failure ?? error as? SqlError }
       offsets.append(text.utf8.count)
       text += "?"
       bindings.append(value)

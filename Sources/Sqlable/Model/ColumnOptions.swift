@@ -8,8 +8,7 @@ public protocol ColumnOption: Sendable {
 public struct ColumnOptions: Sendable {
   var primaryKey: PrimaryKey?
   var isUnique = false
-  var defaultValue: Result<SqlStorage, SqlError>?
-  var defaultsToCurrentTime = false
+  var defaultValue: Default?
   var collation: Collate?
   var check: String?
   var generated: Generated?
@@ -35,21 +34,26 @@ public struct PrimaryKey: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.primaryKey = self }
 }
 
-/// What is stored when the column is left out.
+/// What is stored when the column is left out, in the form that the column has.
 ///
 /// ```swift
 /// Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
 /// ```
 public struct Default: ColumnOption {
-  private let value: Result<SqlStorage, SqlError>
+  /// The value in every form: a value can't be kept itself, since it need not be `Sendable`.
+  private let forms: [ColumnType.Base: Result<SqlStorage, SqlError>]
 
   public init(_ value: any SqlValue) {
-    self.value = Result { try value.sqlStorage }.mapError {
-      ($0 as? SqlError) ?? .misuse("the default can't be stored")
+    forms = ColumnType.Base.all.reduce(into: [:]) { forms, base in
+      forms[base] = Result { try value.sqlStorage(in: ColumnType(base)).checked() }.mapError {
+        ($0 as? SqlError) ?? .misuse("the default can't be stored")
+      }
     }
   }
 
-  public func apply(to options: inout ColumnOptions) { options.defaultValue = value }
+  func value(in type: ColumnType) throws -> SqlStorage { try forms[type.base]?.get() ?? .null }
+
+  public func apply(to options: inout ColumnOptions) { options.defaultValue = self }
 }
 
 /// How texts of the column are compared and ordered, unless a statement says otherwise.

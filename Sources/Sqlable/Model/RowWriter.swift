@@ -81,7 +81,7 @@ public struct RowWriter {
     var cell = WriteCell(buffer: buffer, type: cells[position].type)
     do {
       try value.write(to: &cell)
-      guard cell.type.stores(cell.parameter.storageClass) else { return fail(cell, at: position) }
+      guard cell.type.stores(cell.parameter) else { return fail(cell, at: position) }
       slots[position] = cell.parameter
     } catch {
       fail(error, at: position)
@@ -120,9 +120,7 @@ public struct RowWriter {
 
   @usableFromInline
   mutating func fail(_ cell: WriteCell, at position: Int) {
-    fail(
-      SqlError.encoding(expected: table.columns[position].type.name, found: "\(cell.parameter.storageClass)"),
-      at: position)
+    fail(table.columns[position].type.mismatch(cell.parameter.storageClass), at: position)
   }
 
   @usableFromInline

@@ -57,7 +57,10 @@ final class TableInfo: Sendable {
     let declared = columns.indices.filter { columns[$0].definition.options.primaryKey != nil }
     let composite = constraints.primaryKey.map { key in columns.firstIndex { $0.name == key.name } }
     key = declared.isEmpty ? composite.compactMap { $0 } : declared
-    keyIsRowid = key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid
+    // SQLite numbers the rows by every single integer key, except one that is declared PRIMARY KEY DESC: an old quirk.
+    keyIsRowid =
+      key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid
+      && columns[key[0]].definition.options.primaryKey?.isDescending != true
     defect = TableInfo.defect(
       name: name, columns: columns, declaredKeys: declared.count, compositeKey: composite, options: options)
   }

@@ -22,6 +22,16 @@ public enum SqlStorage: Sendable, Hashable, Codable {
   }
 }
 
+extension SqlStorage {
+  /// The value, unless SQLite would store something else: it makes NULL of NaN without a word.
+  func checked() throws -> SqlStorage {
+    if case .real(let real) = self, real.isNaN {
+      throw SqlError.encoding(expected: "REAL", found: "NaN, which SQLite can't store")
+    }
+    return self
+  }
+}
+
 /// SQLite's five storage classes; the raw values are SQLite's own type codes.
 public enum StorageClass: Int32, Sendable, Hashable, Codable, CustomStringConvertible {
   case integer = 1

@@ -30,14 +30,18 @@ struct TableDefinition {
   /// Throws `.schema(.mismatch)` for a column that SQLite can't add to a table that may have rows.
   func addColumn(_ column: Column) throws -> String {
     let options = column.definition.options
+    let hasDefault = try options.defaultValue.map { try $0.value(in: column.type) != .null } ?? false
+    let isKey = table.key.contains { table.columns[$0].name == column.name }
     let reason: String? =
-      if options.primaryKey != nil { "it is the primary key" } else if options.isUnique {
+      if isKey { "it is part of the primary key" } else if options.isUnique {
         "it is unique"
       } else if options.generated?.isStored == true {
         "it is generated and stored"
-      } else if !column.type.isNullable,
-        options.defaultValue == nil, options.generated == nil
-      { "it can't be NULL and has no default for the rows that are there" } else { nil }
+      } else if !column.type.isNullable, !hasDefault, options.generated == nil {
+        "it can't be NULL and has no default for the rows that are there"
+      } else if options.foreignKey != nil, hasDefault {
+        "its default would refer to a row that need not be there"
+      } else { nil }
     if let reason {
       let message = "column \(table.name).\(column.name) can't be added to the existing table: \(reason)"
       throw SqlError(.schema(.mismatch(message)), message: message, table: table.name, column: column.name)
@@ -61,7 +65,11 @@ struct TableDefinition {
     // SQLite allows NULL in every primary key but an integer one: an old bug, kept for compatibility.
     if !column.type.isNullable, options.primaryKey == nil || !table.keyIsRowid { text += " NOT NULL" }
     if options.isUnique { text += " UNIQUE" }
-    if let value = options.defaultValue { text += " DEFAULT \(try literal(value.get(), for: column))" }
+    if let value = options.defaultValue {
+      do { text += " DEFAULT \(try literal(value.value(in: column.type), for: column))" } catch {
+        throw (error as? SqlError)?.at(table: table.name, column: column.name) ?? error
+      }
+    }
     if let collation = options.collation { text += " COLLATE \(collation.rawValue)" }
     if let check = options.check { text += " CHECK (\(check))" }
     if let generated = options.generated {
@@ -101,10 +109,7 @@ struct TableDefinition {
 
   /// A default as SQL text: CREATE TABLE can't bind values.
   private func literal(_ value: SqlStorage, for column: Column) throws -> String {
-    guard column.type.stores(value.storageClass) else {
-      throw SqlError.encoding(expected: column.type.name, found: "a default of class \(value.storageClass)")
-        .at(table: table.name, column: column.name)
-    }
+    guard column.type.stores(value) else { throw column.type.mismatch(value.storageClass) }
     switch value {
     case .null: return "NULL"
     case .integer(let integer): return integer < 0 ? "(\(integer))" : "\(integer)"

@@ -90,7 +90,7 @@ struct Renderer {
       try write(term, within: .atom, stack: stack)
       sql.append(" COLLATE ")
       sql.append(collation.rawValue)
-    case .invalid(let term): throw term.error
+    case .invalid(let term): throw term.error.column == nil ? term.error : term.error.at(table: table.name)
     }
     if isOpen { sql.append(")") }
   }

@@ -122,18 +122,16 @@ public struct SqlExpression: Sendable, Hashable {
 
   /// A value that stands for itself.
   init(_ value: any SqlValue) {
-    do { self.init(try value.sqlStorage) } catch { self.init(invalid: error) }
+    do { self.init(try value.sqlStorage.checked()) } catch { self.init(invalid: error) }
   }
 
   /// A value that is compared with, or stored in, a column, in the form that the column has.
   init(_ value: any SqlValue, for column: Column, comparing: Bool = true) {
     do {
-      let storage = try value.sqlStorage(in: column.type)
-      let fits =
-        comparing ? column.type.compares(with: storage.storageClass) : column.type.stores(storage.storageClass)
-      guard fits else {
-        throw SqlError.encoding(expected: column.type.name, found: "\(storage.storageClass)")
-      }
+      let type = column.type
+      let storage = try (comparing ? type.comparable(value) : value.sqlStorage(in: type)).checked()
+      let fits = comparing ? type.compares(with: storage.storageClass) : type.stores(storage)
+      guard fits else { throw type.mismatch(storage.storageClass) }
       self.init(storage)
     } catch {
       self.init(invalid: SqlExpression.located(error, column: column))

@@ -52,11 +52,9 @@ extension RowWriter {
           .schema(.missingColumn(name)), message: "table \(table.name) has no column \(name)", table: table.name,
           column: name)
       }
-      let parameter = buffer.parameter(for: value)
-      guard table.columns[position].type.stores(parameter.storageClass) else {
-        throw SqlError.encoding(
-          expected: table.columns[position].type.name, found: "\(parameter.storageClass)"
-        ).at(table: table.name, column: name)
+      let parameter = buffer.parameter(for: try value.checked())
+      guard table.columns[position].type.stores(parameter) else {
+        throw table.columns[position].type.mismatch(parameter.storageClass).at(table: table.name, column: name)
       }
       slots[position] = parameter
     }

@@ -13,6 +13,8 @@ public struct ColumnType: Sendable, Hashable {
   enum Base: Sendable, Hashable {
     case integer, real, text, blob, boolean
     case date(DateFormat)
+
+    static let all: [Base] = [.integer, .real, .text, .blob, .boolean] + DateFormat.allCases.map(Base.date)
   }
 
   init(_ base: Base, isNullable: Bool = false) {
@@ -40,14 +42,17 @@ public struct ColumnType: Sendable, Hashable {
   public static func nullable(_ type: ColumnType) -> ColumnType { ColumnType(type.base, isNullable: true) }
 
   /// The form that a date has in its column.
-  public enum DateFormat: String, Sendable, Hashable, Codable {
-    /// `REAL` seconds since 1970 with their fraction: the default, and the fastest.
+  public enum DateFormat: String, Sendable, Hashable, Codable, CaseIterable {
+    /// `REAL` seconds since 1970 with their fraction: the default, and the fastest. It is as fine as a `Double` of that
+    /// size, a quarter of a microsecond in our days; a `Date`, which counts from 2001, may be finer in its last bit.
     case unixSecondsWithFraction
-    /// `INTEGER` seconds since 1970. A fraction of a second is refused, not cut off.
+    /// `INTEGER` seconds since 1970. A fraction of a second is refused, not cut off; in a comparison it counts.
     case unixSeconds
     /// `INTEGER` milliseconds since 1970. Finer fractions are rounded to the millisecond.
     case unixMilliseconds
-    /// `TEXT` like `2013-01-01T06:00:00.000Z`: UTC, always with milliseconds, so that text order is time order.
+    /// `TEXT` like `2013-01-01T06:00:00.000Z`: UTC, always with milliseconds, so that text order is time order. Finer
+    /// fractions are rounded to the millisecond, years are 0000 to 9999 of the Gregorian calendar. Read are offsets too,
+    /// any fraction, and what SQLite's `datetime()` writes.
     case iso8601
   }
 
@@ -88,14 +93,56 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// Whether a value of that class may be stored here.
+  /// Whether a value may be stored here as it is.
   ///
-  /// NULL is left to the NOT NULL constraint, which names table and column. An integer becomes a REAL without loss up to
-  /// 2^53, which `Double` conversions keep to.
+  /// NULL is left to the NOT NULL constraint, which names table and column. SQLite makes a REAL of an integer, whatever
+  /// digits that costs, so one that no `Double` holds exactly is refused.
   @inlinable
-  func stores(_ storageClass: StorageClass) -> Bool {
+  func stores(_ value: Parameter) -> Bool {
+    switch value {
+    case .unset, .null: true
+    case .integer(let integer): stores(integer)
+    case .real: storageClass == .real
+    case .text: storageClass == .text
+    case .blob, .list: storageClass == .blob
+    }
+  }
+
+  /// Whether a value may be stored here as it is.
+  func stores(_ value: SqlStorage) -> Bool {
+    if case .integer(let integer) = value { return stores(integer) }
+    return value == .null || value.storageClass == storageClass
+  }
+
+  @inlinable
+  func stores(_ integer: Int64) -> Bool {
+    switch base {
+    case .integer: true
+    case .boolean: integer == 0 || integer == 1
+    case .real, .date(.unixSecondsWithFraction): Double(exactly: integer) != nil
+    case .date(.unixSeconds), .date(.unixMilliseconds): true
+    case .text, .blob, .date(.iso8601): false
+    }
+  }
+
+  /// The form of a value that is compared with this column.
+  ///
+  /// A moment between two seconds has no place in a column of whole seconds, but it is after the one and before the other.
+  func comparable(_ value: any SqlValue) throws -> SqlStorage {
+    guard base == .date(.unixSeconds) else { return try value.sqlStorage(in: self) }
+    let storage = try value.sqlStorage(in: ColumnType(.date(.unixSecondsWithFraction), isNullable: isNullable))
+    if case .real(let seconds) = storage, let whole = Int64(exactly: seconds) { return .integer(whole) }
+    return storage
+  }
+
+  /// What is said of a value that this column does not store.
+  func mismatch(_ storageClass: StorageClass) -> SqlError {
     let own = self.storageClass
-    return storageClass == own || storageClass == .null || (own == .real && storageClass == .integer)
+    // The class fits, or would with another number.
+    let isNumber = storageClass == .integer && (own == .integer || own == .real)
+    let found =
+      !isNumber ? "\(storageClass)" : own == .integer ? "another INTEGER" : "an INTEGER that no Double holds exactly"
+    return .encoding(expected: name, found: found)
   }
 
   /// Whether a value of that class may be compared with this column: numbers of either class with numbers.

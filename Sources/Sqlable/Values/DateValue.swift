@@ -32,7 +32,7 @@ extension Date: SqlValue {
     if cell.type.isRealDate {
       try cell.set(timeIntervalSince1970)
     } else {
-      cell.set(try sqlStorage(in: cell.type))
+      try cell.set(sqlStorage(in: cell.type))
     }
   }
 
@@ -46,10 +46,10 @@ extension Date: SqlValue {
   init(_ storage: SqlStorage, in type: ColumnType) throws {
     switch storage {
     case .text(let text):
-      guard let date = Date.parse(text) else {
+      guard let seconds = ISO8601Date.secondsSince1970(text) else {
         throw SqlError.decoding(expected: "a date in ISO 8601", found: "TEXT of another form")
       }
-      self = date
+      self = Date(timeIntervalSince1970: seconds)
     case .integer(let integer) where type.isMilliseconds:
       // Divided as a whole and a rest, so that no digit of a far date is lost.
       let (seconds, milliseconds) = integer.quotientAndRemainder(dividingBy: 1000)
@@ -69,22 +69,10 @@ extension Date: SqlValue {
   }
 
   private func textStorage() throws -> SqlStorage {
-    // Years of other than four digits would sort wrongly as text, and parse as something else.
-    guard timeIntervalSince1970 >= -62_167_219_200, timeIntervalSince1970 < 253_402_300_799.9995 else {
+    guard let text = ISO8601Date.text(secondsSince1970: timeIntervalSince1970) else {
       throw SqlError.encoding(expected: "a date of the years 0000 to 9999", found: "another date")
     }
-    return .text(formatted(Date.iso8601WithMilliseconds))
-  }
-
-  private static let iso8601 = Date.ISO8601FormatStyle()
-  private static let iso8601WithMilliseconds = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-  private static let sqliteStyle = Date.ISO8601FormatStyle(dateTimeSeparator: .space)
-
-  /// Reads `2013-01-01T06:00:00Z` with or without a fraction of a second, and what SQLite's `datetime()` writes.
-  private static func parse(_ text: String) -> Date? {
-    if let date = try? iso8601WithMilliseconds.parse(text) { return date }
-    if let date = try? iso8601.parse(text) { return date }
-    return try? sqliteStyle.parse(text + "Z")
+    return .text(text)
   }
 }
 

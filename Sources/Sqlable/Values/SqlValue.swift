@@ -23,7 +23,7 @@ public protocol SqlValue {
   /// The column that this type gets when none is declared.
   static var columnType: ColumnType { get }
 
-  /// What is stored. Throws when the value has no stored form, such as NaN.
+  /// What is stored. Throws when the value has no stored form. A NaN is refused by whoever takes it.
   var sqlStorage: SqlStorage { get throws }
 
   /// The value of what was stored. Throws when it does not fit; NULL fits only an optional.
@@ -46,7 +46,7 @@ extension SqlValue {
 
   @inlinable
   public func write(to cell: inout WriteCell) throws {
-    cell.set(try sqlStorage(in: cell.type))
+    try cell.set(sqlStorage(in: cell.type))
   }
 
   @inlinable

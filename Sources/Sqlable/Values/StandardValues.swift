@@ -70,6 +70,7 @@ extension Bool: SqlValue {
   }
 }
 
+/// NaN is refused. SQLite keeps whole numbers of a REAL column as integers, so a negative zero comes back as zero.
 extension Double: SqlValue {
   public static var columnType: ColumnType { .real }
 

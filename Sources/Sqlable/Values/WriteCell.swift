@@ -38,5 +38,6 @@ public struct WriteCell {
     parameter = .blob(buffer.copy(bytes), bytes.count)
   }
 
-  public mutating func set(_ storage: SqlStorage) { parameter = buffer.parameter(for: storage) }
+  /// Sets a value of any class. Throws for NaN.
+  public mutating func set(_ storage: SqlStorage) throws { parameter = buffer.parameter(for: try storage.checked()) }
 }

@@ -1,0 +1,141 @@
+/// The text form of dates: `2013-01-01T06:00:00.000Z`.
+///
+/// Not Foundation's: that cuts milliseconds off instead of rounding (half of all dates lose one), counts the years before
+/// 1582 by the Julian calendar, which neither ISO 8601 nor SQLite does, and reads the 30th of February as the 2nd of March.
+enum ISO8601Date {
+  private static let millisecondsPerDay: Int64 = 86_400_000
+  /// 0000-01-01 to 9999-12-31T23:59:59.999: other years have no four digits, so text order would not be time order.
+  private static let years: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
+  /// The date in UTC, rounded to the millisecond; nil for one of another year than 0000 to 9999.
+  static func text(secondsSince1970 seconds: Double) -> String? {
+    guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), years.contains(milliseconds)
+    else { return nil }
+    let days = floorDivided(milliseconds, by: millisecondsPerDay)
+    let ofDay = Int(milliseconds - days * millisecondsPerDay)
+    let (year, month, day) = date(ofDay: Int(days))
+    return String(unsafeUninitializedCapacity: 24) { bytes in
+      var count = 0
+      func put(_ number: Int, digits: Int, _ separator: Unicode.Scalar) {
+        var rest = number
+        for index in (count..<count + digits).reversed() {
+          bytes[index] = UInt8(48 + rest % 10)
+          rest /= 10
+        }
+        bytes[count + digits] = UInt8(ascii: separator)
+        count += digits + 1
+      }
+      put(year, digits: 4, "-")
+      put(month, digits: 2, "-")
+      put(day, digits: 2, "T")
+      put(ofDay / 3_600_000, digits: 2, ":")
+      put(ofDay / 60_000 % 60, digits: 2, ":")
+      put(ofDay / 1000 % 60, digits: 2, ".")
+      put(ofDay % 1000, digits: 3, "Z")
+      return count
+    }
+  }
+
+  /// Reads `2013-01-01T06:00:00Z`, with or without a fraction of a second, or with an offset such as `+01:00`, and what
+  /// SQLite's `datetime()` writes: `2013-01-01 06:00:00`, which is UTC. Nil for anything else.
+  static func secondsSince1970(_ text: String) -> Double? {
+    var reader = Reader(bytes: text.utf8[...])
+    guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
+      let day = reader.number(2), (1...12).contains(month), (1...days(inMonth: month, of: year)).contains(day)
+    else { return nil }
+    let isSQLite = reader.skip(" ")
+    guard isSQLite || reader.skip("T"), let hour = reader.number(2), reader.skip(":"), let minute = reader.number(2),
+      reader.skip(":"), let second = reader.number(2), hour < 24, minute < 60, second < 60
+    else { return nil }
+    var fraction = 0.0
+    if reader.skip(".") {
+      guard let digits = reader.fraction() else { return nil }
+      fraction = digits
+    }
+    guard let offset = reader.offset() ?? (isSQLite ? 0 : nil), reader.bytes.isEmpty else { return nil }
+    let whole = (dayNumber(year, month, day) * 24 + hour) * 3600 + minute * 60 + second - offset
+    return Double(whole) + fraction
+  }
+
+  private struct Reader {
+    var bytes: Substring.UTF8View
+
+    mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
+      guard bytes.first == UInt8(ascii: scalar) else { return false }
+      bytes.removeFirst()
+      return true
+    }
+
+    private mutating func digit() -> Int? {
+      guard let byte = bytes.first, (48...57).contains(byte) else { return nil }
+      bytes.removeFirst()
+      return Int(byte) - 48
+    }
+
+    mutating func number(_ digits: Int) -> Int? {
+      var number = 0
+      for _ in 0..<digits {
+        guard let digit = digit() else { return nil }
+        number = number * 10 + digit
+      }
+      return number
+    }
+
+    mutating func fraction() -> Double? {
+      guard var numerator = digit().map(Double.init) else { return nil }
+      var denominator = 10.0
+      while let digit = digit() {
+        // Beyond 15 digits a Double would round twice, and a date knows no such moments.
+        guard denominator < 1e15 else { continue }
+        numerator = numerator * 10 + Double(digit)
+        denominator *= 10
+      }
+      return numerator / denominator
+    }
+
+    /// The seconds that the time is ahead of UTC; nil when nothing is said.
+    mutating func offset() -> Int? {
+      if skip("Z") { return 0 }
+      let isNegative = skip("-")
+      guard isNegative || skip("+"), let hours = number(2), skip(":"), let minutes = number(2), hours < 24, minutes < 60
+      else { return nil }
+      return (hours * 3600 + minutes * 60) * (isNegative ? -1 : 1)
+    }
+  }
+
+  // MARK: The calendar, Gregorian at all times
+
+  // Years are counted from March, so that the leap day is the last; 400 of them, an era, have 146,097 days.
+
+  private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    let year = month <= 2 ? year - 1 : year
+    let era = Int(floorDivided(Int64(year), by: 400))
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+
+  private static func date(ofDay day: Int) -> (year: Int, month: Int, day: Int) {
+    let shifted = day + 719_468
+    let era = Int(floorDivided(Int64(shifted), by: 146_097))
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+  }
+
+  private static func days(inMonth month: Int, of year: Int) -> Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  private static func floorDivided(_ number: Int64, by divisor: Int64) -> Int64 {
+    let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+}
