@@ -1,51 +1,51 @@
 import Sqlable
 import Testing
 
-private struct Country {
+private struct Nation {
   let code: String
   var name: String
 }
 
-extension Country: Sqlable {
+extension Nation: Sqlable {
   static let code = Column("code", .text, PrimaryKey())
   static let name = Column("name", .text)
   static let tableLayout = [code, name]
   static let tableOptions: [TableOption] = [.withoutRowid]
 
   func write(to row: inout RowWriter) throws {
-    row.set(Country.code, code)
-    row.set(Country.name, name)
+    row.set(Nation.code, code)
+    row.set(Nation.name, name)
   }
 
   init(row: ReadRow) throws {
-    code = try row.get(Country.code)
-    name = try row.get(Country.name)
+    code = try row.get(Nation.code)
+    name = try row.get(Nation.name)
   }
 }
 
-private struct Seat {
+private struct Berth {
   var deck: Int
   var number: Int
   var guest: String?
 }
 
-extension Seat: Sqlable {
+extension Berth: Sqlable {
   static let deck = column("deck", Int.self)
   static let number = column("number", Int.self)
   static let guest = column("guest", String?.self)
   static let tableLayout = [deck.column, number.column, guest.column]
-  static let tableConstraints: [TableConstraint] = [PrimaryKeys(Seat.deck, Seat.number)]
+  static let tableConstraints: [TableConstraint] = [PrimaryKeys(Berth.deck, Berth.number)]
 
   func write(to row: inout RowWriter) throws {
-    row.set(Seat.deck, deck)
-    row.set(Seat.number, number)
-    row.setOrNull(Seat.guest, guest)
+    row.set(Berth.deck, deck)
+    row.set(Berth.number, number)
+    row.setOrNull(Berth.guest, guest)
   }
 
   init(row: ReadRow) throws {
-    deck = try row.get(Seat.deck)
-    number = try row.get(Seat.number)
-    guest = try row.get(Seat.guest)
+    deck = try row.get(Berth.deck)
+    number = try row.get(Berth.number)
+    guest = try row.get(Berth.guest)
   }
 }
 
@@ -85,39 +85,39 @@ extension Contradiction: Sqlable {
   }
 
   @Test func setOrNullStoresNull() {
-    let seat = Seat(deck: 1, number: 12, guest: nil)
-    #expect(seat.update().sql == #"UPDATE "seat" SET "guest" = ? WHERE "deck" = ? AND "number" = ?"#)
-    #expect(seat.update().bindings == [.null, .integer(1), .integer(12)])
+    let berth = Berth(deck: 1, number: 12, guest: nil)
+    #expect(berth.update().sql == #"UPDATE "berth" SET "guest" = ? WHERE "deck" = ? AND "number" = ?"#)
+    #expect(berth.update().bindings == [.null, .integer(1), .integer(12)])
   }
 
   @Test func keysOfText() throws {
     try withDatabase { db in
-      try db.createTable(Country.self)
-      let id = try Country(code: "NO", name: "Norway").insert().run(db)  // 0: the row has no integer id
-      let norway = try Country.byId("NO").run(db)
+      try db.createTable(Nation.self)
+      let id = try Nation(code: "NO", name: "Norway").insert().run(db)  // 0: the row has no integer id
+      let norway = try Nation.byId("NO").run(db)
       #expect(id == 0)
       #expect(norway?.name == "Norway")
       let tables = try db.query("SELECT sql FROM sqlite_schema", as: String.self)
       #expect(
-        tables == [#"CREATE TABLE "country" ("code" TEXT PRIMARY KEY NOT NULL, "name" TEXT NOT NULL) WITHOUT ROWID"#])
+        tables == [#"CREATE TABLE "nation" ("code" TEXT PRIMARY KEY NOT NULL, "name" TEXT NOT NULL) WITHOUT ROWID"#])
     }
   }
 
   @Test func keysOfSeveralColumns() throws {
     try withDatabase { db in
-      try db.createTable(Seat.self)
-      try Seat(deck: 1, number: 12, guest: "Anna").save().run(db)
-      let seat = try Seat.byId(1, 12).run(db)
-      #expect(seat?.guest == "Anna")
+      try db.createTable(Berth.self)
+      try Berth(deck: 1, number: 12, guest: "Anna").save().run(db)
+      let berth = try Berth.byId(1, 12).run(db)
+      #expect(berth?.guest == "Anna")
       #expect(
-        Seat.byId(1, 12).sql == """
-          SELECT "deck", "number", "guest" FROM "seat" WHERE "deck" = ? AND "number" = ? LIMIT ?
+        Berth.byId(1, 12).sql == """
+          SELECT "deck", "number", "guest" FROM "berth" WHERE "deck" = ? AND "number" = ? LIMIT ?
           """)
-      #expect(sqlError { _ = try Seat.byId(1).run(db) }?.table == "seat")
+      #expect(sqlError { _ = try Berth.byId(1).run(db) }?.table == "berth")
       #expect(
         try db.query("SELECT sql FROM sqlite_schema WHERE type = 'table'", as: String.self) == [
           """
-          CREATE TABLE "seat" ("deck" INTEGER NOT NULL, "number" INTEGER NOT NULL, "guest" TEXT, \
+          CREATE TABLE "berth" ("deck" INTEGER NOT NULL, "number" INTEGER NOT NULL, "guest" TEXT, \
           PRIMARY KEY ("deck", "number"))
           """
         ])
@@ -153,11 +153,11 @@ extension Contradiction: Sqlable {
 
   @Test func rowsAreReadInAnyOrder() throws {
     try withDatabase { db in
-      try db.createTable(Country.self)
-      try Country(code: "NO", name: "Norway").insert().run(db)
-      let names = try db.query("SELECT name, code FROM country", as: Country.self).map(\.name)
+      try db.createTable(Nation.self)
+      try Nation(code: "NO", name: "Norway").insert().run(db)
+      let names = try db.query("SELECT name, code FROM nation", as: Nation.self).map(\.name)
       #expect(names == ["Norway"])
-      let pairs = try db.query("SELECT code, name FROM country") { row in
+      let pairs = try db.query("SELECT code, name FROM nation") { row in
         (code: try row.get("code", as: String.self), name: try row.get(at: 1, as: String.self))
       }
       #expect(pairs.count == 1 && pairs[0].code == "NO" && pairs[0].name == "Norway")

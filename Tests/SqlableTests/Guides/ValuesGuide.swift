@@ -2,18 +2,18 @@ import Foundation
 import Sqlable
 import Testing
 
-private enum Gender: Int, SqlValue { case female, male, other }
+private enum Sex: Int, SqlValue { case female, male, other }
 
-private struct Pet: Codable, Equatable, SqlJSON {
+private struct Companion: Codable, Equatable, SqlJSON {
   var name: String
   var age: Int
 }
 
-private struct Celsius: Equatable {
+private struct BodyHeat: Equatable {
   var degrees: Double
 }
 
-extension Celsius: SqlValue {
+extension BodyHeat: SqlValue {
   static let columnType = ColumnType.real
 
   var sqlStorage: SqlStorage {
@@ -48,18 +48,18 @@ extension RepairedText: SqlValue {
 
 private struct Patient {
   var id: Int?
-  var gender: Gender
-  var pets: [Pet]
-  var temperature: Celsius?
+  var gender: Sex
+  var pets: [Companion]
+  var temperature: BodyHeat?
   var admittedAt: Date
   var token: UUID
 }
 
 extension Patient: Sqlable {
   static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
-  static let gender = column("gender", Gender.self)
-  static let pets = column("pets", [Pet].self, Default([Pet]()))
-  static let temperature = column("temperature", Celsius?.self)
+  static let gender = column("gender", Sex.self)
+  static let pets = column("pets", [Companion].self, Default([Companion]()))
+  static let temperature = column("temperature", BodyHeat?.self)
   static let admittedAt = column("admitted_at", Date.self, as: .date(.iso8601))
   static let token = column("token", UUID.self, as: .text)
   static let tableLayout = [
@@ -87,7 +87,7 @@ extension Patient: Sqlable {
 
 @Suite struct ValuesGuide {
   private let patient = Patient(
-    id: 1, gender: .other, pets: [Pet(name: "Rex", age: 3)], temperature: Celsius(degrees: 36.6),
+    id: 1, gender: .other, pets: [Companion(name: "Rex", age: 3)], temperature: BodyHeat(degrees: 36.6),
     admittedAt: Date(timeIntervalSince1970: 1_357_020_000.25), token: UUID())
 
   @Test func columnsTakeTheirTypesFromTheirValues() throws {
@@ -123,10 +123,10 @@ extension Patient: Sqlable {
       let error = sqlError {
         _ = try Patient.read().run(db)
       }
-      #expect(error?.kind == .decoding(.init(expected: "a raw value of Gender", found: "an unknown raw value")))
+      #expect(error?.kind == .decoding(.init(expected: "a raw value of Sex", found: "an unknown raw value")))
       #expect(error?.table == "patient" && error?.column == "gender" && error?.rowId == 1)
       #expect(
-        error?.message == "patient.gender should hold a raw value of Gender, but holds an unknown raw value")
+        error?.message == "patient.gender should hold a raw value of Sex, but holds an unknown raw value")
       try db.execute("UPDATE patient SET gender = 0, temperature = -300.5")
       #expect(
         sqlError { _ = try Patient.read().run(db) }?.message
