@@ -207,7 +207,7 @@ extension SqliteDatabase {
           try? connection.run(.rollback)
         }
       }
-      observation?.forget(after: innermost.mark)
+      observation?.undo(after: innermost.mark)
       pop(connection)
     }
   }
@@ -263,23 +263,31 @@ extension SqliteDatabase {
         try checkFile(connection)
         return try body(connection)
       }
-      return try asOne { _ in try recorded(connection, body) }
+      guard isOne else { return try asOne { _ in try recorded(connection, body).get() } }
+      // What a failing statement keeps is committed, as it is when nobody observes.
+      return try asOne { _ in try recorded(connection, body) }.mapError { error in
+        guard var error = error as? SqlError else { return error }
+        error.transaction = .none
+        return error
+      }.get()
     }
     // A batch inside a transaction is a savepoint, so that its failure leaves none of it.
-    return isOne ? try recorded(connection, body) : try transaction { _ in try recorded(connection, body) }
+    return isOne ? try recorded(connection, body).get() : try transaction { _ in try recorded(connection, body).get() }
   }
 
-  /// Runs a write inside a transaction; what is recorded of it is forgotten when it fails.
-  private func recorded<Value>(_ connection: Connection, _ body: (Connection) throws -> Value) throws -> Value {
+  /// Runs a write inside a transaction. Throws, and forgets what was recorded, when it fails and is undone; fails without
+  /// throwing when it keeps what it did before it failed.
+  private func recorded<Value>(
+    _ connection: Connection, _ body: (Connection) throws -> Value
+  ) throws -> Result<Value, any Error> {
     try observation?.refreshKeys(isBeginning: false)
     let mark = observation?.mark ?? 0
     let changes = connection.totalChanges
     do {
-      return try body(connection)
+      return .success(try body(connection))
     } catch {
-      // A failing statement undoes itself, but for RAISE(FAIL) in a trigger and OR FAIL in raw SQL: those keep what was
-      // done before the failure, and only those count it.
-      if connection.totalChanges == changes { observation?.forget(after: mark) }
+      if connection.keepsChanges(since: changes, despite: error) { return .failure(error) }
+      observation?.forget(after: mark)
       throw error
     }
   }

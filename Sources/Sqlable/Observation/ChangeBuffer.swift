@@ -4,32 +4,34 @@ import Glibc
 final class ChangeBuffer: ChangeSink {
   /// A table that is observed, as the hook meets it.
   struct Table {
+    /// What its observers call it.
     let name: String
-    /// The positions of the key's columns, where the key is not the row's id.
-    let keyColumns: [Int]
-    /// Whether the table has no rowid, so that the ids which SQLite tells mean nothing.
-    let isWithoutRowid: Bool
-    let cName: [CChar]
+    let key: KeyShape
+    /// What the database calls it.
+    fileprivate let cName: [CChar]
 
-    init(name: String, keyColumns: [Int], isWithoutRowid: Bool) {
+    init(name: String, nameInDatabase: String, key: KeyShape) {
       self.name = name
-      self.keyColumns = keyColumns
-      self.isWithoutRowid = isWithoutRowid
-      cName = name.utf8.map { CChar(bitPattern: $0) } + [0]
+      self.key = key
+      cName = nameInDatabase.utf8.map { CChar(bitPattern: $0) } + [0]
     }
   }
 
   private(set) var changes: [RowChange] = []
-  /// The tables to record; with `recordsAll` any other one too, by its id.
-  var tables: [Table] = []
-  var recordsAll = false
+  /// The tables to record.
+  var tables: [Table] = [] {
+    didSet { latest = 0 }
+  }
+  /// Which of them was changed last: rows of one table come in a row.
+  private var latest = 0
 
   func willChange(_ row: HookedRow) {
-    if let table = tables.first(where: { strcmp($0.cName, row.table) == 0 }) {
-      record(row, of: table)
-    } else if recordsAll {
-      record(row, of: Table(name: String(cString: row.table), keyColumns: [], isWithoutRowid: false))
+    guard !tables.isEmpty else { return }
+    if strcmp(tables[latest].cName, row.table) != 0 {
+      guard let index = tables.firstIndex(where: { strcmp($0.cName, row.table) == 0 }) else { return }
+      latest = index
     }
+    record(row, of: tables[latest])
   }
 
   private func record(_ row: HookedRow, of table: Table) {
@@ -41,25 +43,38 @@ final class ChangeBuffer: ChangeSink {
     }
     var key: [SqlStorage] = []
     var previousKey: [SqlStorage] = []
-    if !table.keyColumns.isEmpty {
-      let old = table.keyColumns.compactMap { row.oldValue($0) }
-      key = change == .delete ? old : table.keyColumns.compactMap { row.newValue($0) }
+    if !table.key.columns.isEmpty {
+      let old = values(of: table.key) { row.oldValue($0) }
+      key = change == .delete ? old : values(of: table.key) { row.newValue($0) }
       previousKey = change == .insert ? key : old
     }
-    var id = Int(change == .delete ? row.oldId : row.newId)
-    var previousId = Int(change == .insert ? row.newId : row.oldId)
-    if table.isWithoutRowid {
-      id = ChangeBuffer.integer(key)
-      previousId = ChangeBuffer.integer(previousKey)
-    }
+    // A single integer is the id, even where the rowid is another. The rowid that SQLite tells of a table without is none.
+    let hasRowid = !table.key.isWithoutRowid
+    let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
+    let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)
     changes.append(
       RowChange(
-        table: table.name, change: change, id: id, previousId: previousId, key: key, previousKey: previousKey))
+        table: table.name, change: change, id: id ?? 0, previousId: previousId ?? 0, key: key, previousKey: previousKey,
+        hasId: id != nil))
   }
 
-  private static func integer(_ key: [SqlStorage]) -> Int {
+  private func values(of key: KeyShape, _ read: (Int) -> SqlStorage?) -> [SqlStorage] {
+    var values: [SqlStorage] = []
+    for (column, isReal) in zip(key.columns, key.areReal) {
+      // Nothing of the key rather than a part of it.
+      guard let value = read(column) else { return [] }
+      if isReal, case .integer(let integer) = value {
+        values.append(.real(Double(integer)))
+      } else {
+        values.append(value)
+      }
+    }
+    return values
+  }
+
+  private func integer(_ key: [SqlStorage]) -> Int? {
     if key.count == 1, case .integer(let id) = key[0] { return Int(id) }
-    return 0
+    return nil
   }
 
   /// How many changes are recorded; to be handed to `forget(after:)` when they are undone.

@@ -14,7 +14,12 @@ final class HandleObservation {
   private let order: CommitOrder
   private var seenVersions: [Int] = []
   private var interest = ObservedTables()
+  /// The schema that the keys were looked up in; nil when they have to be looked up again.
   private var schemaVersion: Int64?
+  /// Whether this handle may have changed the schema since.
+  private var mayBeOutdated = false
+  /// Whether they were looked up inside the open transaction, in a schema that may be undone.
+  private var isOfOpenTransaction = false
   /// Committed and not yet delivered to the handle's own observers.
   private let pending = Mutex<[ObserverRegistry.Audience]>([])
   private let isDelivering = Atomic(false)
@@ -44,7 +49,11 @@ final class HandleObservation {
       interest = wanted
       schemaVersion = nil
     }
-    if wanted.isEmpty { hook.remove() } else { hook.install() }
+    if wanted.isEmpty == hook.isInstalled {
+      if wanted.isEmpty { hook.remove() } else { hook.install() }
+      // A DELETE without a filter that was compiled without the hook clears its table without calling it.
+      connection.cache.removeAll()
+    }
     seenVersions = versions
   }
 
@@ -58,25 +67,35 @@ final class HandleObservation {
   ///
   /// To be called at the start of every transaction; inside one only what has changed since is looked at.
   func refreshKeys(isBeginning: Bool) throws {
-    guard isActive, isBeginning || schemaVersion == nil else { return }
+    guard isActive, isBeginning || mayBeOutdated || schemaVersion == nil else { return }
+    if isBeginning { isOfOpenTransaction = false }
     let current = try connection.schemaVersion()
+    mayBeOutdated = false
     guard current != schemaVersion else { return }
-    buffer.recordsAll = interest.all
-    buffer.tables = try interest.named.sorted().map { name in
-      let shape = try connection.keyShape(ofTable: name)
-      return ChangeBuffer.Table(name: name, keyColumns: shape.columns, isWithoutRowid: shape.isWithoutRowid)
+    buffer.tables = try connection.tableNames().compactMap { nameInDatabase in
+      guard let name = interest.name(ofTable: nameInDatabase) else { return nil }
+      return ChangeBuffer.Table(
+        name: name, nameInDatabase: nameInDatabase, key: try connection.keyShape(ofTable: nameInDatabase))
     }
     schemaVersion = current
+    isOfOpenTransaction = !isBeginning
   }
 
-  /// To be called after this handle changed the schema itself.
-  func schemaDidChange() { schemaVersion = nil }
+  /// To be called after this handle ran what may have changed the schema.
+  func schemaDidChange() { mayBeOutdated = true }
 
   // MARK: The open transaction
 
   var mark: Int { buffer.count }
 
   func forget(after mark: Int) { buffer.forget(after: mark) }
+
+  /// To be called after a savepoint or transaction was rolled back.
+  func undo(after mark: Int) {
+    forget(after: mark)
+    // The next change of the schema may get the number of one that was undone.
+    if isOfOpenTransaction { schemaVersion = nil }
+  }
 
   /// Commits by way of `commit`, and hands what was recorded to the observers when it has succeeded.
   func commit(_ commit: () throws -> Void) throws {
@@ -118,22 +137,4 @@ final class HandleObservation {
   }
 
   func close() { hook.remove() }
-}
-
-extension Connection {
-  /// Where the primary key of a table is: no columns when the row's id is the key.
-  fileprivate func keyShape(ofTable name: String) throws -> (columns: [Int], isWithoutRowid: Bool) {
-    var keyColumns: [(position: Int, rank: Int, type: String)] = []
-    try eachRow("PRAGMA main.table_xinfo(\(String(decoding: SqlBuffer.quoted(name), as: UTF8.self)))") { row in
-      guard let rank = Int(row[5]), rank > 0, let position = Int(row[0]) else { return }
-      keyColumns.append((position, rank, row[2].uppercased()))
-    }
-    var isWithoutRowid = false
-    try eachRow("PRAGMA main.table_list") { row in
-      if row[1] == name { isWithoutRowid = row[4] == "1" }
-    }
-    // INTEGER PRIMARY KEY is the rowid itself.
-    if !isWithoutRowid, keyColumns.count == 1, keyColumns[0].type == "INTEGER" { return ([], false) }
-    return (keyColumns.sorted { $0.rank < $1.rank }.map(\.position), isWithoutRowid)
-  }
 }

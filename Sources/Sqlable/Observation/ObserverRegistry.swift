@@ -17,9 +17,8 @@ final class ObserverRegistry: Sendable {
       guard row.table == table, change == nil || change == row.change else { return false }
       switch key {
       case nil: return true
-      case .integer(let id) where row.key.isEmpty || row.id != 0:
-        return id == Int64(row.id) || id == Int64(row.previousId) || row.key == [.integer(id)]
-          || row.previousKey == [.integer(id)]
+      case .integer(let id):
+        return row.hasId && (id == Int64(row.id) || id == Int64(row.previousId))
       case .some(let key): return row.key == [key] || row.previousKey == [key]
       }
     }
@@ -30,7 +29,13 @@ final class ObserverRegistry: Sendable {
     var didUpdate: (@Sendable (String, Int, Change) throws -> Void)?
     var didFail: (@Sendable (any Error) -> Void)?
     var queue: DispatchQueue?
-    var nextToken = 1
+  }
+
+  /// One sequence for all handles, so that a token handed to another one removes nobody.
+  private static let tokenCount = Atomic(0)
+
+  private static func newToken() -> ObserverToken {
+    ObserverToken(number: tokenCount.add(1, ordering: .relaxed).newValue)
   }
 
   let parent: ObserverRegistry?
@@ -55,21 +60,13 @@ final class ObserverRegistry: Sendable {
   func add(
     table: String, change kind: Change?, key: SqlStorage?, body: @escaping @Sendable (RowChange) throws -> Void
   ) -> ObserverToken {
-    change { state in
-      let token = ObserverToken(number: state.nextToken)
-      state.nextToken += 1
-      state.observers.append(Observer(token: token, table: table, change: kind, key: key, body: body))
-      return token
-    }
+    let token = ObserverRegistry.newToken()
+    change { $0.observers.append(Observer(token: token, table: table, change: kind, key: key, body: body)) }
+    return token
   }
 
   /// A token that belongs to no observer.
-  func idleToken() -> ObserverToken {
-    state.withLock { state in
-      defer { state.nextToken += 1 }
-      return ObserverToken(number: state.nextToken)
-    }
-  }
+  func idleToken() -> ObserverToken { ObserverRegistry.newToken() }
 
   func remove(_ token: ObserverToken) {
     change { $0.observers.removeAll { $0.token == token } }
@@ -119,6 +116,8 @@ final class ObserverRegistry: Sendable {
   ///
   /// Taken at the commit: whoever registers later has not asked for what happened before.
   func audience(for rows: [RowChange]) -> Audience? {
+    // Read first: who is removed between the two reads is then asked for once more, and not called.
+    let version = version
     let (observers, didUpdate) = state.withLock { ($0.observers, $0.didUpdate) }
     guard didUpdate != nil || !observers.isEmpty else { return nil }
     return Audience(registry: self, version: version, observers: observers, didUpdate: didUpdate, rows: rows)
@@ -156,6 +155,14 @@ struct ObservedTables: Sendable, Equatable {
   var named: Set<String> = []
 
   var isEmpty: Bool { !all && named.isEmpty }
+
+  /// What the observers call a table of the database, or nil when nobody wants it. SQLite ignores the case of ASCII letters.
+  func name(ofTable table: String) -> String? {
+    if named.contains(table) { return table }
+    func folded(_ name: String) -> [UInt8] { name.utf8.map { (65...90).contains($0) ? $0 + 32 : $0 } }
+    let wanted = folded(table)
+    return named.first { folded($0) == wanted } ?? (all ? table : nil)
+  }
 
   mutating func formUnion(_ other: ObservedTables) {
     all = all || other.all

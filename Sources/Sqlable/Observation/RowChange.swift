@@ -17,6 +17,8 @@ public struct RowChange: Sendable, Hashable {
   public let key: [SqlStorage]
   /// The row's primary key before an update; differs from `key` when the update changed the key.
   public let previousKey: [SqlStorage]
+  /// Whether `id` is one, and not a 0 in its place.
+  let hasId: Bool
 }
 
 /// A registered observer, to be handed to `removeObserver(_:)`.

@@ -20,6 +20,8 @@ extension SqliteDatabase {
         var rest = text
         var bound = 0
         while !rest.isEmpty {
+          // Before it is compiled: a DELETE compiled without the hook would not call it.
+          observation?.refresh()
           let (statement, next) = try connection.compileFirst(rest)
           // The values that stand in the statement's text are its own. Should they not be its parameters (in quotes they
           // are none) it must not run, nor take the values of the next.
@@ -80,6 +82,8 @@ extension SqliteDatabase {
       let connection = try openConnection()
       try checkTransactionIsAlive()
       let mark = connection.parameters.mark
+      // Before it is compiled: a DELETE compiled without the hook would not call it.
+      observation?.refresh()
       let statement = try connection.prepared(since: mark) {
         connection.sql.truncate()
         connection.sql.append(sql.text)
@@ -113,6 +117,7 @@ extension SqliteDatabase {
         if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
         return try rows()
       }
+      defer { if statement.columnCount == 0 { observation?.schemaDidChange() } }
       // RETURNING changes all rows before it gives the first, and they would stay changed when `body` throws.
       return try writing(asOne: statement.columnCount == 0) { _ in try rows() }
     }
@@ -134,8 +139,9 @@ extension SqliteDatabase {
     for (index, value) in values.enumerated() {
       try statement.bind(connection.parameters.parameter(for: value), at: Int32(index + 1))
     }
-    // A schema change moves key columns that observation has looked up.
-    observation?.schemaDidChange()
+    // A schema change moves key columns that observation has looked up. To be found out before the next write and not
+    // now: a deferred transaction that reads first may not get to write.
+    defer { if !statement.isReadOnly { observation?.schemaDidChange() } }
     if statement.standsAlone {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       while try statement.step() {}
