@@ -110,11 +110,16 @@ import Testing
       #expect(try db.importShipped(Plane.self, DataFiles.planes).rows == planes.count && planes.count == 3_322)
       for line in planes {
         let plane = try #require(try Plane.byId(String(line["tailnum"] ?? "")).run(db))
-        #expect(plane.year == line["year"].flatMap { Int($0) })
-        #expect(plane.kind.rawValue == line["type"].map(String.init))
-        #expect(plane.model == line["model"].map(String.init))
-        #expect(plane.seats == line["seats"].flatMap { Int($0) })
-        #expect(plane.speed == line["speed"].flatMap { Int($0) })
+        let year: Int? = line["year"].flatMap { Int($0) }
+        #expect(plane.year == year)
+        let kind: String? = line["type"].map { String($0) }
+        #expect(plane.kind.rawValue == kind)
+        let model: String? = line["model"].map { String($0) }
+        #expect(plane.model == model)
+        let seats: Int? = line["seats"].flatMap { Int($0) }
+        let speed: Int? = line["speed"].flatMap { Int($0) }
+        #expect(plane.seats == seats)
+        #expect(plane.speed == speed)
       }
     }
   }

@@ -100,7 +100,10 @@ import Testing
       }
       #expect(errors.isEmpty)
       settle(root)
-      let order: [Int] = (1...200).flatMap { commit in [commit * 10, commit * 10 + 1] }
+      let order = (1...200).flatMap { (commit: Int) -> [Int] in
+        let first = commit * 10
+        return [first, first + 1]
+      }
       #expect(heard.withLock { $0 } == order)
     }
   }
