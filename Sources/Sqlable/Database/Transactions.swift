@@ -286,7 +286,10 @@ extension SqliteDatabase {
     do {
       return .success(try body(connection))
     } catch {
-      if connection.keepsChanges(since: changes, despite: error) { return .failure(error) }
+      // In doubt and with nothing to tell it by, an event too many is the smaller evil.
+      if connection.keepsChanges(since: changes, despite: error) ?? observation?.isStored(after: mark) ?? true {
+        return .failure(error)
+      }
       observation?.forget(after: mark)
       throw error
     }

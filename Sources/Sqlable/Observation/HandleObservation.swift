@@ -90,6 +90,16 @@ final class HandleObservation {
 
   func forget(after mark: Int) { buffer.forget(after: mark) }
 
+  /// Whether what was recorded since `mark` is stored, told by a row that came or went; nil when no row did, as with updates
+  /// that leave the keys as they are.
+  func isStored(after mark: Int) -> Bool? {
+    for (table, key, isThere) in buffer.comingsAndGoings(after: mark) {
+      guard let found = try? connection.hasRow(key, inTable: table.nameInDatabase, table.key) else { continue }
+      return found == isThere
+    }
+    return nil
+  }
+
   /// To be called after a savepoint or transaction was rolled back.
   func undo(after mark: Int) {
     forget(after: mark)

@@ -18,22 +18,23 @@ extension Connection {
   }
 
   /// Whether a statement that failed in an open transaction has kept what it did before, `total` being the changes counted
-  /// before it ran.
+  /// before it ran; nil when that can't be told.
   ///
   /// A failing statement undoes itself, but for RAISE(FAIL) in a trigger, OR FAIL, and ON CONFLICT FAIL in a table. SQLite
   /// does not tell which it was. An undone statement counts no changes of its own; those of a trigger's statement or of a
   /// cascade, which are counted as soon as that is done, stay counted all the same.
-  func keepsChanges(since total: Int64, despite error: any Error) -> Bool {
+  func keepsChanges(since total: Int64, despite error: any Error) -> Bool? {
     guard !isAutocommit, totalChanges != total else { return false }
     if changes > 0 { return true }
-    // Left in doubt is a first row that failed in a trigger, after the trigger had written.
-    if (error as? SqlError)?.sql?.uppercased().suffix(after: "FAIL") != nil { return true }
-    return
-      (try? pragma(
+    // Left in doubt is a first row that failed after a trigger or cascade had written, where something says FAIL.
+    if (error as? SqlError)?.sql?.uppercased().suffix(after: "FAIL") != nil { return nil }
+    let mention =
+      try? pragma(
         """
         SELECT 1 FROM (SELECT sql FROM main.sqlite_master UNION ALL SELECT sql FROM temp.sqlite_master)
         WHERE sql LIKE '%FAIL%' LIMIT 1
-        """)) ?? nil != nil
+        """)
+    return mention == nil ? false : nil
   }
 
   static func error(

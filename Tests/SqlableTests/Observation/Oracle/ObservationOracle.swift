@@ -19,6 +19,7 @@ struct ObservationOracle {
     END;
     CREATE TRIGGER note_deleted AFTER DELETE ON note BEGIN DELETE FROM tag WHERE label = old.text; END;
     CREATE TRIGGER tag_refused BEFORE INSERT ON tag WHEN new.weight = 11 BEGIN SELECT RAISE(ABORT, 'no'); END;
+    CREATE TRIGGER tag_kept AFTER UPDATE ON tag WHEN new.weight % 7 = 3 BEGIN SELECT RAISE(FAIL, 'no'); END;
     """
 
   /// The rows by table and key, as `seat x,1`, with what is in their other columns.
@@ -221,9 +222,9 @@ struct ObservationWork {
 
   /// A statement that often meets rows that are there, and as often fails half-way.
   private mutating func sql() -> String {
-    let policies = ["", "", "", " OR REPLACE", " OR REPLACE", " OR IGNORE", " OR ABORT", " OR ROLLBACK"]
+    let policies = ["", "", "", " OR REPLACE", " OR REPLACE", " OR IGNORE", " OR FAIL", " OR ABORT", " OR ROLLBACK"]
     // The last one undoes the whole transaction; the more seldom the more is left to see.
-    let policy = policies[random(0...(random(1...10) == 1 ? 7 : 6))]
+    let policy = policies[random(0...(random(1...10) == 1 ? 8 : 7))]
     let id = random(1...12)
     let other = random(1...12)
     let code = "'c\(random(1...6))'"
