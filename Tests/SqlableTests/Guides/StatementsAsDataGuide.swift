@@ -58,6 +58,11 @@ private struct Search: Codable, Hashable, Sendable {
       _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(text.utf8))
     }
     #expect(renamed?.kind == .schema(.missingColumn("colour")))
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(#"{"table":"bicycle","query":{}}"#.utf8))
+    }
+    let ofAnother = Bicycle.read().filter(Person.name == "Anna")
+    #expect(throws: SqlError.self) { try JSONEncoder().encode(ofAnother) }
   }
 
   @Test func theFormOfToday() throws {

@@ -179,5 +179,9 @@ extension Patient: Sqlable {
     #expect(throws: SqlError.self) { try Int(sqlStorage: .real(3)) }
     #expect(try Double(sqlStorage: .integer(3)) == 3)
     #expect(throws: SqlError.self) { try Bool(sqlStorage: .integer(2)) }
+    #expect(throws: SqlError.self) { try [Double.infinity].sqlStorage }
+    #expect(try Date(sqlStorage: .text("2013-01-01 06:00:00")) == Date(timeIntervalSince1970: 1_357_020_000))
+    #expect(try Date(sqlStorage: .text("2013-01-01T07:00:00+01:00")) == Date(timeIntervalSince1970: 1_357_020_000))
+    #expect(throws: SqlError.self) { try Date(sqlStorage: .text("2013-02-30T06:00:00Z")) }
   }
 }
