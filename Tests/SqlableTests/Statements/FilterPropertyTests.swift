@@ -10,7 +10,7 @@ import Testing
     var (checked, skipped, matched) = (0, 0, 0)
     let encoder = JSONEncoder()
     let decoder = JSONDecoder()
-    for _ in 0..<7 {
+    for _ in 0..<times(7) {
       let rows = (1...24).map { generator.row(id: $0) }
       try withDatabase { db in
         try OraclePlain.fill(rows, in: db)
@@ -35,7 +35,7 @@ import Testing
         }
       }
     }
-    #expect(checked > 2500 && skipped < checked / 5, "checked \(checked), skipped \(skipped)")
+    #expect(checked > times(2500) && skipped < checked / 5, "checked \(checked), skipped \(skipped)")
     #expect(matched > checked / 3, "only \(matched) filters tell rows apart")
   }
 

@@ -52,17 +52,16 @@ import Testing
     #expect(texts.count == 8)
   }
 
-  /// Half a megabyte is what a secondary thread gets on some systems.
   @Test func chainsOfAMillionDoNotOverflowTheStack() throws {
     let steps: [@Sendable (SqlExpression) -> SqlExpression] = [
       { !$0 }, { -$0 }, { $0 + 1 }, { Person.id - $0 }, { $0.lowercase() }, { $0 && Person.id > 1 || Person.id < 0 },
       { Person.id > 1 || Person.id < 0 && $0 }, { $0.in([1, 2]) }, { $0.isNull }, { $0.like("x") },
       { $0.collate(.nocase) },
     ]
-    let refused = try onThread(stackSize: 512 << 10) {
+    let refused = try onThread(stackSize: smallStack) {
       steps.map { step in
         var term = Person.id.expression
-        for _ in 0..<1_000_000 / steps.count { term = step(term) }
+        for _ in 0..<times(1_000_000) / steps.count { term = step(term) }
         let statement = Person.count().filter(term)
         return statement.sql.hasPrefix("-- an expression") && statement == statement
           && (try? JSONEncoder().encode(statement)) == nil
@@ -72,7 +71,7 @@ import Testing
   }
 
   @Test func theDeepestTreeWorksOnASmallStack() throws {
-    let works = try onThread(stackSize: 512 << 10) {
+    let works = try onThread(stackSize: smallStack) {
       try withDatabase { db in
         try db.createTable(Person.self)
         let term = (0..<98).reduce(Person.id.expression) { term, _ in term + 1 }

@@ -21,3 +21,12 @@ private final class ThreadOutcome<Value: Sendable>: @unchecked Sendable {
   let done = DispatchSemaphore(value: 0)
   var result: Result<Value, any Error>?
 }
+
+/// A sanitizer makes every frame several times as large, and every step ten times as slow.
+private let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+
+/// What a secondary thread gets on some systems.
+let smallStack = isSanitized ? 8 << 20 : 512 << 10
+
+/// How often to try, out of so many times.
+func times(_ count: Int) -> Int { isSanitized ? max(1, count / 10) : count }

@@ -8,7 +8,7 @@ import Testing
     let seed = SeededGenerator.seed
     var generator = OracleGenerator(seed: seed)
     var checked = 0
-    for _ in 0..<4 {
+    for _ in 0..<times(4) {
       let rows = (1...24).map { generator.row(id: $0) }
       try withDatabase { db in
         try OraclePlain.fill(rows, in: db)
@@ -28,7 +28,7 @@ import Testing
         }
       }
     }
-    #expect(checked > 500)
+    #expect(checked > times(500))
   }
 
   @Test func deletesAndUpdatesOfARowidTableTouchTheSameRows() throws {

@@ -139,7 +139,7 @@ import Testing
     var decoded = 0
     try withDatabase { db in
       try db.createTable(Person.self)
-      for _ in 0..<4000 {
+      for _ in 0..<times(4000) {
         var text = random.pick(statements)
         for _ in 0..<random.pick([1, 1, 2, 4]) { text = mutated(text, pieces, &random) }
         guard let statement = try? JSONDecoder().decode(Statement<Person, Int>.self, from: Data(text.utf8)) else {
@@ -157,7 +157,7 @@ import Testing
         #expect(error == nil, "seed \(seed): \(sql) \(error?.message ?? "")")
       }
     }
-    #expect(decoded > 60, "\(decoded) of 4000 decoded")
+    #expect(decoded > times(60), "\(decoded) decoded")
   }
 
   private func mutated(_ text: String, _ pieces: [String], _ random: inout SeededGenerator) -> String {
