@@ -45,7 +45,8 @@ public struct Configuration: Sendable, Hashable {
   public var maximumPageCount: Int?
 
   /// Hand `.observe` and `didUpdate` what SQLite's pre-update hook sees, where this SQLite has it. Default: true. With
-  /// false the update hook is used: it misses rows deleted by REPLACE and by an unfiltered DELETE, and WITHOUT ROWID tables.
+  /// false the update hook is used: it misses rows deleted by REPLACE and by an unfiltered DELETE, WITHOUT ROWID tables, keys
+  /// that are not the rowid (observers of one hear nothing), and the id that a row had before an update changed it.
   public var usesPreupdateHook: Bool
 
   public init(

@@ -7,6 +7,7 @@ extension SqliteDatabase {
   /// db.didUpdate = { table, id, change in switch change { case .insert: … case .update: … case .delete: … } }
   /// ```
   ///
+  /// Tables of attached databases, temporary ones and SQLite's own are left out, and so are the rows of `CREATE TABLE … AS`.
   /// The id is 0 for a WITHOUT ROWID table whose key is no single integer. Changes of this handle come on the thread that
   /// committed, those of its children on ``queue``. An error that it throws reaches ``didFail``.
   public var didUpdate: (@Sendable (_ table: String, _ id: Int, _ change: Change) throws -> Void)? {
