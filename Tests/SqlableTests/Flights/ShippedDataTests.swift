@@ -86,40 +86,38 @@ import Testing
   }
 
   @Test func airlinesAirportsAndPlanesAreStoredAsTheyAreInTheFiles() throws {
+    func text(_ field: Substring?) -> String { field.map(String.init) ?? "" }
+    func number(_ field: Substring?) -> Int? { Int(text(field)) }
+    func decimal(_ field: Substring?) -> Double? { Double(text(field)) }
     try withFlightsDatabase { db in
       let airlines = try lines(of: DataFiles.airlines)
       #expect(try Airline.count().run(db) == airlines.count)
       for line in airlines {
-        let airline = try #require(try Airline.byId(String(line["carrier"] ?? "")).run(db))
-        #expect(airline.name == line["name"].map(String.init))
+        let airline = try #require(try Airline.byId(text(line["carrier"])).run(db))
+        #expect(airline.name == text(line["name"]))
       }
 
       let airports = try lines(of: DataFiles.airports)
       #expect(try db.importShipped(Airport.self, DataFiles.airports).rows == airports.count && airports.count == 1_458)
       for line in airports {
-        let airport = try #require(try Airport.byId(String(line["faa"] ?? "")).run(db))
-        #expect(airport.name == line["name"].map(String.init))
-        #expect(airport.latitude == line["lat"].flatMap { Double($0) })
-        #expect(airport.longitude == line["lon"].flatMap { Double($0) })
-        #expect(airport.altitude == line["alt"].flatMap { Int($0) })
-        #expect(airport.timeZone == line["tz"].flatMap { Int($0) })
-        #expect(airport.timeZoneName ?? "NA" == line["tzone"].map(String.init))
+        let airport = try #require(try Airport.byId(text(line["faa"])).run(db))
+        #expect(airport.name == text(line["name"]))
+        #expect(airport.latitude == decimal(line["lat"]))
+        #expect(airport.longitude == decimal(line["lon"]))
+        #expect(airport.altitude == number(line["alt"]))
+        #expect(airport.timeZone == number(line["tz"]))
+        #expect((airport.timeZoneName ?? "NA") == text(line["tzone"]))
       }
 
       let planes = try lines(of: DataFiles.planes)
       #expect(try db.importShipped(Plane.self, DataFiles.planes).rows == planes.count && planes.count == 3_322)
       for line in planes {
-        let plane = try #require(try Plane.byId(String(line["tailnum"] ?? "")).run(db))
-        let year: Int? = line["year"].flatMap { Int($0) }
-        #expect(plane.year == year)
-        let kind: String? = line["type"].map { String($0) }
-        #expect(plane.kind.rawValue == kind)
-        let model: String? = line["model"].map { String($0) }
-        #expect(plane.model == model)
-        let seats: Int? = line["seats"].flatMap { Int($0) }
-        let speed: Int? = line["speed"].flatMap { Int($0) }
-        #expect(plane.seats == seats)
-        #expect(plane.speed == speed)
+        let plane = try #require(try Plane.byId(text(line["tailnum"])).run(db))
+        #expect(plane.kind.rawValue == text(line["type"]))
+        #expect(plane.model == text(line["model"]))
+        let numbers: [Int?] = [plane.year, plane.engines, plane.seats, plane.speed]
+        let expected: [Int?] = ["year", "engines", "seats", "speed"].map { name in number(line[name]) }
+        #expect(numbers == expected)
       }
     }
   }
