@@ -62,11 +62,13 @@ final class TableInfo: Sendable {
       key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid
       && columns[key[0]].definition.options.primaryKey?.isDescending != true
     defect = TableInfo.defect(
-      name: name, columns: columns, declaredKeys: declared.count, compositeKey: composite, options: options)
+      name: name, columns: columns, declaredKeys: declared.count, compositeKey: composite, indexes: indexes,
+      options: options)
   }
 
   private static func defect(
-    name: String, columns: [Column], declaredKeys: Int, compositeKey: [Int?], options: [TableOption]
+    name: String, columns: [Column], declaredKeys: Int, compositeKey: [Int?], indexes: [Index],
+    options: [TableOption]
   ) -> SqlError? {
     func wrong(_ message: String) -> SqlError {
       SqlError.misuse("the model of table \(name) \(message)").at(table: name)
@@ -76,7 +78,10 @@ final class TableInfo: Sendable {
     if columns.contains(where: { $0.name.isEmpty || $0.name.utf8.contains(0) }) {
       return wrong("has a column with an empty name, or one with a NUL byte")
     }
-    if Set(columns.map { $0.name.lowercased() }).count < columns.count { return wrong("has two columns of one name") }
+    if Set(columns.map(\.name.foldedName)).count < columns.count { return wrong("has two columns of one name") }
+    if Set(indexes.map { $0.name(inTable: name).foldedName }).count < indexes.count {
+      return wrong("has two indexes of one name")
+    }
     if declaredKeys > 1 { return wrong("has two primary keys; PrimaryKeys(a, b) declares one of two columns") }
     if declaredKeys > 0, !compositeKey.isEmpty { return wrong("has two primary keys") }
     if compositeKey.contains(nil) { return wrong("has a primary key on a column that is not in its layout") }
@@ -145,4 +150,9 @@ final class TableInfo: Sendable {
     }
     return key.map { columns[$0].name }
   }
+}
+
+extension String {
+  /// The name as SQLite compares it: A to Z and a to z are the same, all else is bytes.
+  var foldedName: [UInt8] { utf8.map { (65...90).contains($0) ? $0 + 32 : $0 } }
 }

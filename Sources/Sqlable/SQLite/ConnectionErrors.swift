@@ -50,6 +50,7 @@ extension Connection {
     var error = SqlError(
       kind, message: message, code: Int(code & 0xFF), extendedCode: Int(extended), label: label)
     switch kind {
+    case .constraint(.check), .constraint(.foreignKey), .constraint(.trigger): break
     case .constraint:
       // "UNIQUE constraint failed: bicycle.name, bicycle.color" and "cannot store TEXT value in INTEGER column a.b"
       let place = message.suffix(after: "constraint failed: ") ?? message.suffix(after: " column ")

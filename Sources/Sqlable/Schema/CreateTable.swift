@@ -8,29 +8,40 @@ extension SqliteDatabase {
   ///
   /// Nothing is dropped or rewritten: columns that the model lost stay, and a column or index that is there already is
   /// left as it is. All of it is one transaction. Throws `.misuse` for a model that contradicts itself, and
-  /// `.schema(.mismatch)` for a column that can't be added to a table with rows (no default, or part of the key).
+  /// `.schema(.mismatch)` for a column that can't be added to a table with rows (no default, or part of the key)
+  /// and for an index whose name is taken; then nothing is done. Constraints of the whole table are those that it was created
+  /// with.
   @discardableResult
   public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {
     let table = try TableInfo.of(model)
     return try asOne { db in
       let connection = try db.openConnection()
       var change = SchemaChange(table: table.name)
-      var existing: Set<String> = []
-      try connection.eachRow("PRAGMA main.table_xinfo(\(quoted(table.name)))") { existing.insert($0[1].lowercased()) }
+      var existing: Set<[UInt8]> = []
+      try connection.eachRow("PRAGMA main.table_xinfo(\(quoted(table.name)))") { existing.insert($0[1].foldedName) }
       if existing.isEmpty {
         try db.execute(SQL(verbatim: TableDefinition(table).createTable()))
         change.createdTable = true
       } else {
-        for column in table.columns where !existing.contains(column.name.lowercased()) {
+        for column in table.columns where !existing.contains(column.name.foldedName) {
           try db.execute(SQL(verbatim: TableDefinition(table).addColumn(column)))
           change.addedColumns.append(column.name)
         }
       }
       for index in table.indexes {
         let name = index.name(inTable: table.name)
-        let known = try db.query(
-          "SELECT name FROM main.sqlite_schema WHERE type = 'index' AND name = \(name) COLLATE NOCASE", as: String.self)
-        guard known.isEmpty else { continue }
+        // Names of indexes are made of those of tables and columns, and may meet: order_item(id) and order(item_id).
+        let isOwn = try db.query(
+          """
+          SELECT type = 'index' AND tbl_name = \(table.name) COLLATE NOCASE FROM main.sqlite_schema
+          WHERE name = \(name) COLLATE NOCASE
+          """, as: Bool.self)
+        guard !isOwn.contains(false) else {
+          let message = "index \(name) of table \(table.name) has a name that is taken; give it one of its own"
+          throw SqlError(
+            .schema(.mismatch(message)), message: message, table: table.name, label: db.configuration.label)
+        }
+        guard isOwn.isEmpty else { continue }
         try db.execute(SQL(verbatim: TableDefinition(table).create(index)))
         change.addedIndexes.append(name)
       }

@@ -110,8 +110,10 @@ extension Statement {
     let connection = try db.openConnection()
     try db.checkTransactionIsAlive()
     let table = try TableInfo.of(Model.self)
-    let statement = try connection.prepared(since: connection.parameters.mark) {
-      try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters).write(query)
+    let statement = try placingErrors {
+      try connection.prepared(since: connection.parameters.mark) {
+        try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters).write(query)
+      }
     }
     statement.expectColumns(table.identities, count: table.columns.count)
     return statement
@@ -125,7 +127,9 @@ extension Statement {
     }
   }
 
-  private func runChange(_ db: SqliteDatabase) throws -> Int {
+  private func runChange(_ db: SqliteDatabase) throws -> Int { try placingErrors { try changeRows(db) } }
+
+  private func changeRows(_ db: SqliteDatabase) throws -> Int {
     try db.locked {
       try db.writing { connection in
         let table = try TableInfo.of(Model.self)
@@ -143,7 +147,9 @@ extension Statement {
     }
   }
 
-  private func runInsert(_ db: SqliteDatabase) throws -> [Int] {
+  private func runInsert(_ db: SqliteDatabase) throws -> [Int] { try placingErrors { try insertRows(db) } }
+
+  private func insertRows(_ db: SqliteDatabase) throws -> [Int] {
     if rows.count == 0 { return [] }
     return try db.locked {
       try db.writing(asOne: query.kind != .insertMany) { connection in

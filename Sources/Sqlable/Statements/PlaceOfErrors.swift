@@ -1,0 +1,57 @@
+extension SqlError {
+  /// The error with table and column as the model knows them.
+  ///
+  /// SQLite names them in its message only, unquoted, so that dots and commas in a name lead astray; for a CHECK it names
+  /// the condition, for a foreign key nothing.
+  func placed(in info: TableInfo) -> SqlError {
+    var error = self
+    switch kind {
+    case .constraint(let constraint):
+      switch constraint {
+      case .unique, .primaryKey, .notNull, .rowId:
+        guard let place = message.suffix(after: "constraint failed: \(info.name).") else { return self }
+        let next = ", \(info.name)."
+        let columns = info.columns.map(\.name).filter { place == $0 || place.hasPrefix($0 + next) }
+        guard let column = columns.max(by: { $0.utf8.count < $1.utf8.count }) else { return self }
+        (error.table, error.column) = (info.name, column)
+      case .dataType:
+        guard let column = info.columns.first(where: { message.hasSuffix(" column \(info.name).\($0.name)") }) else {
+          return at(table: info.name)
+        }
+        (error.table, error.column) = (info.name, column.name)
+      case .check:
+        guard let condition = message.suffix(after: "constraint failed: ") else { return self }
+        func trimmed(_ text: String) -> Substring {
+          var text = text.drop(while: \.isWhitespace)
+          while text.last?.isWhitespace == true { text.removeLast() }
+          return text
+        }
+        func isSame(_ check: String) -> Bool { trimmed(check) == trimmed(condition) }
+        if let column = info.columns.first(where: { $0.definition.options.check.map(isSame) == true }) {
+          (error.table, error.column) = (info.name, column.name)
+        } else if info.constraints.checks.contains(where: isSame) {
+          error.table = info.name
+        }
+      case .foreignKey, .trigger, .other: return at(table: info.name)
+      }
+    case .schema(.missingColumn(let name)):
+      error.table = table ?? info.name
+      if name.hasPrefix("excluded.") {
+        let column = String(name.dropFirst("excluded.".count))
+        error.kind = .schema(.missingColumn(column))
+        error.column = column
+      }
+    default: return self
+    }
+    return error
+  }
+}
+
+extension Statement {
+  /// Runs `body`; an error of SQLite comes out with its place in the model's table.
+  func placingErrors<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as SqlError {
+      throw error.code == 0 ? error : error.placed(in: TableInfo.unchecked(Model.self))
+    }
+  }
+}

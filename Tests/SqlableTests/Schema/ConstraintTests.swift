@@ -1,0 +1,214 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Each rule as SQL, and as the error of breaking it.
+@Suite struct ConstraintTests {
+  private func with<D: TableDeclaration>(
+    _ declaration: D.Type, _ sql: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: (SqliteDatabase) throws -> Void = { _ in }
+  ) throws {
+    try withDatabase { db in
+      let change = try db.createTable(Table<D>.self)
+      #expect(change.createdTable && change.table == D.name, sourceLocation: sourceLocation)
+      #expect(try db.definition(of: D.name) == sql, sourceLocation: sourceLocation)
+      #expect(try db.createTable(Table<D>.self).isEmpty, sourceLocation: sourceLocation)
+      #expect(try db.definition(of: D.name) == sql, sourceLocation: sourceLocation)
+      try body(db)
+    }
+  }
+
+  private func expect(
+    _ constraint: SqlError.Constraint, at place: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Void
+  ) {
+    let error = expectError(.constraint(constraint), sourceLocation: sourceLocation, body)
+    let found = [error?.table, error?.column].compactMap { $0 }.joined(separator: ".")
+    #expect(found == place, sourceLocation: sourceLocation)
+    #expect(error?.transaction == SqlError.TransactionFate.none, sourceLocation: sourceLocation)
+  }
+
+  @Test func integerKeys() throws {
+    enum D: TableDeclaration {
+      static let id = Column("id", .integer, PrimaryKey())
+      static let columns = [id, Column("n", .text)]
+    }
+    try with(D.self, #"CREATE TABLE "t" ("id" INTEGER PRIMARY KEY, "n" TEXT NOT NULL)"#) { db in
+      #expect(try Table<D>.insert([.init(nil, "a"), .init(9, "b"), .init(nil, "c")]).run(db) == [1, 9, 10])
+      expect(.primaryKey, at: "t.id") { try Table<D>(9, "d").insert().run(db) }
+      expect(.notNull, at: "t.n") { try Table<D>(11, .null).insert().run(db) }
+      expect(.notNull, at: "t.n") { try Table<D>(11, nil).insert().run(db) }
+      try Table<D>.delete(D.id == 10).run(db)
+      #expect(try Table<D>(nil, "e").insert().run(db) == 10)
+    }
+  }
+
+  @Test func countedKeysAreNeverUsedAgain() throws {
+    enum D: TableDeclaration {
+      static let id = Column("id", .integer, PrimaryKey(autoincrement: true))
+      static let columns = [id, Column("n", .text)]
+    }
+    try with(D.self, #"CREATE TABLE "t" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "n" TEXT NOT NULL)"#) { db in
+      #expect(try Table<D>.insert([.init(nil, "a"), .init(9, "b")]).run(db) == [1, 9])
+      try Table<D>.delete().run(db)
+      #expect(try Table<D>(nil, "c").insert().run(db) == 10)
+    }
+  }
+
+  @Test func onlyAnIntegerCanBeCountedUp() throws {
+    enum D: TableDeclaration { static let columns = [Column("id", .text, PrimaryKey(autoincrement: true))] }
+    enum E: TableDeclaration {
+      static let columns = [Column("id", .integer, PrimaryKey(autoincrement: true, descending: true))]
+    }
+    try withDatabase { db in
+      expectMisuse { try db.createTable(Table<D>.self) }
+      expectMisuse { try db.createTable(Table<E>.self) }
+    }
+  }
+
+  @Test func textKeys() throws {
+    enum D: TableDeclaration { static let columns = [Column("k", .text, PrimaryKey(), Collate.nocase)] }
+    try with(D.self, #"CREATE TABLE "t" ("k" TEXT PRIMARY KEY NOT NULL COLLATE NOCASE)"#) { db in
+      try Table<D>("a").insert().run(db)
+      expect(.primaryKey, at: "t.k") { try Table<D>("A").insert().run(db) }
+      expect(.notNull, at: "t.k") { try Table<D>(nil).insert().run(db) }
+      expect(.notNull, at: "t.k") { try Table<D>(.null).insert().run(db) }
+    }
+  }
+
+  /// SQLite does not number rows by an INTEGER PRIMARY KEY DESC, and would let it be NULL.
+  @Test func descendingIntegerKeysAreNeverNull() throws {
+    enum D: TableDeclaration {
+      static let id = Column("id", .integer, PrimaryKey(descending: true))
+      static let columns = [id, Column("n", .nullable(.text))]
+    }
+    try with(D.self, #"CREATE TABLE "t" ("id" INTEGER PRIMARY KEY DESC NOT NULL, "n" TEXT)"#) { db in
+      try Table<D>(5, "a").insert().run(db)
+      expect(.notNull, at: "t.id") { try Table<D>(nil, "b").insert().run(db) }
+      expect(.primaryKey, at: "t.id") { try Table<D>(5, "b").insert().run(db) }
+      #expect(try Table<D>(5, "c").save().run(db) != 0)
+      #expect(try Table<D>.byId(5).run(db) == Table<D>(5, "c"))
+      #expect(try Table<D>.delete().orderBy(D.id).limit(1).run(db) == 1)
+    }
+  }
+
+  @Test func compositeKeys() throws {
+    enum D: TableDeclaration {
+      static let (a, b) = (Column("a", .text), Column("b", .integer))
+      static let columns = [a, b]
+      static let constraints: [TableConstraint] = [PrimaryKeys(a, b.desc)]
+    }
+    let sql = #"CREATE TABLE "t" ("a" TEXT NOT NULL, "b" INTEGER NOT NULL, PRIMARY KEY ("a", "b" DESC))"#
+    try with(D.self, sql) { db in
+      try Table<D>.insert([.init("x", 1), .init("x", 2)]).run(db)
+      expect(.primaryKey, at: "t.a") { try Table<D>("x", 1).insert().run(db) }
+      #expect(try Table<D>.byId("x", 2).run(db) == Table<D>("x", 2))
+      expectMisuse { _ = try Table<D>.byId("x").run(db) }
+      #expect(try Table<D>("x", 2).delete().run(db) == 1)
+    }
+  }
+
+  @Test func tablesWithoutRowid() throws {
+    enum D: TableDeclaration {
+      static let (a, b) = (Column("a", .text), Column("b", .integer))
+      static let columns = [a, b, Column("c", .nullable(.real))]
+      static let constraints: [TableConstraint] = [PrimaryKeys(b, a)]
+      static let options: [TableOption] = [.withoutRowid, .strict]
+    }
+    let sql = #"""
+      CREATE TABLE "t" ("a" TEXT NOT NULL, "b" INTEGER NOT NULL, "c" REAL, PRIMARY KEY ("b", "a")) STRICT, WITHOUT ROWID
+      """#
+    try with(D.self, sql) { db in
+      try Table<D>.insert([.init("x", 1, 0.5), .init("w", 1, nil)]).run(db)
+      expect(.primaryKey, at: "t.b") { try Table<D>("x", 1, nil).insert().run(db) }
+      #expect(try Table<D>.read().run(db) == [Table<D>("w", 1, .null), Table<D>("x", 1, 0.5)])
+      #expect(try Table<D>.byId(1, "x").run(db)?.values[2] == 0.5)
+      #expect(try Table<D>("x", 1, 0.75).update().run(db) == 1)
+    }
+  }
+
+  @Test func strictTablesRefuseOtherClasses() throws {
+    enum D: TableDeclaration {
+      static let columns = [
+        Column("i", .nullable(.integer)), Column("b", .nullable(.blob)), Column("at", .nullable(.date(.iso8601))),
+        Column("f", .nullable(.boolean)),
+      ]
+      static let options: [TableOption] = [.strict]
+    }
+    try with(D.self, #"CREATE TABLE "t" ("i" INTEGER, "b" BLOB, "at" TEXT, "f" INTEGER) STRICT"#) { db in
+      expect(.dataType, at: "t.i") { try db.execute("INSERT INTO t (i) VALUES ('x')") }
+      expect(.dataType, at: "t.b") { try db.execute("INSERT INTO t (b) VALUES ('x')") }
+    }
+  }
+
+  @Test func uniqueColumnsAndCombinations() throws {
+    enum D: TableDeclaration {
+      static let (a, b, c) = (Column("a", .nullable(.text), Unique()), Column("b", .integer), Column("c", .integer))
+      static let columns = [a, b, c]
+      static let constraints: [TableConstraint] = [Unique(b, c.desc)]
+    }
+    let sql = #"""
+      CREATE TABLE "t" ("a" TEXT UNIQUE, "b" INTEGER NOT NULL, "c" INTEGER NOT NULL, UNIQUE ("b", "c" DESC))
+      """#
+    try with(D.self, sql) { db in
+      try Table<D>.insert([.init("x", 1, 1), .init(.null, 1, 2), .init(.null, 2, 1)]).run(db)
+      expect(.unique, at: "t.a") { try Table<D>("x", 3, 3).insert().run(db) }
+      expect(.unique, at: "t.b") { try Table<D>("y", 1, 2).insert().run(db) }
+      expect(.unique, at: "t.b") { try Table<D>.update(D.c.set(to: 1)).filter(D.c == 2).run(db) }
+    }
+  }
+
+  @Test func checksOfColumnsAndTables() throws {
+    enum D: TableDeclaration {
+      static let a = Column("price", .nullable(.real), Check("price >= 0.5 AND price <> 1.25"))
+      static let columns = [a, Column("b", .nullable(.text), Check("b IN ('x, y', 'z.z')"))]
+      static let constraints: [TableConstraint] = [Check("price < 10 OR b IS NULL"), Check(" length(b) < 4.5 ")]
+    }
+    let sql = #"""
+      CREATE TABLE "t" ("price" REAL CHECK (price >= 0.5 AND price <> 1.25), "b" TEXT CHECK (b IN ('x, y', 'z.z')), \#
+      CHECK (price < 10 OR b IS NULL), CHECK ( length(b) < 4.5 ))
+      """#
+    try with(D.self, sql) { db in
+      try Table<D>.insert([.init(0.5, "z.z"), .init(.null, .null), .init(11.0, .null)]).run(db)
+      expect(.check, at: "t.price") { try Table<D>(0.25, .null).insert().run(db) }
+      expect(.check, at: "t.b") { try Table<D>(1.0, "q").insert().run(db) }
+      expect(.check, at: "t") { try Table<D>(10.0, "z.z").insert().run(db) }
+      expect(.check, at: "t.price") { try Table<D>.update(D.a.set(to: 0)).run(db) }
+    }
+  }
+
+  @Test func generatedColumnsAreReadAndFilteredNotWritten() throws {
+    enum D: TableDeclaration {
+      static let price = Column("price", .real)
+      static let double = Column("double", .real, Generated("price * 2"))
+      static let label = Column("label", .text, Generated("'#' || price", stored: true))
+      static let columns = [price, double, label]
+    }
+    let sql = #"""
+      CREATE TABLE "t" ("price" REAL NOT NULL, "double" REAL NOT NULL GENERATED ALWAYS AS (price * 2) VIRTUAL, \#
+      "label" TEXT NOT NULL GENERATED ALWAYS AS ('#' || price) STORED)
+      """#
+    try with(D.self, sql) { db in
+      try Table<D>(1.5, 99.0, "written").insert().run(db)
+      #expect(try Table<D>.read().filter(D.double == 3 && D.label == "#1.5").run(db) == [Table<D>(1.5, 3.0, "#1.5")])
+      expectInvalidStatement { try Table<D>.update(D.double.set(to: 1)).run(db) }
+      expectInvalidStatement { try Table<D>(1.5).insert(D.label).run(db) }
+    }
+  }
+
+  @Test func wronglySpelledRulesAreRefused() throws {
+    enum D: TableDeclaration { static let columns = [Column("a", .text, Check("nosuch > 1"))] }
+    enum E: TableDeclaration { static let columns = [Column("a", .text, Check("a >"))] }
+    enum F: TableDeclaration {
+      static let columns = [Column("a", .text)]
+      static let constraints: [TableConstraint] = [Unique(Column("other", .text))]
+    }
+    try withDatabase { db in
+      expectSqlError { try db.createTable(Table<D>.self) }
+      expectError(.syntax) { try db.createTable(Table<E>.self) }
+      expectMisuse { try db.createTable(Table<F>.self) }
+      let count = try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
+      #expect(count == [0])
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Sqlable
+
+/// What a table of a test is declared with.
+protocol TableDeclaration: Sendable {
+  static var name: String { get }
+  static var columns: [Column] { get }
+  static var constraints: [TableConstraint] { get }
+  static var indexes: [Index] { get }
+  static var options: [TableOption] { get }
+}
+
+extension TableDeclaration {
+  static var name: String { "t" }
+  static var constraints: [TableConstraint] { [] }
+  static var indexes: [Index] { [] }
+  static var options: [TableOption] { [] }
+}
+
+/// Rows of a table that is declared in a line: the values stand in the order of the columns, nil leaves one out.
+struct Table<Declaration: TableDeclaration>: Sqlable, Equatable {
+  var values: [SqlStorage?]
+
+  static var tableName: String { Declaration.name }
+  static var tableLayout: [Column] { Declaration.columns }
+  static var tableConstraints: [TableConstraint] { Declaration.constraints }
+  static var tableIndexes: [Index] { Declaration.indexes }
+  static var tableOptions: [TableOption] { Declaration.options }
+
+  init(_ values: SqlStorage?...) { self.values = values }
+
+  init(row: ReadRow) throws {
+    values = try Declaration.columns.map { try (row.get($0) as Cell).storage }
+  }
+
+  func valueForColumn(_ column: Column) -> SqlValue? {
+    guard let index = Declaration.columns.firstIndex(of: column), index < values.count else { return nil }
+    return values[index].map { Cell(storage: $0) }
+  }
+}
+
+/// A value of any class, as it is stored.
+struct Cell: SqlValue {
+  var storage: SqlStorage
+  static let columnType = ColumnType.nullable(.blob)
+  var sqlStorage: SqlStorage { storage }
+
+  init(storage: SqlStorage) { self.storage = storage }
+  init(sqlStorage: SqlStorage) throws { storage = sqlStorage }
+}
+
+extension SqlStorage: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByFloatLiteral {
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+  public init(stringLiteral value: String) { self = .text(value) }
+  public init(floatLiteral value: Double) { self = .real(value) }
+}
+
+extension SqliteDatabase {
+  /// The SQL that a table, or index, was created with.
+  func definition(of name: String) throws -> String? {
+    try query("SELECT sql FROM sqlite_schema WHERE name = \(name)", as: String?.self).first ?? nil
+  }
+}
