@@ -87,7 +87,7 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   deinit {
     // A connection that was carried over a fork must not be closed either: closing drops the parent's file locks.
-    if ForkGuard.generation != forkGeneration, let connection { _ = Unmanaged.passRetained(connection) }
+    if isForked, let connection { _ = Unmanaged.passRetained(connection) }
     observation?.close()
   }
 
@@ -142,6 +142,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Calls `body` with the handle's lock held and the handle fit for use.
   @inlinable
   func locked<Result>(_ body: () throws -> Result) throws -> Result {
+    // Before the lock: a thread that the child process does not have may hold it for ever.
+    try checkFork()
     lock.lock()
     defer { unlockAndDeliver() }
     try checkUsable()
@@ -150,6 +152,8 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Calls `body` with the lock held, whatever state the handle is in.
   func lockedAnyway<Result>(_ body: () throws -> Result) rethrows -> Result {
+    // Nothing changes any more in a child process, where the lock may be held for ever.
+    if isForked { return try body() }
     lock.lock()
     defer { lock.unlock() }
     return try body()
@@ -168,11 +172,14 @@ public final class SqliteDatabase: @unchecked Sendable {
     guard connection != nil else {
       throw SqlError(.closed, message: "the handle was closed before", label: configuration.label)
     }
-    try checkFork()
   }
 
-  private func checkFork() throws {
-    guard ForkGuard.generation == forkGeneration else {
+  /// Whether the handle was carried over a fork, into a process that must not touch its connection.
+  var isForked: Bool { ForkGuard.generation != forkGeneration }
+
+  @usableFromInline
+  func checkFork() throws {
+    guard !isForked else {
       throw misuse("the handle was opened before fork(); a child process opens its own")
     }
   }

@@ -179,6 +179,8 @@ extension SqliteDatabase {
 
   /// Commits the innermost level. Throws, and leaves the level open, when that fails.
   private func commitInnermost() throws {
+    // The closure may be what forked: the transaction is the parent process's.
+    try checkFork()
     let connection = try openConnection()
     try checkTransactionIsAlive()
     if transactions.levels.count > 1 {
@@ -196,7 +198,7 @@ extension SqliteDatabase {
 
   /// Undoes the level and everything inside it. A transaction that SQLite undid already is only taken off the books.
   private func rollBack(from level: Int) {
-    guard let connection else { return }
+    guard let connection, !isForked else { return }
     while transactions.levels.count >= level, let innermost = transactions.levels.last {
       if !connection.isAutocommit {
         // Neither can fail but for an I/O error, after which SQLite has rolled back, or does so when it reopens the file.

@@ -69,7 +69,12 @@ final class ObserverRegistry: Sendable {
   func idleToken() -> ObserverToken { ObserverRegistry.newToken() }
 
   func remove(_ token: ObserverToken) {
-    change { $0.observers.removeAll { $0.token == token } }
+    // Handed out and let go here: what the observer alone has kept alive may call anything when it goes.
+    _ = change { state in
+      let removed = state.observers.filter { $0.token == token }
+      state.observers.removeAll { $0.token == token }
+      return removed
+    }
   }
 
   private func isRegistered(_ token: ObserverToken) -> Bool {
@@ -78,12 +83,24 @@ final class ObserverRegistry: Sendable {
 
   var didUpdate: (@Sendable (String, Int, Change) throws -> Void)? {
     get { state.withLock { $0.didUpdate } }
-    set { change { $0.didUpdate = newValue } }
+    set {
+      _ = change { state in
+        let earlier = state.didUpdate
+        state.didUpdate = newValue
+        return earlier
+      }
+    }
   }
 
   var didFail: (@Sendable (any Error) -> Void)? {
     get { state.withLock { $0.didFail } }
-    set { state.withLock { $0.didFail = newValue } }
+    set {
+      _ = state.withLock { state in
+        let earlier = state.didFail
+        state.didFail = newValue
+        return earlier
+      }
+    }
   }
 
   func fail(_ error: any Error) {

@@ -62,8 +62,11 @@ extension PreparedStatement {
 }
 
 extension Query {
-  /// Whether the statement is the struct's alone: nothing in it but the struct's columns.
-  fileprivate var isPlain: Bool { filter == nil && columns == nil && upsert == nil }
+  /// Whether the statement is the struct's alone: nothing in it but the struct's columns. What such a statement does not
+  /// take, an order or a limit, is for the writer to refuse.
+  fileprivate var isPlain: Bool {
+    filter == nil && columns == nil && upsert == nil && order.isEmpty && limit == nil && offset == nil
+  }
 }
 
 extension Query.Kind {

@@ -1,0 +1,51 @@
+import Foundation
+import Glibc
+import Sqlable
+import Testing
+
+/// A child process that is made inside a transaction closure neither ends the parent's transaction nor waits for its lock.
+struct ForkInTransactionTests {
+  private typealias Fork = @convention(c) () -> pid_t
+
+  @Test(arguments: [Configuration.JournalMode.wal, .delete])
+  func theChildEndsNothing(_ mode: Configuration.JournalMode) throws {
+    let fork = try #require(dlsym(nil, "fork").map { unsafeBitCast($0, to: Fork.self) })
+    // So few pages in memory that the transaction has written to its files before the fork.
+    try withDatabase(.init(journalMode: mode, cacheSize: 100)) { db in
+      try db.createTable(Person.self)
+      let name = String(repeating: "n", count: 1000)
+      try Person.insert((1...1000).map { Person(id: $0, name: name) }).run(db)
+      for isThrowing in [false, true] {
+        var child: pid_t = -1
+        var hasWaited = false
+        do {
+          try db.transaction { db in
+            try Person.update(Person.name.set(to: name + "\(isThrowing)")).run(db)
+            child = fork()
+            if child == 0 {
+              alarm(10)
+              // Whether it throws is seen by the parent: all that follows would else be undone or kept twice.
+              if (try? Person.count().run(db)) != nil { _exit(1) }
+              if isThrowing { throw CancellationError() }
+              return
+            }
+            var status: Int32 = -1
+            while waitpid(child, &status, 0) == -1, errno == EINTR {}
+            hasWaited = true
+            #expect(status == 0)
+            try Person(id: nil, name: "later").insert().run(db)
+          }
+          if child == 0 { _exit(2) }
+        } catch {
+          if child == 0 { _exit(0) }
+          throw error
+        }
+        #expect(hasWaited)
+        #expect(try Person.count().filter(Person.name == name + "\(isThrowing)").run(db) > 0)
+        #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+      }
+      #expect(try Person.count().filter(Person.name == "later").run(db) == 1)
+      #expect(try Person.count().run(db) == 1002)
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import Sqlable
+import Testing
+
+/// What a statement about one struct does not take is refused also when the plain statement has been compiled before.
+struct RefusalAfterUseTests {
+  @Test func aLimitOrOrderIsRefusedThoughThePlainStatementIsKnown() throws {
+    let db = try SqliteDatabase.inMemory()
+    try db.createTable(Person.self)
+    func person(_ id: Int) -> Person { Person(id: id, name: "Anna") }
+    try person(1).insert().run(db)
+    try person(2).insert().run(db)
+    try person(1).update().run(db)
+    try person(2).delete().run(db)
+    #expect(sqlError { try person(1).delete().offset(1).run(db) } != nil)
+    #expect(sqlError { try person(1).update().orderBy(Person.name).run(db) } != nil)
+    #expect(sqlError { try person(3).insert().limit(0).run(db) } != nil)
+    #expect(try Person.read().run(db).map(\.id) == [1])
+  }
+}
