@@ -20,6 +20,8 @@ extension SqlError.Kind {
     case SQLITE_NOMEM: self = .outOfMemory
     case SQLITE_SCHEMA: self = .schema(.mismatch(message))
     case SQLITE_MISMATCH: self = .constraint(.dataType)
+    // RESTRICT is a trigger to SQLite; only the message says what it is about.
+    case SQLITE_CONSTRAINT where message == "FOREIGN KEY constraint failed": self = .constraint(.foreignKey)
     case SQLITE_CONSTRAINT: self = .constraint(SqlError.Constraint(extendedCode: extendedCode))
     case SQLITE_ERROR:
       if let table = message.suffix(after: "no such table: ") {

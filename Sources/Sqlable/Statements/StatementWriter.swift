@@ -177,6 +177,8 @@ struct StatementWriter {
     writeConflict(query.conflict)
     sql.append("INTO ")
     sql.append(table.quotedName)
+    // In a table of that name excluded."a" would be the row that is there, and an upsert would change nothing.
+    if table.name.utf8.count == 8, table.name.lowercased() == "excluded" { sql.append(" AS \"own\"") }
     if positions.isEmpty {
       sql.append(" DEFAULT VALUES")
     } else {
