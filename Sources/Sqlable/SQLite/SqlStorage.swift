@@ -2,8 +2,9 @@ import FoundationEssentials
 
 /// What SQLite stores: one of its five storage classes.
 ///
-/// The enum is closed, `Codable` and compares by class and content: `.integer(1) != .real(1)`.
-public enum SqlStorage: Sendable, Hashable, Codable {
+/// The enum is closed and compares as SQLite does by default: by class and content, texts byte by byte. So `.integer(1)` is
+/// not `.real(1)`, and "é" as one code point is not "é" as two.
+public enum SqlStorage: Sendable {
   case null
   case integer(Int64)
   case real(Double)
@@ -29,6 +30,74 @@ extension SqlStorage {
       throw SqlError.encoding(expected: "REAL", found: "NaN, which SQLite can't store")
     }
     return self
+  }
+}
+
+extension SqlStorage: Hashable {
+  public static func == (left: SqlStorage, right: SqlStorage) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.integer(let left), .integer(let right)): left == right
+    case (.real(let left), .real(let right)): left == right
+    case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.blob(let left), .blob(let right)): left == right
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(storageClass)
+    switch self {
+    case .null: break
+    case .integer(let integer): hasher.combine(integer)
+    case .real(let real): hasher.combine(real)
+    // By its characters: texts with equal bytes have equal characters.
+    case .text(let text): hasher.combine(text)
+    case .blob(let data): hasher.combine(data)
+    }
+  }
+}
+
+/// `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}`, `{"null":true}`; infinity, which JSON lacks, is `{"real":"inf"}`.
+extension SqlStorage: Codable {
+  private enum Key: String, CodingKey {
+    case null, integer, real, text, blob
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    switch self {
+    case .null: try container.encode(true, forKey: .null)
+    case .integer(let integer): try container.encode(integer, forKey: .integer)
+    case .real(let real):
+      if real.isFinite {
+        try container.encode(real, forKey: .real)
+      } else {
+        try container.encode("\(real)", forKey: .real)
+      }
+    case .text(let text): try container.encode(text, forKey: .text)
+    case .blob(let data): try container.encode(data, forKey: .blob)
+    }
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    guard container.allKeys.count == 1, let key = container.allKeys.first else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: container.codingPath, debugDescription: "a value has one storage class"))
+    }
+    switch key {
+    case .null: self = .null
+    case .integer: self = .integer(try container.decode(Int64.self, forKey: key))
+    case .real:
+      switch try? container.decode(String.self, forKey: key) {
+      case "inf": self = .real(.infinity)
+      case "-inf": self = .real(-.infinity)
+      default: self = .real(try container.decode(Double.self, forKey: key))
+      }
+    case .text: self = .text(try container.decode(String.self, forKey: key))
+    case .blob: self = .blob(try container.decode(Data.self, forKey: key))
+    }
   }
 }
 

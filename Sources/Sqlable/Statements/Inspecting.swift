@@ -21,6 +21,9 @@ extension Statement {
   ///
   /// Nothing is run or changed. Throws what running the statement would throw before its first row.
   public func explain(_ db: SqliteDatabase) throws -> QueryPlan {
+    if query.kind.takesRows, rows.count == 0 {
+      throw SqlError.invalidStatement("there are no rows to insert, so there is nothing to explain")
+    }
     let sql = try rendered().sql
     return try db.locked {
       let connection = try db.openConnection()

@@ -168,7 +168,7 @@ extension Sqlable {
 
   /// Stores the struct as a new row and gives its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
   ///
-  /// With columns, only those are written. The id is the integer key or rowid, and 0 when nothing was inserted or the table
+  /// With columns, only those are written; one whose value is `nil` gets its default. The id is the integer key or rowid, and 0 when nothing was inserted or the table
   /// has no integer id. Running it throws `.constraint` when a rule is broken.
   public func insert(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
     var query = Query(.insert)

@@ -66,6 +66,7 @@ struct StatementWriter {
 
   private func writeCount(_ query: Query) throws {
     guard query.limit != nil || query.offset != nil else {
+      try checkOrder(query)
       sql.append("SELECT count(*) FROM ")
       sql.append(table.quotedName)
       return try writeFilter(query.filter)
@@ -94,6 +95,15 @@ struct StatementWriter {
     try renderer.write(filter)
   }
 
+  /// Holds an order against the table that changes nothing of the result, and so is not written.
+  private func checkOrder(_ query: Query) throws {
+    guard !query.order.isEmpty else { return }
+    let (end, mark) = (sql.count, parameters.mark)
+    try writeOrderAndLimit(query)
+    sql.truncate(to: end)
+    parameters.release(to: mark)
+  }
+
   private func writeOrderAndLimit(_ query: Query) throws {
     var renderer = renderer
     renderer.isOrdering = true
@@ -117,7 +127,10 @@ struct StatementWriter {
   /// Which rows an update or delete is about. UPDATE … LIMIT needs a compile-time option of SQLite, so a limit goes into
   /// a subquery on the rows' identity.
   private func writeSelection(_ query: Query) throws {
-    guard query.limit != nil || query.offset != nil else { return try writeFilter(query.filter) }
+    guard query.limit != nil || query.offset != nil else {
+      try checkOrder(query)
+      return try writeFilter(query.filter)
+    }
     let identity = try rowIdentity()
     sql.append(" WHERE ")
     sql.append(identity.count > 1 ? "(" : "")
@@ -285,14 +298,14 @@ struct StatementWriter {
 
   /// The columns that a struct writes: those it has values for, or those that were chosen. Generated ones are computed.
   private func writtenColumns(_ query: Query, _ slots: UnsafeBufferPointer<Parameter>) throws -> [Int] {
-    if let chosen = query.columns {
-      return try chosen.map { reference in
-        let position = try renderer.position(of: reference)
-        try checkWritable(position)
-        return position
-      }
+    guard let chosen = query.columns else { return slots.indices.filter { slots[$0].isSet } }
+    let positions = try chosen.map { reference in
+      let position = try renderer.position(of: reference)
+      try checkWritable(position)
+      return position
     }
-    return slots.indices.filter { slots[$0].isSet }
+    // A chosen column without a value gets its default in a new row; in an update it was chosen to be cleared.
+    return query.kind == .update ? positions : positions.filter { slots[$0].isSet }
   }
 }
 

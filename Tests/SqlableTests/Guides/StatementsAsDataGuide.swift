@@ -72,7 +72,7 @@ private struct Search: Codable, Hashable, Sendable {
     #expect(
       String(decoding: data, as: UTF8.self) == """
         {"query":{"assignments":[],"filter":{"binary":{"_0":"=","_1":{"column":{"_0":"color"}},\
-        "_2":{"value":{"_0":{"text":{"_0":"red"}}}}}},"kind":"count","order":[]},"table":"bicycle"}
+        "_2":{"value":{"_0":{"text":"red"}}}}},"kind":"count","order":[]},"table":"bicycle"}
         """)
   }
 }
