@@ -46,9 +46,15 @@ final class ChangeBuffer: ChangeSink {
     var key: [SqlStorage] = []
     var previousKey: [SqlStorage] = []
     if !table.key.columns.isEmpty {
-      let old = values(of: table.key) { row.oldValue($0) }
-      key = change == .delete ? old : values(of: table.key) { row.newValue($0) }
-      previousKey = change == .insert ? key : old
+      let shape = table.key
+      if change != .insert { previousKey = values(of: shape, at: shape.old) { row.oldValue($0) } }
+      switch change {
+      case .insert:
+        key = values(of: shape, at: shape.inserted) { row.newValue($0) }
+        previousKey = key
+      case .update: key = values(of: shape, at: shape.updated) { row.newValue($0) }
+      case .delete: key = previousKey
+      }
     }
     // A single integer is the id, even where the rowid is another. The rowid that SQLite tells of a table without is none.
     let hasRowid = !table.key.isWithoutRowid
@@ -60,16 +66,12 @@ final class ChangeBuffer: ChangeSink {
         hasId: id != nil))
   }
 
-  private func values(of key: KeyShape, _ read: (Int) -> SqlStorage?) -> [SqlStorage] {
+  private func values(of key: KeyShape, at positions: [Int], _ read: (Int) -> SqlStorage?) -> [SqlStorage] {
     var values: [SqlStorage] = []
-    for (column, isReal) in zip(key.columns, key.areReal) {
+    for (position, affinity) in zip(positions, key.affinities) {
       // Nothing of the key rather than a part of it.
-      guard let value = read(column) else { return [] }
-      if isReal, case .integer(let integer) = value {
-        values.append(.real(Double(integer)))
-      } else {
-        values.append(value)
-      }
+      guard let value = read(position).flatMap(affinity.value) else { return [] }
+      values.append(value)
     }
     return values
   }

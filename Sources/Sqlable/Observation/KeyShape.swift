@@ -1,12 +1,55 @@
 /// Where a table's primary key is found among the values that the pre-update hook tells.
 struct KeyShape {
-  /// The positions of the key's columns; none where the rowid is the key, or where there is no key.
+  /// What becomes of a number that is stored in a column.
+  enum Affinity {
+    case none
+    /// Whole numbers become integers.
+    case integer
+    /// All numbers are reals.
+    case real
+  }
+
+  /// The positions of the key's columns as they are declared; none where the rowid is the key, or where there is no key.
   var columns: [Int] = []
-  /// Which of them hold reals: SQLite keeps 2.0 as the integer 2, and tells it so when it is inserted.
-  var areReal: [Bool] = []
+  /// The same among the values before a change, of a new row and after an update, as this SQLite counts them.
+  var old: [Int] = []
+  var inserted: [Int] = []
+  var updated: [Int] = []
+  var affinities: [Affinity] = []
   var isWithoutRowid = false
   /// The names, as SQL spells them, by which a row is found: those of the key's columns, or one of the rowid's own.
   var names: [String] = []
+}
+
+extension KeyShape.Affinity {
+  /// SQLite's rules of affinity, in their order.
+  fileprivate init(ofType type: String) {
+    let type = type.uppercased()
+    func holds(_ words: String...) -> Bool { words.contains { type.suffix(after: $0) != nil } }
+    if holds("INT") {
+      self = .integer
+    } else if holds("CHAR", "CLOB", "TEXT", "BLOB") || type.isEmpty || type == "ANY" {
+      // In a STRICT table ANY keeps every value as it is.
+      self = .none
+    } else {
+      self = holds("REAL", "FLOA", "DOUB") ? .real : .integer
+    }
+  }
+
+  /// The value that the column holds, of the one that the pre-update hook gave for it; nil when that can't be told.
+  func value(_ given: SqlStorage) -> SqlStorage? {
+    switch (self, given) {
+    case (.real, .integer(let integer)):
+      // SQLite keeps 2.0 as the integer 2, and tells it so when it is inserted.
+      return .real(Double(integer))
+    case (.integer, .real(let real)) where real.magnitude < 0x1p63:
+      // Before a change SQLite makes reals of integers in the wrong column, where a table has no rowid or has columns
+      // that are not stored. From 2 to the power of 53 on that has lost digits.
+      guard let integer = Int64(exactly: real) else { return given }
+      return real.magnitude < 0x1p53 ? .integer(integer) : nil
+    default: return given
+    }
+  }
 }
 
 extension Connection {
@@ -33,16 +76,17 @@ extension Connection {
     try eachRow("PRAGMA main.index_list(\(quoted(name)))") { row in
       if row[3] == "pk" { index = row[1] }
     }
-    var isReal: [Int: Bool] = [:]
+    var affinities: [Int: KeyShape.Affinity] = [:]
     var names: [Int: String] = [:]
+    var stored: [Int: Int] = [:]
+    var storedCount = 0
     try eachRow("PRAGMA main.table_xinfo(\(quoted(name)))") { row in
       guard let column = Int(row[0]) else { return }
       names[column] = row[1]
-      let type = row[2].uppercased()
-      // SQLite's rules of affinity, in their order.
-      isReal[column] =
-        !["INT", "CHAR", "CLOB", "TEXT", "BLOB"].contains { type.suffix(after: $0) != nil }
-        && ["REAL", "FLOA", "DOUB"].contains { type.suffix(after: $0) != nil }
+      affinities[column] = KeyShape.Affinity(ofType: row[2])
+      stored[column] = storedCount
+      // 2 is a generated column that is computed when it is read.
+      if row[6] != "2" { storedCount += 1 }
     }
     guard let index else {
       // A column of that name hides the rowid.
@@ -56,7 +100,12 @@ extension Connection {
       // An index ends in the rowid of its table, column -1.
       if column == -1 { shape.isWithoutRowid = false } else if row[5] == "1" { shape.columns.append(column) }
     }
-    shape.areReal = shape.columns.map { isReal[$0] ?? false }
+    let numbering = PreupdateNumbering.ofThisSQLite
+    let passes = shape.isWithoutRowid ? numbering.withoutRowid : numbering.withRowid
+    shape.old = shape.columns.map { passes.old ? stored[$0] ?? $0 : $0 }
+    shape.inserted = shape.columns.map { passes.inserted ? stored[$0] ?? $0 : $0 }
+    shape.updated = shape.columns.map { passes.updated ? stored[$0] ?? $0 : $0 }
+    shape.affinities = shape.columns.map { affinities[$0] ?? .none }
     shape.names = shape.columns.map { quoted(names[$0] ?? "") }
     return shape
   }

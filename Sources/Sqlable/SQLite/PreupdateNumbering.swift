@@ -1,0 +1,55 @@
+import CSQLite
+
+/// By which numbers the pre-update hook knows the columns of a table that has generated columns which are not stored.
+///
+/// SQLite says "the column's number", and has meant different ones: 3.40 passes over the columns that are not stored, but
+/// in a table without rowid only for the new values of an update. So it is tried out, once a process.
+struct PreupdateNumbering: Sendable {
+  /// Whether columns that are not stored are passed over: among the values before, of a new row, and after an update.
+  struct Passes: Sendable, Equatable {
+    var old = false
+    var inserted = false
+    var updated = false
+  }
+
+  private(set) var withRowid = Passes()
+  private(set) var withoutRowid = Passes()
+
+  static let ofThisSQLite = PreupdateNumbering()
+
+  private init() {
+    withRowid = PreupdateNumbering.passes(ofTable: "")
+    withoutRowid = PreupdateNumbering.passes(ofTable: " WITHOUT ROWID")
+  }
+
+  /// Notes whether the value numbered 1 is the column declared so, or the one after it.
+  private final class Probe: ChangeSink {
+    var passes = Passes()
+
+    func willChange(_ row: HookedRow) {
+      func isNext(_ value: SqlStorage?) -> Bool { value == .text("next") }
+      switch row.operation {
+      case .insert: passes.inserted = isNext(row.newValue(1))
+      case .update: passes.updated = isNext(row.newValue(1))
+      case .delete: passes.old = isNext(row.oldValue(1))
+      }
+    }
+  }
+
+  private static func passes(ofTable option: String) -> Passes {
+    let probe = Probe()
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    guard let connection = try? Connection(path: ":memory:", flags: flags, isURI: false, label: nil, cacheCapacity: 0)
+    else { return probe.passes }
+    let hook = ChangeHook(handle: connection.handle, sink: probe, usesPreupdate: true)
+    hook.install()
+    defer { hook.remove() }
+    let work = [
+      "CREATE TABLE probe (computed AS ('computed') VIRTUAL, key TEXT PRIMARY KEY, next TEXT)\(option)",
+      "INSERT INTO probe VALUES ('key', 'next')", "UPDATE probe SET key = 'other'", "DELETE FROM probe",
+    ]
+    // An SQLite that knows no generated columns fails, and has nothing to pass over.
+    for sql in work { _ = try? connection.pragma(sql) }
+    return probe.passes
+  }
+}
