@@ -1,9 +1,14 @@
+import FoundationEssentials
+
 /// SQL text whose interpolated values are bound, never pasted.
 ///
 /// ```swift
 /// try db.query("SELECT name FROM bicycle WHERE id = \(id)", as: String.self)      // … WHERE id = ?
+/// try db.execute("DELETE FROM bicycle WHERE id NOT IN (\(kept))")                 // … NOT IN (?, ?, ?)
 /// try db.execute("DELETE FROM \(table: name) WHERE color = \(color)")             // DELETE FROM "bicycle" WHERE color = ?
 /// ```
+///
+/// A sequence of values becomes a list, one `?` for each. `\(json: value)` binds a value as one JSON text instead.
 public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// The text, with `?` for every value.
   public internal(set) var text: String
@@ -11,7 +16,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   public internal(set) var bindings: [SqlStorage]
   /// Where each `?` is in the text, in bytes: tells which statement of several a value belongs to.
   var offsets: [Int] = []
-  /// Why a value can't be stored; thrown when the SQL is run.
+  /// Why a value can't be bound; thrown when the SQL is run.
   var failure: SqlError?
 
   public init(stringLiteral text: String) {
@@ -45,19 +50,49 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     public mutating func appendLiteral(_ literal: String) { text += literal }
 
     /// Binds a value.
+    // Disfavored: an array conforms too, and is a list where it can be.
+    @_disfavoredOverload
     public mutating func appendInterpolation(_ value: any SqlValue) {
-      do { appendInterpolation(try value.sqlStorage) } catch {
-        appendInterpolation(SqlStorage.null)
-        failure = failure ?? error as? SqlError ?? .misuse("a value of the SQL text can't be stored")
+      guard !(value is any JSONList) else {
+        return fail(
+          .invalidStatement(
+            """
+            an array or set becomes a list in SQL text when it is not optional and its elements are values themselves; \
+            \\(json: …) binds it as one JSON text
+            """))
       }
+      bind { try value.sqlStorage }
     }
 
+    /// Binds bytes.
+    public mutating func appendInterpolation(_ value: Data) { bind { .blob(value) } }
+
     /// Binds the value of a storage class.
-    public mutating func appendInterpolation(_ value: SqlStorage) {
-      do { _ = try value.checked() } catch { failure = failure ?? error as? SqlError }
-      offsets.append(text.utf8.count)
-      text += "?"
-      bindings.append(value)
+    public mutating func appendInterpolation(_ value: SqlStorage) { bind { value } }
+
+    /// Binds values as a list: `?, ?, ?`, or nothing when there are none. The parentheses of an IN are the text's own.
+    ///
+    /// ```swift
+    /// try db.execute("DELETE FROM bicycle WHERE id IN (\(ids))")                // DELETE FROM bicycle WHERE id IN (?, ?, ?)
+    /// ```
+    public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
+      // A type that says itself how it is stored is one value, whatever it is a sequence of.
+      if let value = values as? any SqlValue, !(value is any JSONList) { return bind { try value.sqlStorage } }
+      bindList(values) { try $0.sqlStorage }
+    }
+
+    /// Binds the values of storage classes as a list.
+    public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element == SqlStorage {
+      bindList(values) { $0 }
+    }
+
+    /// Binds a value as one JSON text, `nil` as NULL: what a column of an array, a set or a `Codable` type holds.
+    ///
+    /// ```swift
+    /// try db.execute("UPDATE person SET pets = \(json: pets)")                  // UPDATE person SET pets = ?
+    /// ```
+    public mutating func appendInterpolation<Value: Encodable>(json value: Value?) {
+      bind { try value.map { try JSONText.encode($0) } ?? .null }
     }
 
     /// Writes the quoted name of a table.
@@ -69,5 +104,36 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     mutating func appendIdentifier(_ name: String) {
       text += String(decoding: SqlBuffer.quoted(name), as: UTF8.self)
     }
+
+    // MARK: Binding
+
+    /// More than any SQLite takes; a sequence may have no end.
+    private static let maximumListCount = 1_000_000
+
+    private mutating func bindList<Values: Sequence>(
+      _ values: Values, storage: (Values.Element) throws -> SqlStorage
+    ) {
+      var count = 0
+      for value in values {
+        guard count < Self.maximumListCount else {
+          return fail(.invalidStatement("a list in SQL text has more than \(Self.maximumListCount) values"))
+        }
+        if count > 0 { text += ", " }
+        bind { try storage(value) }
+        count += 1
+      }
+    }
+
+    private mutating func bind(_ storage: () throws -> SqlStorage) {
+      var value = SqlStorage.null
+      do { value = try storage().checked() } catch {
+        fail(error as? SqlError ?? .misuse("a value of the SQL text can't be stored"))
+      }
+      offsets.append(text.utf8.count)
+      text += "?"
+      bindings.append(value)
+    }
+
+    private mutating func fail(_ error: SqlError) { failure = failure ?? error }
   }
 }

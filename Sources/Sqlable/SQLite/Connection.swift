@@ -16,6 +16,7 @@ final class Connection {
   var transactionLevel = 0
   /// The error that undid the open transaction as a whole; set until the transaction's owner has heard of it.
   var lostTransaction: SqlError?
+  private static let maximumCachedParameters = 4096
   private var schemaVersionStatement: PreparedStatement?
   private var control: [PreparedStatement?] = Array(repeating: nil, count: Control.allCases.count)
 
@@ -80,7 +81,8 @@ final class Connection {
     let key = [UInt8](sql.buffer)
     try write()
     let statement = try compile(sql.buffer)
-    cache.insert(statement, key: key, hash: hash)
+    // A list of a hundred thousand values compiles to megabytes, and its length hardly comes again.
+    if statement.parameterCount <= Connection.maximumCachedParameters { cache.insert(statement, key: key, hash: hash) }
     return statement
   }
 
@@ -115,7 +117,7 @@ final class Connection {
       if let tail { used = tail - start }
       return code
     }
-    guard code == SQLITE_OK else { throw error(code, sql: String(decoding: text, as: UTF8.self), whilePreparing: true) }
+    guard code == SQLITE_OK else { throw compileError(code, text) }
     let rest = UnsafeBufferPointer(rebasing: text[used...])
     guard let handle else { return (nil, UnsafeBufferPointer(rebasing: text[text.count...])) }
     return (PreparedStatement(handle: handle, connection: self), rest)

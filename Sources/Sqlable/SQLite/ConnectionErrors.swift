@@ -17,6 +17,20 @@ extension Connection {
     return error
   }
 
+  /// Why a text did not compile.
+  func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
+    let error = error(code, sql: String(decoding: text, as: UTF8.self), whilePreparing: true)
+    guard error.message == "too many SQL variables" else { return error }
+    let limit = sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1)
+    // Without its text, of which a million question marks tell nothing.
+    var tooMany = SqlError.invalidStatement(
+      "the statement binds more than \(limit) values, the limit of this SQLite; bind a list of any length as one value, "
+        + "as in: IN (SELECT value FROM json_each(\\(json: values)))"
+    ).labelled(label)
+    tooMany.transaction = error.transaction
+    return tooMany
+  }
+
   /// Whether a statement that failed in an open transaction has kept what it did before, `total` being the changes counted
   /// before it ran; nil when that can't be told.
   ///

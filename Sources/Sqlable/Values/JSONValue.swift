@@ -60,7 +60,13 @@ extension Dictionary: SqlValue where Key: Codable, Value: Codable {
   }
 }
 
-private enum JSONText {
+/// What is stored as a JSON array: in SQL text it may mean its elements as well.
+protocol JSONList {}
+extension Array: JSONList {}
+extension Set: JSONList {}
+extension Optional: JSONList where Wrapped: JSONList {}
+
+enum JSONText {
   static func encode(_ value: some Encodable) throws -> SqlStorage {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -179,6 +179,18 @@ import Testing
     }
   }
 
+  @Test func listsInRawSQL() throws {
+    try withBicycles { db in
+      let kept = [1, 3]
+      let deleted = try db.query("DELETE FROM bicycle WHERE id NOT IN (\(kept)) RETURNING id", as: Int.self)  // (?, ?)
+      #expect(deleted == [2])
+      let ids = Array(1...300_000)
+      let count = try db.query(
+        "SELECT count(*) FROM bicycle WHERE id IN (SELECT value FROM json_each(\(json: ids)))", as: Int.self)
+      #expect(count == [2])
+    }
+  }
+
   @Test func plans() throws {
     try withBicycles { db in
       let plan = try Bicycle.byId(2).explain(db)
