@@ -41,13 +41,22 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     var bindings: [SqlStorage] = []
     var offsets: [Int] = []
     var failure: SqlError?
+    private var place = SQLPlace()
+    /// Whether a value or name was written last.
+    private var isAfterInterpolation = false
 
     public init(literalCapacity: Int, interpolationCount: Int) {
       text.reserveCapacity(literalCapacity + interpolationCount)
       bindings.reserveCapacity(interpolationCount)
     }
 
-    public mutating func appendLiteral(_ literal: String) { text += literal }
+    public mutating func appendLiteral(_ literal: String) {
+      guard let first = literal.utf8.first else { return }
+      if isAfterInterpolation, SQLPlace.joins(first) { text += " " }
+      isAfterInterpolation = false
+      place.advance(over: literal.utf8)
+      text += literal
+    }
 
     /// Binds a value.
     // Disfavored: an array conforms too, and is a list where it can be.
@@ -102,6 +111,8 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     public mutating func appendInterpolation(column name: String) { appendIdentifier(name) }
 
     mutating func appendIdentifier(_ name: String) {
+      beginInterpolation()
+      if text.utf8.last == UInt8(ascii: "\"") { text += " " }
       text += String(decoding: SqlBuffer.quoted(name), as: UTF8.self)
     }
 
@@ -113,6 +124,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     private mutating func bindList<Values: Sequence>(
       _ values: Values, storage: (Values.Element) throws -> SqlStorage
     ) {
+      beginInterpolation()
       var count = 0
       for value in values {
         guard count < Self.maximumListCount else {
@@ -122,9 +134,12 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
         bind { try storage(value) }
         count += 1
       }
+      // What stands on either side of nothing must not become one.
+      if count == 0, text.utf8.last != UInt8(ascii: "(") { text += " " }
     }
 
     private mutating func bind(_ storage: () throws -> SqlStorage) {
+      beginInterpolation()
       var value = SqlStorage.null
       do { value = try storage().checked() } catch {
         fail(error as? SqlError ?? .misuse("a value of the SQL text can't be stored"))
@@ -132,6 +147,18 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       offsets.append(text.utf8.count)
       text += "?"
       bindings.append(value)
+    }
+
+    /// Refuses what would not be bound, or would end the quotes that it stands in.
+    private mutating func beginInterpolation() {
+      guard place.isAmongWords else {
+        return fail(
+          .invalidStatement(
+            "a value or name stands in quotes or in a comment of the SQL text; without them it is bound, or quoted, by itself"
+          ))
+      }
+      place.passInterpolation()
+      isAfterInterpolation = true
     }
 
     private mutating func fail(_ error: SqlError) { failure = failure ?? error }

@@ -76,6 +76,10 @@ final class PreparedStatement {
   // MARK: Without a model
 
   var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
+  /// Whether a parameter is more than a mere `?`.
+  var namesParameters: Bool {
+    (0..<sqlite3_bind_parameter_count(handle)).contains { sqlite3_bind_parameter_name(handle, $0 + 1) != nil }
+  }
   var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
   /// The integer at a position of the row; 0 for anything else.

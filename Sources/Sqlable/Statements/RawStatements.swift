@@ -23,13 +23,10 @@ extension SqliteDatabase {
           // Before it is compiled: a DELETE compiled without the hook would not call it.
           observation?.refresh()
           let (statement, next) = try connection.compileFirst(rest)
-          // The values that stand in the statement's text are its own. Should they not be its parameters (in quotes they
-          // are none) it must not run, nor take the values of the next.
+          // The values that stand in the statement's text are its own.
           let end = statement == nil ? text.count : text.count - next.count
           let values = sql.bindings[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
-          guard statement?.parameterCount ?? 0 == values.count else {
-            throw parameterMismatch(statement?.parameterCount ?? 0, values: values.count)
-          }
+          try statement.map { try checkParameters(of: $0, values: values.count) }
           guard let statement else { break }
           if try !runControl(statement) { try run(statement, binding: values) }
           bound = values.endIndex
@@ -89,10 +86,7 @@ extension SqliteDatabase {
         connection.sql.append(sql.text)
         for value in sql.bindings { connection.parameters.append(value) }
       } check: { statement in
-        let count = statement.parameterCount
-        guard count == sql.bindings.count else {
-          throw parameterMismatch(count, values: sql.bindings.count)
-        }
+        try checkParameters(of: statement, values: sql.bindings.count)
         guard statement.controlKeyword == nil else {
           throw misuse("a query can't begin or end a transaction; execute(_:) can")
         }
@@ -125,10 +119,14 @@ extension SqliteDatabase {
 
   // MARK: - The steps, with the lock held
 
-  private func parameterMismatch(_ parameters: Int, values: Int) -> SqlError {
-    SqlError.invalidStatement(
-      "the SQL text has \(parameters) parameters for \(values) values; a value in quotes or in a comment is not bound"
-    ).labelled(configuration.label)
+  /// Throws unless the statement's parameters are those of the values, which all stand where one may be. One written by
+  /// hand would take the value of another, or none, which is NULL.
+  private func checkParameters(of statement: PreparedStatement, values: Int) throws {
+    guard statement.parameterCount == values, !statement.namesParameters else {
+      throw SqlError.invalidStatement(
+        "the SQL text has a parameter that is no interpolated value; write \\(value) in its place"
+      ).labelled(configuration.label)
+    }
   }
 
   private func run(_ statement: PreparedStatement, binding values: ArraySlice<SqlStorage>) throws {

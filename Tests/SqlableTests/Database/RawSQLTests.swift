@@ -101,22 +101,64 @@ import Testing
   }
 
   /// In quotes a value is no parameter: `'?'` is a text of one character.
-  @Test func aValueInQuotesIsRefusedBeforeItsStatementRuns() throws {
+  @Test func aValueInQuotesOrInACommentIsRefusedBeforeItsStatementRuns() throws {
     try withDatabase { db in
       try people(db)
       let name = "Eve"
       let texts: [SQL] = [
         "UPDATE person SET name = '\(name)'", "UPDATE person SET name = \(name) WHERE name = '\(name)' OR 1",
-        "DELETE FROM person -- \(name)", "DELETE FROM person /* \(name) */",
-        "DELETE FROM person WHERE name <> '\(name)';",
-        "DELETE FROM person WHERE id = ?", "DELETE FROM person WHERE id <> \(1) AND id <> ?9",
+        "DELETE FROM person -- \(name)", "DELETE FROM person /* \(name) */", "DELETE FROM person /*\(name)",
+        "DELETE FROM person WHERE name <> '\(name)';", "DELETE FROM person WHERE name <> 'it''s \(name)'",
+        "DELETE FROM person WHERE [\(name)] = 1", "DELETE FROM person WHERE `\(name)` = 1",
+        "DELETE FROM person WHERE id <> ? -- \(name)", "DELETE FROM person WHERE name <> '\(name)' OR id = ?",
+        "DELETE FROM person WHERE name <> '\(["a", "b"])'", "DELETE FROM person WHERE name <> '\(table: "' OR 1 --")'",
+        "DELETE FROM person /* * / \(name) */ WHERE id = ?", "DELETE FROM \"\(column: "person")\"",
         "DELETE FROM person WHERE name <> '\(name)'; SELECT ?", "UPDATE person SET name = '\(name)'; SELECT \(1), ?",
+      ]
+      for text in texts {
+        let error = expectInvalidStatement("\(text.text)") { try db.execute(text) }
+        #expect(error?.message.contains("in quotes or in a comment") == true)
+        expectInvalidStatement("\(text.text)") { _ = try db.query(text, as: Int.self) }
+        #expect(try names(db) == ["Ann", "Bob", "Cid"])
+      }
+    }
+  }
+
+  @Test func aParameterWrittenByHandIsRefused() throws {
+    try withDatabase { db in
+      try people(db)
+      let texts: [SQL] = [
+        "DELETE FROM person WHERE id = ?", "DELETE FROM person WHERE id <> \(1) AND id <> ?9",
+        "DELETE FROM person WHERE id = \(1) OR id = ?1", "DELETE FROM person WHERE id = $a(\(1))",
+        "DELETE FROM person WHERE id = :id", "DELETE FROM person WHERE id = ? OR \(1)",
       ]
       for text in texts {
         expectInvalidStatement("\(text.text)") { try db.execute(text) }
         expectInvalidStatement("\(text.text)") { _ = try db.query(text, as: Int.self) }
         #expect(try names(db) == ["Ann", "Bob", "Cid"])
       }
+    }
+  }
+
+  /// `?` and `1` would be the parameter `?1`, and `"a"` and `"b"` one name.
+  @Test func whatStandsBesideAnInterpolationDoesNotBecomePartOfIt() throws {
+    try withDatabase { db in
+      try people(db)
+      let (none, table): ([Int], String) = ([], "person")
+      expectError(.syntax) { _ = try db.query("SELECT \(5)1", as: Int.self) }
+      expectError(.syntax) { _ = try db.query("SELECT 1\(5)", as: Int.self) }
+      expectError(.syntax) { _ = try db.query("SELECT \(5)\(6)", as: Int.self) }
+      expectError(.syntax) { _ = try db.query("SELECT id FROM person WHERE id = \(1)\(none)2", as: Int.self) }
+      expectError(.syntax) { _ = try db.query("SELECT 1 /\(none)* 2 */", as: Int.self) }
+      let rows = try db.query(
+        """
+        SELECT\(5)AS n, \(6)six, -\(1), 'a'\(column: "quoted"), 4/\(2), id\(column: "one")FROM \(table: table)"p"
+        WHERE\(1)AND id IN(\([2]))AND name <> '--' AND"p".name NOT IN ('/*', \("x"))
+        """
+      ) { row in
+        try row.columnNames + [0, 2, 4].map { "\(try row.get(at: $0, as: Int.self))" }
+      }
+      #expect(rows == [["n", "six", "-?", "quoted", "4/?", "one", "5", "-1", "2"]])
     }
   }
 
