@@ -159,7 +159,10 @@ extension SqliteDatabase {
       if kind == .deferred { try observation?.refreshKeys(isBeginning: true) }
       switch kind {
       case .immediate: try connection.run(.beginImmediate)
-      case .deferred: try connection.run(.beginDeferred)
+      case .deferred:
+        try connection.run(.beginDeferred)
+        // Until it reads, the schema is still anybody's to change.
+        observation?.schemaDidChange()
       case .exclusive: try connection.run(.beginExclusive)
       }
     } else {
@@ -277,12 +280,38 @@ extension SqliteDatabase {
     return isOne ? try recorded(connection, body).get() : try transaction { _ in try recorded(connection, body).get() }
   }
 
+  /// Begins a deferred transaction that has done nothing yet anew, as an immediate one.
+  ///
+  /// For its first write, when the schema is to be looked at before: a transaction that has read is refused the right to
+  /// write at once, whatever the busy timeout, while another connection writes.
+  private func takeRightToWrite(_ connection: Connection) throws {
+    guard connection.isIdle, !connection.isReadOnly else { return }
+    let levels = transactions.levels.count
+    func begin(_ kind: Connection.Control) throws {
+      try connection.run(kind)
+      for _ in 1..<levels { try connection.run(.savepoint) }
+    }
+    // Meanwhile there is none whose fate an error could tell.
+    connection.transactionLevel = 0
+    defer { connection.transactionLevel = levels }
+    try connection.run(.rollback)
+    do { try begin(.beginImmediate) } catch {
+      try begin(.beginDeferred)
+      guard var error = error as? SqlError else { throw error }
+      error.transaction = .untouched
+      throw error
+    }
+  }
+
   /// Runs a write inside a transaction. Throws, and forgets what was recorded, when it fails and is undone; fails without
   /// throwing when it keeps what it did before it failed.
   private func recorded<Value>(
     _ connection: Connection, _ body: (Connection) throws -> Value
   ) throws -> Result<Value, any Error> {
-    try observation?.refreshKeys(isBeginning: false)
+    if let observation, observation.isKnowledgeInDoubt {
+      try takeRightToWrite(connection)
+      try observation.refreshKeys(isBeginning: false)
+    }
     let mark = observation?.mark ?? 0
     let changes = connection.totalChanges
     do {

@@ -16,7 +16,7 @@ final class HandleObservation {
   private var interest = ObservedTables()
   /// The schema that the keys were looked up in; nil when they have to be looked up again.
   private var schemaVersion: Int64?
-  /// Whether this handle may have changed the schema since.
+  /// Whether the schema may have changed since.
   private var mayBeOutdated = false
   /// Whether they were looked up inside the open transaction, in a schema that may be undone.
   private var isOfOpenTransaction = false
@@ -67,7 +67,7 @@ final class HandleObservation {
   ///
   /// To be called at the start of every transaction; inside one only what has changed since is looked at.
   func refreshKeys(isBeginning: Bool) throws {
-    guard isActive, isBeginning || mayBeOutdated || schemaVersion == nil else { return }
+    guard isBeginning ? isActive : isKnowledgeInDoubt else { return }
     if isBeginning { isOfOpenTransaction = false }
     let current = try connection.schemaVersion()
     mayBeOutdated = false
@@ -81,7 +81,11 @@ final class HandleObservation {
     isOfOpenTransaction = !isBeginning
   }
 
-  /// To be called after this handle ran what may have changed the schema.
+  /// Whether the schema has to be looked at before the next write of the open transaction.
+  var isKnowledgeInDoubt: Bool { isActive && (mayBeOutdated || schemaVersion == nil) }
+
+  /// To be called after what may have changed the schema: a statement of this handle, or of another one before a deferred
+  /// transaction reads.
   func schemaDidChange() { mayBeOutdated = true }
 
   // MARK: The open transaction

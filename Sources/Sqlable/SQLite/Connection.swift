@@ -214,6 +214,9 @@ final class Connection {
   /// Whether the open transaction may have written something.
   var isWriting: Bool { sqlite3_txn_state(handle, "main") == SQLITE_TXN_WRITE }
 
+  /// Whether the open transaction has neither read nor written yet, in any of the attached databases.
+  var isIdle: Bool { !isAutocommit && sqlite3_txn_state(handle, nil) == SQLITE_TXN_NONE }
+
   /// Whether SQLite opened the file for reading only, asked for or not.
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
