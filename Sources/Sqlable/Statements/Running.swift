@@ -131,14 +131,17 @@ extension Statement {
 
   private func changeRows(_ db: SqliteDatabase) throws -> Int {
     try db.locked {
-      try db.writing { connection in
-        let table = try TableInfo.of(Model.self)
-        var writer = RowWriter(table: table, buffer: connection.parameters)
-        let mark = connection.parameters.mark
-        defer { connection.parameters.release(to: mark) }
-        do {
-          if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
-        } catch { throw connection.labelled(error) }
+      let connection = try db.openConnection()
+      try db.checkTransactionIsAlive()
+      let table = try TableInfo.of(Model.self)
+      var writer = RowWriter(table: table, buffer: connection.parameters)
+      let mark = connection.parameters.mark
+      defer { connection.parameters.release(to: mark) }
+      // Before the write begins: the struct's own code may write and observe too, and what it does is not the statement's.
+      do {
+        if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
+      } catch { throw connection.labelled(error) }
+      return try db.writing { connection in
         let statement = try connection.prepared(query, table: table, slots: writer.slots)
         defer { connection.finish(statement) }
         while try statement.step() {}
@@ -152,11 +155,23 @@ extension Statement {
   private func insertRows(_ db: SqliteDatabase) throws -> [Int] {
     if rows.count == 0 { return [] }
     return try db.locked {
-      try db.writing(asOne: query.kind != .insertMany) { connection in
-        let table = try TableInfo.of(Model.self)
-        let batch = InsertBatch(query: query, table: table, connection: connection)
+      let connection = try db.openConnection()
+      try db.checkTransactionIsAlive()
+      let table = try TableInfo.of(Model.self)
+      let batch = InsertBatch(query: query, table: table, connection: connection)
+      var writer = RowWriter(table: table, buffer: connection.parameters)
+      guard query.kind == .insertMany else {
+        let mark = connection.parameters.mark
+        defer { connection.parameters.release(to: mark) }
+        // Before the write begins, as above.
+        do { _ = try rows.take(0, into: &writer) } catch { throw connection.labelled(error) }
+        return try db.writing { _ in
+          defer { batch.finish() }
+          return [try batch.insert(writer.slots)]
+        }
+      }
+      return try db.writing(asOne: false) { _ in
         defer { batch.finish() }
-        var writer = RowWriter(table: table, buffer: connection.parameters)
         var ids: [Int] = []
         ids.reserveCapacity(rows.count)
         for index in 0..<rows.count {
