@@ -23,6 +23,8 @@ final class TransactionStack {
   }
 
   var levels: [Level] = []
+  /// How many of them were open when the statement that is being run began: it counts on them.
+  var countedOn = 0
 }
 
 extension SqliteDatabase {
@@ -114,12 +116,14 @@ extension SqliteDatabase {
 
   /// Commits the innermost transaction.
   ///
-  /// Throws `.misuse` without a transaction, or when it belongs to a closure. When the commit itself fails with
+  /// Throws `.misuse` without a transaction, when it belongs to a closure, or inside a struct's own code while a statement
+  /// takes its values from it or makes its rows. When the commit itself fails with
   /// `.constraint(.foreignKey)` or `.busy` the transaction is still open.
   public func commitTransaction() throws {
     try locked {
       guard let innermost = transactions.levels.last else { throw misuse("commit without a transaction") }
       guard !innermost.isScoped else { throw misuse("a closure's transaction ends when the closure returns") }
+      try checkIsNotCountedOn(transactions.levels.count)
       try commitInnermost()
     }
   }
@@ -132,7 +136,8 @@ extension SqliteDatabase {
   /// try db.rollbackTransaction(outer)          // none is open any more
   /// ```
   ///
-  /// Throws `.misuse` when there is no such transaction, or when one of them belongs to a closure.
+  /// Throws `.misuse` when there is no such transaction, when one of them belongs to a closure, or inside a struct's own
+  /// code while a statement takes its values from it or makes its rows.
   public func rollbackTransaction(_ level: Int? = nil) throws {
     try locked {
       let level = level ?? transactions.levels.count
@@ -142,6 +147,7 @@ extension SqliteDatabase {
       guard !transactions.levels[(level - 1)...].contains(where: \.isScoped) else {
         throw misuse("a closure's transaction is rolled back by returning .rollback or throwing")
       }
+      try checkIsNotCountedOn(level)
       rollBack(from: level)
     }
   }
@@ -223,6 +229,23 @@ extension SqliteDatabase {
     if transactions.levels.isEmpty { connection.lostTransaction = nil }
   }
 
+  /// To be called before a statement that is run calls its caller's code: what is open now, that code may not end. Gives
+  /// what `endRun` is to have.
+  @usableFromInline
+  func beginRun() -> Int {
+    defer { transactions.countedOn = transactions.levels.count }
+    return transactions.countedOn
+  }
+
+  @usableFromInline
+  func endRun(_ countedOn: Int) { transactions.countedOn = countedOn }
+
+  private func checkIsNotCountedOn(_ level: Int) throws {
+    guard level > transactions.countedOn else {
+      throw misuse("a transaction can't end while a statement of its handle takes values or makes rows")
+    }
+  }
+
   /// Throws when an earlier error has undone the open transaction as a whole.
   ///
   /// SQLite is outside a transaction then, and would store what comes next at once.
@@ -301,6 +324,13 @@ extension SqliteDatabase {
       error.transaction = .untouched
       throw error
     }
+  }
+
+  /// Takes note of observers that came while a write goes on.
+  func refreshObservation() throws {
+    guard let observation else { return }
+    observation.refresh()
+    try observation.refreshKeys(isBeginning: false)
   }
 
   /// Runs a write inside a transaction. Throws, and forgets what was recorded, when it fails and is undone; fails without

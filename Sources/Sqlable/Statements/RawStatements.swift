@@ -92,6 +92,8 @@ extension SqliteDatabase {
         }
       }
       defer { connection.finish(statement) }
+      let run = beginRun()
+      defer { endRun(run) }
       func rows() throws -> [Result] {
         var results: [Result] = []
         do {

@@ -8,6 +8,8 @@ extension Statement where Output == [Model] {
     try db.locked {
       let statement = try prepare(on: db)
       defer { db.finish(statement) }
+      let run = db.beginRun()
+      defer { db.endRun(run) }
       var models: [Model] = []
       while try statement.step() { models.append(try Model(row: ReadRow(statement))) }
       return models
@@ -64,6 +66,8 @@ extension Statement where Output == Model? {
     try db.locked {
       let statement = try prepare(on: db)
       defer { db.finish(statement) }
+      let run = db.beginRun()
+      defer { db.endRun(run) }
       return try statement.step() ? try Model(row: ReadRow(statement)) : nil
     }
   }
@@ -133,6 +137,8 @@ extension Statement {
     try db.locked {
       let connection = try db.openConnection()
       try db.checkTransactionIsAlive()
+      let run = db.beginRun()
+      defer { db.endRun(run) }
       let table = try TableInfo.of(Model.self)
       var writer = RowWriter(table: table, buffer: connection.parameters)
       let mark = connection.parameters.mark
@@ -157,6 +163,8 @@ extension Statement {
     return try db.locked {
       let connection = try db.openConnection()
       try db.checkTransactionIsAlive()
+      let run = db.beginRun()
+      defer { db.endRun(run) }
       let table = try TableInfo.of(Model.self)
       let batch = InsertBatch(query: query, table: table, connection: connection)
       var writer = RowWriter(table: table, buffer: connection.parameters)
@@ -178,6 +186,7 @@ extension Statement {
           let mark = connection.parameters.mark
           defer { connection.parameters.release(to: mark) }
           do { _ = try rows.take(index, into: &writer) } catch { throw connection.labelled(error) }
+          try db.refreshObservation()
           ids.append(try batch.insert(writer.slots))
         }
         return ids

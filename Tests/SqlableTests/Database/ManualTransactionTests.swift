@@ -183,4 +183,83 @@ import Testing
       try db.rollbackTransaction()
     }
   }
+
+  // MARK: While a statement is run
+
+  /// A struct that ends a transaction where it may not.
+  private struct Meddler: Sqlable {
+    static let tableName = "person"
+    static let id = Column("id", .integer, PrimaryKey())
+    static let name = Column("name", .text)
+    static let tableLayout = [id, name]
+    @TaskLocal static var end: @Sendable () throws -> Void = {}
+
+    func valueForColumn(_ column: Column) -> SqlValue? { nil }
+
+    func write(to row: inout RowWriter) throws {
+      row.set(Meddler.id, 7)
+      row.set(Meddler.name, "meddler")
+      try Meddler.end()
+    }
+
+    init() {}
+
+    init(row: ReadRow) throws { try Meddler.end() }
+  }
+
+  @Test func aStructsOwnCodeCanNotEndTheTransactionUnderItsStatement() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      let log = EventLog()
+      log.listenToAll(of: db)
+      let ends: [@Sendable () throws -> Void] = [
+        { try db.commitTransaction() }, { try db.rollbackTransaction() }, { try db.rollbackTransaction(1) },
+        { try db.execute("COMMIT") }, { try db.execute("ROLLBACK") },
+      ]
+      let statements: [(String, (SqliteDatabase) throws -> Void)] = [
+        ("insert", { try Meddler().insert().run($0) }), ("save", { try Meddler().save().run($0) }),
+        ("update", { try Meddler().update().run($0) }), ("delete", { try Meddler().delete().run($0) }),
+        ("batch", { try Meddler.insert([Meddler(), Meddler()]).run($0) }),
+        ("read", { _ = try Meddler.read().run($0) }), ("first", { _ = try Meddler.read().first().run($0) }),
+        ("query", { _ = try $0.query("SELECT * FROM person", as: Meddler.self) }),
+        ("rows", { try $0.query("INSERT INTO person VALUES (8, 'x') RETURNING id") { _ in try Meddler.end() } }),
+      ]
+      for (name, statement) in statements {
+        for end in ends {
+          for level in 1...2 {
+            for _ in 1...level { try db.beginTransaction() }
+            try add("Ann", db)
+            expectMisuse("\(name)") { try Meddler.$end.withValue(end) { try statement(db) } }
+            #expect(db.transactionLevel == level, "\(name)")
+            #expect(try names(db) == ["Ann"], "\(name)")
+            try db.rollbackTransaction(1)
+          }
+        }
+      }
+      try db.transaction { db in
+        expectMisuse { _ = try Meddler.$end.withValue(ends[1]) { try Meddler().insert().run(db) } }
+      }
+      #expect(log.take() == [])
+      try add("Bob", db)
+      #expect(log.take() == ["insert person 1"])
+    }
+  }
+
+  @Test func aStructsOwnCodeMayHaveTransactionsOfItsOwn() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.beginTransaction()
+      let own: @Sendable () throws -> Void = {
+        try db.beginTransaction()
+        try Person(id: 1, name: "kept").insert().run(db)
+        try db.commitTransaction()
+        try db.beginTransaction()
+        try Person(id: 2, name: "undone").insert().run(db)
+        try db.rollbackTransaction()
+      }
+      _ = try Meddler.$end.withValue(own) { try Meddler().insert().run(db) }
+      try db.commitTransaction()
+      #expect(try names(db) == ["kept", "meddler"])
+    }
+  }
 }

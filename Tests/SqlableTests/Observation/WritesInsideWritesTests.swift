@@ -96,4 +96,34 @@ private struct Busy: Sqlable {
       #expect(try ids(db) == [1])
     }
   }
+
+  // MARK: Observers that come
+
+  @Test func anObserverThatComesWhileValuesAreTakenHearsOfTheRowAtOnce() throws {
+    try withNotes { db, log in
+      try Busy(2) { log.listen(to: db, on: Observed.Note.self) }.insert().run(db)
+      #expect(log.take() == ["insert note 2"])
+    }
+    try withNotes { db, log in
+      try Busy(2) {
+        log.listen(to: db, on: Observed.Note.self)
+        try db.execute("INSERT INTO note (id) VALUES (50)")
+      }.insert().run(db)
+      #expect(log.take() == ["insert note 50", "insert note 2"])
+    }
+    try withNotes { db, log in
+      let token = Mutex<ObserverToken?>(nil)
+      try Busy(1, "free") { token.withLock { $0 = log.listen(to: db, on: Observed.Note.self) } }.update().run(db)
+      #expect(log.take() == ["update note 1"])
+      try Busy(2) { token.withLock { $0.map(db.removeObserver) } }.insert().run(db)
+      #expect(log.take() == [])
+    }
+  }
+
+  @Test func anObserverThatComesInTheMidstOfABatchHearsOfTheRowsFromThenOn() throws {
+    try withNotes { db, log in
+      try Busy.insert([Busy(2), Busy(3) { log.listen(to: db, on: Observed.Note.self) }, Busy(4)]).run(db)
+      #expect(log.take() == ["insert note 3", "insert note 4"])
+    }
+  }
 }
