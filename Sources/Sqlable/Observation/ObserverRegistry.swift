@@ -14,7 +14,7 @@ final class ObserverRegistry: Sendable {
     let body: @Sendable (RowChange) throws -> Void
 
     func wants(_ row: RowChange) -> Bool {
-      guard row.table == table, change == nil || change == row.change else { return false }
+      guard row.table.isSameName(as: table), change == nil || change == row.change else { return false }
       switch key {
       case nil: return true
       case .integer(let id):
@@ -155,7 +155,7 @@ final class ObserverRegistry: Sendable {
         for observer in observers where observer.wants(row) {
           // An observer that was removed meanwhile, even by the one before it, hears nothing more.
           guard registry.version == version || registry.isRegistered(observer.token) else { continue }
-          attempt { try observer.body(row) }
+          attempt { try observer.body(row.named(observer.table)) }
         }
       }
     }
@@ -173,12 +173,11 @@ struct ObservedTables: Sendable, Equatable {
 
   var isEmpty: Bool { !all && named.isEmpty }
 
-  /// What the observers call a table of the database, or nil when nobody wants it. SQLite ignores the case of ASCII letters.
+  /// What observers call a table of the database, or nil when nobody wants it.
   func name(ofTable table: String) -> String? {
     if named.contains(table) { return table }
-    func folded(_ name: String) -> [UInt8] { name.utf8.map { (65...90).contains($0) ? $0 + 32 : $0 } }
-    let wanted = folded(table)
-    return named.first { folded($0) == wanted } ?? (all ? table : nil)
+    // The least of several, so that it is always the same.
+    return named.filter { $0.isSameName(as: table) }.min() ?? (all ? table : nil)
   }
 
   mutating func formUnion(_ other: ObservedTables) {

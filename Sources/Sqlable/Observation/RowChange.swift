@@ -5,6 +5,7 @@ public enum Change: Sendable, Hashable, Codable, CaseIterable {
 
 /// A row that a committed transaction changed.
 public struct RowChange: Sendable, Hashable {
+  /// The table's name, in the capitals in which the observer's model spells it.
   public let table: String
   public let change: Change
   /// The row's id after the change (before it, for a delete): its integer primary key where it has one, else its rowid;
@@ -19,6 +20,22 @@ public struct RowChange: Sendable, Hashable {
   public let previousKey: [SqlStorage]
   /// Whether `id` is one, and not a 0 in its place.
   let hasId: Bool
+
+  /// The same with the table's name as an observer spells it.
+  func named(_ table: String) -> RowChange {
+    if table == self.table { return self }
+    return RowChange(
+      table: table, change: change, id: id, previousId: previousId, key: key, previousKey: previousKey, hasId: hasId)
+  }
+}
+
+extension String {
+  /// Whether SQLite takes the two for one name: it ignores the case of ASCII letters.
+  func isSameName(as other: String) -> Bool {
+    func folded(_ byte: UInt8) -> UInt8 { (65...90).contains(byte) ? byte + 32 : byte }
+    // Not by ==, which takes the two forms of an é for one.
+    return utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { folded($0) == folded($1) }
+  }
 }
 
 /// A registered observer, to be handed to `removeObserver(_:)`.

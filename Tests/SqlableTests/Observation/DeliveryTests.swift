@@ -157,6 +157,40 @@ import Testing
     }
   }
 
+  /// SQLite takes them for one table.
+  private struct Thing: Observed.Model {
+    static let tableName = "Thing"
+    static let id = Column("id", .integer, PrimaryKey())
+    static let tableLayout = [id]
+  }
+
+  private struct OtherThing: Observed.Model {
+    static let tableName = "thing"
+    static let id = Column("id", .integer, PrimaryKey())
+    static let tableLayout = [id]
+  }
+
+  @Test func modelsWhoseNamesDifferInCapitalsAreOfOneTable() throws {
+    for name in ["Thing", "thing", "THING"] {
+      try withDatabase { db in
+        try db.execute("CREATE TABLE \(table: name) (id INTEGER PRIMARY KEY)")
+        let log = EventLog()
+        let child = try db.createChild()
+        log.listen(to: db, on: Thing.self, as: "1: ")
+        let token = log.listen(to: db, on: OtherThing.self, as: "2: ")
+        log.listen(to: child, on: OtherThing.self, as: "child: ")
+        try child.execute("INSERT INTO thing VALUES (1)")
+        db.queue.sync {}
+        #expect(log.take().sorted() == ["1: insert Thing 1", "2: insert thing 1", "child: insert thing 1"])
+        try db.execute("DELETE FROM thing")
+        #expect(log.take() == ["1: delete Thing 1", "2: delete thing 1"])
+        db.removeObserver(token)
+        try db.execute("INSERT INTO thing VALUES (2)")
+        #expect(log.take() == ["1: insert Thing 2"])
+      }
+    }
+  }
+
   @Test func aTableIsObservedHoweverItsNameIsCapitalized() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE Country (code TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID")
