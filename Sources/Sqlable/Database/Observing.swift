@@ -10,6 +10,9 @@ extension SqliteDatabase {
   /// Tables of attached databases, temporary ones and SQLite's own are left out, and so are the rows of `CREATE TABLE … AS`.
   /// The id is 0 for a WITHOUT ROWID table whose key is no single integer. Changes of this handle come on the thread that
   /// committed, those of its children on ``queue``. An error that it throws reaches ``didFail``.
+  ///
+  /// Once another one or nil is set, the earlier one is not called again, not even for the rest of a commit that is being
+  /// delivered; a call that has begun on another thread is not waited for. The new one hears of later commits.
   public var didUpdate: (@Sendable (_ table: String, _ id: Int, _ change: Change) throws -> Void)? {
     get { registry.didUpdate }
     set { registry.didUpdate = newValue }

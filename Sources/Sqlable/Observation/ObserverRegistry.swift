@@ -27,6 +27,8 @@ final class ObserverRegistry: Sendable {
   private struct State {
     var observers: [Observer] = []
     var didUpdate: (@Sendable (String, Int, Change) throws -> Void)?
+    /// Another one for every `didUpdate` that is set.
+    var didUpdateToken = ObserverRegistry.newToken()
     var didFail: (@Sendable (any Error) -> Void)?
     var queue: DispatchQueue?
   }
@@ -78,7 +80,7 @@ final class ObserverRegistry: Sendable {
   }
 
   private func isRegistered(_ token: ObserverToken) -> Bool {
-    state.withLock { state in state.observers.contains { $0.token == token } }
+    state.withLock { state in state.didUpdateToken == token || state.observers.contains { $0.token == token } }
   }
 
   var didUpdate: (@Sendable (String, Int, Change) throws -> Void)? {
@@ -87,6 +89,7 @@ final class ObserverRegistry: Sendable {
       _ = change { state in
         let earlier = state.didUpdate
         state.didUpdate = newValue
+        state.didUpdateToken = ObserverRegistry.newToken()
         return earlier
       }
     }
@@ -135,9 +138,10 @@ final class ObserverRegistry: Sendable {
   func audience(for rows: [RowChange]) -> Audience? {
     // Read first: who is removed between the two reads is then asked for once more, and not called.
     let version = version
-    let (observers, didUpdate) = state.withLock { ($0.observers, $0.didUpdate) }
+    let (observers, didUpdate, token) = state.withLock { ($0.observers, $0.didUpdate, $0.didUpdateToken) }
     guard didUpdate != nil || !observers.isEmpty else { return nil }
-    return Audience(registry: self, version: version, observers: observers, didUpdate: didUpdate, rows: rows)
+    return Audience(
+      registry: self, version: version, observers: observers, didUpdate: didUpdate, didUpdateToken: token, rows: rows)
   }
 
   /// A committed transaction on its way to the observers that were registered then.
@@ -146,18 +150,22 @@ final class ObserverRegistry: Sendable {
     let version: Int
     let observers: [Observer]
     let didUpdate: (@Sendable (String, Int, Change) throws -> Void)?
+    let didUpdateToken: ObserverToken
     let rows: [RowChange]
 
     /// Calls the observers, row by row in the order of change; what one throws reaches `didFail` and nobody else.
     func deliver() {
       for row in rows {
-        attempt { try didUpdate?(row.table, row.id, row.change) }
-        for observer in observers where observer.wants(row) {
-          // An observer that was removed meanwhile, even by the one before it, hears nothing more.
-          guard registry.version == version || registry.isRegistered(observer.token) else { continue }
+        if isHeard(didUpdateToken) { attempt { try didUpdate?(row.table, row.id, row.change) } }
+        for observer in observers where observer.wants(row) && isHeard(observer.token) {
           attempt { try observer.body(row.named(observer.table)) }
         }
       }
+    }
+
+    /// Who was removed or replaced meanwhile, even by the one before it, hears nothing more.
+    private func isHeard(_ token: ObserverToken) -> Bool {
+      registry.version == version || registry.isRegistered(token)
     }
 
     private func attempt(_ body: () throws -> Void) {

@@ -66,6 +66,40 @@ import Testing
     }
   }
 
+  @Test func didUpdateThatIsSetAnewInTheMidstOfADeliveryHearsNoMoreOfIt() throws {
+    try withDatabase { db in
+      try db.createTable(Observed.Note.self)
+      let log = EventLog()
+      let replacements: [(@Sendable (String, Int, Change) throws -> Void)?] = [
+        nil, { _, _, _ in log.add("second") },
+      ]
+      for replacement in replacements {
+        db.didUpdate = { _, _, _ in
+          log.add("first")
+          db.didUpdate = replacement
+        }
+        try db.execute("INSERT INTO note (text) VALUES (NULL), (NULL)")
+        #expect(log.take() == ["first"])
+      }
+      try db.execute("INSERT INTO note (text) VALUES (NULL)")
+      #expect(log.take() == ["second"])
+    }
+  }
+
+  @Test func didUpdateThatIsSetToNilBeforeItsDeliveryHearsNothing() throws {
+    try withDatabase { db in
+      try db.createTable(Observed.Note.self)
+      let log = EventLog()
+      log.listenToAll(of: db)
+      // The commit inside is told when the loop is over.
+      try db.query("SELECT 1") { _ in
+        try db.execute("INSERT INTO note (id) VALUES (1)")
+        db.didUpdate = nil
+      }
+      #expect(log.take() == [])
+    }
+  }
+
   @Test func anObserverRegisteredDuringDeliveryHearsOfLaterCommitsOnly() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
