@@ -91,7 +91,7 @@ final class TableInfo: Sendable {
     return nil
   }
 
-  private static let known = Mutex<[ObjectIdentifier: TableInfo]>([:])
+  private static let known = Guarded<[ObjectIdentifier: TableInfo]>([:])
 
   /// The ones that were asked for lately, by a few bits of the model's address: no lock, no hashing.
   ///

@@ -21,11 +21,13 @@ final class HandleObservation {
   /// Whether they were looked up inside the open transaction, in a schema that may be undone.
   private var isOfOpenTransaction = false
   /// Committed and not yet delivered to the handle's own observers.
-  private let pending = Mutex<[ObserverRegistry.Audience]>([])
+  private let pending = Guarded<[ObserverRegistry.Audience]>([])
+  /// How many there are, to be asked after every statement without a lock.
+  private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
 
   final class CommitOrder: Sendable {
-    fileprivate let lock = Mutex(())
+    fileprivate let lock = Guarded(())
   }
 
   init(connection: Connection, registry: ObserverRegistry, order: CommitOrder, usesPreupdate: Bool) {
@@ -126,7 +128,12 @@ final class HandleObservation {
   private func handOver() {
     guard buffer.count > 0 else { return }
     let rows = buffer.takeAll()
-    if let audience = registry.audience(for: rows) { pending.withLock { $0.append(audience) } }
+    if let audience = registry.audience(for: rows) {
+      pending.withLock { pending in
+        pending.append(audience)
+        pendingCount.store(pending.count, ordering: .releasing)
+      }
+    }
     for ancestor in ancestors {
       guard let audience = ancestor.audience(for: rows) else { continue }
       ancestor.queue.async { audience.deliver() }
@@ -135,18 +142,27 @@ final class HandleObservation {
 
   // MARK: Delivery
 
-  /// Whether commits wait for `deliverPending()`.
-  var hasPending: Bool { pending.withLock { !$0.isEmpty } }
+  /// Whether commits wait for `deliverPending()`; for certain only of those of the thread that asks.
+  var hasPending: Bool { pendingCount.load(ordering: .acquiring) > 0 }
 
   /// Calls the handle's own observers, commit by commit; to be called without the handle's lock.
   ///
   /// A commit made by an observer, or meanwhile by another thread, is delivered by whoever delivers already: after the
   /// commit before it, not in its midst.
   func deliverPending() {
-    while hasPending {
+    // Asked with the lock held: what another thread has added since the last look is not to be missed.
+    while pending.withLock({ !$0.isEmpty }) {
       guard isDelivering.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
-      while let audience = pending.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { audience.deliver() }
+      while let audience = takePending() { audience.deliver() }
       isDelivering.store(false, ordering: .releasing)
+    }
+  }
+
+  private func takePending() -> ObserverRegistry.Audience? {
+    pending.withLock { pending in
+      guard !pending.isEmpty else { return nil }
+      pendingCount.store(pending.count - 1, ordering: .releasing)
+      return pending.removeFirst()
     }
   }
 

@@ -41,7 +41,7 @@ final class ObserverRegistry: Sendable {
   }
 
   let parent: ObserverRegistry?
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   private let versionCounter = Atomic(0)
 
   init(parent: ObserverRegistry?) {
@@ -51,7 +51,7 @@ final class ObserverRegistry: Sendable {
   /// Raised whenever the set of observers changes; cheap enough to be asked before every write.
   var version: Int { versionCounter.load(ordering: .acquiring) }
 
-  private func change<Result: Sendable>(_ body: (inout sending State) -> sending Result) -> Result {
+  private func change<Result>(_ body: (inout State) -> Result) -> Result {
     let result = state.withLock(body)
     versionCounter.add(1, ordering: .releasing)
     return result

@@ -1,5 +1,4 @@
 import CSQLite
-import Glibc
 
 /// Where the reading of a row stands: plain memory, since exclusivity checks on the properties of a class cost more than
 /// the column reads themselves.
@@ -47,37 +46,10 @@ struct RowState {
 
 extension RowState {
   /// The states that no statement has at present, for all connections.
-  ///
-  /// Sound as `Sendable`: `free` is only touched with `lock` held. A POSIX lock, since the thread sanitizer does not see
-  /// the one of Swift's `Mutex` and would report a race for every two statements.
-  private final class Pool: @unchecked Sendable {
-    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private var free: [UnsafeMutablePointer<RowState>] = []
-
-    init() { pthread_mutex_init(lock, nil) }
-
-    deinit {
-      pthread_mutex_destroy(lock)
-      lock.deallocate()
-    }
-
-    func take() -> UnsafeMutablePointer<RowState>? {
-      pthread_mutex_lock(lock)
-      defer { pthread_mutex_unlock(lock) }
-      return free.popLast()
-    }
-
-    func give(back state: UnsafeMutablePointer<RowState>) {
-      pthread_mutex_lock(lock)
-      defer { pthread_mutex_unlock(lock) }
-      free.append(state)
-    }
-  }
-
-  private static let pool = Pool()
+  private static let free = Guarded<[UnsafeMutablePointer<RowState>]>([])
 
   static func take() -> UnsafeMutablePointer<RowState> {
-    if let state = pool.take() { return state }
+    if let state = free.withLock({ $0.popLast() }) { return state }
     let state = UnsafeMutablePointer<RowState>.allocate(capacity: 1)
     state.initialize(to: RowState())
     return state
@@ -85,7 +57,7 @@ extension RowState {
 
   static func give(back state: UnsafeMutablePointer<RowState>) {
     state.pointee.end()
-    pool.give(back: state)
+    free.withLock { $0.append(state) }
   }
 
   /// No row is current any more.

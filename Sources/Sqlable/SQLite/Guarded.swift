@@ -1,0 +1,27 @@
+import Glibc
+
+/// A value that threads share, reached with a lock held.
+///
+/// A POSIX lock, since the thread sanitizer does not see the one of Swift's `Mutex` and would report races where there are
+/// none. Sound as `Sendable`: `value` is only touched with `mutex` held, and leaves only as a copy that `body` makes.
+final class Guarded<Value>: @unchecked Sendable {
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private var value: Value
+
+  init(_ value: Value) {
+    self.value = value
+    pthread_mutex_init(mutex, nil)
+  }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  /// Calls `body` while no other thread has the value. Not to be called inside itself.
+  func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return try body(&value)
+  }
+}
