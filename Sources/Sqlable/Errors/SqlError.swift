@@ -60,8 +60,10 @@ public struct SqlError: Error, Sendable, Hashable {
   /// Whether the same call can succeed when it is made again: another connection held a lock.
   ///
   /// Inside a transaction whose fate is `.untouched` the statement alone may be repeated; after `.rolledBack` the whole
-  /// transaction has to be, and so has a deferred one that wants to write after another has (`extendedCode` 517).
-  public var isRetryable: Bool { kind == .busy }
+  /// transaction has to be, and so has a deferred one that wants to write after another has (`extendedCode` 517). Outside
+  /// a transaction 517 is met in a loop over rows of the same handle, which holds on to what another connection has
+  /// changed since: before the loop has ended no repetition helps, and this is false.
+  public var isRetryable: Bool { kind == .busy && !(extendedCode == 517 && transaction == .none) }
 }
 
 extension SqlError {
@@ -131,7 +133,8 @@ extension SqlError {
   }
 
   public enum TransactionFate: Sendable, Hashable {
-    /// No transaction was open: what the failing statement had done is undone, nothing else was affected.
+    /// No transaction was open: what the failing statement had done is undone, nothing else was affected. The exception
+    /// here and below is a rule of the table or a trigger that says FAIL: the rows before the failing one are kept.
     case none
     /// The transaction is still open and keeps what earlier statements did; the failing one is undone.
     case untouched

@@ -265,4 +265,38 @@ import Testing
       #expect(try db.query("SELECT a_id FROM b", as: Int.self) == [2])
     }
   }
+
+  /// While a loop reads, its handle sees the state of the loop's beginning, and nobody may write after it.
+  @Test func aWriteInALoopThatAnotherConnectionHasOvertakenCanNotBeRepeatedInIt() throws {
+    for observed in [false, true] {
+      try withDatabase { db in
+        try db.createTable(Person.self)
+        for name in ["Ann", "Bob"] { try add(name, db) }
+        if observed { db.observe(on: Person.self) { _ in } }
+        let other = try SqliteDatabase(filepath: db.filepath)
+        try Person.read().forEach(db) { person in
+          try add("other", other)
+          for _ in 1...2 {
+            for write in [{ try add("own", db) }, { try db.transaction { try add("own", $0) } }] {
+              let error = expectError(.busy) { try write() }
+              #expect(error?.extendedCode == 517)
+              #expect(error?.transaction == SqlError.TransactionFate.none)
+              #expect(error?.isRetryable == false)
+            }
+          }
+        }
+        try add("own", db)
+        // A deferred transaction as a whole can.
+        let error = expectError(.busy) {
+          try db.transaction(.deferred) { db in
+            _ = try names(db)
+            try add("other", other)
+            try add("own", db)
+          }
+        }
+        #expect(error?.extendedCode == 517)
+        #expect(error?.isRetryable == true)
+      }
+    }
+  }
 }
