@@ -299,4 +299,46 @@ import Testing
       }
     }
   }
+
+  @Test func aRollbackInsideAnotherValueIsAValueLikeAnyOther() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.transaction { db in
+        try add("tuple", db)
+        return (TransactionResult.rollback, 1)
+      }
+      try db.transaction { db in
+        try add("array", db)
+        return [TransactionResult.rollback]
+      }
+      try db.transaction { db -> Any in
+        try add("any", db)
+        return TransactionResult.rollback
+      }
+      #expect(try names(db) == ["tuple", "array"])
+    }
+  }
+
+  @Test func whatAFailRuleKeepsStaysWhateverTheFateSays() throws {
+    for observed in [false, true] {
+      try withDatabase { db in
+        try db.execute("CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT UNIQUE ON CONFLICT FAIL)")
+        if observed { db.observe(on: Person.self) { _ in } }
+        try add("Ann", db)
+        let alone = expectError(.constraint(.unique)) {
+          try db.execute("INSERT INTO person VALUES (2, 'Bob'), (3, 'Ann')")
+        }
+        #expect(alone?.transaction == SqlError.TransactionFate.none)
+        try db.transaction { db in
+          let error = expectError(.constraint(.unique)) {
+            try db.execute("INSERT INTO person VALUES (4, 'Cid'), (5, 'Ann')")
+          }
+          #expect(error?.transaction == .untouched)
+          let batch = Person.insert([Person(id: nil, name: "Dan"), Person(id: nil, name: "Ann")])
+          expectError(.constraint(.unique)) { try batch.run(db) }
+        }
+        #expect(try names(db) == ["Ann", "Bob", "Cid"])
+      }
+    }
+  }
 }

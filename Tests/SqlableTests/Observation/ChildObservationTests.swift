@@ -194,4 +194,30 @@ import Testing
         try root.query("SELECT id FROM slot ORDER BY id", as: Int.self) == Array(1...30) + Array(101...130))
     }
   }
+
+  @Test func whatAnObserverOnTheQueueDoesBelongsToTheParentsTransactionByHand() throws {
+    try withDatabase { root in
+      try root.createTable(Observed.Note.self)
+      let child = try root.createChild()
+      let log = EventLog()
+      root.didFail = { log.add("failed: \(($0 as? SqlError)?.extendedCode ?? 0)") }
+      root.observe(.insert, on: Observed.Note.self) { id in
+        let read = try root.query("SELECT id FROM note WHERE id = \(id)", as: Int.self)
+        log.add("\(id): \(read)")
+        try root.execute("INSERT INTO note (id) VALUES (\(-id))")
+      }
+      try root.beginTransaction(.deferred)
+      #expect(try root.query("SELECT id FROM note", as: Int.self) == [])
+      try child.execute("INSERT INTO note (id) VALUES (1)")
+      settle(root)
+      #expect(log.take() == ["1: []", "failed: 517"])
+      try root.rollbackTransaction()
+      try root.beginTransaction(.deferred)
+      try child.execute("INSERT INTO note (id) VALUES (2)")
+      settle(root)
+      #expect(log.take() == ["2: [2]"])
+      try root.rollbackTransaction()
+      #expect(try root.query("SELECT id FROM note ORDER BY id", as: Int.self) == [1, 2])
+    }
+  }
 }

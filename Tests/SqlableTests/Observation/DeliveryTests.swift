@@ -201,6 +201,35 @@ import Testing
     }
   }
 
+  @Test func aThreadThatDeliversTakesOverWhatAnotherCommitsMeanwhile() throws {
+    try withDatabase { db in
+      try db.createTable(Observed.Note.self)
+      let log = EventLog()
+      let (delivering, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let first = Mutex<Thread?>(nil)
+      db.observe(on: Observed.Note.self) { id in
+        log.add("\(id) on the first thread: \(first.withLock { $0 === Thread.current })")
+        if id == 1 {
+          delivering.signal()
+          goOn.wait()
+        }
+      }
+      let errors = Observed.threads(2) { index in
+        if index == 0 {
+          first.withLock { $0 = Thread.current }
+          try db.execute("INSERT INTO note (id) VALUES (1)")
+        } else {
+          delivering.wait()
+          try db.execute("INSERT INTO note (id) VALUES (2)")
+          log.add("second returned")
+          goOn.signal()
+        }
+      }
+      #expect(errors.isEmpty)
+      #expect(log.take() == ["1 on the first thread: true", "second returned", "2 on the first thread: true"])
+    }
+  }
+
   @Test func twoThreadsOnOneHandleAreHeardOfExactlyOnce() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)

@@ -107,4 +107,26 @@ import Testing
       #expect(try Hostile.count().run(db) == hostileTexts.count)
     }
   }
+
+  @Test func aRowThatIsSkippedUsesUpAnAutoincrementIdAndNoOther() throws {
+    for (autoincrement, expected) in [(true, [1, 0, 3, 0, 5, 5, 7]), (false, [1, 0, 2, 0, 3, 3, 4])] {
+      try withDatabase { db in
+        let key = autoincrement ? "INTEGER PRIMARY KEY AUTOINCREMENT" : "INTEGER PRIMARY KEY"
+        try db.execute(
+          SQL(
+            verbatim: """
+              CREATE TABLE bicycle (id \(key), name TEXT, color TEXT, owner_id INTEGER, UNIQUE (name, color))
+              """))
+        let first = Bicycle(name: "first", color: "red")
+        let inserts = [
+          first.insert(), first.insert().ignoreOnConflict(), Bicycle(name: "second", color: "red").insert(),
+          first.insert().onConflict(Bicycle.name, Bicycle.color), Bicycle(name: "third", color: "red").insert(),
+          Bicycle(name: "third", color: "red").insert()
+            .onConflict(Bicycle.name, Bicycle.color, update: Bicycle.name),
+          Bicycle(name: "fourth", color: "red").insert(),
+        ]
+        #expect(try inserts.map { try $0.run(db) } == expected)
+      }
+    }
+  }
 }
