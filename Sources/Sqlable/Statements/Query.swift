@@ -1,5 +1,5 @@
 /// The part of a statement that does not depend on the model's type: what is asked, of which rows, in which order.
-struct Query: Sendable, Hashable, Codable {
+struct Query: Sendable, Hashable {
   enum Kind: String, Sendable, Hashable, Codable {
     case read, first, count, exists
     case insert, insertMany, save
@@ -45,7 +45,7 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
 }
 
 /// Insert, or update the row that is in the way.
-struct Upsert: Sendable, Hashable, Codable {
+struct Upsert: Sendable, Hashable {
   /// The unique columns that conflict; nil for the primary key.
   var target: [ColumnReference]?
   /// The columns that take the new value; nil for all but the conflicting ones.
@@ -64,8 +64,9 @@ public struct Assignment: Sendable, Hashable, Codable {
 }
 
 extension Column {
-  public func set(to value: any SqlValue) -> Assignment {
-    Assignment(column: ColumnReference(self), value: SqlExpression(value, for: self, comparing: false))
+  /// Sets the column to a value; `nil` stores NULL.
+  public func set(to value: (any SqlValue)?) -> Assignment {
+    Assignment(column: ColumnReference(self), value: SqlExpression(value ?? Null(), for: self, comparing: false))
   }
 
   public func set(to term: some SqlTerm) -> Assignment {

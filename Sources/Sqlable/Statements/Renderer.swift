@@ -70,7 +70,7 @@ struct Renderer {
       try write(term, within: .comparison, stack: stack)
       sql.append(" LIKE ")
       try write(pattern, within: .comparison, stack: stack + 2)
-      if let escape {
+      if !escape.isEmpty {
         guard escape.unicodeScalars.count == 1, escape != "\0" else {
           throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar, and not NUL")
         }

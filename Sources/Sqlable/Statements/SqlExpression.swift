@@ -35,7 +35,8 @@ public struct SqlExpression: Sendable, Hashable {
     case isNotNull(SqlExpression)
     case between(SqlExpression, SqlExpression, SqlExpression)
     case isIn(SqlExpression, [SqlStorage])
-    case like(SqlExpression, SqlExpression, escape: String?)
+    /// Without an escape it is empty: optional, it would be forgotten by a decoder that does not find it.
+    case like(SqlExpression, SqlExpression, escape: String)
     case function(Function, [SqlExpression])
     case collate(SqlExpression, Collate)
     /// What can't be said in SQL; the statement throws the reason when it is run.

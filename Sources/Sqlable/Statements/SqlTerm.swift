@@ -39,8 +39,8 @@ extension SqlExpression {
     return SqlExpression(value, for: Column(columnDefinition))
   }
 
-  func compared(_ comparison: BinaryOperator, with value: any SqlValue) -> SqlExpression {
-    let right = self.value(value)
+  func compared(_ comparison: BinaryOperator, with value: (any SqlValue)?) -> SqlExpression {
+    let right = value.map { self.value($0) } ?? SqlExpression(SqlStorage.null)
     if right.node == .value(.null) {
       // nil on the right means IS NULL: "= NULL" is never true, which nobody wants to say.
       switch comparison {
@@ -76,7 +76,7 @@ extension SqlExpression {
   }
 
   func isLike(_ pattern: String, escape: Character?) -> SqlExpression {
-    SqlExpression(.like(self, SqlExpression(SqlStorage.text(pattern)), escape: escape.map(String.init)))
+    SqlExpression(.like(self, SqlExpression(SqlStorage.text(pattern)), escape: escape.map(String.init) ?? ""))
   }
 
   func function(_ function: Function) -> SqlExpression { SqlExpression(.function(function, [self])) }

@@ -1,8 +1,8 @@
-// The JSON form of statements: the tree as it is. It can be stored and sent between processes of the same version; a
-// decoded statement is checked against its model before anybody can run it.
+// The JSON form of statements: the tree as it is, with every key, empty ones too. It can be stored and sent between
+// processes of the same version; a decoded statement is checked against its model before anybody can run it.
 
 extension Statement: Codable {
-  private enum Key: String, CodingKey {
+  private enum Key: String, CodingKey, CaseIterable {
     case table, query, rows
   }
 
@@ -15,21 +15,20 @@ extension Statement: Codable {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(table.name, forKey: .table)
     try container.encode(query, forKey: .query)
-    let rows = try storedRows()
-    if !rows.isEmpty { try container.encode(rows.map(\.values), forKey: .rows) }
+    try container.encode(try storedRows().map(\.values), forKey: .rows)
   }
 
   /// Throws `.invalidStatement` when the statement is of another table or of another kind, and `.schema` when it names a
   /// column that the model has not.
   public init(from decoder: any Decoder) throws {
     let table = try TableInfo.of(Model.self)
-    let container = try decoder.container(keyedBy: Key.self)
+    let container = try decoder.container(exactly: Key.self)
     let name = try container.decode(String.self, forKey: .table)
     guard name == table.name else {
       throw SqlError.invalidStatement("the statement is of another table than \(table.name)").at(table: table.name)
     }
     query = try container.decode(Query.self, forKey: .query)
-    let stored = try container.decodeIfPresent([[String: SqlStorage]].self, forKey: .rows) ?? []
+    let stored = try container.decode([[String: SqlStorage]].self, forKey: .rows)
     rows = query.kind.takesRows ? .stored(stored.map { StoredRow(values: $0) }) : .none
     guard query.kind.gives(Output.self, of: Model.self), query.kind.takesRows || stored.isEmpty,
       query.kind == .insertMany || !query.kind.takesRows || stored.count == 1
@@ -38,6 +37,80 @@ extension Statement: Codable {
     if rows.count > 0 || !query.kind.takesRows { _ = try rendered() }
     var writer = RowWriter(table: table, buffer: ParameterBuffer())
     for row in stored.dropFirst() { try writer.take(StoredRow(values: row)) }
+  }
+}
+
+extension Decoder {
+  /// The container, if it has all of these keys and no other.
+  ///
+  /// A key that is misspelt would else be one that is missing, and a DELETE whose filter is missing deletes every row.
+  fileprivate func container<Key: CodingKey & CaseIterable>(
+    exactly keys: Key.Type
+  ) throws -> KeyedDecodingContainer<Key> {
+    let found = try container(keyedBy: AnyKey.self).allKeys
+    guard Set(found.map(\.stringValue)) == Set(Key.allCases.map(\.stringValue)) else {
+      let names = Key.allCases.map(\.stringValue).joined(separator: ", ")
+      throw SqlError.invalidStatement("a part of the statement has other keys than \(names)")
+    }
+    return try container(keyedBy: keys)
+  }
+}
+
+private struct AnyKey: CodingKey {
+  let stringValue: String
+  var intValue: Int? { nil }
+
+  init?(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+}
+
+extension Query: Codable {
+  private enum Key: String, CodingKey, CaseIterable {
+    case kind, filter, order, limit, offset, conflict, upsert, columns, assignments
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(exactly: Key.self)
+    self.init(try container.decode(Kind.self, forKey: .kind))
+    filter = try container.decode(SqlExpression?.self, forKey: .filter)
+    order = try container.decode([OrderTerm].self, forKey: .order)
+    limit = try container.decode(Int?.self, forKey: .limit)
+    offset = try container.decode(Int?.self, forKey: .offset)
+    conflict = try container.decode(ConflictPolicy?.self, forKey: .conflict)
+    upsert = try container.decode(Upsert?.self, forKey: .upsert)
+    columns = try container.decode([ColumnReference]?.self, forKey: .columns)
+    assignments = try container.decode([Assignment].self, forKey: .assignments)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(kind, forKey: .kind)
+    try container.encode(filter, forKey: .filter)
+    try container.encode(order, forKey: .order)
+    try container.encode(limit, forKey: .limit)
+    try container.encode(offset, forKey: .offset)
+    try container.encode(conflict, forKey: .conflict)
+    try container.encode(upsert, forKey: .upsert)
+    try container.encode(columns, forKey: .columns)
+    try container.encode(assignments, forKey: .assignments)
+  }
+}
+
+extension Upsert: Codable {
+  private enum Key: String, CodingKey, CaseIterable {
+    case target, columns
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(exactly: Key.self)
+    target = try container.decode([ColumnReference]?.self, forKey: .target)
+    columns = try container.decode([ColumnReference]?.self, forKey: .columns)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(target, forKey: .target)
+    try container.encode(columns, forKey: .columns)
   }
 }
 

@@ -176,6 +176,9 @@ struct StatementWriter {
     for (index, assignment) in query.assignments.enumerated() {
       sql.append(index == 0 ? " SET " : ", ")
       let position = try renderer.position(of: assignment.column)
+      guard !query.assignments[..<index].contains(where: { $0.column == assignment.column }) else {
+        throw SqlError.invalidStatement("column \(assignment.column.name) is set twice").at(table: table.name)
+      }
       try checkWritable(position)
       renderer.writeColumn(position)
       sql.append(" = ")

@@ -21,6 +21,8 @@ import Testing
       (Bicycle.name.like("100!%", escape: "!"), #""name" LIKE ? ESCAPE ?"#),
       (Bicycle.ownerId.isNull, #""owner_id" IS NULL"#),
       (!Bicycle.ownerId, #""owner_id" IS NULL"#),
+      (Bicycle.ownerId == nil, #""owner_id" IS NULL"#),
+      (Bicycle.ownerId != nil, #""owner_id" IS NOT NULL"#),
       (Bicycle.ownerId.isNotNull, #""owner_id" IS NOT NULL"#),
       (Bicycle.ownerId.is(1), #""owner_id" IS ?"#),
       (Bicycle.ownerId.isNot(1), #""owner_id" IS NOT ?"#),

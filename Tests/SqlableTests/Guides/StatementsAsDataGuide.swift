@@ -58,8 +58,13 @@ private struct Search: Codable, Hashable, Sendable {
       _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(text.utf8))
     }
     #expect(renamed?.kind == .schema(.missingColumn("colour")))
+    let misspelt = String(decoding: data, as: UTF8.self).replacingOccurrences(of: #""filter""#, with: #""fliter""#)
+    let noFilter = sqlError {
+      _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(misspelt.utf8))
+    }
+    #expect(noFilter?.message.hasPrefix("a part of the statement has other keys than kind, filter,") == true)
     #expect(throws: DecodingError.self) {
-      try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(#"{"table":"bicycle","query":{}}"#.utf8))
+      try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(#"[1]"#.utf8))
     }
     let ofAnother = Bicycle.read().filter(Person.name == "Anna")
     #expect(throws: SqlError.self) { try JSONEncoder().encode(ofAnother) }
@@ -71,8 +76,9 @@ private struct Search: Codable, Hashable, Sendable {
     let data = try encoder.encode(Bicycle.count().filter(Bicycle.color == "red"))
     #expect(
       String(decoding: data, as: UTF8.self) == """
-        {"query":{"assignments":[],"filter":{"binary":{"_0":"=","_1":{"column":{"_0":"color"}},\
-        "_2":{"value":{"_0":{"text":"red"}}}}},"kind":"count","order":[]},"table":"bicycle"}
+        {"query":{"assignments":[],"columns":null,"conflict":null,"filter":{"binary":{"_0":"=",\
+        "_1":{"column":{"_0":"color"}},"_2":{"value":{"_0":{"text":"red"}}}}},"kind":"count","limit":null,\
+        "offset":null,"order":[],"upsert":null},"rows":[],"table":"bicycle"}
         """)
   }
 }

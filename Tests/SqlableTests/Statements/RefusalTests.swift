@@ -126,6 +126,16 @@ import Testing
     }
   }
 
+  @Test func aColumnSetTwice() throws {
+    try withTables { db throws in
+      try Bicycle(name: "Norco", color: "red").insert().run(db)
+      let twice = Bicycle.update(Bicycle.name.set(to: "a"), Bicycle.color.set(to: "b"), Bicycle.name.set(to: "c"))
+      let error = sqlError { try twice.run(db) }
+      #expect(error?.kind == .invalidStatement("column name is set twice") && error?.table == "bicycle")
+      #expect(try Bicycle.count().filter(Bicycle.name == "Norco" && Bicycle.color == "red").run(db) == 1)
+    }
+  }
+
   @Test func valuesThatDoNotFitTheirColumn() throws {
     try withTables { db throws in
       for filter in [

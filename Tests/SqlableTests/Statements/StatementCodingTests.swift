@@ -105,13 +105,37 @@ import Testing
     #expect(decoding(Statement<Bicycle, [Int]>.self, Data(wrong.utf8))?.column == "color")
   }
 
+  /// A DELETE whose filter is misspelt, or lost, has none.
+  @Test func aKeyTooManyOrTooFewIsRefused() throws {
+    let text = try json(Person.delete(Person.id > 1).orderBy(Person.id).limit(2))
+    let upsert = try json(Person(id: 1, name: "x").insert().onConflict(Person.id, update: Person.name))
+    for (text, key) in ["filter", "limit", "order", "kind", "rows", "table", "query"].map({ (text, $0) })
+      + [(upsert, "upsert"), (upsert, "target"), (upsert, "columns")]
+    {
+      for other in [#""x":"#, #""\#(key.uppercased())":"#, #""more":1,"\#(key)":"#] {
+        let edited = text.replacingOccurrences(of: #""\#(key)":"#, with: other)
+        #expect(edited != text)
+        let error = sqlError { _ = try JSONDecoder().decode(Statement<Person, Int>.self, from: Data(edited.utf8)) }
+        #expect(error?.message.contains("has other keys than") == true, "\(edited)")
+      }
+    }
+    let like = try json(Person.count().filter(Person.name.like("a!%", escape: "!")))
+    for edited in [
+      like.replacingOccurrences(of: "escape", with: "ecsape"), like.replacingOccurrences(of: "_1", with: "_3"),
+    ] {
+      #expect(edited != like)
+      #expect(throws: (any Error).self) {
+        try JSONDecoder().decode(Statement<Person, Int>.self, from: Data(edited.utf8))
+      }
+    }
+  }
+
   @Test func nestingWithoutEndIsRefused() throws {
     for depth in [150, 250, 100_000] {
-      let open = #"{"not":{"_0":"#
-      let text =
-        #"{"table":"person","query":{"kind":"count","order":[],"assignments":[],"filter":"#
-        + String(repeating: open, count: depth) + #"{"column":{"_0":"id"}}"# + String(repeating: "}}", count: depth)
-        + "}}"
+      let column = #"{"column":{"_0":"id"}}"#
+      let nested = String(repeating: #"{"not":{"_0":"#, count: depth) + column + String(repeating: "}}", count: depth)
+      let text = try json(Person.count().filter(Person.id.expression)).replacingOccurrences(of: column, with: nested)
+      #expect(text.contains(nested))
       #expect(throws: (any Error).self) { try JSONDecoder().decode(Statement<Person, Int>.self, from: Data(text.utf8)) }
     }
   }

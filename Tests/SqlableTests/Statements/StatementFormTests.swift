@@ -148,7 +148,7 @@ import Testing
       #expect(try guarded.run(db) == 0)
       let many = Bicycle.update(
         Bicycle.color.set(to: "x"), Bicycle.name.set(to: Bicycle.name.concatenated("!")),
-        Bicycle.ownerId.set(to: Null())
+        Bicycle.ownerId.set(to: nil)
       ).filter(Bicycle.id > 2)
       #expect(many.sql == #"UPDATE "bicycle" SET "color" = ?, "name" = "name" || ?, "owner_id" = ? WHERE "id" > ?"#)
       #expect(many.bindings == [.text("x"), .text("!"), .null, .integer(2)])

@@ -1,0 +1,61 @@
+// What puts conditions together.
+
+extension Column {
+  /// `"a" IS NULL`
+  public static prefix func ! (column: Column) -> SqlExpression { column.isNull }
+}
+
+extension TypedColumn {
+  /// `"a" IS NULL`
+  public static prefix func ! (column: TypedColumn) -> SqlExpression { column.isNull }
+}
+
+extension SqlExpression {
+  /// `NOT a`; NULL stays NULL.
+  public static prefix func ! (term: SqlExpression) -> SqlExpression { SqlExpression(.not(term)) }
+
+  /// `a AND b`
+  public static func && (left: consuming SqlExpression, right: SqlExpression) -> SqlExpression {
+    // One flat list, however many: a tree would be as deep as the chain is long.
+    var terms: [SqlExpression]
+    if case .all(let own) = left.node { terms = own } else { terms = [left] }
+    if case .all(let others) = right.node { terms += others } else { terms.append(right) }
+    return SqlExpression(.all(terms))
+  }
+
+  /// `a OR b`
+  public static func || (left: consuming SqlExpression, right: SqlExpression) -> SqlExpression {
+    var terms: [SqlExpression]
+    if case .any(let own) = left.node { terms = own } else { terms = [left] }
+    if case .any(let others) = right.node { terms += others } else { terms.append(right) }
+    return SqlExpression(.any(terms))
+  }
+
+  /// `a AND b AND c`; true for no terms.
+  public static func all(_ terms: [SqlExpression]) -> SqlExpression {
+    switch terms.count {
+    case 0: SqlExpression(SqlStorage.integer(1))
+    case 1: terms[0]
+    default: SqlExpression(.all(terms))
+    }
+  }
+
+  /// `a OR b OR c`; false for no terms.
+  public static func any(_ terms: [SqlExpression]) -> SqlExpression {
+    switch terms.count {
+    case 0: SqlExpression(SqlStorage.integer(0))
+    case 1: terms[0]
+    default: SqlExpression(.any(terms))
+    }
+  }
+}
+
+/// `"a" IN (?, ?, ?)`
+public func contains(_ term: some SqlTerm, _ values: some Sequence<some SqlValue>) -> SqlExpression {
+  term.in(values)
+}
+
+/// `"a" IN (?, ?, ?)`
+public func contains<Term: TypedTerm>(_ term: Term, _ values: some Sequence<Term.Value>) -> SqlExpression {
+  term.in(values)
+}
