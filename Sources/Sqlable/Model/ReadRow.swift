@@ -63,7 +63,7 @@ public struct ReadRow {
 
   @inlinable
   func cell(at position: Int, type: ColumnType) -> ReadCell {
-    ReadCell(value: state.pointee.value(at: position), type: type)
+    ReadCell(value: state.pointee.value(at: position), state: state, generation: generation, type: type)
   }
 
   /// The column's position: the next one, if columns are read in their order.

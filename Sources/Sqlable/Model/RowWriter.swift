@@ -2,6 +2,9 @@
 ///
 /// Setting the columns in the order of the table's layout is fastest, any other order works. A column that is not set, or
 /// set to `nil`, is left out; ``Null`` stores NULL. What does not fit its column is thrown when `write(to:)` has returned.
+///
+/// It is valid during that call only, and not while another statement of the handle runs inside the call: what is set then is
+/// thrown as `.misuse`.
 public struct RowWriter {
   let table: TableInfo
   @usableFromInline let buffer: ParameterBuffer
@@ -11,10 +14,15 @@ public struct RowWriter {
   // Copied out of the table: what belongs to an object would be retained for every value.
   @usableFromInline let identities: UnsafePointer<UnsafeRawPointer>
   @usableFromInline let cells: UnsafePointer<TableInfo.Cell>
+  @usableFromInline let currentScope: UnsafeMutablePointer<UInt64>
+  /// The scope of the row.
+  @usableFromInline var scope: UInt64
   @usableFromInline var next = 0
   var failure: (any Error)?
 
   private final class Slots {
+    /// What a copy of the writer did wrong.
+    var misuse: SqlError?
     let memory: UnsafeMutableBufferPointer<Parameter>
 
     init(count: Int) {
@@ -32,6 +40,8 @@ public struct RowWriter {
     slots = storage.memory
     identities = table.identities
     cells = table.cells
+    currentScope = buffer.scope
+    scope = buffer.scope.pointee
   }
 
   /// Sets a column.
@@ -78,9 +88,11 @@ public struct RowWriter {
   mutating func set<Value: SqlValue>(_ value: Value, at position: Int) {
     // SQLite computes it; a struct may well hold what it read before.
     guard !cells[position].isGenerated else { return }
-    var cell = WriteCell(buffer: buffer, type: cells[position].type)
+    guard currentScope.pointee == scope else { return failStale() }
+    var cell = WriteCell(buffer: buffer, scope: scope, type: cells[position].type)
     do {
       try value.write(to: &cell)
+      guard !cell.isStale else { return failStale() }
       guard cell.type.stores(cell.parameter) else { return fail(cell, at: position) }
       slots[position] = cell.parameter
     } catch {
@@ -109,6 +121,7 @@ public struct RowWriter {
   /// A column set to nil: the prediction moves past it.
   @inlinable
   mutating func skip(_ column: Column) {
+    guard currentScope.pointee == scope else { return failStale() }
     if let position = position(of: column) {
       slots[position] = .unset
     } else {
@@ -145,6 +158,13 @@ public struct RowWriter {
       .at(table: table.name, column: column.name)
   }
 
+  /// Notes it for the row that is being written, whose columns a copy must not set.
+  @usableFromInline
+  func failStale() {
+    storage.misuse = .misuse(
+      "a row was written to after its write(to:) had returned, or while another statement ran inside it")
+  }
+
   // MARK: One row after the other
 
   /// Makes ready for the next row.
@@ -152,12 +172,14 @@ public struct RowWriter {
     slots.update(repeating: .unset)
     next = 0
     failure = nil
+    storage.misuse = nil
+    scope = currentScope.pointee
   }
 
   /// Takes the values of a model. Throws what did not fit.
   mutating func take(_ model: some Sqlable) throws {
     clear()
     try model.write(to: &self)
-    if let failure { throw failure }
+    if let failure = failure ?? storage.misuse?.at(table: table.name) { throw failure }
   }
 }

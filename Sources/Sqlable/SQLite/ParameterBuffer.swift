@@ -43,6 +43,7 @@ final class ParameterBuffer {
     var chunk: Int
     var used: Int
     var lists: Int
+    var scope: UInt64
   }
 
   /// What changes with every value, behind a pointer: exclusivity checks on the properties of a class would cost more than
@@ -52,9 +53,13 @@ final class ParameterBuffer {
     var count = 0
     var chunk: UnsafeMutableBufferPointer<UInt8>
     var used = 0
+    var scopes: UInt64 = 0
   }
 
   private let state: UnsafeMutablePointer<State>
+  /// The number of the innermost scope, which no other has had. A value that is added in the scope of another statement is
+  /// gone when that statement is done.
+  @usableFromInline let scope: UnsafeMutablePointer<UInt64>
   private var lists: [ValueList] = []
   private var chunks: [UnsafeMutableBufferPointer<UInt8>] = []
 
@@ -62,12 +67,15 @@ final class ParameterBuffer {
     chunks.append(.allocate(capacity: 16 << 10))
     state = .allocate(capacity: 1)
     state.initialize(to: State(parameters: .allocate(capacity: 64), chunk: chunks[0]))
+    scope = .allocate(capacity: 1)
+    scope.initialize(to: 0)
   }
 
   deinit {
     for chunk in chunks { chunk.deallocate() }
     state.pointee.parameters.deallocate()
     state.deallocate()
+    scope.deallocate()
   }
 
   /// All parameters that are waiting, the oldest first.
@@ -75,9 +83,18 @@ final class ParameterBuffer {
     UnsafeBufferPointer(rebasing: state.pointee.parameters[..<state.pointee.count])
   }
 
-  @usableFromInline
   var mark: Mark {
-    Mark(count: state.pointee.count, chunk: chunks.count, used: state.pointee.used, lists: lists.count)
+    Mark(
+      count: state.pointee.count, chunk: chunks.count, used: state.pointee.used, lists: lists.count,
+      scope: scope.pointee)
+  }
+
+  /// A mark that begins a scope, which ends when it is released.
+  func beginScope() -> Mark {
+    let mark = mark
+    state.pointee.scopes += 1
+    scope.pointee = state.pointee.scopes
+    return mark
   }
 
   func release(to mark: Mark) {
@@ -88,6 +105,7 @@ final class ParameterBuffer {
       state.pointee.chunk = chunks[chunks.count - 1]
     }
     state.pointee.used = mark.used
+    scope.pointee = mark.scope
   }
 
   func append(_ parameter: Parameter) {

@@ -64,6 +64,8 @@ final class PreparedStatement {
       row.pointee.next = 0
       return true
     }
+    // Nothing is left of the last row, though the statement is not at rest yet.
+    row.pointee.generation &+= 1
     if code == SQLITE_DONE { return false }
     throw failure(code)
   }

@@ -1,15 +1,22 @@
 import FoundationEssentials
 
 /// One value on its way into a row or statement.
+///
+/// It is valid during the call that it is handed to only. What is set later is lost, and what is set while a statement of
+/// the same handle runs inside that call makes the row throw `.misuse`.
 public struct WriteCell {
   @usableFromInline let buffer: ParameterBuffer
+  @usableFromInline let scope: UInt64
   @usableFromInline var parameter = Parameter.unset
+  /// Whether a value was set in the scope of another statement.
+  @usableFromInline var isStale = false
   /// The type of the column that the value is written to.
   public let type: ColumnType
 
   @inlinable
-  init(buffer: ParameterBuffer, type: ColumnType) {
+  init(buffer: ParameterBuffer, scope: UInt64, type: ColumnType) {
     self.buffer = buffer
+    self.scope = scope
     self.type = type
   }
 
@@ -27,17 +34,31 @@ public struct WriteCell {
   }
 
   @inlinable
-  public mutating func set(_ text: String) { parameter = buffer.text(text) }
+  public mutating func set(_ text: String) {
+    if isCurrent() { parameter = buffer.text(text) }
+  }
 
   @inlinable
-  public mutating func set(_ blob: Data) { parameter = buffer.blob(blob) }
+  public mutating func set(_ blob: Data) {
+    if isCurrent() { parameter = buffer.blob(blob) }
+  }
 
   /// Sets the bytes of a blob, which are copied.
   @inlinable
   public mutating func set(blob bytes: UnsafeBufferPointer<UInt8>) {
-    parameter = .blob(buffer.copy(bytes), bytes.count)
+    if isCurrent() { parameter = .blob(buffer.copy(bytes), bytes.count) }
   }
 
   /// Sets a value of any class. Throws for NaN.
-  public mutating func set(_ storage: SqlStorage) throws { parameter = buffer.parameter(for: try storage.checked()) }
+  public mutating func set(_ storage: SqlStorage) throws {
+    let storage = try storage.checked()
+    if isCurrent() { parameter = buffer.parameter(for: storage) }
+  }
+
+  /// Whether the bytes of a value, which go into the buffer, will be there when the row is written.
+  @inlinable
+  mutating func isCurrent() -> Bool {
+    if buffer.scope.pointee != scope { isStale = true }
+    return !isStale
+  }
 }
