@@ -1,5 +1,6 @@
 import CSQLite
 import FoundationEssentials
+import Glibc
 import Synchronization
 
 /// Where a database is, and how a connection to it is opened.
@@ -39,6 +40,27 @@ enum Location: Sendable {
     }
     try connection.apply(configuration, isInMemory: filepath.isEmpty)
     return connection
+  }
+
+  /// Opens another connection to what `parent` has open, whatever is at the path by now.
+  func openChild(of parent: Connection, _ configuration: Configuration) throws -> Connection {
+    guard case .file = self else { return try open(configuration) }
+    // Asked once more when it is open: another file may take the place of this one meanwhile.
+    try Location.check(parent)
+    // By the name that SQLite gave it: the working directory may be another one today. And without the right to create it.
+    let connection = try Connection(
+      path: parent.absolutePath, flags: configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
+      isURI: false, label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
+    try Location.check(connection)
+    try Location.check(parent)
+    try connection.apply(configuration, isInMemory: false)
+    return connection
+  }
+
+  private static func check(_ connection: Connection) throws {
+    guard !connection.fileHasMoved else {
+      throw SqlError(.io, message: "the database file was moved or deleted; its handle can have no more children")
+    }
   }
 
   private static func prepareDirectory(for path: String, _ configuration: Configuration) throws {
@@ -84,7 +106,7 @@ extension Connection {
       guard !isReadOnly else {
         throw SqlError(.readOnly, message: "the database file can't be written to")
       }
-      let mode = try pragma("PRAGMA journal_mode = \(configuration.journalMode.rawValue)")
+      let mode = try setJournalMode(configuration)
       guard mode == configuration.journalMode.rawValue else {
         throw SqlError(
           .cannotOpen, message: "the database can't be put into journal mode \(configuration.journalMode.rawValue)")
@@ -92,5 +114,23 @@ extension Connection {
       return
     }
     try pragma("PRAGMA schema_version")
+  }
+
+  /// Sets the journal mode and gives the one that holds.
+  ///
+  /// To change it a connection needs the file to itself. SQLite does not wait for that as it waits for a lock, so several
+  /// that open a new file at once would find it busy.
+  private func setJournalMode(_ configuration: Configuration) throws -> String? {
+    let end = ContinuousClock.now + .seconds(configuration.busyTimeout)
+    var pause: UInt32 = 500
+    while true {
+      do {
+        return try pragma("PRAGMA journal_mode = \(configuration.journalMode.rawValue)")
+      } catch let error as SqlError where error.kind == .busy && ContinuousClock.now < end {
+        // Of random length, or those who wait would meet again.
+        usleep(UInt32.random(in: pause / 2...pause))
+        pause = min(pause * 2, 50_000)
+      }
+    }
   }
 }

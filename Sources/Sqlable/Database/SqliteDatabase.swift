@@ -18,7 +18,7 @@ import FoundationEssentials
 /// 2. The registry behind `observation` has a lock of its own.
 /// 3. Everything else never changes.
 public final class SqliteDatabase: @unchecked Sendable {
-  /// The path that the handle was opened with; empty for an in-memory database.
+  /// The path that the handle, or the parent of a child, was opened with; empty for an in-memory database.
   public let filepath: String
   /// What the handle was opened with.
   public let configuration: Configuration
@@ -43,28 +43,35 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// `.readOnly` where the file can't be written to, and `.misuse` for a configuration that makes no sense.
   public convenience init(filepath: String, configuration: Configuration = Configuration()) throws {
     let location: Location = filepath == ":memory:" ? .newMemory() : .file(filepath)
-    try self.init(location, configuration, registry: ObserverRegistry(parent: nil), order: .init())
+    try self.init(location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), location.open)
   }
 
   /// Opens a database that lives in memory, until its last handle is closed. Its children share it.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
-    try SqliteDatabase(
-      .newMemory(), configuration, registry: ObserverRegistry(parent: nil), order: .init())
+    let location = Location.newMemory()
+    return try SqliteDatabase(
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), location.open)
   }
 
   /// Opens another connection to the same database, to be used on another thread.
   ///
   /// What the child commits reaches the observers of this handle too, on this handle's ``queue``; what this handle commits
   /// does not reach the child's. A child may have children. It lives on when its parent is closed.
+  ///
+  /// Throws `.io` when the file was moved, deleted or replaced since this handle was opened. A relative path means what it
+  /// meant then, whatever the working directory is now.
   public func createChild() throws -> SqliteDatabase {
     try locked {
-      try SqliteDatabase(location, configuration, registry: ObserverRegistry(parent: registry), order: order)
+      let connection = try openConnection()
+      return try SqliteDatabase(location, configuration, registry: ObserverRegistry(parent: registry), order: order) {
+        try location.openChild(of: connection, $0)
+      }
     }
   }
 
   private init(
     _ location: Location, _ configuration: Configuration, registry: ObserverRegistry,
-    order: HandleObservation.CommitOrder
+    order: HandleObservation.CommitOrder, _ open: (Configuration) throws -> Connection
   ) throws {
     self.location = location
     self.configuration = configuration
@@ -75,7 +82,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     let connection: Connection
     do {
       try configuration.validate()
-      connection = try location.open(configuration)
+      connection = try open(configuration)
     } catch {
       throw (error as? SqlError)?.labelled(configuration.label) ?? error
     }

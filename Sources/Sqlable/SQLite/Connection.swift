@@ -123,17 +123,17 @@ final class Connection {
     return (PreparedStatement(handle: handle, connection: self), rest)
   }
 
-  /// The compiled and bound form of what `write` puts into `sql` and `parameters`. It holds on to the values since `mark`
+  /// The statement that `compile` gives, with the values bound that are in `parameters` since `mark`. It holds on to them
   /// until it is finished.
   ///
   /// `check` sees it before anything is bound.
+  @inline(__always)
   func prepared(
-    since mark: ParameterBuffer.Mark, _ write: () throws -> Void,
+    since mark: ParameterBuffer.Mark, _ compile: () throws -> PreparedStatement,
     check: (PreparedStatement) throws -> Void = { _ in }
   ) throws -> PreparedStatement {
     do {
-      try write()
-      let statement = try prepareBuffered()
+      let statement = try compile()
       do {
         try check(statement)
         let code = parameters.bind(from: mark.count, to: statement.handle)
@@ -230,6 +230,9 @@ final class Connection {
 
   /// Rows changed since the connection was opened, by triggers and cascades too.
   var totalChanges: Int64 { sqlite3_total_changes64(handle) }
+
+  /// The path of the file, as SQLite resolved it when it was opened.
+  var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
 
   /// Whether the file that this connection writes to is no longer the one at its path.
   var fileHasMoved: Bool {

@@ -125,7 +125,7 @@ import Testing
   /// A service that starts: everybody opens the same new file and creates the same table.
   @Test(arguments: [Configuration.JournalMode.wal, .delete])
   func manyHandlesOpenANewFileAtOnce(mode: Configuration.JournalMode) throws {
-    for _ in 0..<10 {
+    for _ in 0..<50 {
       try withDirectory { directory in
         let path = directory + "/new/db.sqlite"
         let configuration = Configuration(busyTimeout: 60, journalMode: mode, synchronous: .off)

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sqlable
+import Synchronization
 import Testing
 
 @Suite(.enabled(if: SQLiteProcess.isAvailable, "the sqlite3 command line is not installed"))
@@ -77,6 +78,55 @@ struct ProcessTests {
       let later = try SqliteDatabase(filepath: db.filepath)
       #expect(try names(later) == ["committed", "mine"])
     }
+  }
+
+  /// SQLite does not wait when it is to change the journal mode of a file that another connection is writing to.
+  @Test func aNewFileIsOpenedWhileAnotherProcessWritesToIt() throws {
+    for _ in 0..<50 {
+      try withDirectory { directory in
+        let path = directory + "/db.sqlite"
+        let other = Kept(try SQLiteProcess(path))
+        defer { other.value.quit() }
+        try other.value.run("BEGIN IMMEDIATE; CREATE TABLE other(x);")
+        let failures = Mutex<[String]>([])
+        let begins = DispatchSemaphore(value: 0)
+        onThreads(4) { thread in
+          do {
+            if thread == 0 {
+              for _ in 0..<3 { begins.wait() }
+              try other.value.run("COMMIT;")
+            } else {
+              begins.signal()
+              let db = try SqliteDatabase(filepath: path, configuration: Configuration(busyTimeout: 60))
+              try db.createTable(Person.self)
+            }
+          } catch { failures.withLock { $0.append("\(error)") } }
+        }
+        #expect(failures.withLock { $0 } == [])
+      }
+    }
+  }
+
+  @Test func aFileThatStaysBusyIsToldWhenTheTimeIsOver() throws {
+    try withDirectory { directory in
+      let path = directory + "/db.sqlite"
+      let other = try SQLiteProcess(path)
+      defer { other.quit() }
+      try other.run("BEGIN IMMEDIATE; CREATE TABLE other(x);")
+      for timeout in [0, 0.02] {
+        let configuration = Configuration(busyTimeout: timeout)
+        expectError(.busy) { _ = try SqliteDatabase(filepath: path, configuration: configuration) }
+      }
+      try other.run("COMMIT;")
+      let db = try SqliteDatabase(filepath: path)
+      #expect(try db.query("PRAGMA journal_mode", as: String.self) == ["wal"])
+    }
+  }
+
+  /// Each is used by one thread only.
+  private struct Kept: @unchecked Sendable {
+    let value: SQLiteProcess
+    init(_ value: SQLiteProcess) { self.value = value }
   }
 
   // MARK: The schema changes under the handle
