@@ -113,13 +113,12 @@ extension Connection {
   /// Whether the table has a row of that key, or of that rowid where the key is none of its own.
   func hasRow(_ key: [SqlStorage], inTable name: String, _ shape: KeyShape) throws -> Bool {
     guard key.count == shape.names.count else { throw SqlError.misuse("the row has no key to be found by") }
-    let mark = parameters.beginScope()
+    let mark = parameters.mark
     let statement = try prepared(since: mark) {
       let condition = shape.names.map { "\($0) COLLATE BINARY IS ?" }.joined(separator: " AND ")
       sql.truncate()
       sql.append("SELECT 1 FROM main.\(quoted(name)) WHERE \(condition)")
       for value in key { parameters.append(value) }
-      return try prepareBuffered()
     }
     defer { finish(statement) }
     return try statement.step()

@@ -123,17 +123,17 @@ final class Connection {
     return (PreparedStatement(handle: handle, connection: self), rest)
   }
 
-  /// The statement that `compile` gives, with the values bound that are in `parameters` since `mark`. It holds on to them
+  /// The compiled and bound form of what `write` puts into `sql` and `parameters`. It holds on to the values since `mark`
   /// until it is finished.
   ///
   /// `check` sees it before anything is bound.
-  @inline(__always)
   func prepared(
-    since mark: ParameterBuffer.Mark, _ compile: () throws -> PreparedStatement,
+    since mark: ParameterBuffer.Mark, _ write: () throws -> Void,
     check: (PreparedStatement) throws -> Void = { _ in }
   ) throws -> PreparedStatement {
     do {
-      let statement = try compile()
+      try write()
+      let statement = try prepareBuffered()
       do {
         try check(statement)
         let code = parameters.bind(from: mark.count, to: statement.handle)

@@ -83,15 +83,11 @@ final class ParameterBuffer {
     UnsafeBufferPointer(rebasing: state.pointee.parameters[..<state.pointee.count])
   }
 
+  /// Where the next statement's values begin. Each begins a scope, which ends when the mark is released.
   var mark: Mark {
-    Mark(
+    let mark = Mark(
       count: state.pointee.count, chunk: chunks.count, used: state.pointee.used, lists: lists.count,
       scope: scope.pointee)
-  }
-
-  /// A mark that begins a scope, which ends when it is released.
-  func beginScope() -> Mark {
-    let mark = mark
     state.pointee.scopes += 1
     scope.pointee = state.pointee.scopes
     return mark

@@ -78,14 +78,13 @@ extension SqliteDatabase {
       if let failure = sql.failure { throw failure.labelled(configuration.label) }
       let connection = try openConnection()
       try checkTransactionIsAlive()
-      let mark = connection.parameters.beginScope()
+      let mark = connection.parameters.mark
       // Before it is compiled: a DELETE compiled without the hook would not call it.
       observation?.refresh()
       let statement = try connection.prepared(since: mark) {
         connection.sql.truncate()
         connection.sql.append(sql.text)
         for value in sql.bindings { connection.parameters.append(value) }
-        return try connection.prepareBuffered()
       } check: { statement in
         try checkParameters(of: statement, values: sql.bindings.count)
         guard statement.controlKeyword == nil else {
@@ -135,7 +134,7 @@ extension SqliteDatabase {
   private func run(_ statement: PreparedStatement, binding values: ArraySlice<SqlStorage>) throws {
     let connection = try openConnection()
     try checkTransactionIsAlive()
-    statement.mark = connection.parameters.beginScope()
+    statement.mark = connection.parameters.mark
     defer { connection.finish(statement) }
     for (index, value) in values.enumerated() {
       try statement.bind(connection.parameters.parameter(for: value), at: Int32(index + 1))

@@ -5,9 +5,8 @@ extension Statement where Output == [Model] {
   /// Reads the rows. Throws `.schema` when table or column is missing, `.decoding` when a value does not fit the struct.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Model] {
-    let table = try TableInfo.of(Model.self)
-    return try db.locked {
-      let statement = try db.prepare(query, of: table)
+    try db.locked {
+      let statement = try prepare(on: db)
       defer { db.finish(statement) }
       let run = db.beginRun()
       defer { db.endRun(run) }
@@ -32,9 +31,8 @@ extension Statement where Output == [Model] {
   @_disfavoredOverload
   @inlinable
   public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
-    let table = try TableInfo.of(Model.self)
-    return try db.locked {
-      let statement = try db.prepare(query, of: table)
+    try db.locked {
+      let statement = try prepare(on: db)
       defer { db.finish(statement) }
       while try statement.step() {
         if try body(Model(row: ReadRow(statement))) == .stop { return }
@@ -45,9 +43,8 @@ extension Statement where Output == [Model] {
   /// Reads row after row without keeping them; what `body` returns is of no interest, unless it is ``Iteration/stop``.
   @inlinable
   public func forEach<Outcome>(_ db: SqliteDatabase, _ body: (Model) throws -> Outcome) throws {
-    let table = try TableInfo.of(Model.self)
-    return try db.locked {
-      let statement = try db.prepare(query, of: table)
+    try db.locked {
+      let statement = try prepare(on: db)
       defer { db.finish(statement) }
       while try statement.step() {
         // Asked of the value: which of the two forms was called is the compiler's choice, not the user's.
@@ -66,9 +63,8 @@ extension Statement where Output == Model? {
   /// Reads the row, or nil when there is none.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Model? {
-    let table = try TableInfo.of(Model.self)
-    return try db.locked {
-      let statement = try db.prepare(query, of: table)
+    try db.locked {
+      let statement = try prepare(on: db)
       defer { db.finish(statement) }
       let run = db.beginRun()
       defer { db.endRun(run) }
@@ -105,17 +101,6 @@ extension Statement where Output == [Int] {
 // MARK: - The steps, with the lock held
 
 extension SqliteDatabase {
-  /// A read, compiled, bound and ready for its first step.
-  @usableFromInline
-  func prepare(_ query: borrowing Query, of table: TableInfo) throws -> PreparedStatement {
-    let connection = try openConnection()
-    try checkTransactionIsAlive()
-    let statement: PreparedStatement
-    do { statement = try connection.prepared(query, table: table) } catch { throw placed(error, in: table) }
-    statement.expectColumns(table.identities, count: table.count)
-    return statement
-  }
-
   @usableFromInline
   func finish(_ statement: PreparedStatement) {
     statement.connection.finish(statement)
@@ -123,8 +108,6 @@ extension SqliteDatabase {
 }
 
 extension Statement {
-<<<<<<< /tmp/m-val2-merge
-=======
   /// A read, compiled, bound and ready for its first step.
   @usableFromInline
   func prepare(on db: SqliteDatabase) throws -> PreparedStatement {
@@ -132,7 +115,7 @@ extension Statement {
     try db.checkTransactionIsAlive()
     let table = try TableInfo.of(Model.self)
     let statement = try placingErrors {
-      try connection.prepared(since: connection.parameters.beginScope()) {
+      try connection.prepared(since: connection.parameters.mark) {
         try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters).write(query)
       }
     }
@@ -140,11 +123,9 @@ extension Statement {
     return statement
   }
 
->>>>>>> /tmp/m-val2/Sources/Sqlable/Statements/Running.swift
   private func readInteger(_ db: SqliteDatabase) throws -> Int {
-    let table = try TableInfo.of(Model.self)
-    return try db.locked {
-      let statement = try db.prepare(query, of: table)
+    try db.locked {
+      let statement = try prepare(on: db)
       defer { db.finish(statement) }
       return try statement.step() ? Int(statement.integer(at: 0)) : 0
     }
@@ -154,7 +135,6 @@ extension Statement {
 
   private func changeRows(_ db: SqliteDatabase) throws -> Int {
     try db.locked {
-<<<<<<< /tmp/m-val2-merge
       let connection = try db.openConnection()
       try db.checkTransactionIsAlive()
       let run = db.beginRun()
@@ -168,16 +148,6 @@ extension Statement {
         if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
       } catch { throw connection.labelled(error) }
       return try db.writing { connection in
-=======
-      try db.writing { connection in
-        let table = try TableInfo.of(Model.self)
-        var writer = RowWriter(table: table, buffer: connection.parameters)
-        let mark = connection.parameters.beginScope()
-        defer { connection.parameters.release(to: mark) }
-        do {
-          if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
-        } catch { throw connection.labelled(error) }
->>>>>>> /tmp/m-val2/Sources/Sqlable/Statements/Running.swift
         let statement = try connection.prepared(query, table: table, slots: writer.slots)
         defer { connection.finish(statement) }
         while try statement.step() {}
@@ -213,7 +183,7 @@ extension Statement {
         var ids: [Int] = []
         ids.reserveCapacity(rows.count)
         for index in 0..<rows.count {
-          let mark = connection.parameters.beginScope()
+          let mark = connection.parameters.mark
           defer { connection.parameters.release(to: mark) }
           do { _ = try rows.take(index, into: &writer) } catch { throw connection.labelled(error) }
           try db.refreshObservation()
