@@ -92,7 +92,9 @@ extension Decimal: SqlValue {
     switch sqlStorage {
     case .text(let text):
       // Decimal(string:) stops at the first character that it does not know and drops digits beyond the 38th.
-      guard let decimal = Decimal(string: text), decimal.description == Decimal.canonical(text) else {
+      guard let canonical = Decimal.canonical(text), let decimal = Decimal(string: canonical),
+        decimal.description == canonical
+      else {
         throw SqlError.decoding(expected: "a decimal number", found: "TEXT that is none, or has too many digits")
       }
       self = decimal
@@ -101,20 +103,26 @@ extension Decimal: SqlValue {
     }
   }
 
-  /// The text as `description` writes it: no sign before a positive number, no idle zeros.
+  /// No decimal number has more digits without idle zeros: 166 before the point, or 128 after it.
+  private static let maximumCount = 200
+
+  /// The text as `description` writes it: no sign before a positive number, no idle zeros. Nil for one that is none, or
+  /// longer than any is: for those Decimal(string:) would take the square of the time.
   private static func canonical(_ text: String) -> String? {
-    var digits = text[...]
-    let isNegative = digits.first == "-"
-    if isNegative || digits.first == "+" { digits = digits.dropFirst() }
-    let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let whole = parts.first, digits.utf8.allSatisfy({ (48...57).contains($0) || $0 == 46 }),
-      digits.utf8.contains(where: { $0 != 46 })
+    let zero = UInt8(ascii: "0"), point = UInt8(ascii: ".")
+    var digits = text.utf8[...]
+    let isNegative = digits.first == UInt8(ascii: "-")
+    if isNegative || digits.first == UInt8(ascii: "+") { digits = digits.dropFirst() }
+    guard digits.contains(where: { $0 != point }), digits.allSatisfy({ (48...57).contains($0) || $0 == point })
     else { return nil }
-    var fraction = parts.count > 1 ? parts[1] : ""
-    while fraction.last == "0" { fraction = fraction.dropLast() }
-    var integer = whole.drop { $0 == "0" }
-    if integer.isEmpty { integer = "0" }
-    let number = fraction.isEmpty ? String(integer) : "\(integer).\(fraction)"
+    let whole = digits.prefix { $0 != point }
+    var fraction = digits.dropFirst(whole.count + 1)
+    guard !fraction.contains(point) else { return nil }
+    while fraction.last == zero { fraction = fraction.dropLast() }
+    let integer = whole.drop { $0 == zero }
+    guard integer.count + fraction.count <= maximumCount else { return nil }
+    var number = integer.isEmpty ? "0" : String(Substring(integer))
+    if !fraction.isEmpty { number += "." + String(Substring(fraction)) }
     return isNegative && number != "0" ? "-" + number : number
   }
 }

@@ -102,6 +102,21 @@ import Testing
     }
   }
 
+  /// As many as a text may have: Decimal(string:) alone takes the square of their number.
+  @Test func idleZerosOfADecimalMayBeMany() throws {
+    let zeros = String(repeating: "0", count: 1_000_000)
+    for (text, expected) in [(zeros + "1.5" + zeros, "1.5"), ("-" + zeros + "." + zeros, "0"), ("1." + zeros, "1")] {
+      #expect(try Decimal(sqlStorage: .text(text)) == Decimal(string: expected))
+    }
+    let nines = String(repeating: "9", count: 1_000_000)
+    for text in ["1" + zeros, "0." + zeros + "1", nines, "0." + nines, zeros + ".." + zeros, zeros + "x"] {
+      let error = sqlError { _ = try Decimal(sqlStorage: .text(text)) }
+      #expect(error?.mismatch?.expected == "a decimal number")
+    }
+    #expect(try Decimal(sqlStorage: .text("1" + zeros.prefix(127))) == Decimal(string: "1e127"))
+    #expect(try Decimal(sqlStorage: .text("0." + zeros.prefix(126) + "1")) == Decimal(string: "1e-127"))
+  }
+
   @Test(arguments: [
     "", ".", "-", "+", "x", "1x", "1e5", "1,5", "1.2.3", " 1", "1 ", "NaN", "0x10", "٣", "--1", "+-1",
     "123456789012345678901234567890123456789012",
