@@ -30,10 +30,25 @@ import Testing
       let before = try bytes(path)
       #expect(refusal(path) == "\(path): is a database of another program; it was left as it is")
       #expect(try bytes(path) == before)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["other.sqlite"])
       let again = try SqliteDatabase(filepath: path)
       #expect(try again.query("SELECT note FROM flight", as: String.self) == ["mine"])
       #expect(try again.query("PRAGMA application_id", as: Int.self) == [0])
       try again.close()
+    }
+  }
+
+  /// What makes it another's is in the write-ahead log only.
+  @Test func aDatabaseThatAnotherProgramHasOpenIsRefused() throws {
+    try withDirectory { directory in
+      let path = directory + "/other.sqlite"
+      let other = try SqliteDatabase(filepath: path, configuration: Configuration(walAutocheckpoint: 0))
+      let before = try bytes(path)
+      try other.execute("PRAGMA application_id = 77; CREATE TABLE flight (id INTEGER PRIMARY KEY)")
+      #expect(refusal(path) == "\(path): is a database of another program; it was left as it is")
+      #expect(try bytes(path) == before)
+      #expect(try other.query("PRAGMA application_id", as: Int.self) == [77])
+      try other.close()
     }
   }
 
