@@ -33,12 +33,17 @@ public protocol Sqlable: Sendable {
   static var tableLayout: [Column] { get }
 
   /// Rules that span several columns. None by default.
+  ///
+  /// Declare it **with its type**: `static let tableConstraints: [TableConstraint] = […]`. Without it Swift takes a list of
+  /// one kind, such as `[Unique(…)]`, for a property of another type, which is not this one: the table gets no constraints.
+  /// The compiler says "nearly matches defaulted requirement" where the property stands in the conformance itself, and
+  /// nothing where it stands in another extension.
   static var tableConstraints: [TableConstraint] { get }
 
   /// The table's indexes. None by default.
   static var tableIndexes: [Index] { get }
 
-  /// Properties of the whole table. None by default.
+  /// Properties of the whole table. None by default. Declare it with its type, `[TableOption]`, as `tableConstraints`.
   static var tableOptions: [TableOption] { get }
 
   /// The value that goes into a column.

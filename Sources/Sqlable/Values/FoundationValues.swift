@@ -109,7 +109,7 @@ extension Decimal: SqlValue {
   /// The text as `description` writes it: no sign before a positive number, no idle zeros. Nil for one that is none, or
   /// longer than any is: for those Decimal(string:) would take the square of the time.
   private static func canonical(_ text: String) -> String? {
-    let zero = UInt8(ascii: "0"), point = UInt8(ascii: ".")
+    let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))
     var digits = text.utf8[...]
     let isNegative = digits.first == UInt8(ascii: "-")
     if isNegative || digits.first == UInt8(ascii: "+") { digits = digits.dropFirst() }
