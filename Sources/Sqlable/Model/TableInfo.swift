@@ -6,6 +6,8 @@ final class TableInfo: Sendable {
   private let model: ObjectIdentifier
   let name: String
   @usableFromInline let columns: [Column]
+  /// How many columns there are.
+  @usableFromInline let count: Int
   /// The identities of the columns, in their order, for a row to be read by prediction.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
   /// The types of the columns, and whether they are written at all, in their order.
@@ -37,6 +39,7 @@ final class TableInfo: Sendable {
     self.model = ObjectIdentifier(model)
     let columns = model.tableLayout
     self.columns = columns
+    count = columns.count
     name = model.tableName
     indexes = model.tableIndexes
     options = model.tableOptions
@@ -104,8 +107,13 @@ final class TableInfo: Sendable {
   private static let recentCount = 256
 
   /// The information on a model. Throws `.misuse` when the model contradicts itself.
+  @inlinable
+  static func of<Model: Sqlable>(_ model: Model.Type) throws -> TableInfo {
+    try recent(ObjectIdentifier(model)) ?? checked(model)
+  }
+
   @usableFromInline
-  static func of(_ model: (some Sqlable).Type) throws -> TableInfo {
+  static func checked(_ model: (some Sqlable).Type) throws -> TableInfo {
     let info = unchecked(model)
     if let defect = info.defect { throw defect }
     return info
@@ -113,16 +121,27 @@ final class TableInfo: Sendable {
 
   static func unchecked(_ model: (some Sqlable).Type) -> TableInfo {
     let id = ObjectIdentifier(model)
-    // Metadata is aligned to 8 bytes or more: the bits below say nothing.
-    let slot = (UInt(bitPattern: id) >> 4) % UInt(recentCount)
-    let recent = recent + Int(slot)
-    if let address = recent.pointee.load(ordering: .acquiring) {
-      let info = Unmanaged<TableInfo>.fromOpaque(address).takeUnretainedValue()
-      if info.model == id { return info }
-    }
+    if let info = recent(id) { return info }
     let info = remembered(model)
-    recent.pointee.store(UnsafeRawPointer(Unmanaged.passUnretained(info).toOpaque()), ordering: .releasing)
+    // A model with a defect is none that is run often.
+    if info.defect == nil {
+      let address = UnsafeRawPointer(Unmanaged.passUnretained(info).toOpaque())
+      slot(id).pointee.store(address, ordering: .releasing)
+    }
     return info
+  }
+
+  /// The information on a model without a defect that was asked for before, and lately.
+  @usableFromInline
+  static func recent(_ id: ObjectIdentifier) -> TableInfo? {
+    guard let address = slot(id).pointee.load(ordering: .acquiring) else { return nil }
+    let info = Unmanaged<TableInfo>.fromOpaque(address).takeUnretainedValue()
+    return info.model == id ? info : nil
+  }
+
+  private static func slot(_ id: ObjectIdentifier) -> UnsafeMutablePointer<Atomic<UnsafeRawPointer?>> {
+    // Metadata is aligned to 8 bytes or more: the bits below say nothing.
+    recent + Int((UInt(bitPattern: id) >> 4) % UInt(recentCount))
   }
 
   private static func remembered(_ model: (some Sqlable).Type) -> TableInfo {

@@ -119,6 +119,7 @@ extension Connection {
       sql.truncate()
       sql.append("SELECT 1 FROM main.\(quoted(name)) WHERE \(condition)")
       for value in key { parameters.append(value) }
+      return try prepareBuffered()
     }
     defer { finish(statement) }
     return try statement.step()

@@ -123,17 +123,17 @@ final class Connection {
     return (PreparedStatement(handle: handle, connection: self), rest)
   }
 
-  /// The compiled and bound form of what `write` puts into `sql` and `parameters`. It holds on to the values since `mark`
+  /// The statement that `compile` gives, with the values bound that are in `parameters` since `mark`. It holds on to them
   /// until it is finished.
   ///
   /// `check` sees it before anything is bound.
+  @inline(__always)
   func prepared(
-    since mark: ParameterBuffer.Mark, _ write: () throws -> Void,
+    since mark: ParameterBuffer.Mark, _ compile: () throws -> PreparedStatement,
     check: (PreparedStatement) throws -> Void = { _ in }
   ) throws -> PreparedStatement {
     do {
-      try write()
-      let statement = try prepareBuffered()
+      let statement = try compile()
       do {
         try check(statement)
         let code = parameters.bind(from: mark.count, to: statement.handle)

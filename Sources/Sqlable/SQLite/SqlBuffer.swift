@@ -50,7 +50,25 @@ final class SqlBuffer {
     }
   }
 
-  /// Writes the bits of a number: for keys, which are no text.
+  /// Writes a byte: for keys, which are no text.
+  @inline(__always)
+  func append(byte: UInt8) {
+    if state.pointee.count == state.pointee.capacity { grow(to: state.pointee.count + 1) }
+    state.pointee.bytes[state.pointee.count] = byte
+    state.pointee.count += 1
+  }
+
+  /// Writes a small number in one byte, a larger one in nine: for keys.
+  @inline(__always)
+  func append(count: Int) {
+    guard count < 255 else {
+      append(byte: 255)
+      return append(bits: UInt64(count))
+    }
+    append(byte: UInt8(truncatingIfNeeded: count))
+  }
+
+  /// Writes the bits of a number: for keys.
   func append(bits: UInt64) {
     withUnsafeBytes(of: bits) { bytes in
       if let start = bytes.bindMemory(to: UInt8.self).baseAddress { append(start, count: bytes.count) }

@@ -1,5 +1,7 @@
 /// The part of a statement that does not depend on the model's type: what is asked, of which rows, in which order.
+@usableFromInline
 struct Query: Sendable, Hashable {
+  @usableFromInline
   enum Kind: String, Sendable, Hashable, Codable {
     case read, first, count, exists
     case insert, insertMany, save
@@ -17,18 +19,22 @@ struct Query: Sendable, Hashable {
     }
   }
 
-  var kind: Kind
-  var filter: SqlExpression?
-  var order: [OrderTerm] = []
-  var limit: Int?
-  var offset: Int?
-  var conflict: ConflictPolicy?
+  @usableFromInline var kind: Kind
+  @usableFromInline var filter: SqlExpression?
+  @usableFromInline var order: [OrderTerm] = []
+  @usableFromInline var limit: Int?
+  @usableFromInline var offset: Int?
+  @usableFromInline var conflict: ConflictPolicy?
   var upsert: Upsert?
   /// The columns that are to be written; nil for all.
   var columns: [ColumnReference]?
   var assignments: [Assignment] = []
 
+  @usableFromInline
   init(_ kind: Kind) { self.kind = kind }
+
+  /// Whether it is about a part of the rows by number: then their order counts, whatever is done to them.
+  var isLimited: Bool { limit != nil || offset != nil }
 }
 
 /// What happens to a row that breaks a uniqueness rule, or is NULL where it must not be.
@@ -87,7 +93,14 @@ public enum Order: String, Sendable, Hashable, Codable {
   case asc, desc
 }
 
+@usableFromInline
 struct OrderTerm: Sendable, Hashable, Codable {
   let expression: SqlExpression
   let order: Order
+
+  @usableFromInline
+  init(expression: SqlExpression, order: Order) {
+    self.expression = expression
+    self.order = order
+  }
 }

@@ -85,6 +85,7 @@ extension SqliteDatabase {
         connection.sql.truncate()
         connection.sql.append(sql.text)
         for value in sql.bindings { connection.parameters.append(value) }
+        return try connection.prepareBuffered()
       } check: { statement in
         try checkParameters(of: statement, values: sql.bindings.count)
         guard statement.controlKeyword == nil else {

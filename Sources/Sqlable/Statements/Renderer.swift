@@ -12,9 +12,6 @@ struct Renderer {
   /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression takes up to 26: the one limit
   /// for all makes a filter that a read takes good for a delete with order and limit too.
   private static let maximumStack = 72
-  /// From here on a list is bound as one parameter.
-  private static let longList = 33
-
   // MARK: Conditions
 
   /// The strength of operators: what binds weaker than its surroundings goes into parentheses.
@@ -152,22 +149,20 @@ struct Renderer {
   }
 
   private func write(list values: [SqlStorage]) {
-    guard values.count < Renderer.longList, !(isOrdering && values.isEmpty) else {
+    switch ListForm(values, isOrdering: isOrdering) {
+    case .whole:
       sql.append(" IN (SELECT value FROM ")
       sql.append(ValueListModule.name)
       sql.append("(?))")
       parameters.append(ValueList(values))
-      return
+    case .padded(let size):
+      sql.append(" IN (")
+      for index in 0..<size {
+        if index > 0 { sql.append(", ") }
+        write(values[min(index, values.count - 1)])
+      }
+      sql.append(")")
     }
-    sql.append(" IN (")
-    // Lists of like lengths share a statement: the last value is repeated up to the next of 0, 1, 2, 4, 8, 16, 32.
-    var size = values.isEmpty ? 0 : 1
-    while size < values.count { size *= 2 }
-    for index in 0..<size {
-      if index > 0 { sql.append(", ") }
-      write(values[min(index, values.count - 1)])
-    }
-    sql.append(")")
   }
 
   // MARK: Columns
@@ -191,5 +186,24 @@ struct Renderer {
       if index > 0 { sql.append(", ") }
       writeColumn(position)
     }
+  }
+}
+
+/// How the values of an IN list are bound.
+enum ListForm {
+  /// One by one, the last value as often as the size asks for: lists of like lengths share a statement.
+  case padded(Int)
+  /// All as one parameter.
+  case whole
+
+  init(_ values: [SqlStorage], isOrdering: Bool) {
+    guard values.count <= 32, !(isOrdering && values.isEmpty) else {
+      self = .whole
+      return
+    }
+    // The next of 0, 1, 2, 4, 8, 16, 32.
+    var size = values.isEmpty ? 0 : 1
+    while size < values.count { size *= 2 }
+    self = .padded(size)
   }
 }

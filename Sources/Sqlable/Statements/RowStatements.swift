@@ -1,15 +1,38 @@
-// The statements about one struct: INSERT, UPDATE and DELETE by key. They are what a service runs most, and differ only in
-// which columns the struct gives, so they are found in the cache by that, without writing their text.
+// Finding the compiled statement of a query. What a service runs again and again is found without writing its text:
+// statements about one struct by the columns that the struct gives, all others by their shape.
 
 extension Connection {
+  /// The compiled statement of a query without rows, with its values bound.
+  func prepared(_ query: borrowing Query, table: TableInfo) throws -> PreparedStatement {
+    let mark = parameters.mark
+    let hasShape = ShapeWriter(table: table, key: sql, parameters: parameters).write(query)
+    if !hasShape { parameters.release(to: mark) }
+    let query = copy query
+    let writer = StatementWriter(table: table, sql: sql, parameters: parameters)
+    return try prepared(since: mark) {
+      guard hasShape else {
+        try writer.write(query)
+        return try prepareBuffered()
+      }
+      return try prepareBuffered {
+        parameters.release(to: mark)
+        try writer.write(query)
+      }
+    }
+  }
+
   /// The compiled statement for a struct with these values, with the values bound. They must stay until its run is over.
   func prepared(
     _ query: Query, table: TableInfo, slots: UnsafeMutableBufferPointer<Parameter>
   ) throws -> PreparedStatement {
+    guard query.kind.takesRows else { return try prepared(query, table: table) }
     let writer = StatementWriter(table: table, sql: sql, parameters: parameters)
     let mark = parameters.mark
     guard query.isPlain, let shape = slots.shape, query.kind.isInsert || slots.holdKey(of: table) else {
-      return try prepared(since: mark) { try writer.write(query, slots: UnsafeBufferPointer(slots)) }
+      return try prepared(since: mark) {
+        try writer.write(query, slots: UnsafeBufferPointer(slots))
+        return try prepareBuffered()
+      }
     }
     // No text begins with a NUL byte, so no text is a key. A table's information stays at its address for ever.
     sql.truncate()

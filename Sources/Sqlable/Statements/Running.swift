@@ -5,8 +5,9 @@ extension Statement where Output == [Model] {
   /// Reads the rows. Throws `.schema` when table or column is missing, `.decoding` when a value does not fit the struct.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Model] {
-    try db.locked {
-      let statement = try prepare(on: db)
+    let table = try TableInfo.of(Model.self)
+    return try db.locked {
+      let statement = try db.prepare(query, of: table)
       defer { db.finish(statement) }
       let run = db.beginRun()
       defer { db.endRun(run) }
@@ -31,8 +32,9 @@ extension Statement where Output == [Model] {
   @_disfavoredOverload
   @inlinable
   public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
-    try db.locked {
-      let statement = try prepare(on: db)
+    let table = try TableInfo.of(Model.self)
+    return try db.locked {
+      let statement = try db.prepare(query, of: table)
       defer { db.finish(statement) }
       while try statement.step() {
         if try body(Model(row: ReadRow(statement))) == .stop { return }
@@ -43,8 +45,9 @@ extension Statement where Output == [Model] {
   /// Reads row after row without keeping them; what `body` returns is of no interest, unless it is ``Iteration/stop``.
   @inlinable
   public func forEach<Outcome>(_ db: SqliteDatabase, _ body: (Model) throws -> Outcome) throws {
-    try db.locked {
-      let statement = try prepare(on: db)
+    let table = try TableInfo.of(Model.self)
+    return try db.locked {
+      let statement = try db.prepare(query, of: table)
       defer { db.finish(statement) }
       while try statement.step() {
         // Asked of the value: which of the two forms was called is the compiler's choice, not the user's.
@@ -63,8 +66,9 @@ extension Statement where Output == Model? {
   /// Reads the row, or nil when there is none.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Model? {
-    try db.locked {
-      let statement = try prepare(on: db)
+    let table = try TableInfo.of(Model.self)
+    return try db.locked {
+      let statement = try db.prepare(query, of: table)
       defer { db.finish(statement) }
       let run = db.beginRun()
       defer { db.endRun(run) }
@@ -101,6 +105,17 @@ extension Statement where Output == [Int] {
 // MARK: - The steps, with the lock held
 
 extension SqliteDatabase {
+  /// A read, compiled, bound and ready for its first step.
+  @usableFromInline
+  func prepare(_ query: borrowing Query, of table: TableInfo) throws -> PreparedStatement {
+    let connection = try openConnection()
+    try checkTransactionIsAlive()
+    let statement: PreparedStatement
+    do { statement = try connection.prepared(query, table: table) } catch { throw placed(error, in: table) }
+    statement.expectColumns(table.identities, count: table.count)
+    return statement
+  }
+
   @usableFromInline
   func finish(_ statement: PreparedStatement) {
     statement.connection.finish(statement)
@@ -108,24 +123,10 @@ extension SqliteDatabase {
 }
 
 extension Statement {
-  /// A read, compiled, bound and ready for its first step.
-  @usableFromInline
-  func prepare(on db: SqliteDatabase) throws -> PreparedStatement {
-    let connection = try db.openConnection()
-    try db.checkTransactionIsAlive()
-    let table = try TableInfo.of(Model.self)
-    let statement = try placingErrors {
-      try connection.prepared(since: connection.parameters.mark) {
-        try StatementWriter(table: table, sql: connection.sql, parameters: connection.parameters).write(query)
-      }
-    }
-    statement.expectColumns(table.identities, count: table.columns.count)
-    return statement
-  }
-
   private func readInteger(_ db: SqliteDatabase) throws -> Int {
-    try db.locked {
-      let statement = try prepare(on: db)
+    let table = try TableInfo.of(Model.self)
+    return try db.locked {
+      let statement = try db.prepare(query, of: table)
       defer { db.finish(statement) }
       return try statement.step() ? Int(statement.integer(at: 0)) : 0
     }

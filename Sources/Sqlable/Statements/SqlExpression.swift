@@ -13,34 +13,36 @@ public struct SqlExpression: Sendable, Hashable {
   /// How deep a tree of terms is.
   struct Size: Sendable, Hashable {
     /// How many terms lie upon one another.
-    var depth: Int32 = 1
+    var depth: Int16 = 1
     /// The same as SQLite counts it: to it a chain of ANDs is as deep as it is long.
-    var height: Int32 = 1
+    var height: Int16 = 1
 
     func joined(_ other: Size) -> Size { Size(depth: max(depth, other.depth), height: max(height, other.height)) }
   }
 
   /// A closed tree: it can be compared, sent and decoded, and every form is known to the renderer.
-  indirect enum Node: Sendable, Hashable, Codable {
+  ///
+  /// Columns and values, of which there are most, lie in their parent's memory instead of in some of their own.
+  enum Node: Sendable, Hashable, Codable {
     case column(ColumnReference)
     case value(SqlStorage)
     /// AND of two or more terms.
     case all([SqlExpression])
     /// OR of two or more terms.
     case any([SqlExpression])
-    case not(SqlExpression)
-    case negative(SqlExpression)
-    case binary(BinaryOperator, SqlExpression, SqlExpression)
-    case isNull(SqlExpression)
-    case isNotNull(SqlExpression)
-    case between(SqlExpression, SqlExpression, SqlExpression)
-    case isIn(SqlExpression, [SqlStorage])
+    indirect case not(SqlExpression)
+    indirect case negative(SqlExpression)
+    indirect case binary(BinaryOperator, SqlExpression, SqlExpression)
+    indirect case isNull(SqlExpression)
+    indirect case isNotNull(SqlExpression)
+    indirect case between(SqlExpression, SqlExpression, SqlExpression)
+    indirect case isIn(SqlExpression, [SqlStorage])
     /// Without an escape it is empty: optional, it would be forgotten by a decoder that does not find it.
-    case like(SqlExpression, SqlExpression, escape: String)
+    indirect case like(SqlExpression, SqlExpression, escape: String)
     case function(Function, [SqlExpression])
-    case collate(SqlExpression, Collate)
+    indirect case collate(SqlExpression, Collate)
     /// What can't be said in SQL; the statement throws the reason when it is run.
-    case invalid(InvalidTerm)
+    indirect case invalid(InvalidTerm)
   }
 
   /// The operators between two terms, by their SQL.
@@ -92,9 +94,9 @@ public struct SqlExpression: Sendable, Hashable {
 
   /// Trees are walked by recursion, and this many levels fit into half a megabyte of stack, even in a debug build that
   /// encodes them as JSON.
-  static let maximumDepth: Int32 = 100
+  static let maximumDepth: Int16 = 100
   /// SQLite refuses expressions that are deeper than 1000, and counts those in a subquery twice.
-  static let maximumHeight: Int32 = 480
+  static let maximumHeight: Int16 = 480
   /// A flat chain of ANDs is a tree as deep as it is long to SQLite: longer ones are balanced.
   static let maximumChain = 100
 
@@ -175,8 +177,8 @@ extension SqlExpression {
   static func sizeOfParts(_ count: Int) -> Int { max(maximumChain, (count + maximumChain - 1) / maximumChain) }
 
   /// The height of `((a AND b) AND c) AND d`: every term is one above the one before.
-  fileprivate static func heightOfChain(_ terms: ArraySlice<SqlExpression>) -> Int32 {
-    var height: Int32 = 0
+  fileprivate static func heightOfChain(_ terms: ArraySlice<SqlExpression>) -> Int16 {
+    var height: Int16 = 0
     guard terms.count > maximumChain else {
       for term in terms { height = height == 0 ? term.size.height : max(height, term.size.height) + 1 }
       return height
@@ -193,19 +195,26 @@ extension SqlExpression {
 }
 
 /// A column as an expression names it; two are equal when their names are.
-struct ColumnReference: Sendable, Hashable {
-  let name: String
-  /// The declaration; nil in a statement that was decoded, until it is checked against its model.
-  let definition: ColumnDefinition?
+enum ColumnReference: Sendable, Hashable {
+  case declared(ColumnDefinition)
+  /// In a statement that was decoded, until it is checked against its model.
+  case named(String)
 
-  init(_ column: Column) {
-    name = column.name
-    definition = column.definition
+  init(_ column: Column) { self = .declared(column.definition) }
+
+  var name: String {
+    switch self {
+    case .declared(let definition): definition.name
+    case .named(let name): name
+    }
   }
 
-  init(name: String) {
-    self.name = name
-    definition = nil
+  /// The declaration, where it is known.
+  var definition: ColumnDefinition? {
+    switch self {
+    case .declared(let definition): definition
+    case .named: nil
+    }
   }
 
   static func == (left: ColumnReference, right: ColumnReference) -> Bool { left.name == right.name }

@@ -9,11 +9,12 @@
 /// It is immutable: every modifier returns another statement. It is `Sendable`, `Hashable` and `Codable`; decoding checks
 /// the table and the columns against the model.
 public struct Statement<Model: Sqlable, Output>: Sendable {
-  var query: Query
+  @usableFromInline var query: Query
   /// The structs that are inserted, updated or deleted.
   @usableFromInline var rows: StatementRows<Model>
 
-  init(_ query: Query, rows: StatementRows<Model> = .none) {
+  @inlinable
+  init(_ query: consuming Query, rows: consuming StatementRows<Model> = .none) {
     self.query = query
     self.rows = rows
   }
@@ -37,6 +38,7 @@ extension Statement {
   /// ```
   ///
   /// For reads, counts, updates and deletes. A row for which the condition is NULL is dropped.
+  @inlinable
   public consuming func filter(_ condition: SqlExpression) -> Statement {
     if let earlier = query.filter { query.filter = earlier && condition } else { query.filter = condition }
     return self
@@ -47,12 +49,14 @@ extension Statement {
   /// ```swift
   /// Bicycle.read().orderBy(Bicycle.color).orderBy(Bicycle.id, .desc)     // … ORDER BY "color", "id" DESC
   /// ```
+  @inlinable
   public consuming func orderBy(_ term: some SqlTerm, _ order: Order = .asc) -> Statement {
     query.order.append(OrderTerm(expression: term.expression, order: order))
     return self
   }
 
   /// Orders the rows by a typed column or expression.
+  @inlinable
   public consuming func orderBy(_ term: some TypedTerm, _ order: Order = .asc) -> Statement {
     query.order.append(OrderTerm(expression: term.expression, order: order))
     return self
@@ -64,12 +68,14 @@ extension Statement {
   /// Bicycle.read().limit(10, offset: 20)                             // … LIMIT ? OFFSET ?
   /// Bicycle.delete().orderBy(Bicycle.id).limit(100)                  // DELETE … WHERE "id" IN (SELECT "id" … LIMIT ?)
   /// ```
+  @inlinable
   public consuming func limit(_ limit: Int) -> Statement {
     query.limit = limit
     return self
   }
 
   /// Takes at most `limit` rows after skipping `offset`.
+  @inlinable
   public consuming func limit(_ limit: Int, offset: Int) -> Statement {
     query.limit = limit
     query.offset = offset
@@ -77,21 +83,25 @@ extension Statement {
   }
 
   /// Skips `offset` rows. Running it with an offset below zero throws `.invalidStatement`.
+  @inlinable
   public consuming func offset(_ offset: Int) -> Statement {
     query.offset = offset
     return self
   }
 
   /// Says what happens to a row that breaks a uniqueness rule: `INSERT OR IGNORE`, `UPDATE OR REPLACE`.
+  @inlinable
   public consuming func onConflict(_ policy: ConflictPolicy) -> Statement {
     query.conflict = policy
     return self
   }
 
   /// Skips rows that break a uniqueness rule; an insert that was skipped gives the id 0.
+  @inlinable
   public consuming func ignoreOnConflict() -> Statement { onConflict(.ignore) }
 
   /// Deletes the rows that are in the way first; observers hear of them.
+  @inlinable
   public consuming func replaceOnConflict() -> Statement { onConflict(.replace) }
 
   /// Updates the row that has the same value in a unique column instead of inserting another.
@@ -117,6 +127,7 @@ extension Statement where Output == [Model] {
   /// ```swift
   /// Bicycle.read().orderBy(Bicycle.id, .desc).first()     // … ORDER BY "id" DESC LIMIT ?
   /// ```
+  @inlinable
   public consuming func first() -> Statement<Model, Model?> {
     query.kind = .first
     query.limit = query.limit.map { min($0, 1) } ?? 1
@@ -128,12 +139,15 @@ extension Statement where Output == [Model] {
 
 extension Sqlable {
   /// All rows: `SELECT "id", "name", "color" FROM "bicycle"`.
+  @inlinable
   public static func read() -> Statement<Self, [Self]> { Statement(Query(.read)) }
 
   /// How many rows there are: `SELECT count(*) FROM "bicycle"`.
+  @inlinable
   public static func count() -> Statement<Self, Int> { Statement(Query(.count)) }
 
   /// Whether there is a row: `SELECT EXISTS (SELECT 1 FROM "bicycle")`.
+  @inlinable
   public static func exists() -> Statement<Self, Bool> { Statement(Query(.exists)) }
 
   /// The row with that primary key, the values in the order of the key: `SELECT … WHERE "id" = ? LIMIT ?`.
@@ -177,6 +191,7 @@ extension Sqlable {
   }
 
   /// Stores all structs, in one transaction, and gives their ids in order. When one of them fails none is stored.
+  @inlinable
   public static func insert(_ rows: some Sequence<Self>) -> Statement<Self, [Int]> {
     Statement(Query(.insertMany), rows: .models(Array(rows)))
   }
@@ -188,6 +203,7 @@ extension Sqlable {
   /// ```
   ///
   /// Columns that the struct leaves out keep what they hold. Running it throws `.misuse` without a primary key.
+  @inlinable
   public func save() -> Statement<Self, Int> { Statement(Query(.save), rows: .models([self])) }
 
   /// Writes the struct to the row that has its primary key, and gives the number of rows changed (0 or 1).
@@ -210,6 +226,7 @@ extension Sqlable {
   /// ```swift
   /// bike.delete()     // DELETE FROM "bicycle" WHERE "id" = ?
   /// ```
+  @inlinable
   public func delete() -> Statement<Self, Int> { Statement(Query(.deleteRow), rows: .models([self])) }
 
   /// Sets columns of all rows, or of those that meet the filter, and gives the number of rows changed.
@@ -224,8 +241,10 @@ extension Sqlable {
   }
 
   /// Deletes all rows, and gives their number: `DELETE FROM "bicycle"`.
+  @inlinable
   public static func delete() -> Statement<Self, Int> { Statement(Query(.delete)) }
 
   /// Deletes the rows that meet a condition, and gives their number: `DELETE FROM "bicycle" WHERE "color" = ?`.
+  @inlinable
   public static func delete(_ condition: SqlExpression) -> Statement<Self, Int> { delete().filter(condition) }
 }

@@ -69,6 +69,7 @@ extension Query: Codable {
     case kind, filter, order, limit, offset, conflict, upsert, columns, assignments
   }
 
+  @usableFromInline
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(exactly: Key.self)
     self.init(try container.decode(Kind.self, forKey: .kind))
@@ -82,6 +83,7 @@ extension Query: Codable {
     assignments = try container.decode([Assignment].self, forKey: .assignments)
   }
 
+  @usableFromInline
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(kind, forKey: .kind)
@@ -128,7 +130,7 @@ extension Query.Kind {
 
 extension ColumnReference: Codable {
   init(from decoder: any Decoder) throws {
-    self.init(name: try decoder.singleValueContainer().decode(String.self))
+    self = .named(try decoder.singleValueContainer().decode(String.self))
   }
 
   func encode(to encoder: any Encoder) throws {

@@ -65,7 +65,7 @@ struct StatementWriter {
   }
 
   private func writeCount(_ query: Query) throws {
-    guard query.limit != nil || query.offset != nil else {
+    guard query.isLimited else {
       try checkOrder(query)
       sql.append("SELECT count(*) FROM ")
       sql.append(table.quotedName)
@@ -113,7 +113,7 @@ struct StatementWriter {
       try renderer.write(term.expression)
       if term.order == .desc { sql.append(" DESC") }
     }
-    guard query.limit != nil || query.offset != nil else { return }
+    guard query.isLimited else { return }
     sql.append(" LIMIT ?")
     parameters.append(.integer(Int64(query.limit ?? -1)) as Parameter)
     if let offset = query.offset {
@@ -127,7 +127,7 @@ struct StatementWriter {
   /// Which rows an update or delete is about. UPDATE … LIMIT needs a compile-time option of SQLite, so a limit goes into
   /// a subquery on the rows' identity.
   private func writeSelection(_ query: Query) throws {
-    guard query.limit != nil || query.offset != nil else {
+    guard query.isLimited else {
       try checkOrder(query)
       return try writeFilter(query.filter)
     }
