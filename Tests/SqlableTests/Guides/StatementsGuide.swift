@@ -99,6 +99,18 @@ import Testing
     }
   }
 
+  @Test func assignmentsOfNothing() throws {
+    try withBicycles { db in
+      try Person(id: 5, name: "Anna").insert().run(db)
+      try Bicycle.update(Bicycle.ownerId.set(to: 5)).run(db)
+      try Bicycle.update(Bicycle.ownerId.set(to: nil)).filter(Bicycle.id == 2).run(db)
+      #expect(try Bicycle.read().orderBy(Bicycle.id).run(db).map(\.ownerId) == [5, nil, 5])
+      #expect(
+        Bicycle.update(Bicycle.ownerId.set(to: nil)).filter(Bicycle.id == 2).sql
+          == #"UPDATE "bicycle" SET "owner_id" = ? WHERE "id" = ?"#)
+    }
+  }
+
   @Test func limitsOnChanges() throws {
     try withBicycles { db in
       let oldest = Bicycle.delete(Bicycle.color == "red").orderBy(Bicycle.id).limit(1)

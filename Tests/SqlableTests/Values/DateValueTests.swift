@@ -185,4 +185,27 @@ import Testing
     #expect(try stored(UnixMilliseconds.self) == ["integer 1357020000000"])
     #expect(try stored(ISO8601.self) == ["text 2013-01-01T06:00:00.000Z"])
   }
+
+  /// What Docs/Values.md says of the one loss that is not refused.
+  @Test func datesAreRoundedToWhatTheirColumnHolds() throws {
+    try withDatabase { db in
+      func back<Form: ColumnForm>(_ seconds: Double, _ form: Form.Type) throws -> Double {
+        try db.createTable(Stored<Date, Form>.self)
+        defer { _ = sqlError { try db.execute("DROP TABLE stored") } }
+        try Stored<Date, Form>(Date(timeIntervalSince1970: seconds)).insert().run(db)
+        return try Stored<Date, Form>.read().run(db)[0].value.timeIntervalSince1970
+      }
+      for (seconds, rounded) in [(0.0004, 0), (0.0006, 0.001), (-0.0006, -0.001), (1.2345678, 1.235)] {
+        let read = (try back(seconds, UnixMilliseconds.self), try back(seconds, ISO8601.self))
+        #expect(abs(read.0 - rounded) < 1e-6 && abs(read.1 - rounded) < 1e-6)
+      }
+      // A Date counts from 2001 and so may be finer than the seconds since 1970 that are stored.
+      let fine = Date(timeIntervalSinceReferenceDate: 1e-9)
+      try db.createTable(Stored<Date, OwnForm<Date>>.self)
+      try Stored<Date, OwnForm<Date>>(fine).insert().run(db)
+      let read = try Stored<Date, OwnForm<Date>>.read().run(db)[0].value
+      #expect(read != fine && abs(read.timeIntervalSince(fine)) < 1e-6)
+      #expect(try errorStoring(Date(timeIntervalSince1970: 0.5), in: UnixSeconds.self)?.isEncoding == true)
+    }
+  }
 }
