@@ -22,9 +22,24 @@ final class TransactionStack {
     let mark: Int
   }
 
-  var levels: [Level] = []
-  /// How many of them were open when the statement that is being run began: it counts on them.
-  var countedOn = 0
+  var levels: [Level] = [] {
+    didSet { counts.pointee.levels = levels.count }
+  }
+
+  /// What every statement asks: plain memory, since exclusivity checks on the properties of a class would cost more.
+  struct Counts {
+    fileprivate(set) var levels = 0
+    /// How many levels were open when the statement that is being run began: it counts on them.
+    var countedOn = 0
+    /// How many observers there were when a write last looked for new ones.
+    var observers = 0
+  }
+
+  let counts = UnsafeMutablePointer<Counts>.allocate(capacity: 1)
+
+  init() { counts.initialize(to: Counts()) }
+
+  deinit { counts.deallocate() }
 }
 
 extension SqliteDatabase {
@@ -233,15 +248,16 @@ extension SqliteDatabase {
   /// what `endRun` is to have.
   @usableFromInline
   func beginRun() -> Int {
-    defer { transactions.countedOn = transactions.levels.count }
-    return transactions.countedOn
+    let counts = transactions.counts
+    defer { counts.pointee.countedOn = counts.pointee.levels }
+    return counts.pointee.countedOn
   }
 
   @usableFromInline
-  func endRun(_ countedOn: Int) { transactions.countedOn = countedOn }
+  func endRun(_ countedOn: Int) { transactions.counts.pointee.countedOn = countedOn }
 
   private func checkIsNotCountedOn(_ level: Int) throws {
-    guard level > transactions.countedOn else {
+    guard level > transactions.counts.pointee.countedOn else {
       throw misuse("a transaction can't end while a statement of its handle takes values or makes rows")
     }
   }
@@ -328,7 +344,9 @@ extension SqliteDatabase {
 
   /// Takes note of observers that came while a write goes on.
   func refreshObservation() throws {
-    guard let observation else { return }
+    let observers = ObserverRegistry.registrations
+    guard observers != transactions.counts.pointee.observers, let observation else { return }
+    transactions.counts.pointee.observers = observers
     observation.refresh()
     try observation.refreshKeys(isBeginning: false)
   }

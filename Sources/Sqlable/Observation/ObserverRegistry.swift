@@ -40,6 +40,9 @@ final class ObserverRegistry: Sendable {
     ObserverToken(number: tokenCount.add(1, ordering: .relaxed).newValue)
   }
 
+  /// How many observers, of all handles, were ever registered.
+  static var registrations: Int { tokenCount.load(ordering: .acquiring) }
+
   let parent: ObserverRegistry?
   private let state = Guarded(State())
   private let versionCounter = Atomic(0)
