@@ -1,52 +1,85 @@
-import CSQLite3
 import Foundation
-import Sqlable
 
-/// Runs each workload with every contender in turn, round after round, and prints the medians and their ratio to the
-/// first, which is C. `swift run -c release Benchmarks [rounds] [workload] [contender]`; workloads and contenders are chosen by
-/// how their names begin, for a profile.
+/// The benchmark's command; `--help` tells what it takes.
 @main
 struct Benchmarks {
-  struct Contender {
-    let name: String
-    /// Does the work once and gives a checksum of all that it read or wrote.
-    let run: () throws -> UInt64
+  static func main() {
+    do {
+      let options = try Options(Array(CommandLine.arguments.dropFirst()))
+      if options.help { return print(Options.usage) }
+      guard try Benchmarks(options).run() else { exit(1) }
+    } catch {
+      FileHandle.standardError.write(Data("Benchmarks: \(error)\n".utf8))
+      exit(2)
+    }
   }
 
-  static func main() throws {
-    let arguments = CommandLine.arguments.dropFirst()
-    let rounds = arguments.first.flatMap { Int($0) } ?? 7
-    let only = arguments.dropFirst().first ?? ""
-    let contender = arguments.dropFirst(2).first ?? ""
-    let directory = FileManager.default.temporaryDirectory.path + "/sqlable-benchmarks-\(UUID().uuidString)"
+  let options: Options
+
+  init(_ options: Options) { self.options = options }
+
+  /// Gives whether nothing is over its limit.
+  private func run() throws -> Bool {
+    let temporary = FileManager.default.temporaryDirectory.path + "/sqlable-benchmarks-\(UUID().uuidString)"
+    let directory = options.directory ?? temporary
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    print("SQLite \(SqliteDatabase.sqliteVersion), \(rounds) rounds, medians; ratio to C")
-    let workloads = try Workloads(path: directory + "/benchmark.sqlite")
-    for (name, contenders) in workloads.all where name.hasPrefix(only) {
-      try measure(name, contenders.filter { $0.name.hasPrefix(contender) }, rounds: rounds)
-    }
+    // A directory that was given belongs to the process that gave it.
+    defer { if options.directory == nil { try? FileManager.default.removeItem(atPath: directory) } }
+    return try run(in: Fixture(directory: directory, scale: options.scale))
   }
 
-  static func measure(_ name: String, _ contenders: [Contender], rounds: Int) throws {
-    var times = contenders.map { _ in [Double]() }
-    let expected = try contenders.map { try $0.run() }
-    guard Set(expected).count == 1 else {
-      print("\(name): the contenders do not read or write the same data: \(expected)")
-      exit(1)
+  private func run(in fixture: Fixture) throws -> Bool {
+    let workloads = Suite(fixture: fixture).workloads
+    let ids = workloads.map(\.id) + Memory.workloads.map(\.0)
+    if let unknown = options.only.first(where: { !ids.contains($0) }) {
+      throw Options.Problem(description: "there is no workload “\(unknown)”; there are \(ids.joined(separator: " "))")
     }
-    for _ in 0..<rounds {
-      for (index, contender) in contenders.enumerated() {
-        let clock = ContinuousClock()
-        let duration = try clock.measure { _ = try contender.run() }
-        times[index].append(Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1e3)
+    if options.list {
+      for workload in workloads { print(workload.id, workload.title, separator: "\t") }
+      return true
+    }
+    if let id = options.peak, let workload = workloads.first(where: { $0.id == id }) {
+      print(
+        try Memory.measurePeak(of: options.contenders.joined(separator: ","), in: workload, fixture: fixture),
+        terminator: "")
+      return true
+    }
+    return try measure(workloads, fixture: fixture)
+  }
+
+  private func measure(_ workloads: [Workload], fixture: Fixture) throws -> Bool {
+    let limits = try options.gate.map { try Limits(path: $0) }
+    var report = Report(machine: Machine(), scale: options.scale)
+    let runner = Runner(options: options)
+    let memory = Memory(options: options, fixture: fixture)
+    var jobs: [() throws -> Result?] = workloads.filter { options.includes(workload: $0.id) }.map { workload in
+      { try runner.run(workload) }
+    }
+    for (id, of) in Memory.workloads where options.memory && options.includes(workload: id) {
+      guard let workload = workloads.first(where: { $0.id == of }) else { continue }
+      jobs.append { try memory.run(id, of: workload) }
+    }
+    if !options.json { print(report.machine.description, Report.heading, separator: "\n\n") }
+    var breaches: [Limits.Breach] = []
+    for job in jobs {
+      guard var result = try job() else { continue }
+      var over = try limits?.breaches(in: result) ?? []
+      // A machine that is busy with something else makes anything slow: what is slow three times is slow.
+      for _ in 0..<2 where over.contains(where: { $0.limit != nil }) {
+        guard let again = try job() else { break }
+        let stillOver = try limits?.breaches(in: again) ?? []
+        result = stillOver.count <= over.count ? again : result
+        over = over.filter { breach in stillOver.contains { $0.contender == breach.contender } }
       }
+      breaches += over
+      report.results.append(result)
+      if !options.json { print(Report.table(result)) }
     }
-    let medians = times.map { $0.sorted()[$0.count / 2] }
-    for (index, contender) in contenders.enumerated() {
-      let milliseconds = String(format: "%9.2f ms", medians[index])
-      let ratio = String(format: "%6.2f", medians[index] / medians[0])
-      print(name.padding(toLength: 34, withPad: " ", startingAt: 0), milliseconds, ratio, " ", contender.name)
-    }
+    guard !report.results.isEmpty else { throw Options.Problem(description: "no contender is called so") }
+    if options.json { print(try report.json) }
+    if let path = options.record { try Limits(adding: report.results, toFileAt: path).write(to: path) }
+    guard limits != nil, !options.json else { return breaches.isEmpty }
+    print(breaches.isEmpty ? "\nNothing is over its limit." : "\n" + Report.table(breaches))
+    return breaches.isEmpty
   }
 }

@@ -1,63 +1,8 @@
-import FoundationEssentials
+import Foundation
 import Sqlable
 
-/// W1's row: ten integers.
-struct Ints: Sqlable {
-  var a: Int, b: Int, c: Int, d: Int, e: Int, f: Int, g: Int, h: Int, i: Int, j: Int
-
-  static let a = Column("a", .integer, PrimaryKey())
-  static let b = Column("b", .integer)
-  static let c = Column("c", .integer)
-  static let d = Column("d", .integer)
-  static let e = Column("e", .integer)
-  static let f = Column("f", .integer)
-  static let g = Column("g", .integer)
-  static let h = Column("h", .integer)
-  static let i = Column("i", .integer)
-  static let j = Column("j", .integer)
-  static let tableLayout = [a, b, c, d, e, f, g, h, i, j]
-
-  init(_ n: Int) {
-    (a, b, c, d, e) = (n, n &* 3, n &* 5, n &* 7, n &* 11)
-    (f, g, h, i, j) = (n &* 13, n &* 17, n &* 19, n &* 23, n &* 29)
-  }
-
-  init(a: Int, b: Int, c: Int, d: Int, e: Int, f: Int, g: Int, h: Int, i: Int, j: Int) {
-    (self.a, self.b, self.c, self.d, self.e) = (a, b, c, d, e)
-    (self.f, self.g, self.h, self.i, self.j) = (f, g, h, i, j)
-  }
-
-  init(row: ReadRow) throws {
-    a = try row.get(Ints.a)
-    b = try row.get(Ints.b)
-    c = try row.get(Ints.c)
-    d = try row.get(Ints.d)
-    e = try row.get(Ints.e)
-    f = try row.get(Ints.f)
-    g = try row.get(Ints.g)
-    h = try row.get(Ints.h)
-    i = try row.get(Ints.i)
-    j = try row.get(Ints.j)
-  }
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Ints.a, a)
-    row.set(Ints.b, b)
-    row.set(Ints.c, c)
-    row.set(Ints.d, d)
-    row.set(Ints.e, e)
-    row.set(Ints.f, f)
-    row.set(Ints.g, g)
-    row.set(Ints.h, h)
-    row.set(Ints.i, i)
-    row.set(Ints.j, j)
-  }
-
-  var checksum: UInt64 { UInt64(truncatingIfNeeded: a ^ b ^ c ^ d ^ e ^ f ^ g ^ h ^ i ^ j) }
-}
-
 /// The mixed row of the other workloads.
-struct MixedRow: Equatable {
+struct MixedRow: Equatable, Codable, Digestible {
   var id: Int
   var name: String
   var bio: String
@@ -65,16 +10,6 @@ struct MixedRow: Equatable {
   var active: Bool
   var nick: String?
   var at: Date
-
-  init(_ n: Int) {
-    id = n
-    name = "name \(1_000_000 + n)"
-    bio = "a line of about sixty characters on what number \(1_000_000 + n) likes"
-    price = Double(n) * 1.25
-    active = n % 3 == 0
-    nick = n % 2 == 0 ? "nick \(n)" : nil
-    at = Date(timeIntervalSince1970: 1_600_000_000 + Double(n) * 0.5)
-  }
 
   init(id: Int, name: String, bio: String, price: Double, active: Bool, nick: String?, at: Date) {
     self.id = id
@@ -86,14 +21,38 @@ struct MixedRow: Equatable {
     self.at = at
   }
 
-  var checksum: UInt64 {
-    UInt64(truncatingIfNeeded: id) &+ UInt64(name.utf8.count) &+ UInt64(bio.utf8.count) &+ price.bitPattern
-      &+ (active ? 1 : 0) &+ UInt64(nick?.utf8.count ?? 1000) &+ at.timeIntervalSince1970.bitPattern
+  init(number n: Int) {
+    self.init(
+      id: n, name: MixedRow.name(of: n), bio: "a line of about sixty characters on what number \(1_000_000 + n) likes",
+      price: Double(n) * 1.25, active: n % 3 == 0, nick: n % 2 == 0 ? "nick \(n)" : nil,
+      at: Date(timeIntervalSince1970: 1_600_000_000 + Double(n) * 0.5))
+  }
+
+  /// Names sort as their numbers do.
+  static func name(of number: Int) -> String { "name \(1_000_000 + number)" }
+
+  /// The row with other values in all columns but the key.
+  var changed: MixedRow {
+    var row = MixedRow(number: id + 1)
+    row.id = id
+    return row
+  }
+
+  var digest: UInt64 {
+    var digest = Digest()
+    digest.add(id)
+    digest.add(name)
+    digest.add(bio)
+    digest.add(price)
+    digest.add(active)
+    digest.add(nick)
+    digest.add(at)
+    return digest.value
   }
 }
 
 /// The mixed row with untyped columns, written value by value.
-struct Untyped: Sqlable {
+struct Untyped: Sqlable, Digestible {
   var row: MixedRow
 
   static let id = Column("id", .integer, PrimaryKey())
@@ -122,15 +81,17 @@ struct Untyped: Sqlable {
     case Untyped.bio: return row.bio
     case Untyped.price: return row.price
     case Untyped.active: return row.active
-    case Untyped.nick: return row.nick
+    case Untyped.nick: return row.nick.orNull
     case Untyped.at: return row.at
     case _: return nil
     }
   }
+
+  var digest: UInt64 { row.digest }
 }
 
 /// The mixed row with typed columns, written directly.
-struct Typed: Sqlable {
+struct Typed: Sqlable, Digestible {
   var row: MixedRow
 
   static let id = column("id", Int.self, PrimaryKey())
@@ -154,13 +115,16 @@ struct Typed: Sqlable {
       at: try row.get(Typed.at))
   }
 
+  // `nil` is written as NULL, as a program does whose updates may clear a column; a column left out stays as it is.
   func write(to writer: inout RowWriter) throws {
     writer.set(Typed.id, row.id)
     writer.set(Typed.name, row.name)
     writer.set(Typed.bio, row.bio)
     writer.set(Typed.price, row.price)
     writer.set(Typed.active, row.active)
-    writer.set(Typed.nick, row.nick)
+    writer.setOrNull(Typed.nick, row.nick)
     writer.set(Typed.at, row.at)
   }
+
+  var digest: UInt64 { row.digest }
 }

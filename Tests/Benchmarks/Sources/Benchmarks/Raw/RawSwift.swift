@@ -1,43 +1,76 @@
 import CSQLite3
-import FoundationEssentials
+import Foundation
 
 /// The same work hand-written against the C API: prepared once, bound, stepped, read by position, unchecked.
 final class RawSwift {
   let db: OpaquePointer
 
-  struct Failure: Error {
+  struct Failure: Error, CustomStringConvertible {
     let code: Int32
+    let message: String
+
+    var description: String { "SQLite gave \(code): \(message)" }
   }
 
   init(path: String) throws {
     var handle: OpaquePointer?
-    let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
-    guard code == SQLITE_OK, let handle else { throw Failure(code: code) }
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+    let code = sqlite3_open_v2(path, &handle, flags, nil)
+    guard code == SQLITE_OK, let handle else { throw Failure(code: code, message: path) }
     db = handle
-    for pragma in ["journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8192", "secure_delete = FAST"] {
-      try execute("PRAGMA \(pragma)")
-    }
+    try execute(Fixture.pragmas)
   }
 
   deinit { sqlite3_close(db) }
 
-  func execute(_ sql: String) throws {
-    let code = sqlite3_exec(db, sql, nil, nil, nil)
-    guard code == SQLITE_OK else { throw Failure(code: code) }
-  }
+  func execute(_ sql: String) throws { try check(sqlite3_exec(db, sql, nil, nil, nil)) }
 
   func prepare(_ sql: String) throws -> OpaquePointer {
     var statement: OpaquePointer?
-    let code = sqlite3_prepare_v3(db, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-    guard code == SQLITE_OK, let statement else { throw Failure(code: code) }
+    try check(sqlite3_prepare_v3(db, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
+    guard let statement else { throw Failure(code: SQLITE_MISUSE, message: "no statement") }
     return statement
   }
+
+  private func check(_ code: Int32) throws {
+    guard code == SQLITE_OK else { throw Failure(code: code, message: String(cString: sqlite3_errmsg(db))) }
+  }
+
+  /// Calls `body` between BEGIN and COMMIT.
+  func transaction<Result>(_ begin: String = "BEGIN", _ body: () throws -> Result) throws -> Result {
+    try execute(begin)
+    let result = try body()
+    try execute("COMMIT")
+    return result
+  }
+
+  /// Steps a statement that gives no row, and makes it ready for the next time.
+  static func step(_ statement: OpaquePointer) throws {
+    let code = sqlite3_step(statement)
+    sqlite3_reset(statement)
+    guard code == SQLITE_DONE else { throw Failure(code: code, message: "in a step") }
+  }
+
+  /// Reads all rows of a bound statement, and makes it ready for the next time.
+  static func rows(_ statement: OpaquePointer) -> [MixedRow] {
+    var rows: [MixedRow] = []
+    while sqlite3_step(statement) == SQLITE_ROW { rows.append(mixed(statement)) }
+    sqlite3_reset(statement)
+    return rows
+  }
+
+  // MARK: - Columns and parameters
 
   static func text(_ statement: OpaquePointer, _ column: Int32) -> String {
     String(
       decoding: UnsafeBufferPointer(
         start: sqlite3_column_text(statement, column), count: Int(sqlite3_column_bytes(statement, column))),
       as: UTF8.self)
+  }
+
+  static func blob(_ statement: OpaquePointer, _ column: Int32) -> Data {
+    guard let bytes = sqlite3_column_blob(statement, column) else { return Data() }
+    return Data(bytes: bytes, count: Int(sqlite3_column_bytes(statement, column)))
   }
 
   static let mixedColumns = "id, name, bio, price, active, nick, at"

@@ -1,10 +1,11 @@
 import CBaseline
-import FoundationEssentials
-import Glibc
+import Foundation
 
 /// Rows in the form of the C baseline. Their texts live as long as this object.
-final class RawCRows {
+final class RawRows {
   let rows: UnsafeMutableBufferPointer<baseline_row>
+
+  var count: Int32 { Int32(rows.count) }
 
   init(_ source: [MixedRow]) {
     rows = .allocate(capacity: source.count)
@@ -25,5 +26,20 @@ final class RawCRows {
       free(row.nick)
     }
     rows.deallocate()
+  }
+}
+
+/// Texts in the form of the C baseline. They live as long as this object.
+final class RawTexts {
+  let texts: UnsafeMutableBufferPointer<UnsafePointer<CChar>?>
+
+  init(_ source: [String]) {
+    texts = .allocate(capacity: source.count)
+    _ = texts.initialize(from: source.map { UnsafePointer(strdup($0)) })
+  }
+
+  deinit {
+    for text in texts { free(UnsafeMutablePointer(mutating: text)) }
+    texts.deallocate()
   }
 }
