@@ -4,8 +4,10 @@ import Glibc
 @usableFromInline
 final class HandleLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let locks = Unchecked(0)
+
   /// How often the owning thread has locked; touched only while locked.
-  @usableFromInline private(set) var depth = 0
+  var depth: Int { locks.value }
 
   init() {
     var attributes = pthread_mutexattr_t()
@@ -18,17 +20,18 @@ final class HandleLock {
   deinit {
     pthread_mutex_destroy(mutex)
     mutex.deallocate()
+    locks.free()
   }
 
   @usableFromInline
   func lock() {
     pthread_mutex_lock(mutex)
-    depth += 1
+    locks.value += 1
   }
 
   @usableFromInline
   func unlock() {
-    depth -= 1
+    locks.value -= 1
     pthread_mutex_unlock(mutex)
   }
 }

@@ -27,13 +27,21 @@ public final class SqliteDatabase: @unchecked Sendable {
   public static var sqliteVersion: String { Library.version }
 
   @usableFromInline let lock = HandleLock()
-  @usableFromInline private(set) var connection: Connection?
-  private(set) var observation: HandleObservation?
+  private let open = Unchecked(Open())
   let registry: ObserverRegistry
   let transactions = TransactionStack()
   private let location: Location
   private let order: HandleObservation.CommitOrder
   private let forkGeneration: Int
+
+  /// What a handle has until it is closed.
+  private struct Open {
+    var connection: Connection?
+    var observation: HandleObservation?
+  }
+
+  var connection: Connection? { open.value.connection }
+  var observation: HandleObservation? { open.value.observation }
 
   // MARK: Opening
 
@@ -86,8 +94,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     } catch {
       throw (error as? SqlError)?.labelled(configuration.label) ?? error
     }
-    self.connection = connection
-    observation = HandleObservation(
+    self.open.value.connection = connection
+    self.open.value.observation = HandleObservation(
       connection: connection, registry: registry, order: order,
       usesPreupdate: configuration.usesPreupdateHook)
   }
@@ -96,6 +104,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     // A connection that was carried over a fork must not be closed either: closing drops the parent's file locks.
     if isForked, let connection { _ = Unmanaged.passRetained(connection) }
     observation?.close()
+    open.free()
   }
 
   // MARK: Closing
@@ -112,8 +121,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       }
       guard lock.depth == 1 else { throw misuse("a handle can't be closed while its rows are being read") }
       observation?.close()
-      observation = nil
-      self.connection = nil
+      open.value = Open()
     }
   }
 

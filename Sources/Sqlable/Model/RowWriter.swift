@@ -21,22 +21,25 @@ public struct RowWriter {
   var failure: (any Error)?
 
   private final class Slots {
-    /// What a copy of the writer did wrong.
-    var misuse: SqlError?
     let memory: UnsafeMutableBufferPointer<Parameter>
+    /// Whether a copy of the writer was used when it must not.
+    let isStale = Unchecked(false)
 
     init(count: Int) {
       memory = .allocate(capacity: count)
       memory.initialize(repeating: .unset)
     }
 
-    deinit { memory.deallocate() }
+    deinit {
+      memory.deallocate()
+      isStale.free()
+    }
   }
 
   init(table: TableInfo, buffer: ParameterBuffer) {
     self.table = table
     self.buffer = buffer
-    storage = Slots(count: table.columns.count)
+    storage = Slots(count: table.count)
     slots = storage.memory
     identities = table.identities
     cells = table.cells
@@ -160,26 +163,35 @@ public struct RowWriter {
 
   /// Notes it for the row that is being written, whose columns a copy must not set.
   @usableFromInline
-  func failStale() {
-    storage.misuse = .misuse(
-      "a row was written to after its write(to:) had returned, or while another statement ran inside it")
-  }
+  func failStale() { storage.isStale.value = true }
 
   // MARK: One row after the other
 
   /// Makes ready for the next row.
+  @usableFromInline
   mutating func clear() {
     slots.update(repeating: .unset)
     next = 0
     failure = nil
-    storage.misuse = nil
+    storage.isStale.value = false
     scope = currentScope.pointee
   }
 
   /// Takes the values of a model. Throws what did not fit.
+  @inlinable
   mutating func take(_ model: some Sqlable) throws {
     clear()
     try model.write(to: &self)
-    if let failure = failure ?? storage.misuse?.at(table: table.name) { throw failure }
+    try checkRow()
+  }
+
+  @usableFromInline
+  func checkRow() throws {
+    if let failure { throw failure }
+    guard !storage.isStale.value else {
+      throw SqlError.misuse(
+        "a row was written to after its write(to:) had returned, or while another statement ran inside it"
+      ).at(table: table.name)
+    }
   }
 }

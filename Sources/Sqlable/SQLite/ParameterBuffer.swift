@@ -54,26 +54,28 @@ final class ParameterBuffer {
     var chunk: UnsafeMutableBufferPointer<UInt8>
     var used = 0
     var scopes: UInt64 = 0
+    /// All chunks, the one that is being filled last.
+    var chunks: [UnsafeMutableBufferPointer<UInt8>]
+    var lists: [ValueList] = []
   }
 
   private let state: UnsafeMutablePointer<State>
   /// The number of the innermost scope, which no other has had. A value that is added in the scope of another statement is
   /// gone when that statement is done.
   @usableFromInline let scope: UnsafeMutablePointer<UInt64>
-  private var lists: [ValueList] = []
-  private var chunks: [UnsafeMutableBufferPointer<UInt8>] = []
 
   init() {
-    chunks.append(.allocate(capacity: 16 << 10))
+    let chunk = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 16 << 10)
     state = .allocate(capacity: 1)
-    state.initialize(to: State(parameters: .allocate(capacity: 64), chunk: chunks[0]))
+    state.initialize(to: State(parameters: .allocate(capacity: 64), chunk: chunk, chunks: [chunk]))
     scope = .allocate(capacity: 1)
     scope.initialize(to: 0)
   }
 
   deinit {
-    for chunk in chunks { chunk.deallocate() }
+    for chunk in state.pointee.chunks { chunk.deallocate() }
     state.pointee.parameters.deallocate()
+    state.deinitialize(count: 1)
     state.deallocate()
     scope.deallocate()
   }
@@ -86,7 +88,8 @@ final class ParameterBuffer {
   /// Where the next statement's values begin. Each begins a scope, which ends when the mark is released.
   var mark: Mark {
     let mark = Mark(
-      count: state.pointee.count, chunk: chunks.count, used: state.pointee.used, lists: lists.count,
+      count: state.pointee.count, chunk: state.pointee.chunks.count, used: state.pointee.used,
+      lists: state.pointee.lists.count,
       scope: scope.pointee)
     state.pointee.scopes += 1
     scope.pointee = state.pointee.scopes
@@ -95,10 +98,10 @@ final class ParameterBuffer {
 
   func release(to mark: Mark) {
     state.pointee.count = mark.count
-    if lists.count > mark.lists { lists.removeLast(lists.count - mark.lists) }
-    if chunks.count > mark.chunk {
-      while chunks.count > mark.chunk { chunks.removeLast().deallocate() }
-      state.pointee.chunk = chunks[chunks.count - 1]
+    if state.pointee.lists.count > mark.lists { state.pointee.lists.removeLast(state.pointee.lists.count - mark.lists) }
+    if state.pointee.chunks.count > mark.chunk {
+      while state.pointee.chunks.count > mark.chunk { state.pointee.chunks.removeLast().deallocate() }
+      state.pointee.chunk = state.pointee.chunks[state.pointee.chunks.count - 1]
     }
     state.pointee.used = mark.used
     scope.pointee = mark.scope
@@ -122,7 +125,7 @@ final class ParameterBuffer {
   }
 
   func append(_ list: ValueList) {
-    lists.append(list)
+    state.pointee.lists.append(list)
     append(.list(Unmanaged.passUnretained(list)) as Parameter)
   }
 
@@ -155,8 +158,8 @@ final class ParameterBuffer {
   @usableFromInline
   func copy(_ source: UnsafeBufferPointer<UInt8>) -> UnsafePointer<UInt8> {
     if state.pointee.used + source.count > state.pointee.chunk.count {
-      chunks.append(.allocate(capacity: max(64 << 10, source.count)))
-      state.pointee.chunk = chunks[chunks.count - 1]
+      state.pointee.chunks.append(.allocate(capacity: max(64 << 10, source.count)))
+      state.pointee.chunk = state.pointee.chunks[state.pointee.chunks.count - 1]
       state.pointee.used = 0
     }
     let target = state.pointee.chunk.baseAddress.unsafelyUnwrapped + state.pointee.used

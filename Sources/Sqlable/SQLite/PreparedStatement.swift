@@ -8,12 +8,25 @@ final class PreparedStatement {
   unowned let connection: Connection
   /// Whether it can't change the database.
   let isReadOnly: Bool
-  /// Taken out of the cache: somebody is reading its rows, so nobody else may reset it.
-  var isInUse = true
+  private let run = Unchecked(Run())
   private var ownColumns: UnsafeMutableBufferPointer<UnsafeRawPointer>?
 
+  private struct Run {
+    var isInUse = true
+    var mark: ParameterBuffer.Mark?
+  }
+
+  /// Taken out of the cache: somebody is reading its rows, so nobody else may reset it.
+  var isInUse: Bool {
+    get { run.value.isInUse }
+    set { run.value.isInUse = newValue }
+  }
+
   /// The mark of the parameters that it has bound.
-  var mark: ParameterBuffer.Mark?
+  var mark: ParameterBuffer.Mark? {
+    get { run.value.mark }
+    set { run.value.mark = newValue }
+  }
 
   init(handle: OpaquePointer, connection: Connection) {
     self.handle = handle
@@ -25,6 +38,7 @@ final class PreparedStatement {
   deinit {
     RowState.give(back: row)
     ownColumns?.deallocate()
+    run.free()
     sqlite3_finalize(handle)
   }
 

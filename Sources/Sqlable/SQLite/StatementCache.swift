@@ -8,41 +8,67 @@ final class StatementCache {
   fileprivate final class Entry {
     let hash: UInt64
     let key: [UInt8]
-    var statement: PreparedStatement
-    var next: Entry?
-    // The list owns its entries through `next`; going backwards owns nothing.
-    unowned(unsafe) var previous: Entry?
+    let statement: PreparedStatement
+    let links = Unchecked(Links())
+
+    struct Links {
+      /// The next one in the same bucket, which it owns.
+      var chained: Entry?
+      // By the time of their latest use; these own nothing.
+      unowned(unsafe) var newer: Entry?
+      unowned(unsafe) var older: Entry?
+    }
 
     init(hash: UInt64, key: [UInt8], statement: PreparedStatement) {
       self.hash = hash
       self.key = key
       self.statement = statement
     }
+
+    deinit { links.free() }
+  }
+
+  private struct State {
+    var count = 0
+    var hits = 0
+    var misses = 0
+    unowned(unsafe) var newest: Entry?
+    unowned(unsafe) var oldest: Entry?
   }
 
   let capacity: Int
-  private var entries: [UInt64: Entry] = [:]
-  private var newest: Entry?
-  private unowned(unsafe) var oldest: Entry?
-  private(set) var hits = 0
-  private(set) var misses = 0
+  private let state = Unchecked(State())
+  /// A power of two of them, at least as many as there may be entries, up to a limit.
+  private let buckets: UnsafeMutableBufferPointer<Entry?>
+  private static let maximumBuckets = 1 << 12
 
   init(capacity: Int) {
     self.capacity = capacity
+    var size = 1
+    while size < min(capacity, StatementCache.maximumBuckets) { size *= 2 }
+    buckets = .allocate(capacity: size)
+    buckets.initialize(repeating: nil)
   }
 
-  deinit { removeAll() }
+  deinit {
+    removeAll()
+    buckets.deinitialize()
+    buckets.deallocate()
+    state.free()
+  }
 
-  var count: Int { entries.count }
+  var count: Int { state.value.count }
+  var hits: Int { state.value.hits }
+  var misses: Int { state.value.misses }
 
   /// The statement with that text, if it is compiled and nobody uses it.
   func take(_ key: SqlBuffer, hash: UInt64) -> PreparedStatement? {
-    guard let entry = entries[hash], !entry.statement.isInUse, entry.matches(key) else {
-      misses += 1
+    guard let entry = entry(hash), !entry.statement.isInUse, entry.matches(key) else {
+      state.value.misses += 1
       return nil
     }
-    hits += 1
-    if entry !== newest {
+    state.value.hits += 1
+    if entry !== state.value.newest {
       unlink(entry)
       link(entry)
     }
@@ -53,55 +79,77 @@ final class StatementCache {
   /// Keeps a statement that was just compiled. The one with the same hash, if any, makes room.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
-    if let entry = entries[hash] {
+    if let entry = entry(hash) {
       // In use: the other text, or the same one further up the call stack, keeps its place.
       guard !entry.statement.isInUse else { return }
-      unlink(entry)
-      entries[hash] = nil
+      remove(entry)
     }
-    while entries.count >= capacity, let entry = evictable() {
-      unlink(entry)
-      entries[entry.hash] = nil
-    }
-    guard entries.count < capacity else { return }
+    while count >= capacity, let entry = evictable() { remove(entry) }
+    guard count < capacity else { return }
     let entry = Entry(hash: hash, key: key, statement: statement)
-    entries[hash] = entry
+    let bucket = bucket(of: hash)
+    entry.links.value.chained = buckets[bucket]
+    buckets[bucket] = entry
+    state.value.count += 1
     link(entry)
   }
 
-  /// Drops every statement that nobody uses.
+  /// Drops every statement, from the cache if not from whoever uses it.
   func removeAll() {
-    // One by one: a chain of a thousand owners would be released recursively.
-    var entry = newest
-    newest = nil
-    oldest = nil
-    entries.removeAll()
-    while let current = entry {
-      entry = current.next
-      current.next = nil
+    for bucket in buckets.indices {
+      // One by one: a chain of many owners would be released recursively.
+      while let entry = buckets[bucket] {
+        buckets[bucket] = entry.links.value.chained
+        entry.links.value.chained = nil
+      }
     }
+    state.value.count = 0
+    state.value.newest = nil
+    state.value.oldest = nil
   }
 
-  private func evictable() -> Entry? {
-    var entry = oldest
-    while let current = entry, current.statement.isInUse { entry = current.previous }
+  private func bucket(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (buckets.count - 1) }
+
+  private func entry(_ hash: UInt64) -> Entry? {
+    var entry = buckets[bucket(of: hash)]
+    while let current = entry, current.hash != hash { entry = current.links.value.chained }
     return entry
   }
 
+  private func remove(_ entry: Entry) {
+    unlink(entry)
+    let bucket = bucket(of: entry.hash)
+    if buckets[bucket] === entry {
+      buckets[bucket] = entry.links.value.chained
+    } else {
+      var before = buckets[bucket]
+      while let current = before, current.links.value.chained !== entry { before = current.links.value.chained }
+      before?.links.value.chained = entry.links.value.chained
+    }
+    entry.links.value.chained = nil
+    state.value.count -= 1
+  }
+
+  private func evictable() -> Entry? {
+    var entry = state.value.oldest
+    while let current = entry, current.statement.isInUse { entry = current.links.value.newer }
+    return entry
+  }
+
+  // MARK: The order of use
+
   private func link(_ entry: Entry) {
-    entry.previous = nil
-    entry.next = newest
-    newest?.previous = entry
-    newest = entry
-    if oldest == nil { oldest = entry }
+    entry.links.value.newer = nil
+    entry.links.value.older = state.value.newest
+    state.value.newest?.links.value.newer = entry
+    state.value.newest = entry
+    if state.value.oldest == nil { state.value.oldest = entry }
   }
 
   private func unlink(_ entry: Entry) {
-    let next = entry.next
-    if let previous = entry.previous { previous.next = next } else { newest = next }
-    if let next { next.previous = entry.previous } else { oldest = entry.previous }
-    entry.next = nil
-    entry.previous = nil
+    let (newer, older) = (entry.links.value.newer, entry.links.value.older)
+    if let newer { newer.links.value.older = older } else { state.value.newest = older }
+    if let older { older.links.value.newer = newer } else { state.value.oldest = newer }
   }
 }
 

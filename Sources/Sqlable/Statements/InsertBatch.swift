@@ -1,5 +1,5 @@
 /// The inserts of one run: rows that give the same columns share a compiled statement, which is looked up once.
-final class InsertBatch {
+struct InsertBatch {
   private let query: Query
   private let table: TableInfo
   private let connection: Connection
@@ -13,27 +13,15 @@ final class InsertBatch {
     self.connection = connection
   }
 
-  /// Inserts one row and gives its id: 0 when nothing was inserted, or when the table has no integer id.
-  func insert(_ slots: UnsafeMutableBufferPointer<Parameter>) throws -> Int {
+  /// Inserts one row and gives its id.
+  mutating func insert(_ slots: UnsafeMutableBufferPointer<Parameter>) throws -> Int {
     let statement = try statement(for: slots)
-    // A statement that inserts nothing leaves the id of an earlier one behind.
-    connection.lastInsertedId = 0
-    var id: Int64 = 0
-    while try statement.step() { id = statement.integer(at: 0) }
-    statement.rewind()
-    if id == 0 { id = connection.lastInsertedId }
-    if id == 0, table.isWithoutRowid, table.key.count == 1, case .integer(let key) = slots[table.key[0]],
-      connection.changes > 0
-    {
-      id = key
-    }
-    // A save of a row that is there already, and has no other column, does nothing; the row is stored all the same.
-    if id == 0, query.kind == .save, table.key.count == 1, case .integer(let key) = slots[table.key[0]] { id = key }
-    return Int(id)
+    defer { statement.rewind() }
+    return try connection.insert(statement, isSave: query.kind == .save, table: table, slots: slots)
   }
 
   /// The statement for these columns, with the values bound.
-  private func statement(for slots: UnsafeMutableBufferPointer<Parameter>) throws -> PreparedStatement {
+  private mutating func statement(for slots: UnsafeMutableBufferPointer<Parameter>) throws -> PreparedStatement {
     let columns = slots.shape
     // With chosen columns there is one row, so no second look.
     if query.columns == nil, let columns, let known = shapes.first(where: { $0.columns == columns })?.statement {
@@ -51,8 +39,24 @@ final class InsertBatch {
   }
 
   /// Gives the statements back.
-  func finish() {
+  mutating func finish() {
     for (_, statement) in shapes { connection.finish(statement) }
     shapes = []
+  }
+}
+
+extension Connection {
+  /// Runs an insert that is bound and gives the row's id: 0 when nothing was inserted, or when the table has no integer id.
+  func insert(
+    _ statement: PreparedStatement, isSave: Bool, table: TableInfo, slots: UnsafeMutableBufferPointer<Parameter>
+  ) throws -> Int {
+    // A statement that inserts nothing leaves the id of an earlier one behind.
+    lastInsertedId = 0
+    var id: Int64 = 0
+    while try statement.step() { id = statement.integer(at: 0) }
+    if id == 0 { id = lastInsertedId }
+    guard id == 0, table.key.count == 1, case .integer(let key) = slots[table.key[0]] else { return Int(id) }
+    // A save of a row that is there already, and has no other column, does nothing; the row is stored all the same.
+    return isSave || (table.isWithoutRowid && changes > 0) ? Int(key) : 0
   }
 }

@@ -47,13 +47,6 @@ extension SqlError {
   }
 }
 
-extension Statement {
-  /// Runs `body`; an error of SQLite comes out with its place in the model's table.
-  func placingErrors<Result>(_ body: () throws -> Result) throws -> Result {
-    do { return try body() } catch { throw placed(error, in: TableInfo.unchecked(Model.self)) }
-  }
-}
-
 /// The error, an error of SQLite with its place in the model's table.
 func placed(_ error: any Error, in table: TableInfo) -> any Error {
   guard let error = error as? SqlError, error.code != 0 else { return error }

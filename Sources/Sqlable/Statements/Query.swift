@@ -11,10 +11,20 @@ struct Query: Sendable, Hashable {
     case deleteRow, delete
 
     /// Whether the statement is about given structs.
+    @usableFromInline
     var takesRows: Bool {
       switch self {
       case .insert, .insertMany, .save, .update, .deleteRow: true
       case .read, .first, .count, .exists, .assign, .delete: false
+      }
+    }
+
+    var isInsert: Bool { self == .insert || self == .insertMany || self == .save }
+
+    var changesRows: Bool {
+      switch self {
+      case .read, .first, .count, .exists: false
+      case .insert, .insertMany, .save, .update, .deleteRow, .assign, .delete: true
       }
     }
   }

@@ -29,67 +29,100 @@ struct Renderer {
     let own = strength(of: expression)
     let isOpen = own < outer
     let stack = stack + (isOpen ? 1 : 0)
-    guard stack + ownStack(of: expression) <= Renderer.maximumStack else {
-      throw SqlError.invalidStatement("an expression nests deeper than SQLite's parser can follow")
-    }
+    try checkStack(stack + ownStack(of: expression))
     if isOpen { sql.append("(") }
+    // Each form in a function of its own: their temporaries together would take too much stack a level.
     switch expression.node {
-    case .column(let reference): writeColumn(try position(of: reference))
+    case .column(let reference): try write(reference)
     case .value(let value): write(value)
     case .all(let terms): try write(terms[...], joinedBy: " AND ", within: .not, stack: stack)
     case .any(let terms): try write(terms[...], joinedBy: " OR ", within: .all, stack: stack)
-    case .not(let term):
-      sql.append("NOT ")
-      try write(term, within: .equality, stack: stack + 1)
-    case .negative(let term):
-      sql.append("-")
-      try write(term, within: .atom, stack: stack + 1)
-    case .binary(let operation, let left, let right):
-      try write(left, within: own, stack: stack)
-      sql.append(operation.sql)
-      try write(right, within: Strength(rawValue: own.rawValue + 1) ?? .atom, stack: stack + 2)
-    case .isNull(let term):
-      try write(term, within: .comparison, stack: stack)
-      sql.append(" IS NULL")
-    case .isNotNull(let term):
-      try write(term, within: .comparison, stack: stack)
-      sql.append(" IS NOT NULL")
-    case .between(let term, let low, let high):
-      try write(term, within: .comparison, stack: stack)
-      sql.append(" BETWEEN ")
-      try write(low, within: .sum, stack: stack + 2)
-      sql.append(" AND ")
-      try write(high, within: .sum, stack: stack + 4)
-    case .isIn(let term, let values):
-      try write(term, within: .comparison, stack: stack)
-      write(list: values)
-    case .like(let term, let pattern, let escape):
-      try write(term, within: .comparison, stack: stack)
-      sql.append(" LIKE ")
-      try write(pattern, within: .comparison, stack: stack + 2)
-      if !escape.isEmpty {
-        guard escape.unicodeScalars.count == 1, escape != "\0" else {
-          throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar, and not NUL")
-        }
-        sql.append(" ESCAPE ")
-        write(.text(escape))
-      }
-    case .function(let function, let arguments):
-      guard arguments.count == 1 else { throw SqlError.invalidStatement("\(function.rawValue) takes one argument") }
-      sql.append(function.rawValue)
-      sql.append("(")
-      for (index, argument) in arguments.enumerated() {
-        if index > 0 { sql.append(", ") }
-        try write(argument, within: .any, stack: stack + 5)
-      }
-      sql.append(")")
-    case .collate(let term, let collation):
-      try write(term, within: .atom, stack: stack)
-      sql.append(" COLLATE ")
-      sql.append(collation.rawValue)
-    case .invalid(let term): throw term.error.column == nil ? term.error : term.error.at(table: table.name)
+    case .not(let term): try write("NOT ", term, within: .equality, stack: stack + 1)
+    case .negative(let term): try write("-", term, within: .atom, stack: stack + 1)
+    case .binary(let operation, let left, let right): try write(left, operation, right, own, stack: stack)
+    case .isNull(let term): try write(term, within: .comparison, stack: stack, " IS NULL")
+    case .isNotNull(let term): try write(term, within: .comparison, stack: stack, " IS NOT NULL")
+    case .between(let term, let low, let high): try writeBetween(term, low, high, stack: stack)
+    case .isIn(let term, let values): try write(term, in: values, stack: stack)
+    case .like(let term, let pattern, let escape): try write(term, like: pattern, escape: escape, stack: stack)
+    case .function(let function, let arguments): try write(function, arguments, stack: stack)
+    case .collate(let term, let collation): try write(term, collation, stack: stack)
+    case .invalid(let term): try refuse(term)
     }
     if isOpen { sql.append(")") }
+  }
+
+  private func checkStack(_ height: Int) throws {
+    guard height <= Renderer.maximumStack else {
+      throw SqlError.invalidStatement("an expression nests deeper than SQLite's parser can follow")
+    }
+  }
+
+  private func write(_ reference: ColumnReference) throws { writeColumn(try position(of: reference)) }
+
+  private func write(_ prefix: StaticString, _ term: SqlExpression, within strength: Strength, stack: Int) throws {
+    sql.append(prefix)
+    try write(term, within: strength, stack: stack)
+  }
+
+  private func write(_ term: SqlExpression, within strength: Strength, stack: Int, _ suffix: StaticString) throws {
+    try write(term, within: strength, stack: stack)
+    sql.append(suffix)
+  }
+
+  private func write(
+    _ left: SqlExpression, _ operation: SqlExpression.BinaryOperator, _ right: SqlExpression, _ own: Strength,
+    stack: Int
+  ) throws {
+    try write(left, within: own, stack: stack)
+    sql.append(operation.sql)
+    try write(right, within: Strength(rawValue: own.rawValue + 1) ?? .atom, stack: stack + 2)
+  }
+
+  private func writeBetween(_ term: SqlExpression, _ low: SqlExpression, _ high: SqlExpression, stack: Int) throws {
+    try write(term, within: .comparison, stack: stack)
+    sql.append(" BETWEEN ")
+    try write(low, within: .sum, stack: stack + 2)
+    sql.append(" AND ")
+    try write(high, within: .sum, stack: stack + 4)
+  }
+
+  private func write(_ term: SqlExpression, in values: [SqlStorage], stack: Int) throws {
+    try write(term, within: .comparison, stack: stack)
+    write(list: values)
+  }
+
+  private func write(_ term: SqlExpression, like pattern: SqlExpression, escape: String, stack: Int) throws {
+    try write(term, within: .comparison, stack: stack)
+    sql.append(" LIKE ")
+    try write(pattern, within: .comparison, stack: stack + 2)
+    guard !escape.isEmpty else { return }
+    guard escape.unicodeScalars.count == 1, escape != "\0" else {
+      throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar, and not NUL")
+    }
+    sql.append(" ESCAPE ")
+    write(.text(escape))
+  }
+
+  private func write(_ function: SqlExpression.Function, _ arguments: [SqlExpression], stack: Int) throws {
+    guard arguments.count == 1 else { throw SqlError.invalidStatement("\(function.rawValue) takes one argument") }
+    sql.append(function.rawValue)
+    sql.append("(")
+    for (index, argument) in arguments.enumerated() {
+      if index > 0 { sql.append(", ") }
+      try write(argument, within: .any, stack: stack + 5)
+    }
+    sql.append(")")
+  }
+
+  private func write(_ term: SqlExpression, _ collation: Collate, stack: Int) throws {
+    try write(term, within: .atom, stack: stack)
+    sql.append(" COLLATE ")
+    sql.append(collation.rawValue)
+  }
+
+  private func refuse(_ term: SqlExpression.InvalidTerm) throws {
+    throw term.error.column == nil ? term.error : term.error.at(table: table.name)
   }
 
   /// The symbols that a term itself puts on the stack, beside those of its parts.

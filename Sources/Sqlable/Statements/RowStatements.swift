@@ -3,11 +3,10 @@
 
 extension Connection {
   /// The compiled statement of a query without rows, with its values bound.
-  func prepared(_ query: borrowing Query, table: TableInfo) throws -> PreparedStatement {
+  func prepared(_ query: Query, table: TableInfo) throws -> PreparedStatement {
     let mark = parameters.mark
     let hasShape = ShapeWriter(table: table, key: sql, parameters: parameters).write(query)
     if !hasShape { parameters.release(to: mark) }
-    let query = copy query
     let writer = StatementWriter(table: table, sql: sql, parameters: parameters)
     return try prepared(since: mark) {
       guard hasShape else {
@@ -25,7 +24,6 @@ extension Connection {
   func prepared(
     _ query: Query, table: TableInfo, slots: UnsafeMutableBufferPointer<Parameter>
   ) throws -> PreparedStatement {
-    guard query.kind.takesRows else { return try prepared(query, table: table) }
     let writer = StatementWriter(table: table, sql: sql, parameters: parameters)
     let mark = parameters.mark
     guard query.isPlain, let shape = slots.shape, query.kind.isInsert || slots.holdKey(of: table) else {
@@ -90,10 +88,6 @@ extension Query {
   fileprivate var isPlain: Bool {
     filter == nil && columns == nil && upsert == nil && order.isEmpty && limit == nil && offset == nil
   }
-}
-
-extension Query.Kind {
-  fileprivate var isInsert: Bool { self == .insert || self == .insertMany || self == .save }
 }
 
 extension UnsafeMutableBufferPointer<Parameter> {

@@ -79,18 +79,18 @@ extension Statement where Output == Model? {
 
 extension Statement where Output == Bool {
   /// Tells whether there is such a row.
-  public func run(_ db: SqliteDatabase) throws -> Bool { try readInteger(db) != 0 }
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> Bool { try db.integer(of: query, TableInfo.of(Model.self)) != 0 }
 }
 
 extension Statement where Output == Int {
   /// Runs it: a count gives the number of rows, an insert the row's id, an update or delete the number of rows changed.
   @discardableResult
+  @inlinable
   public func run(_ db: SqliteDatabase) throws -> Int {
-    switch query.kind {
-    case .insert, .save: try runInsert(db).first ?? 0
-    case .update, .assign, .deleteRow, .delete: try runChange(db)
-    case .read, .first, .count, .exists, .insertMany: try readInteger(db)
-    }
+    let table = try TableInfo.of(Model.self)
+    guard query.kind.takesRows else { return try db.runWithoutRow(query, of: table) }
+    return try db.runRow(query, of: table) { writer in try rows.take(0, into: &writer) }
   }
 }
 
@@ -99,15 +99,20 @@ extension Statement where Output == [Int] {
   ///
   /// When one of them fails none is stored.
   @discardableResult
-  public func run(_ db: SqliteDatabase) throws -> [Int] { try runInsert(db) }
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> [Int] {
+    let (table, count) = (try TableInfo.of(Model.self), rows.count)
+    if count == 0 { return [] }
+    return try db.insert(query, of: table, count: count) { index, writer in try rows.take(index, into: &writer) }
+  }
 }
 
-// MARK: - The steps, with the lock held
+// MARK: - The steps, the same for all models
 
 extension SqliteDatabase {
-  /// A read, compiled, bound and ready for its first step.
+  /// A read, compiled, bound and ready for its first step; the lock is held.
   @usableFromInline
-  func prepare(_ query: borrowing Query, of table: TableInfo) throws -> PreparedStatement {
+  func prepare(_ query: Query, of table: TableInfo) throws -> PreparedStatement {
     let connection = try openConnection()
     try checkTransactionIsAlive()
     let statement: PreparedStatement
@@ -120,83 +125,98 @@ extension SqliteDatabase {
   func finish(_ statement: PreparedStatement) {
     statement.connection.finish(statement)
   }
-}
 
-extension Statement {
-  private func readInteger(_ db: SqliteDatabase) throws -> Int {
-    let table = try TableInfo.of(Model.self)
-    return try db.locked {
-      let statement = try db.prepare(query, of: table)
-      defer { db.finish(statement) }
+  /// The integer that a read gives.
+  @usableFromInline
+  func integer(of query: Query, _ table: TableInfo) throws -> Int {
+    try locked {
+      let statement = try prepare(query, of: table)
+      defer { finish(statement) }
       return try statement.step() ? Int(statement.integer(at: 0)) : 0
     }
   }
 
-  private func runChange(_ db: SqliteDatabase) throws -> Int { try placingErrors { try changeRows(db) } }
-
-  private func changeRows(_ db: SqliteDatabase) throws -> Int {
-    try db.locked {
-      let connection = try db.openConnection()
-      try db.checkTransactionIsAlive()
-      let run = db.beginRun()
-      defer { db.endRun(run) }
-      let table = try TableInfo.of(Model.self)
-      var writer = RowWriter(table: table, buffer: connection.parameters)
-      let mark = connection.parameters.mark
-      defer { connection.parameters.release(to: mark) }
-      // Before the write begins: the struct's own code may write and observe too, and what it does is not the statement's.
-      do {
-        if query.kind.takesRows, try !rows.take(0, into: &writer) { return 0 }
-      } catch { throw connection.labelled(error) }
-      return try db.writing { connection in
-        let statement = try connection.prepared(query, table: table, slots: writer.slots)
-        defer { connection.finish(statement) }
-        while try statement.step() {}
-        return connection.changes
+  /// Runs a count, or an update or delete by a condition.
+  @usableFromInline
+  func runWithoutRow(_ query: Query, of table: TableInfo) throws -> Int {
+    guard query.kind.changesRows else { return try integer(of: query, table) }
+    do {
+      return try locked {
+        let run = beginRun()
+        defer { endRun(run) }
+        return try writing { connection in
+          let statement = try connection.prepared(query, table: table)
+          defer { connection.finish(statement) }
+          while try statement.step() {}
+          return connection.changes
+        }
       }
-    }
+    } catch { throw placed(error, in: table) }
   }
 
-  private func runInsert(_ db: SqliteDatabase) throws -> [Int] { try placingErrors { try insertRows(db) } }
-
-  private func insertRows(_ db: SqliteDatabase) throws -> [Int] {
-    if rows.count == 0 { return [] }
-    return try db.locked {
-      let connection = try db.openConnection()
-      try db.checkTransactionIsAlive()
-      let run = db.beginRun()
-      defer { db.endRun(run) }
-      let table = try TableInfo.of(Model.self)
-      let batch = InsertBatch(query: query, table: table, connection: connection)
-      var writer = RowWriter(table: table, buffer: connection.parameters)
-      guard query.kind == .insertMany else {
+  /// Runs a statement about one struct, whose values `take` writes: an insert gives the row's id, an update or delete the
+  /// number of rows changed.
+  @usableFromInline
+  func runRow(_ query: Query, of table: TableInfo, take: (inout RowWriter) throws -> Bool) throws -> Int {
+    do {
+      return try locked {
+        let connection = try openConnection()
+        try checkTransactionIsAlive()
+        let run = beginRun()
+        defer { endRun(run) }
+        var writer = RowWriter(table: table, buffer: connection.parameters)
         let mark = connection.parameters.mark
         defer { connection.parameters.release(to: mark) }
-        // Before the write begins, as above.
-        do { _ = try rows.take(0, into: &writer) } catch { throw connection.labelled(error) }
-        return try db.writing { _ in
+        // Before the write begins: the struct's own code may write and observe too, and what it does is not the statement's.
+        do {
+          guard try take(&writer) else { return 0 }
+        } catch { throw connection.labelled(error) }
+        return try writing { connection in
+          let statement = try connection.prepared(query, table: table, slots: writer.slots)
+          defer { connection.finish(statement) }
+          if query.kind.isInsert {
+            return try connection.insert(statement, isSave: query.kind == .save, table: table, slots: writer.slots)
+          }
+          while try statement.step() {}
+          return connection.changes
+        }
+      }
+    } catch { throw placed(error, in: table) }
+  }
+
+  /// Inserts many structs, whose values `take` writes one after the other, and gives their ids.
+  @usableFromInline
+  func insert(
+    _ query: Query, of table: TableInfo, count: Int, take: (Int, inout RowWriter) throws -> Bool
+  ) throws -> [Int] {
+    do {
+      return try locked {
+        let connection = try openConnection()
+        try checkTransactionIsAlive()
+        let run = beginRun()
+        defer { endRun(run) }
+        var batch = InsertBatch(query: query, table: table, connection: connection)
+        var writer = RowWriter(table: table, buffer: connection.parameters)
+        return try writing(asOne: false) { _ in
           defer { batch.finish() }
-          return [try batch.insert(writer.slots)]
+          var ids: [Int] = []
+          ids.reserveCapacity(count)
+          for index in 0..<count {
+            let mark = connection.parameters.mark
+            defer { connection.parameters.release(to: mark) }
+            do { _ = try take(index, &writer) } catch { throw connection.labelled(error) }
+            try refreshObservation()
+            ids.append(try batch.insert(writer.slots))
+          }
+          return ids
         }
       }
-      return try db.writing(asOne: false) { _ in
-        defer { batch.finish() }
-        var ids: [Int] = []
-        ids.reserveCapacity(rows.count)
-        for index in 0..<rows.count {
-          let mark = connection.parameters.mark
-          defer { connection.parameters.release(to: mark) }
-          do { _ = try rows.take(index, into: &writer) } catch { throw connection.labelled(error) }
-          try db.refreshObservation()
-          ids.append(try batch.insert(writer.slots))
-        }
-        return ids
-      }
-    }
+    } catch { throw placed(error, in: table) }
   }
 }
 
 extension StatementRows {
+  @inlinable
   var count: Int {
     switch self {
     case .none: 0
@@ -206,6 +226,7 @@ extension StatementRows {
   }
 
   /// Writes a row's values into `writer`; false when there is no such row.
+  @inlinable
   func take(_ index: Int, into writer: inout RowWriter) throws -> Bool {
     switch self {
     case .models(let models) where models.indices.contains(index): try writer.take(models[index])

@@ -9,7 +9,7 @@ struct ShapeWriter {
   let parameters: ParameterBuffer
 
   /// Writes the key from the start of the buffer; false when the statement can be known by its text only, or not at all.
-  func write(_ query: borrowing Query) -> Bool {
+  func write(_ query: Query) -> Bool {
     guard query.upsert == nil, query.columns == nil, query.limit ?? 0 >= 0, query.offset ?? 0 >= 0 else { return false }
     key.truncate()
     // No text begins with a NUL byte, so no text is a key. A table's information stays at its address for ever.
@@ -43,7 +43,7 @@ struct ShapeWriter {
     return write(filter, isOrdering: false)
   }
 
-  private func writeOrderAndLimit(_ query: borrowing Query, dropsOrder: Bool = false) -> Bool {
+  private func writeOrderAndLimit(_ query: Query, dropsOrder: Bool = false) -> Bool {
     key.append(count: query.order.count)
     if !query.order.isEmpty {
       let mark = parameters.mark
@@ -59,7 +59,7 @@ struct ShapeWriter {
     return true
   }
 
-  private func write(_ expression: borrowing SqlExpression, isOrdering: Bool) -> Bool {
+  private func write(_ expression: SqlExpression, isOrdering: Bool) -> Bool {
     switch expression.node {
     case .column(let reference):
       key.append(byte: 1)

@@ -23,7 +23,7 @@ public struct SqlExpression: Sendable, Hashable {
   /// A closed tree: it can be compared, sent and decoded, and every form is known to the renderer.
   ///
   /// Columns and values, of which there are most, lie in their parent's memory instead of in some of their own.
-  enum Node: Sendable, Hashable, Codable {
+  enum Node: Sendable {
     case column(ColumnReference)
     case value(SqlStorage)
     /// AND of two or more terms.
@@ -147,6 +147,74 @@ public struct SqlExpression: Sendable, Hashable {
       error.message = "column \(column.name) takes \(mismatch.expected), but was given \(mismatch.found)"
     }
     return error
+  }
+}
+
+extension SqlExpression.Node: Hashable {
+  /// The forms of terms, by their names in JSON.
+  enum Form: String, CodingKey {
+    case column, value, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, function, collate
+    case invalid
+  }
+
+  var form: Form {
+    switch self {
+    case .column: .column
+    case .value: .value
+    case .all: .all
+    case .any: .any
+    case .not: .not
+    case .negative: .negative
+    case .binary: .binary
+    case .isNull: .isNull
+    case .isNotNull: .isNotNull
+    case .between: .between
+    case .isIn: .isIn
+    case .like: .like
+    case .function: .function
+    case .collate: .collate
+    case .invalid: .invalid
+    }
+  }
+
+  /// The terms that this one is made of.
+  private var terms: [SqlExpression] {
+    switch self {
+    case .column, .value, .invalid: []
+    case .all(let terms), .any(let terms), .function(_, let terms): terms
+    case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
+      .collate(let term, _):
+      [term]
+    case .binary(_, let left, let right), .like(let left, let right, _): [left, right]
+    case .between(let term, let low, let high): [term, low, high]
+    }
+  }
+
+  /// What it is made of beside terms.
+  private var rest: AnyHashable? {
+    switch self {
+    case .all, .any, .not, .negative, .isNull, .isNotNull, .between: nil
+    case .column(let column): column
+    case .value(let value): value
+    case .binary(let operation, _, _): operation
+    case .isIn(_, let values): values
+    case .like(_, _, let escape): escape
+    case .function(let function, _): function
+    case .collate(_, let collation): collation
+    case .invalid(let term): term
+    }
+  }
+
+  // By hand: the compiler's own code for so many cases takes more stack a level than a deep tree has.
+
+  static func == (left: Self, right: Self) -> Bool {
+    left.form == right.form && left.rest == right.rest && left.terms == right.terms
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(form)
+    hasher.combine(rest)
+    hasher.combine(terms)
   }
 }
 

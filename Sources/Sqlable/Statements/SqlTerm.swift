@@ -41,7 +41,7 @@ extension SqlExpression {
 
   func compared(_ comparison: BinaryOperator, with value: (any SqlValue)?) -> SqlExpression {
     let right = value.map { self.value($0) } ?? SqlExpression(SqlStorage.null)
-    if right.node == .value(.null) {
+    if case .value(.null) = right.node {
       // nil on the right means IS NULL: "= NULL" is never true, which nobody wants to say.
       switch comparison {
       case .equal: return SqlExpression(.isNull(self))

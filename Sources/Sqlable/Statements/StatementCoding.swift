@@ -56,7 +56,8 @@ extension Decoder {
   }
 }
 
-private struct AnyKey: CodingKey {
+/// A key of any name, to see which there are.
+struct AnyKey: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }
 
@@ -137,29 +138,6 @@ extension ColumnReference: Codable {
     var container = encoder.singleValueContainer()
     try container.encode(name)
   }
-}
-
-extension SqlExpression: Codable {
-  public init(from decoder: any Decoder) throws {
-    // A tree is made from its leaves up: without a look at the way down to here the stack would end first.
-    let path = decoder.codingPath
-    if path.count > SqlExpression.maximumDepth,
-      path.count(where: { $0.intValue == nil && !$0.stringValue.hasPrefix("_") }) > SqlExpression.maximumDepth + 10
-    {
-      throw SqlError.invalidStatement("an expression is more than \(SqlExpression.maximumDepth) terms deep")
-    }
-    self.init(try Node(from: decoder))
-  }
-
-  public func encode(to encoder: any Encoder) throws { try node.encode(to: encoder) }
-}
-
-extension SqlExpression.InvalidTerm: Codable {
-  init(from decoder: any Decoder) throws {
-    throw SqlError.invalidStatement("the statement holds a term that can't be run")
-  }
-
-  func encode(to encoder: any Encoder) throws { throw error }
 }
 
 extension Collate: Codable {}

@@ -44,6 +44,7 @@ extension SqlStorage {
 
 extension RowWriter {
   /// Takes a row that was decoded.
+  @usableFromInline
   mutating func take(_ row: StoredRow) throws {
     clear()
     for (name, value) in row.values {
