@@ -13,12 +13,12 @@ extension Peers {
       Record.filter(Column("name") > name).order(Column("name")).limit(20)
     }
     return [
-      paging(Name.grdbIndex) { try page(ByIndex<RealDates>.self, after: $1).fetchAll($0).digest },
-      paging(Name.grdbName) { try page(ByName<RealDates>.self, after: $1).fetchAll($0).digest },
-      paging(Name.grdbCodable) { try page(ByCodable<RealDates>.self, after: $1).fetchAll($0).digest },
+      paging(Name.grdbIndex) { try page(ByIndex<RealDates>.self, after: $1).fetchAll($0).digest() },
+      paging(Name.grdbName) { try page(ByName<RealDates>.self, after: $1).fetchAll($0).digest() },
+      paging(Name.grdbCodable) { try page(ByCodable<RealDates>.self, after: $1).fetchAll($0).digest() },
       paging(Name.grdbCached) { db, name in
         let sql = "SELECT \(Peers.columns) FROM mixed WHERE name > ? ORDER BY name LIMIT ?"
-        return try ByIndex<RealDates>.fetchAll(db.cachedStatement(sql: sql), arguments: [name, 20]).digest
+        return try ByIndex<RealDates>.fetchAll(db.cachedStatement(sql: sql), arguments: [name, 20]).digest()
       },
     ]
   }
@@ -30,18 +30,18 @@ extension Peers {
       Contender(name) { try members.reduce(0) { sum, member in sum &+ (try queue.read { try one($0, member) }) } }
     }
     return [
-      joining(Name.grdbIndex) { try LoanByIndex.fetchAll($0, sql: Loan.grdbSQL, arguments: [$1]).digest },
-      joining(Name.grdbName) { try LoanByName.fetchAll($0, sql: Loan.grdbSQL, arguments: [$1]).digest },
-      joining(Name.grdbCodable) { try Loan.fetchAll($0, sql: Loan.grdbSQL, arguments: [$1]).digest },
+      joining(Name.grdbIndex) { try LoanByIndex.fetchAll($0, sql: Loan.grdbSQL, arguments: [$1]).digest() },
+      joining(Name.grdbName) { try LoanByName.fetchAll($0, sql: Loan.grdbSQL, arguments: [$1]).digest() },
+      joining(Name.grdbCodable) { try Loan.fetchAll($0, sql: Loan.grdbSQL, arguments: [$1]).digest() },
       joining(Name.grdbCached) {
-        try LoanByIndex.fetchAll($0.cachedStatement(sql: Loan.grdbSQL), arguments: [$1]).digest
+        try LoanByIndex.fetchAll($0.cachedStatement(sql: Loan.grdbSQL), arguments: [$1]).digest()
       },
     ]
   }
 
   func documents() throws -> [Contender] {
     let queue = try reader()
-    return [Contender(Name.grdbCodable) { try queue.read { try DocumentRow.fetchAll($0).digest } }]
+    return [Contender(Name.grdbCodable) { try queue.read { try DocumentRow.fetchAll($0).digest() } }]
   }
 
   func inLists() throws -> [Contender] {
@@ -53,12 +53,12 @@ extension Peers {
     }
     let marks = databaseQuestionMarks(count: 1_000)
     return [
-      listing(Name.grdbIndex) { try ByIndex<RealDates>.fetchAll($0, keys: $1).digest },
-      listing(Name.grdbName) { try ByName<RealDates>.fetchAll($0, keys: $1).digest },
-      listing(Name.grdbCodable) { try ByCodable<RealDates>.fetchAll($0, keys: $1).digest },
+      listing(Name.grdbIndex) { try ByIndex<RealDates>.fetchAll($0, keys: $1).digest() },
+      listing(Name.grdbName) { try ByName<RealDates>.fetchAll($0, keys: $1).digest() },
+      listing(Name.grdbCodable) { try ByCodable<RealDates>.fetchAll($0, keys: $1).digest() },
       listing(Name.grdbCached) { db, list in
         let statement = try db.cachedStatement(sql: "SELECT \(Peers.columns) FROM mixed WHERE id IN (\(marks))")
-        return try ByIndex<RealDates>.fetchAll(statement, arguments: StatementArguments(list)).digest
+        return try ByIndex<RealDates>.fetchAll(statement, arguments: StatementArguments(list)).digest()
       },
     ]
   }

@@ -86,9 +86,9 @@ struct Peers {
     let queue = try reader()
     let setUp = filling(queue)
     return [
-      Contender(Name.grdbIndex, setUp: setUp) { try queue.read { try IntegersByIndex.fetchAll($0).digest } },
-      Contender(Name.grdbName, setUp: setUp) { try queue.read { try IntegersByName.fetchAll($0).digest } },
-      Contender(Name.grdbCodable, setUp: setUp) { try queue.read { try Integers.fetchAll($0).digest } },
+      Contender(Name.grdbIndex, setUp: setUp) { try queue.read { try IntegersByIndex.fetchAll($0).digest() } },
+      Contender(Name.grdbName, setUp: setUp) { try queue.read { try IntegersByName.fetchAll($0).digest() } },
+      Contender(Name.grdbCodable, setUp: setUp) { try queue.read { try Integers.fetchAll($0).digest() } },
     ]
   }
 
@@ -96,9 +96,9 @@ struct Peers {
     let queue = try reader()
     let setUp = filling(queue)
     return [
-      Contender(Name.grdbIndex, setUp: setUp) { try queue.read { try ByIndex<Dates>.fetchAll($0).digest } },
-      Contender(Name.grdbName, setUp: setUp) { try queue.read { try ByName<Dates>.fetchAll($0).digest } },
-      Contender(Name.grdbCodable, setUp: setUp) { try queue.read { try ByCodable<Dates>.fetchAll($0).digest } },
+      Contender(Name.grdbIndex, setUp: setUp) { try queue.read { try ByIndex<Dates>.fetchAll($0).digest() } },
+      Contender(Name.grdbName, setUp: setUp) { try queue.read { try ByName<Dates>.fetchAll($0).digest() } },
+      Contender(Name.grdbCodable, setUp: setUp) { try queue.read { try ByCodable<Dates>.fetchAll($0).digest() } },
     ]
   }
 
@@ -149,13 +149,13 @@ struct Peers {
     }
     func window(_ start: Int) -> SQLExpression { Column("id") >= start && Column("id") < start + 50 }
     return [
-      querying(Name.grdbIndex) { try ByIndex<RealDates>.filter(window($1)).fetchAll($0).digest },
-      querying(Name.grdbName) { try ByName<RealDates>.filter(window($1)).fetchAll($0).digest },
-      querying(Name.grdbCodable) { try ByCodable<RealDates>.filter(window($1)).fetchAll($0).digest },
+      querying(Name.grdbIndex) { try ByIndex<RealDates>.filter(window($1)).fetchAll($0).digest() },
+      querying(Name.grdbName) { try ByName<RealDates>.filter(window($1)).fetchAll($0).digest() },
+      querying(Name.grdbCodable) { try ByCodable<RealDates>.filter(window($1)).fetchAll($0).digest() },
       querying(Name.grdbCached) { db, start in
         let sql = "SELECT \(Peers.columns) FROM mixed WHERE id >= ? AND id < ?"
         let statement = try db.cachedStatement(sql: sql)
-        return try ByIndex<RealDates>.fetchAll(statement, arguments: [start, start + 50]).digest
+        return try ByIndex<RealDates>.fetchAll(statement, arguments: [start, start + 50]).digest()
       },
     ]
   }

@@ -35,6 +35,7 @@ protocol MixedRecord: FetchableRecord, PersistableRecord, Digestible {
 }
 
 extension MixedRecord {
+  @inline(__always)
   var digest: UInt64 { row.digest }
 
   func encode(to container: inout PersistenceContainer) {
@@ -92,6 +93,7 @@ struct ByCodable<Dates: DateForm>: FetchableRecord, PersistableRecord, Codable, 
 
   func encode(to encoder: any Encoder) throws { try row.encode(to: encoder) }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }
 
@@ -105,6 +107,7 @@ struct IntegersByIndex: FetchableRecord, TableRecord, Digestible {
       a: row[0], b: row[1], c: row[2], d: row[3], e: row[4], f: row[5], g: row[6], h: row[7], i: row[8], j: row[9])
   }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }
 
@@ -119,6 +122,7 @@ struct IntegersByName: FetchableRecord, TableRecord, Digestible {
       i: row["i"], j: row["j"])
   }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }
 
@@ -131,6 +135,7 @@ struct LoanByIndex: FetchableRecord, Digestible {
 
   init(row: Row) { loan = Loan(id: row[0], title: row[1], author: row[2], pages: row[3]) }
 
+  @inline(__always)
   var digest: UInt64 { loan.digest }
 }
 
@@ -139,6 +144,7 @@ struct LoanByName: FetchableRecord, Digestible {
 
   init(row: Row) { loan = Loan(id: row["id"], title: row["title"], author: row["author"], pages: row["pages"]) }
 
+  @inline(__always)
   var digest: UInt64 { loan.digest }
 }
 
@@ -162,6 +168,7 @@ struct AttachmentByIndex: FetchableRecord, TableRecord, Digestible {
 
   init(row: Row) { self.row = AttachmentRow(id: row[0], content: row[1]) }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }
 #endif

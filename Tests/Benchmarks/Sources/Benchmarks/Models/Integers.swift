@@ -15,6 +15,7 @@ struct Integers: Codable, Digestible {
       a: n, b: n &* 3, c: n &* 5, d: n &* 7, e: n &* 11, f: n &* 13, g: n &* 17, h: n &* 19, i: n &* 23, j: n &* 29)
   }
 
+  @inline(__always)
   var digest: UInt64 {
     if baseline_is_thorough() == 0 { return UInt64(truncatingIfNeeded: a ^ b ^ c ^ d ^ e ^ f ^ g ^ h ^ i ^ j) }
     return [a, b, c, d, e, f, g, h, i, j].reduce(0) { baseline_mix($0, UInt64(truncatingIfNeeded: $1)) }
@@ -45,6 +46,7 @@ struct UntypedIntegers: Sqlable, Digestible {
       f: try row.get(T.f), g: try row.get(T.g), h: try row.get(T.h), i: try row.get(T.i), j: try row.get(T.j))
   }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }
 
@@ -89,5 +91,6 @@ struct TypedIntegers: Sqlable, Digestible {
     writer.set(TypedIntegers.j, row.j)
   }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }

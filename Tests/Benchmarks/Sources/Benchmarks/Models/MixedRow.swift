@@ -38,6 +38,7 @@ struct MixedRow: Equatable, Codable, Digestible {
     return row
   }
 
+  @inline(__always)
   var digest: UInt64 {
     var digest = Digest()
     digest.add(id)
@@ -87,6 +88,7 @@ struct Untyped: Sqlable, Digestible {
     }
   }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }
 
@@ -126,5 +128,6 @@ struct Typed: Sqlable, Digestible {
     writer.set(Typed.at, row.at)
   }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }

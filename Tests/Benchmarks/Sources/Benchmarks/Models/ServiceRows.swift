@@ -8,6 +8,7 @@ struct Loan: Codable, Digestible {
   var author: String
   var pages: Int
 
+  @inline(__always)
   var digest: UInt64 {
     var digest = Digest()
     digest.add(id)
@@ -31,6 +32,7 @@ struct DocumentRow: Codable, Digestible {
   var id: Int
   var body: Body
 
+  @inline(__always)
   var digest: UInt64 {
     var digest = Digest()
     digest.add(id)
@@ -54,6 +56,7 @@ struct UntypedDocument: Sqlable, Digestible {
     self.row = DocumentRow(id: try row.get(UntypedDocument.id), body: try row.get(UntypedDocument.body))
   }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }
 
@@ -69,6 +72,7 @@ struct TypedDocument: Sqlable, Digestible {
     self.row = DocumentRow(id: try row.get(TypedDocument.id), body: try row.get(TypedDocument.body))
   }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }
 
@@ -77,6 +81,7 @@ struct AttachmentRow: Codable, Digestible {
   var id: Int
   var content: Data
 
+  @inline(__always)
   var digest: UInt64 {
     var digest = Digest()
     digest.add(id)
@@ -107,6 +112,7 @@ struct UntypedAttachment: Sqlable, Digestible {
     }
   }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }
 
@@ -129,5 +135,6 @@ struct TypedAttachment: Sqlable, Digestible {
     writer.set(TypedAttachment.content, row.content)
   }
 
+  @inline(__always)
   var digest: UInt64 { row.digest }
 }

@@ -10,9 +10,9 @@ struct Options {
   var memory = true
   var help = false
   var list = false
-  /// What a child process is asked for that measures the memory of one contender: a workload and a directory.
-  var peak: String?
   var directory: String?
+  /// What a child process is asked for that measures the memory of one contender: a workload.
+  var peak: String?
 
   struct Problem: Error, CustomStringConvertible {
     let description: String
@@ -25,9 +25,11 @@ struct Options {
     swift run -c release --package-path Tests/Benchmarks Benchmarks [options]
 
       --only W3,W4           these workloads (W1 to W10, W2n, W3a, S1 to S8, M1, M2; see --list)
-      --contender "raw C"    contenders whose names begin so; several with commas between
+      --contender "raw C"    contenders whose names begin so; several with commas between;
+                             "=raw C" is the one that is called so
       --rounds n             how many rounds (7); an even number gives the lower middle
       --scale x              multiplies the sizes of the workloads (1)
+      --directory path       keeps the databases there, and takes those that are there, of the same scale
       --json                 prints JSON instead of a table
       --gate file            fails (exit code 1) when a ratio of this library is over its limit in the file
       --record file          writes the ratios measured, with a margin, as the limits of such a file
@@ -83,5 +85,7 @@ struct Options {
 
   func includes(workload id: String) -> Bool { only.isEmpty || only.contains(id) }
 
-  func includes(contender name: String) -> Bool { contenders.isEmpty || contenders.contains { name.hasPrefix($0) } }
+  func includes(contender name: String) -> Bool {
+    contenders.isEmpty || contenders.contains { $0.hasPrefix("=") ? $0.dropFirst() == name : name.hasPrefix($0) }
+  }
 }

@@ -26,7 +26,7 @@ struct Runner {
     var samples = contenders.map { _ in [(value: Double, writes: Double?)]() }
     for _ in 0..<rounds {
       for (index, contender) in contenders.enumerated() {
-        let sample = try measure(contender)
+        let sample = try measure(contender, isCounted: true)
         if let expected, sample.digest != expected {
           throw Disagreement(
             workload: workload.id, what: "always read", digests: [("first", expected), (contender.name, sample.digest)])
@@ -63,11 +63,14 @@ struct Runner {
     return try measure(contenders[0]).digest
   }
 
-  private func measure(_ contender: Workload.Contender) throws -> (value: Double, digest: UInt64, writes: Double?) {
+  private func measure(
+    _ contender: Workload.Contender, isCounted: Bool = false
+  ) throws -> (value: Double, digest: UInt64, writes: Double?) {
     try contender.setUp()
     defer { try? contender.tearDown() }
     switch contender.work {
     case .once(let run):
+      guard isCounted else { return (0, try run(), nil) }
       let (digest, duration) = try measured(run)
       return (duration, digest, nil)
     case .rate(let run):
@@ -76,8 +79,8 @@ struct Runner {
     }
   }
 
-  /// The result of the work, and the milliseconds it took. It runs inside a function of the baseline, which is where
-  /// `instructions` counts.
+  /// The result of the work, and the milliseconds it took. It runs inside a function of the baseline, in which
+  /// and nowhere else `instructions` counts.
   private func measured(_ run: () throws -> UInt64) throws -> (digest: UInt64, milliseconds: Double) {
     try withoutActuallyEscaping(run) { run in
       let work = Work(run)

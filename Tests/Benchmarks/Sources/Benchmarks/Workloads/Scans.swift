@@ -27,10 +27,10 @@ extension Suite {
               a: column(0), b: column(1), c: column(2), d: column(3), e: column(4), f: column(5), g: column(6),
               h: column(7), i: column(8), j: column(9)))
         }
-        return rows.digest
+        return rows.digest()
       },
-      .init(Name.untyped) { try UntypedIntegers.read().run(db).digest },
-      .init(Name.typed) { try TypedIntegers.read().run(db).digest },
+      .init(Name.untyped) { try UntypedIntegers.read().run(db).digest() },
+      .init(Name.typed) { try TypedIntegers.read().run(db).digest() },
     ]
   }
 
@@ -41,10 +41,10 @@ extension Suite {
       .init(Name.swift) {
         let statement = try raw.prepare("SELECT \(RawSwift.mixedColumns) FROM mixed")
         defer { sqlite3_finalize(statement) }
-        return RawSwift.rows(statement).digest
+        return RawSwift.rows(statement).digest()
       },
-      .init(Name.untyped) { try Untyped.read().run(db).digest },
-      .init(Name.typed) { try Typed.read().run(db).digest },
+      .init(Name.untyped) { try Untyped.read().run(db).digest() },
+      .init(Name.typed) { try Typed.read().run(db).digest() },
     ]
   }
 }

@@ -75,21 +75,21 @@ extension Suite {
           starts.reduce(0) { sum, start in
             sqlite3_bind_int64(statement, 1, Int64(start))
             sqlite3_bind_int64(statement, 2, Int64(start + 50))
-            return sum &+ RawSwift.rows(statement).digest
+            return sum &+ RawSwift.rows(statement).digest()
           }
         }
       },
       .init(Name.untyped) {
         try db.transaction(.deferred) { db in
           try starts.reduce(0) { sum, start in
-            sum &+ (try Untyped.read().filter(Untyped.id >= start && Untyped.id < start + 50).run(db).digest)
+            sum &+ (try Untyped.read().filter(Untyped.id >= start && Untyped.id < start + 50).run(db).digest())
           }
         }
       },
       .init(Name.typed) {
         try db.transaction(.deferred) { db in
           try starts.reduce(0) { sum, start in
-            sum &+ (try Typed.read().filter(Typed.id >= start && Typed.id < start + 50).run(db).digest)
+            sum &+ (try Typed.read().filter(Typed.id >= start && Typed.id < start + 50).run(db).digest())
           }
         }
       },

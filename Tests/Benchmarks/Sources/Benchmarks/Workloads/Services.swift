@@ -73,17 +73,17 @@ extension Suite {
         return names.reduce(0) { sum, name in
           RawSwift.bind(name, statement, 1)
           sqlite3_bind_int64(statement, 2, 20)
-          return sum &+ RawSwift.rows(statement).digest
+          return sum &+ RawSwift.rows(statement).digest()
         }
       },
       .init(Name.untyped) {
         try names.reduce(0) { sum, name in
-          sum &+ (try Untyped.read().filter(Untyped.name > name).orderBy(Untyped.name).limit(20).run(db).digest)
+          sum &+ (try Untyped.read().filter(Untyped.name > name).orderBy(Untyped.name).limit(20).run(db).digest())
         }
       },
       .init(Name.typed) {
         try names.reduce(0) { sum, name in
-          sum &+ (try Typed.read().filter(Typed.name > name).orderBy(Typed.name).limit(20).run(db).digest)
+          sum &+ (try Typed.read().filter(Typed.name > name).orderBy(Typed.name).limit(20).run(db).digest())
         }
       },
     ]
@@ -108,7 +108,7 @@ extension Suite {
                 author: RawSwift.text(statement, 2), pages: Int(sqlite3_column_int64(statement, 3))))
           }
           sqlite3_reset(statement)
-          return sum &+ loans.digest
+          return sum &+ loans.digest()
         }
       },
       // Statements have no joins yet.
@@ -123,7 +123,7 @@ extension Suite {
             Loan(
               id: try row.get(at: 0), title: try row.get(at: 1), author: try row.get(at: 2), pages: try row.get(at: 3))
           }
-          return sum &+ loans.digest
+          return sum &+ loans.digest()
         }
       },
     ]
@@ -144,10 +144,10 @@ extension Suite {
             DocumentRow(
               id: Int(sqlite3_column_int64(statement, 0)), body: try decoder.decode(Body.self, from: text)))
         }
-        return rows.digest
+        return rows.digest()
       },
-      .init(Name.untyped) { try UntypedDocument.read().run(db).digest },
-      .init(Name.typed) { try TypedDocument.read().run(db).digest },
+      .init(Name.untyped) { try UntypedDocument.read().run(db).digest() },
+      .init(Name.typed) { try TypedDocument.read().run(db).digest() },
     ]
   }
 
@@ -189,13 +189,13 @@ extension Suite {
         defer { sqlite3_finalize(statement) }
         return lists.reduce(0) { sum, list in
           for (index, id) in list.enumerated() { sqlite3_bind_int64(statement, Int32(index + 1), Int64(id)) }
-          return sum &+ RawSwift.rows(statement).digest
+          return sum &+ RawSwift.rows(statement).digest()
         }
       },
       .init(Name.untyped) {
-        try lists.reduce(0) { $0 &+ (try Untyped.read().filter(Untyped.id ∈ $1).run(db).digest) }
+        try lists.reduce(0) { $0 &+ (try Untyped.read().filter(Untyped.id ∈ $1).run(db).digest()) }
       },
-      .init(Name.typed) { try lists.reduce(0) { $0 &+ (try Typed.read().filter(Typed.id ∈ $1).run(db).digest) } },
+      .init(Name.typed) { try lists.reduce(0) { $0 &+ (try Typed.read().filter(Typed.id ∈ $1).run(db).digest()) } },
     ]
   }
 }

@@ -84,7 +84,7 @@ extension Suite {
             }
           }
           sqlite3_bind_int64(statement, 5, 1)
-          return sum &+ RawSwift.rows(statement).digest
+          return sum &+ RawSwift.rows(statement).digest()
         }
       },
       cold(Name.untyped) { filters in
