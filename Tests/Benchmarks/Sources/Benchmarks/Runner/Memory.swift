@@ -25,11 +25,11 @@ struct Memory {
     let all = try workload.contenders()
     let contenders = all.filter { options.includes(contender: $0.name) }
     guard let base = all.first, !contenders.isEmpty else { return nil }
-    let entries = try contenders.map { contender in
+    let samples = try contenders.map { contender in
       let bytes = try peak(of: contender.name, in: workload.id) / Double(workload.operations)
-      return Result.Entry(contender: contender.name, value: bytes, lowest: bytes, highest: bytes)
+      return Result.Samples(contender: contender.name, values: [bytes])
     }
-    return Result(memory, rounds: 1, entries: entries, base: base.name)
+    return Result(memory, rounds: 1, samples: samples, base: base.name)
   }
 
   /// Starts this program again, for one contender.

@@ -9,14 +9,15 @@ struct Report: Encodable {
   static let heading = line(["", "contender", "median", "low–high", "", "to C", "to GRDB"])
 
   static func table(_ result: Result) -> String {
-    let heading = "\(result.workload)  \(result.title), \(grouped(result.operations)) a round, \(result.rounds) rounds"
+    let size = result.unit.isRate ? "" : ", \(grouped(result.operations)) a round"
+    let rounds = result.rounds == 1 ? "one round" : "\(result.rounds) rounds"
+    let heading = "\(result.workload)  \(result.title)\(size), \(rounds)"
     let lines = result.entries.map { entry in
-      var unit = result.unit.rawValue
-      if let writes = entry.writes { unit += ", \(grouped(Int(writes))) writes/s" }
+      let writes = entry.writes.map { "   beside \(grouped(Int($0))) writes/s" } ?? ""
       return line([
-        "", entry.contender, figure(entry.value), "\(figure(entry.lowest))–\(figure(entry.highest))", unit,
-        ratio(entry.ratio), ratio(entry.ratioToGRDB),
-      ])
+        "", entry.contender, figure(entry.value), "\(figure(entry.lowest))–\(figure(entry.highest))",
+        result.unit.rawValue, ratio(entry.ratio), ratio(entry.ratioToGRDB),
+      ]) + writes
     }
     return ([heading] + lines).joined(separator: "\n")
   }

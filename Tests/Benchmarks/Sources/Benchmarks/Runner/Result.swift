@@ -8,7 +8,8 @@ struct Result: Encodable {
     let highest: Double
     /// For a workload with a writer beside: how much that did, per second.
     var writes: Double?
-    /// How many times as long, or as much, as the first contender of the workload; for a rate the other way round.
+    /// How many times as long, or as much, as the first contender of the workload in the same round, the median of the
+    /// rounds; for a rate the other way round.
     var ratio: Double?
     /// The same to the best of GRDB's forms.
     var ratioToGRDB: Double?
@@ -22,23 +23,38 @@ struct Result: Encodable {
   let rounds: Int
   var entries: [Entry]
 
-  init(_ workload: Workload, rounds: Int, entries: [Entry], base: String) {
+  /// What a contender did, round by round.
+  struct Samples {
+    let contender: String
+    var values: [Double] = []
+    var writes: [Double] = []
+  }
+
+  init(_ workload: Workload, rounds: Int, samples: [Samples], base: String) {
     self.workload = workload.id
     title = workload.title
     unit = workload.unit
     operations = workload.operations
     self.rounds = rounds
-    func ratio(_ value: Double, to other: Double?) -> Double? {
-      other.map { workload.unit.isRate ? $0 / value : value / $0 }
+    // Round by round: a machine that gets slower in the middle of a run is slower for both.
+    func ratio(_ samples: Samples, to other: Samples?) -> Double? {
+      guard let other else { return nil }
+      return Result.median(zip(samples.values, other.values).map { workload.unit.isRate ? $1 / $0 : $0 / $1 })
     }
-    let peers = entries.filter { $0.contender.hasPrefix(Name.grdb) }.map(\.value)
-    let best = workload.unit.isRate ? peers.max() : peers.min()
-    let first = entries.first { $0.contender == base }?.value
-    self.entries = entries.map { entry in
-      var entry = entry
-      entry.ratio = ratio(entry.value, to: first)
-      entry.ratioToGRDB = ratio(entry.value, to: best)
-      return entry
+    let peers = samples.filter { $0.contender.hasPrefix(Name.grdb) }
+    let ordered = peers.sorted { Result.median($0.values) < Result.median($1.values) }
+    let best = workload.unit.isRate ? ordered.last : ordered.first
+    let first = samples.first { $0.contender == base }
+    entries = samples.map { samples in
+      Entry(
+        contender: samples.contender, value: Result.median(samples.values), lowest: samples.values.min() ?? 0,
+        highest: samples.values.max() ?? 0, writes: samples.writes.isEmpty ? nil : Result.median(samples.writes),
+        ratio: ratio(samples, to: first), ratioToGRDB: ratio(samples, to: best))
     }
+  }
+
+  /// The lower one of two in the middle.
+  private static func median(_ values: [Double]) -> Double {
+    values.isEmpty ? 0 : values.sorted()[(values.count - 1) / 2]
   }
 }

@@ -23,7 +23,7 @@ struct Runner {
     guard let base = all.first, !contenders.isEmpty else { return nil }
     let expected = try warmUp(contenders, workload: workload.id)
     let rounds = min(options.rounds, workload.maximumRounds)
-    var samples = contenders.map { _ in [(value: Double, writes: Double?)]() }
+    var samples = contenders.map { Result.Samples(contender: $0.name) }
     for _ in 0..<rounds {
       for (index, contender) in contenders.enumerated() {
         let sample = try measure(contender, isCounted: true)
@@ -31,18 +31,11 @@ struct Runner {
           throw Disagreement(
             workload: workload.id, what: "always read", digests: [("first", expected), (contender.name, sample.digest)])
         }
-        samples[index].append((sample.value, sample.writes))
+        samples[index].values.append(sample.value)
+        if let writes = sample.writes { samples[index].writes.append(writes) }
       }
     }
-    let entries = zip(contenders, samples).map { contender, samples in
-      // Sorted as pairs: the writes beside the reads are those of the same round.
-      let sorted = samples.sorted { $0.value < $1.value }
-      let median = sorted[(sorted.count - 1) / 2]
-      return Result.Entry(
-        contender: contender.name, value: median.value, lowest: sorted.first?.value ?? 0,
-        highest: sorted.last?.value ?? 0, writes: median.writes)
-    }
-    return Result(workload, rounds: rounds, entries: entries, base: base.name)
+    return Result(workload, rounds: rounds, samples: samples, base: base.name)
   }
 
   /// Gives the digest that every later round has to have; none for rates, which are never the same.
