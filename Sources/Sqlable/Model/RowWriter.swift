@@ -8,7 +8,7 @@
 public struct RowWriter {
   let table: TableInfo
   @usableFromInline let buffer: ParameterBuffer
-  private let storage: Slots
+  private var storage: ParameterSlots
   /// One for each column of the table; owned by `storage`.
   @usableFromInline let slots: UnsafeMutableBufferPointer<Parameter>
   // Copied out of the table: what belongs to an object would be retained for every value.
@@ -20,27 +20,11 @@ public struct RowWriter {
   @usableFromInline var next = 0
   var failure: (any Error)?
 
-  private final class Slots {
-    let memory: UnsafeMutableBufferPointer<Parameter>
-    /// Whether a copy of the writer was used when it must not.
-    let isStale = Unchecked(false)
-
-    init(count: Int) {
-      memory = .allocate(capacity: count)
-      memory.initialize(repeating: .unset)
-    }
-
-    deinit {
-      memory.deallocate()
-      isStale.free()
-    }
-  }
-
   init(table: TableInfo, buffer: ParameterBuffer) {
     self.table = table
     self.buffer = buffer
-    storage = Slots(count: table.count)
-    slots = storage.memory
+    storage = buffer.takeSlots(count: table.count)
+    slots = UnsafeMutableBufferPointer(rebasing: storage.memory[..<table.count])
     identities = table.identities
     cells = table.cells
     currentScope = buffer.scope
@@ -166,6 +150,11 @@ public struct RowWriter {
   func failStale() { storage.isStale.value = true }
 
   // MARK: One row after the other
+
+  /// Gives the memory back for the next writer, unless somebody keeps a copy of this one.
+  mutating func finish() {
+    if isKnownUniquelyReferenced(&storage) { buffer.giveBack(storage) }
+  }
 
   /// Makes ready for the next row.
   @usableFromInline

@@ -30,6 +30,23 @@ enum Parameter {
   }
 }
 
+/// Memory for a row's values, which goes from one writer to the next of its connection.
+final class ParameterSlots {
+  let memory: UnsafeMutableBufferPointer<Parameter>
+  /// Whether a copy of the writer was used when it must not.
+  let isStale = Unchecked(false)
+
+  init(count: Int) {
+    memory = .allocate(capacity: count)
+    memory.initialize(repeating: .unset)
+  }
+
+  deinit {
+    memory.deallocate()
+    isStale.free()
+  }
+}
+
 /// The values that a statement binds, and the bytes of their texts and blobs.
 ///
 /// Bytes are copied once, into memory that stays where it is until the statement is done, so SQLite gets them as
@@ -57,6 +74,7 @@ final class ParameterBuffer {
     /// All chunks, the one that is being filled last.
     var chunks: [UnsafeMutableBufferPointer<UInt8>]
     var lists: [ValueList] = []
+    var spareSlots: ParameterSlots?
   }
 
   private let state: UnsafeMutablePointer<State>
@@ -106,6 +124,17 @@ final class ParameterBuffer {
     state.pointee.used = mark.used
     scope.pointee = mark.scope
   }
+
+  /// Memory for a row of so many columns.
+  func takeSlots(count: Int) -> ParameterSlots {
+    guard let spare = state.pointee.spareSlots, spare.memory.count >= count else {
+      return ParameterSlots(count: max(count, 32))
+    }
+    state.pointee.spareSlots = nil
+    return spare
+  }
+
+  func giveBack(_ slots: ParameterSlots) { state.pointee.spareSlots = slots }
 
   func append(_ parameter: Parameter) {
     if state.pointee.count == state.pointee.parameters.count { grow() }

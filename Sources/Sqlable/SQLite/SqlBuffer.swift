@@ -58,6 +58,10 @@ final class SqlBuffer {
     state.pointee.count += 1
   }
 
+  /// Writes one of an enum's cases, which without payloads are a byte: for keys.
+  @inline(__always)
+  func append<Choice>(choice: Choice) { append(byte: unsafeBitCast(choice, to: UInt8.self)) }
+
   /// Writes a small number in one byte, a larger one in nine: for keys.
   @inline(__always)
   func append(count: Int) {

@@ -31,17 +31,87 @@ struct Query: Sendable, Hashable {
 
   @usableFromInline var kind: Kind
   @usableFromInline var filter: SqlExpression?
-  @usableFromInline var order: [OrderTerm] = []
   @usableFromInline var limit: Int?
-  @usableFromInline var offset: Int?
-  @usableFromInline var conflict: ConflictPolicy?
-  var upsert: Upsert?
+  private var rest: Rest?
+
+  /// What most statements have none of, behind one reference: a statement is copied at every step of its making and running.
+  private struct Parts: Sendable, Hashable {
+    var order: [OrderTerm] = []
+    var offset: Int?
+    var conflict: ConflictPolicy?
+    var upsert: Upsert?
+    var columns: [ColumnReference]?
+    var assignments: [Assignment] = []
+
+    var isEmpty: Bool {
+      order.isEmpty && offset == nil && conflict == nil && upsert == nil && columns == nil && assignments.isEmpty
+    }
+  }
+
+  private final class Rest: Sendable, Hashable {
+    let parts: Parts
+
+    init(_ parts: Parts) { self.parts = parts }
+
+    static func == (left: Rest, right: Rest) -> Bool { left.parts == right.parts }
+    func hash(into hasher: inout Hasher) { hasher.combine(parts) }
+  }
+
+  private var parts: Parts {
+    get { rest?.parts ?? Parts() }
+    // Nothing is always nil, so that equal statements are equal.
+    set { rest = newValue.isEmpty ? nil : Rest(newValue) }
+  }
+
+  @usableFromInline var order: [OrderTerm] {
+    get { rest?.parts.order ?? [] }
+    set { parts.order = newValue }
+  }
+
+  @usableFromInline var offset: Int? {
+    get { rest?.parts.offset }
+    set { parts.offset = newValue }
+  }
+
+  @usableFromInline var conflict: ConflictPolicy? {
+    get { rest?.parts.conflict }
+    set { parts.conflict = newValue }
+  }
+
+  var upsert: Upsert? {
+    get { rest?.parts.upsert }
+    set { parts.upsert = newValue }
+  }
+
   /// The columns that are to be written; nil for all.
-  var columns: [ColumnReference]?
-  var assignments: [Assignment] = []
+  var columns: [ColumnReference]? {
+    get { rest?.parts.columns }
+    set { parts.columns = newValue }
+  }
+
+  var assignments: [Assignment] {
+    get { rest?.parts.assignments ?? [] }
+    set { parts.assignments = newValue }
+  }
+
+  /// Whether the statement is the struct's alone: nothing in it but the struct's columns. What such a statement does not
+  /// take, an order or a limit, is for the writer to refuse.
+  var isPlain: Bool {
+    guard filter == nil, limit == nil else { return false }
+    guard var parts = rest?.parts else { return true }
+    parts.conflict = nil
+    return parts.isEmpty
+  }
 
   @usableFromInline
   init(_ kind: Kind) { self.kind = kind }
+
+  /// A statement about structs, that writes these of their columns, or all.
+  @usableFromInline
+  init(_ kind: Kind, writing columns: [any ColumnConvertible]) {
+    self.kind = kind
+    if !columns.isEmpty { self.columns = columns.map { ColumnReference($0.column) } }
+  }
 
   /// Whether it is about a part of the rows by number: then their order counts, whatever is done to them.
   var isLimited: Bool { limit != nil || offset != nil }

@@ -34,9 +34,10 @@ extension Connection {
     }
     // No text begins with a NUL byte, so no text is a key. A table's information stays at its address for ever.
     sql.truncate()
-    sql.append("\0")
-    sql.append(query.kind.rawValue)
-    sql.append(query.conflict?.rawValue ?? "")
+    sql.append(byte: 0)
+    sql.append(byte: 2)
+    sql.append(choice: query.kind)
+    sql.append(choice: query.conflict)
     sql.append(bits: UInt64(UInt(bitPattern: ObjectIdentifier(table))))
     sql.append(bits: shape)
     let statement: PreparedStatement
@@ -80,14 +81,6 @@ extension PreparedStatement {
 
   /// Binds a struct's values to an INSERT of the same columns.
   func bindInsert(_ slots: UnsafeMutableBufferPointer<Parameter>) throws { try bind(slots, as: .insert, key: []) }
-}
-
-extension Query {
-  /// Whether the statement is the struct's alone: nothing in it but the struct's columns. What such a statement does not
-  /// take, an order or a limit, is for the writer to refuse.
-  fileprivate var isPlain: Bool {
-    filter == nil && columns == nil && upsert == nil && order.isEmpty && limit == nil && offset == nil
-  }
 }
 
 extension UnsafeMutableBufferPointer<Parameter> {

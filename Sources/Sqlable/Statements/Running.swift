@@ -165,6 +165,7 @@ extension SqliteDatabase {
         let run = beginRun()
         defer { endRun(run) }
         var writer = RowWriter(table: table, buffer: connection.parameters)
+        defer { writer.finish() }
         let mark = connection.parameters.mark
         defer { connection.parameters.release(to: mark) }
         // Before the write begins: the struct's own code may write and observe too, and what it does is not the statement's.
@@ -197,6 +198,7 @@ extension SqliteDatabase {
         defer { endRun(run) }
         var batch = InsertBatch(query: query, table: table, connection: connection)
         var writer = RowWriter(table: table, buffer: connection.parameters)
+        defer { writer.finish() }
         return try writing(asOne: false) { _ in
           defer { batch.finish() }
           var ids: [Int] = []

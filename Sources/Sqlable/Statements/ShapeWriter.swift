@@ -15,7 +15,7 @@ struct ShapeWriter {
     // No text begins with a NUL byte, so no text is a key. A table's information stays at its address for ever.
     key.append(byte: 0)
     key.append(byte: 1)
-    write(choice: query.kind)
+    key.append(choice: query.kind)
     key.append(bits: UInt64(UInt(bitPattern: ObjectIdentifier(table))))
     switch query.kind {
     case .read, .first, .exists:
@@ -25,7 +25,7 @@ struct ShapeWriter {
       guard query.conflict == nil else { return false }
       return write(query.filter) && writeOrderAndLimit(query, dropsOrder: !query.isLimited)
     case .assign:
-      write(choice: query.conflict)
+      key.append(choice: query.conflict)
       key.append(count: query.assignments.count)
       for assignment in query.assignments {
         guard write(assignment.column), write(assignment.value, isOrdering: false) else { return false }
@@ -48,7 +48,7 @@ struct ShapeWriter {
     if !query.order.isEmpty {
       let mark = parameters.mark
       for term in query.order {
-        write(choice: term.order)
+        key.append(choice: term.order)
         guard write(term.expression, isOrdering: true) else { return false }
       }
       if dropsOrder { parameters.release(to: mark) }
@@ -82,7 +82,7 @@ struct ShapeWriter {
       return write(term, isOrdering: isOrdering)
     case .binary(let operation, let left, let right):
       key.append(byte: 7)
-      write(choice: operation)
+      key.append(choice: operation)
       return write(left, isOrdering: isOrdering) && write(right, isOrdering: isOrdering)
     case .isNull(let term):
       key.append(byte: 8)
@@ -115,11 +115,11 @@ struct ShapeWriter {
       return true
     case .function(let function, let arguments):
       key.append(byte: 14)
-      write(choice: function)
+      key.append(choice: function)
       return write(arguments, isOrdering: isOrdering)
     case .collate(let term, let collation):
       key.append(byte: 15)
-      write(choice: collation)
+      key.append(choice: collation)
       return write(term, isOrdering: isOrdering)
     case .invalid: return false
     }
@@ -143,7 +143,4 @@ struct ShapeWriter {
     }
     return false
   }
-
-  /// One of an enum's cases, which without payloads are a byte.
-  private func write<Choice>(choice: Choice) { key.append(byte: unsafeBitCast(choice, to: UInt8.self)) }
 }

@@ -184,10 +184,9 @@ extension Sqlable {
   ///
   /// With columns, only those are written; one whose value is `nil` gets its default. The id is the integer key or rowid, and 0 when nothing was inserted or the table
   /// has no integer id. Running it throws `.constraint` when a rule is broken.
+  @inlinable
   public func insert(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
-    var query = Query(.insert)
-    query.columns = columns.isEmpty ? nil : columns.map { ColumnReference($0.column) }
-    return Statement(query, rows: .models([self]))
+    Statement(Query(.insert, writing: columns), rows: .models([self]))
   }
 
   /// Stores all structs, in one transaction, and gives their ids in order. When one of them fails none is stored.
@@ -215,10 +214,9 @@ extension Sqlable {
   ///
   /// With columns, only those are written, and one whose value is `nil` is set to NULL; without, columns whose value is
   /// `nil` are left as they are. Running it throws `.misuse` when model or struct has no primary key.
+  @inlinable
   public func update(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
-    var query = Query(.update)
-    query.columns = columns.isEmpty ? nil : columns.map { ColumnReference($0.column) }
-    return Statement(query, rows: .models([self]))
+    Statement(Query(.update, writing: columns), rows: .models([self]))
   }
 
   /// Deletes the row that has the struct's primary key, and gives the number of rows deleted (0 or 1).
