@@ -3,7 +3,7 @@ import Glibc
 /// The changes of the open transaction, by savepoint, so that what is undone is forgotten.
 final class ChangeBuffer: ChangeSink {
   /// A table that is observed, as the hook meets it.
-  struct Table {
+  final class Table: Sendable {
     /// What its observers call it.
     let name: String
     let key: KeyShape

@@ -31,6 +31,16 @@ import Testing
     #expect(count == 1)
   }
 
+  @Test func theCacheOfStatements() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      for id in 1...100 { _ = try Person.byId(id).run(db) }
+      let use = try db.statementCacheUse
+      let rate = use.hitRate  // near 1 in a service that runs the same statements with other values
+      #expect(rate > 0.8 && use.statements > 0)
+    }
+  }
+
   @Test func oneHandlePerThread() throws {
     try withDatabase { db in
       try db.createTable(Person.self)

@@ -35,6 +35,23 @@ import Testing
     }
   }
 
+  @Test func aHandleTellsHowItsCacheIsUsed() throws {
+    try withDatabase { db in
+      #expect(try db.createChild().statementCacheUse.hitRate == 0)
+      try people(db)
+      let before = try db.statementCacheUse
+      for id in 1...10 { _ = try Person.byId(id).run(db) }
+      let after = try db.statementCacheUse
+      #expect(after.misses == before.misses + 1 && after.hits == before.hits + 9)
+      #expect(after.statements == before.statements + 1)
+      #expect(after.hitRate == Double(after.hits) / Double(after.hits + after.misses))
+      try db.releaseMemory()
+      #expect(try db.statementCacheUse.statements == 0)
+      try db.close()
+      #expect(sqlError { _ = try db.statementCacheUse }?.kind == .closed)
+    }
+  }
+
   @Test func aCacheOfNothingWorks() throws {
     try withDatabase(.init(statementCacheCapacity: 0)) { db in
       try people(db)
