@@ -114,15 +114,23 @@ final class ParameterBuffer {
     return mark
   }
 
+  /// Ends the scope that began with the mark, with all values since.
   func release(to mark: Mark) {
+    drop(since: mark)
+    scope.pointee = mark.scope
+  }
+
+  /// Forgets the values since the mark, for others in the same scope.
+  func drop(since mark: Mark) {
     state.pointee.count = mark.count
-    if state.pointee.lists.count > mark.lists { state.pointee.lists.removeLast(state.pointee.lists.count - mark.lists) }
+    if state.pointee.lists.count > mark.lists {
+      state.pointee.lists.removeLast(state.pointee.lists.count - mark.lists)
+    }
     if state.pointee.chunks.count > mark.chunk {
       while state.pointee.chunks.count > mark.chunk { state.pointee.chunks.removeLast().deallocate() }
       state.pointee.chunk = state.pointee.chunks[state.pointee.chunks.count - 1]
     }
     state.pointee.used = mark.used
-    scope.pointee = mark.scope
   }
 
   /// Memory for a row of so many columns.

@@ -170,6 +170,39 @@ private struct NestedText: SqlValue {
     }
   }
 
+  /// Whether the other statement is compiled for it, found, or known by its text only.
+  @Test(arguments: [0, 3, 128])
+  func aRowIsNotWrittenFromInsideTheLoopOfAnotherStatement(capacity: Int) throws {
+    try withDatabase(.init(statementCacheCapacity: capacity)) { db in
+      try db.createTable(Person.self)
+      try Person.insert((1...3).map { (id: Int) in Person(id: id, name: "x") }).run(db)
+      let inner = Person.read().filter(Person.name == "x").orderBy(Person.id)
+      let decoded = try JSONDecoder().decode(Statement<Person, [Person]>.self, from: JSONEncoder().encode(inner))
+      for statement in [inner, inner, decoded, decoded, inner.limit(2)] {
+        let row = Interrupted(id: 9, name: "orig") { row in
+          try statement.forEach(db) { _ in row.set(Interrupted.nameColumn, "from inside") }
+          row.set(Interrupted.nameColumn, String(repeating: "Z", count: 100_000))
+        }
+        expectMisuse { try row.insert().run(db) }
+        expectMisuse { try row.save().run(db) }
+        expectMisuse { try row.update().run(db) }
+        expectMisuse { try Interrupted.insert([row]).run(db) }
+        #expect(try Person.count().run(db) == 3)
+      }
+    }
+  }
+
+  @Test func aTextThatBeginsWithANulIsRefusedBeforeItIsLookedUp() throws {
+    try withDatabase { db in
+      for text in ["\0", "\0SELECT 1", "\0\u{1}"] {
+        let error = sqlError { _ = try db.query(SQL(verbatim: text), as: Int.self) }
+        #expect(error?.kind == .invalidStatement("the SQL text holds a NUL byte"))
+      }
+      let use = try db.statementCacheUse
+      #expect(use.misses == 0)
+    }
+  }
+
   @Test func aCellIsNotSetFromInsideAnotherStatementNorLater() throws {
     try withPeople { db in
       let text = NestedText(db: db)

@@ -76,6 +76,10 @@ extension SqliteDatabase {
   ) throws -> [Result] {
     try locked {
       if let failure = sql.failure { throw failure.labelled(configuration.label) }
+      // What begins so is a key of the cache, not a text.
+      guard sql.text.utf8.first != 0 else {
+        throw SqlError.invalidStatement("the SQL text holds a NUL byte").labelled(configuration.label)
+      }
       let connection = try openConnection()
       try checkTransactionIsAlive()
       let mark = connection.parameters.mark

@@ -6,7 +6,7 @@ extension Connection {
   func prepared(_ query: Query, table: TableInfo) throws -> PreparedStatement {
     let mark = parameters.mark
     let hasShape = ShapeWriter(table: table, key: sql, parameters: parameters).write(query)
-    if !hasShape { parameters.release(to: mark) }
+    if !hasShape { parameters.drop(since: mark) }
     let writer = StatementWriter(table: table, sql: sql, parameters: parameters)
     return try prepared(since: mark) {
       guard hasShape else {
@@ -14,7 +14,7 @@ extension Connection {
         return try prepareBuffered()
       }
       return try prepareBuffered {
-        parameters.release(to: mark)
+        parameters.drop(since: mark)
         try writer.write(query)
       }
     }
@@ -44,7 +44,7 @@ extension Connection {
     do {
       statement = try prepareBuffered {
         try writer.write(query, slots: UnsafeBufferPointer(slots))
-        parameters.release(to: mark)
+        parameters.drop(since: mark)
       }
     } catch {
       parameters.release(to: mark)
