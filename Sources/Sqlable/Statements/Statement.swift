@@ -153,31 +153,12 @@ extension Sqlable {
   /// The row with that primary key, the values in the order of the key: `SELECT … WHERE "id" = ? LIMIT ?`.
   ///
   /// Running it throws `.misuse` when the model has no primary key, or one of another number of columns.
+  @inlinable
   public static func byId(_ key: any SqlValue...) -> Statement<Self, Self?> {
     var query = Query(.first)
-    query.filter = keyFilter(key)
+    query.filter = SqlExpression(key: key) { try TableInfo.of(Self.self) }
     query.limit = 1
     return Statement(query)
-  }
-
-  private static func keyFilter(_ values: [any SqlValue]) -> SqlExpression {
-    do {
-      let table = try TableInfo.of(Self.self)
-      guard values.count == table.key.count else {
-        throw SqlError.misuse(
-          table.key.isEmpty
-            ? "table \(table.name) has no primary key to find a row by"
-            : "the primary key of table \(table.name) has \(table.key.count) columns, not \(values.count)"
-        ).at(table: table.name)
-      }
-      func term(_ index: Int) -> SqlExpression {
-        let column = table.columns[table.key[index]]
-        return SqlExpression(.binary(.equal, column.expression, SqlExpression(values[index], for: column)))
-      }
-      return values.count == 1 ? term(0) : .all(values.indices.map(term))
-    } catch {
-      return SqlExpression(invalid: error)
-    }
   }
 
   /// Stores the struct as a new row and gives its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
@@ -245,4 +226,28 @@ extension Sqlable {
   /// Deletes the rows that meet a condition, and gives their number: `DELETE FROM "bicycle" WHERE "color" = ?`.
   @inlinable
   public static func delete(_ condition: SqlExpression) -> Statement<Self, Int> { delete().filter(condition) }
+}
+
+extension SqlExpression {
+  /// The condition that a row has these values in its primary key.
+  @usableFromInline
+  init(key values: [any SqlValue], of table: () throws -> TableInfo) {
+    do {
+      let table = try table()
+      guard values.count == table.key.count else {
+        throw SqlError.misuse(
+          table.key.isEmpty
+            ? "table \(table.name) has no primary key to find a row by"
+            : "the primary key of table \(table.name) has \(table.key.count) columns, not \(values.count)"
+        ).at(table: table.name)
+      }
+      func term(_ index: Int) -> SqlExpression {
+        let column = table.columns[table.key[index]]
+        return SqlExpression(.binary(.equal, column.expression, SqlExpression(values[index], for: column)))
+      }
+      self = values.count == 1 ? term(0) : .all(values.indices.map(term))
+    } catch {
+      self.init(invalid: error)
+    }
+  }
 }
