@@ -10,7 +10,7 @@ public struct ReadRow {
   @inlinable
   init(_ statement: PreparedStatement) {
     state = statement.row
-    generation = state.pointee.generation
+    generation = state.pointee.current
   }
 
   /// The value of a column. NULL fits an optional only; what does not fit throws `.decoding`.
@@ -69,12 +69,12 @@ public struct ReadRow {
   /// The column's position: the next one, if columns are read in their order.
   @inlinable
   func position(of column: Column) throws -> Int {
-    let next = state.pointee.next
-    if state.pointee.generation == generation, next < state.pointee.count,
-      let columns = state.pointee.columns, columns[next] == column.identity
-    {
-      state.pointee.next = next + 1
-      return next
+    if state.pointee.isCurrent(generation) {
+      let next = state.pointee.next
+      if next < state.pointee.count, let columns = state.pointee.columns, columns[next] == column.identity {
+        state.pointee.next = next + 1
+        return next
+      }
     }
     return try search(for: column)
   }
@@ -107,7 +107,7 @@ public struct ReadRow {
 
   @usableFromInline
   func checkCurrent() throws {
-    guard state.pointee.generation == generation, state.pointee.handle != nil else {
+    guard state.pointee.isCurrent(generation), state.pointee.handle != nil else {
       throw SqlError.misuse("a row was read after its statement had gone on")
     }
   }

@@ -74,12 +74,12 @@ final class PreparedStatement {
   func step() throws -> Bool {
     let code = sqlite3_step(handle)
     if code == SQLITE_ROW {
-      row.pointee.generation &+= 1
+      row.pointee.nextGeneration()
       row.pointee.next = 0
       return true
     }
     // Nothing is left of the last row, though the statement is not at rest yet.
-    row.pointee.generation &+= 1
+    row.pointee.nextGeneration()
     if code == SQLITE_DONE { return false }
     throw failure(code)
   }

@@ -1,16 +1,20 @@
 import CSQLite
+import Synchronization
 
 /// Where the reading of a row stands: plain memory, since exclusivity checks on the properties of a class cost more than
 /// the column reads themselves.
 ///
 /// The memory is recycled but never freed. A row that a caller keeps for longer than its statement is at rest therefore
 /// meets another generation in valid memory, and reading it throws.
+///
+/// Whoever keeps a row may ask for its generation on any thread, while another statement has the memory: it is atomic, and
+/// looked at before anything else.
 @usableFromInline
-struct RowState {
+struct RowState: ~Copyable {
   /// The statement that stands on the row.
   @usableFromInline var handle: OpaquePointer?
   /// Raised for every row, so that a row kept from before is recognised.
-  @usableFromInline var generation: UInt64 = 0
+  @usableFromInline let generation = Atomic<UInt64>(0)
   /// The column that is expected to be read next.
   @usableFromInline var next = 0
   /// How many columns the row has.
@@ -60,9 +64,23 @@ extension RowState {
     free.withLock { $0.append(state) }
   }
 
+  /// The generation of the current row.
+  @inlinable
+  var current: UInt64 { generation.load(ordering: .relaxed) }
+
+  /// Whether a row of that generation is the current one.
+  @inlinable
+  func isCurrent(_ row: UInt64) -> Bool { generation.load(ordering: .relaxed) == row }
+
+  /// Makes the row before one that was. Only the thread that has the statement calls it.
+  @inlinable
+  func nextGeneration() {
+    generation.store(generation.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+  }
+
   /// No row is current any more.
   mutating func end() {
-    generation &+= 1
+    nextGeneration()
     handle = nil
     count = 0
     columns = nil

@@ -26,7 +26,7 @@ public struct ReadCell {
 
   /// SQLite's code for the class of the value; 0, which stands for none, when the row is no longer there.
   @inlinable
-  var typeCode: Int32 { state.pointee.generation == generation ? sqlite3_value_type(value) : 0 }
+  var typeCode: Int32 { state.pointee.isCurrent(generation) ? sqlite3_value_type(value) : 0 }
 
   /// Whether the value is NULL; false when the row is no longer there.
   @inlinable
@@ -108,7 +108,7 @@ public struct ReadCell {
 
   @usableFromInline
   func mismatch(_ expected: String) -> any Error {
-    guard state.pointee.generation == generation else {
+    guard state.pointee.isCurrent(generation) else {
       return SqlError.misuse("a value was read after its statement had gone on")
     }
     return SqlError.decoding(expected: expected, found: "\(storageClass)")
