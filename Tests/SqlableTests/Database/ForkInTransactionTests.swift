@@ -7,7 +7,7 @@ import Testing
 struct ForkInTransactionTests {
   private typealias Fork = @convention(c) () -> pid_t
 
-  @Test(arguments: [Configuration.JournalMode.wal, .delete])
+  @Test(.disabled(if: isSanitized), arguments: [Configuration.JournalMode.wal, .delete])
   func theChildEndsNothing(_ mode: Configuration.JournalMode) throws {
     let fork = try #require(dlsym(nil, "fork").map { unsafeBitCast($0, to: Fork.self) })
     // So few pages in memory that the transaction has written to its files before the fork.

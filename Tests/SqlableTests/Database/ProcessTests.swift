@@ -170,7 +170,9 @@ struct ProcessTests {
 
   private typealias Fork = @convention(c) () -> pid_t
 
-  @Test func aHandleCarriedOverAForkIsMisuseAndTheParentGoesOn() throws {
+  // Under a sanitizer the child of a fork may wait for ever for a lock of the runtime, and no alarm ends it.
+  @Test(.disabled(if: isSanitized))
+  func aHandleCarriedOverAForkIsMisuseAndTheParentGoesOn() throws {
     let fork = try #require(dlsym(nil, "fork").map { unsafeBitCast($0, to: Fork.self) })
     try withDatabase { db in
       try db.createTable(Person.self)

@@ -23,7 +23,7 @@ private final class ThreadOutcome<Value: Sendable>: @unchecked Sendable {
 }
 
 /// A sanitizer makes every frame several times as large, and every step ten times as slow.
-private let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
 
 /// What a secondary thread gets on some systems.
 let smallStack = isSanitized ? 8 << 20 : 512 << 10
