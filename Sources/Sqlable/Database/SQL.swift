@@ -113,7 +113,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     mutating func appendIdentifier(_ name: String) {
       beginInterpolation()
       if text.utf8.last == UInt8(ascii: "\"") { text += " " }
-      text += String(decoding: SqlBuffer.quoted(name), as: UTF8.self)
+      text += name.quotedName
     }
 
     // MARK: Binding

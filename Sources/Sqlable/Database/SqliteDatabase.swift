@@ -14,7 +14,7 @@ import FoundationEssentials
 /// thread waits.
 ///
 /// Sound as `Sendable`, though the compiler can't see it:
-/// 1. `connection`, `observation` and `isClosed` are only touched with `lock` held.
+/// 1. What is `open` is only touched with `lock` held.
 /// 2. The registry behind `observation` has a lock of its own.
 /// 3. Everything else never changes.
 public final class SqliteDatabase: @unchecked Sendable {
@@ -130,8 +130,8 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`) and journal.
   ///
-  /// Files that are not there are no error; a directory is one, and is left alone. Close the handles first: one that is still open would write to a file that no
-  /// longer has a name, which it refuses.
+  /// Files that are not there are no error; a directory is one, and is left alone. Close the handles first: one that is
+  /// still open would write to a file that no longer has a name, which it refuses.
   public static func deleteDatabase(at filepath: String) throws {
     guard !filepath.isEmpty, !filepath.utf8.contains(0) else {
       throw SqlError.misuse("the path of a database can't be empty or hold a NUL byte")

@@ -23,10 +23,10 @@ final class TransactionStack {
   }
 
   var levels: [Level] = [] {
-    didSet { counts.pointee.levels = levels.count }
+    didSet { counts.value.levels = levels.count }
   }
 
-  /// What every statement asks: plain memory, since exclusivity checks on the properties of a class would cost more.
+  /// What every statement asks.
   struct Counts {
     fileprivate(set) var levels = 0
     /// How many levels were open when the statement that is being run began: it counts on them.
@@ -35,11 +35,9 @@ final class TransactionStack {
     var observers = 0
   }
 
-  let counts = UnsafeMutablePointer<Counts>.allocate(capacity: 1)
+  let counts = Unchecked(Counts())
 
-  init() { counts.initialize(to: Counts()) }
-
-  deinit { counts.deallocate() }
+  deinit { counts.free() }
 }
 
 extension SqliteDatabase {
@@ -249,15 +247,15 @@ extension SqliteDatabase {
   @usableFromInline
   func beginRun() -> Int {
     let counts = transactions.counts
-    defer { counts.pointee.countedOn = counts.pointee.levels }
-    return counts.pointee.countedOn
+    defer { counts.value.countedOn = counts.value.levels }
+    return counts.value.countedOn
   }
 
   @usableFromInline
-  func endRun(_ countedOn: Int) { transactions.counts.pointee.countedOn = countedOn }
+  func endRun(_ countedOn: Int) { transactions.counts.value.countedOn = countedOn }
 
   private func checkIsNotCountedOn(_ level: Int) throws {
-    guard level > transactions.counts.pointee.countedOn else {
+    guard level > transactions.counts.value.countedOn else {
       throw misuse("a transaction can't end while a statement of its handle takes values or makes rows")
     }
   }
@@ -345,8 +343,8 @@ extension SqliteDatabase {
   /// Takes note of observers that came while a write goes on.
   func refreshObservation() throws {
     let observers = ObserverRegistry.registrations
-    guard observers != transactions.counts.pointee.observers, let observation else { return }
-    transactions.counts.pointee.observers = observers
+    guard observers != transactions.counts.value.observers, let observation else { return }
+    transactions.counts.value.observers = observers
     observation.refresh()
     try observation.refreshKeys(isBeginning: false)
   }

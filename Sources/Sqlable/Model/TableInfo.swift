@@ -170,8 +170,3 @@ final class TableInfo: Sendable {
     return key.map { columns[$0].name }
   }
 }
-
-extension String {
-  /// The name as SQLite compares it: A to Z and a to z are the same, all else is bytes.
-  var foldedName: [UInt8] { utf8.map { (65...90).contains($0) ? $0 + 32 : $0 } }
-}

@@ -73,14 +73,14 @@ extension Connection {
   func keyShape(ofTable name: String) throws -> KeyShape {
     var shape = KeyShape()
     var index: String?
-    try eachRow("PRAGMA main.index_list(\(quoted(name)))") { row in
+    try eachRow("PRAGMA main.index_list(\(name.quotedName))") { row in
       if row[3] == "pk" { index = row[1] }
     }
     var affinities: [Int: KeyShape.Affinity] = [:]
     var names: [Int: String] = [:]
     var stored: [Int: Int] = [:]
     var storedCount = 0
-    try eachRow("PRAGMA main.table_xinfo(\(quoted(name)))") { row in
+    try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { row in
       guard let column = Int(row[0]) else { return }
       names[column] = row[1]
       affinities[column] = KeyShape.Affinity(ofType: row[2])
@@ -90,12 +90,11 @@ extension Connection {
     }
     guard let index else {
       // A column of that name hides the rowid.
-      let taken = Set(names.values.map { $0.lowercased() })
-      shape.names = ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }.map { [$0] } ?? []
+      shape.names = String.rowidName(beside: names.values).map { [$0] } ?? []
       return shape
     }
     shape.isWithoutRowid = true
-    try eachRow("PRAGMA main.index_xinfo(\(quoted(index)))") { row in
+    try eachRow("PRAGMA main.index_xinfo(\(index.quotedName))") { row in
       guard let column = Int(row[1]) else { return }
       // An index ends in the rowid of its table, column -1.
       if column == -1 { shape.isWithoutRowid = false } else if row[5] == "1" { shape.columns.append(column) }
@@ -106,7 +105,7 @@ extension Connection {
     shape.inserted = shape.columns.map { passes.inserted ? stored[$0] ?? $0 : $0 }
     shape.updated = shape.columns.map { passes.updated ? stored[$0] ?? $0 : $0 }
     shape.affinities = shape.columns.map { affinities[$0] ?? .none }
-    shape.names = shape.columns.map { quoted(names[$0] ?? "") }
+    shape.names = shape.columns.map { (names[$0] ?? "").quotedName }
     return shape
   }
 
@@ -117,13 +116,11 @@ extension Connection {
     let statement = try prepared(since: mark) {
       let condition = shape.names.map { "\($0) COLLATE BINARY IS ?" }.joined(separator: " AND ")
       sql.truncate()
-      sql.append("SELECT 1 FROM main.\(quoted(name)) WHERE \(condition)")
+      sql.append("SELECT 1 FROM main.\(name.quotedName) WHERE \(condition)")
       for value in key { parameters.append(value) }
       return try prepareBuffered()
     }
     defer { finish(statement) }
     return try statement.step()
   }
-
-  private func quoted(_ name: String) -> String { String(decoding: SqlBuffer.quoted(name), as: UTF8.self) }
 }

@@ -29,15 +29,6 @@ public struct RowChange: Sendable, Hashable {
   }
 }
 
-extension String {
-  /// Whether SQLite takes the two for one name: it ignores the case of ASCII letters.
-  func isSameName(as other: String) -> Bool {
-    func folded(_ byte: UInt8) -> UInt8 { (65...90).contains(byte) ? byte + 32 : byte }
-    // Not by ==, which takes the two forms of an é for one.
-    return utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { folded($0) == folded($1) }
-  }
-}
-
 /// A registered observer, to be handed to `removeObserver(_:)`.
 public struct ObserverToken: Sendable, Hashable {
   let number: Int

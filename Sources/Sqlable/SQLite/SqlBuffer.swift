@@ -79,11 +79,6 @@ final class SqlBuffer {
     }
   }
 
-  /// Writes an identifier in double quotes, with the quotes inside it doubled.
-  func appendIdentifier(_ name: String) {
-    append(SqlBuffer.quoted(name))
-  }
-
   /// An identifier in double quotes, with the quotes inside it doubled.
   static func quoted(_ name: String) -> [UInt8] {
     let quote = UInt8(ascii: "\"")

@@ -18,7 +18,7 @@ extension SqliteDatabase {
       let connection = try db.openConnection()
       var change = SchemaChange(table: table.name)
       var existing: Set<[UInt8]> = []
-      try connection.eachRow("PRAGMA main.table_xinfo(\(quoted(table.name)))") { existing.insert($0[1].foldedName) }
+      try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { existing.insert($0[1].foldedName) }
       if existing.isEmpty {
         try db.execute(SQL(verbatim: TableDefinition(table).createTable()))
         change.createdTable = true
@@ -65,5 +65,3 @@ public struct SchemaChange: Sendable, Hashable {
   /// Whether the database was as the model wants it.
   public var isEmpty: Bool { !createdTable && addedColumns.isEmpty && addedIndexes.isEmpty }
 }
-
-private func quoted(_ name: String) -> String { String(decoding: SqlBuffer.quoted(name), as: UTF8.self) }

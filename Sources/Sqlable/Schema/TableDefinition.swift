@@ -18,13 +18,13 @@ struct TableDefinition {
     if table.options.contains(.strict) { options.append("STRICT") }
     if table.options.contains(.withoutRowid) { options.append("WITHOUT ROWID") }
     let tail = options.isEmpty ? "" : " " + options.joined(separator: ", ")
-    return "CREATE TABLE \(quoted(table.name)) (\(parts.joined(separator: ", ")))\(tail)"
+    return "CREATE TABLE \(table.name.quotedName) (\(parts.joined(separator: ", ")))\(tail)"
   }
 
   func create(_ index: Index) throws -> String {
-    let name = quoted(index.name(inTable: table.name))
+    let name = index.name(inTable: table.name).quotedName
     let kind = index.isUnique ? "UNIQUE INDEX" : "INDEX"
-    return "CREATE \(kind) \(name) ON \(quoted(table.name)) (\(try list(index.columns)))"
+    return "CREATE \(kind) \(name) ON \(table.name.quotedName) (\(try list(index.columns)))"
   }
 
   /// Throws `.schema(.mismatch)` for a column that SQLite can't add to a table that may have rows.
@@ -46,12 +46,12 @@ struct TableDefinition {
       let message = "column \(table.name).\(column.name) can't be added to the existing table: \(reason)"
       throw SqlError(.schema(.mismatch(message)), message: message, table: table.name, column: column.name)
     }
-    return "ALTER TABLE \(quoted(table.name)) ADD COLUMN \(try definition(of: column))"
+    return "ALTER TABLE \(table.name.quotedName) ADD COLUMN \(try definition(of: column))"
   }
 
   private func definition(of column: Column) throws -> String {
     let options = column.definition.options
-    var text = "\(quoted(column.name)) \(column.type.sqlName)"
+    var text = "\(column.name.quotedName) \(column.type.sqlName)"
     if let key = options.primaryKey {
       text += " PRIMARY KEY" + (key.isDescending ? " DESC" : "")
       if key.autoincrement {
@@ -86,7 +86,7 @@ struct TableDefinition {
         "a foreign key of \(count) columns can't refer to \(columns.count) columns of \(reference.table())"
       ).at(table: table.name)
     }
-    var text = "REFERENCES \(quoted(reference.table())) (\(columns.map(quoted).joined(separator: ", ")))"
+    var text = "REFERENCES \(reference.table().quotedName) (\(columns.map(\.quotedName).joined(separator: ", ")))"
     if reference.onDelete != .noAction { text += " ON DELETE \(reference.onDelete.rawValue)" }
     if reference.onUpdate != .noAction { text += " ON UPDATE \(reference.onUpdate.rawValue)" }
     if reference.isDeferred { text += " DEFERRABLE INITIALLY DEFERRED" }
@@ -102,10 +102,8 @@ struct TableDefinition {
       throw SqlError.misuse("a constraint or index names column \(name), which is not in the table's layout")
         .at(table: table.name, column: name)
     }
-    return quoted(name)
+    return name.quotedName
   }
-
-  private func quoted(_ name: String) -> String { String(decoding: SqlBuffer.quoted(name), as: UTF8.self) }
 
   /// A default as SQL text: CREATE TABLE can't bind values.
   private func literal(_ value: SqlStorage, for column: Column) throws -> String {

@@ -17,14 +17,13 @@ struct InsertBatch {
   mutating func insert(_ slots: UnsafeMutableBufferPointer<Parameter>) throws -> Int {
     let statement = try statement(for: slots)
     defer { statement.rewind() }
-    return try connection.insert(statement, isSave: query.kind == .save, table: table, slots: slots)
+    return try connection.insert(statement, isSave: false, table: table, slots: slots)
   }
 
   /// The statement for these columns, with the values bound.
   private mutating func statement(for slots: UnsafeMutableBufferPointer<Parameter>) throws -> PreparedStatement {
     let columns = slots.shape
-    // With chosen columns there is one row, so no second look.
-    if query.columns == nil, let columns, let known = shapes.first(where: { $0.columns == columns })?.statement {
+    if let columns, let known = shapes.first(where: { $0.columns == columns })?.statement {
       try known.bindInsert(slots)
       return known
     }

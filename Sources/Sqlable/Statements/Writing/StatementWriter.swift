@@ -144,8 +144,7 @@ struct StatementWriter {
   /// What tells one row from another: the rowid by one of its names, or the key of a WITHOUT ROWID table.
   private func rowIdentity() throws -> [[UInt8]] {
     if table.isWithoutRowid || table.keyIsRowid { return table.key.map { table.columns[$0].definition.quotedName } }
-    let taken = Set(table.columns.map { $0.name.lowercased() })
-    guard let name = ["rowid", "_rowid_", "oid"].first(where: { !taken.contains($0) }) else {
+    guard let name = String.rowidName(beside: table.columns.map(\.name)) else {
       throw SqlError.invalidStatement("columns of table \(table.name) hide all names of its rowid")
     }
     return [[UInt8](name.utf8)]
@@ -194,7 +193,7 @@ struct StatementWriter {
     sql.append("INTO ")
     sql.append(table.quotedName)
     // In a table of that name excluded."a" would be the row that is there, and an upsert would change nothing.
-    if table.name.utf8.count == 8, table.name.lowercased() == "excluded" { sql.append(" AS \"own\"") }
+    if table.name.isSameName(as: "excluded") { sql.append(" AS \"own\"") }
     if positions.isEmpty {
       sql.append(" DEFAULT VALUES")
     } else {

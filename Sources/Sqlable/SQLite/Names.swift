@@ -1,0 +1,24 @@
+// Names of tables and columns, as SQLite reads and compares them.
+
+extension String {
+  /// The name in double quotes, with the quotes inside it doubled.
+  var quotedName: String { String(decoding: SqlBuffer.quoted(self), as: UTF8.self) }
+
+  /// The name as SQLite compares it: A to Z and a to z are the same, all else is bytes.
+  var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
+
+  /// Whether SQLite takes the two for one name.
+  func isSameName(as other: String) -> Bool {
+    // Not by ==, which takes the two forms of an é for one.
+    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { $0.foldedLetter == $1.foldedLetter }
+  }
+
+  /// A name by which a table's rowid is reached beside columns of these names, which may hide some or all.
+  static func rowidName(beside columns: some Sequence<String>) -> String? {
+    ["rowid", "_rowid_", "oid"].first { name in !columns.contains { $0.isSameName(as: name) } }
+  }
+}
+
+extension UInt8 {
+  fileprivate var foldedLetter: UInt8 { (65...90).contains(self) ? self + 32 : self }
+}
