@@ -82,7 +82,7 @@ extension SqlStorage: Codable {
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
-    guard container.allKeys.count == 1, let key = container.allKeys.first else {
+    guard try decoder.container(keyedBy: AnyKey.self).allKeys.count == 1, let key = container.allKeys.first else {
       throw DecodingError.dataCorrupted(
         .init(codingPath: container.codingPath, debugDescription: "a value has one storage class"))
     }

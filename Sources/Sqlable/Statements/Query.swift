@@ -144,7 +144,7 @@ struct Upsert: Sendable, Hashable {
 /// Bicycle.color.set(to: "red")                     // "color" = ?
 /// Bicycle.price.set(to: Bicycle.price * 2)         // "price" = "price" * ?
 /// ```
-public struct Assignment: Sendable, Hashable, Codable {
+public struct Assignment: Sendable, Hashable {
   let column: ColumnReference
   let value: SqlExpression
 }
@@ -174,7 +174,7 @@ public enum Order: String, Sendable, Hashable, Codable {
 }
 
 @usableFromInline
-struct OrderTerm: Sendable, Hashable, Codable {
+struct OrderTerm: Sendable, Hashable {
   let expression: SqlExpression
   let order: Order
 

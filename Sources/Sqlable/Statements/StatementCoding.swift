@@ -40,31 +40,6 @@ extension Statement: Codable {
   }
 }
 
-extension Decoder {
-  /// The container, if it has all of these keys and no other.
-  ///
-  /// A key that is misspelt would else be one that is missing, and a DELETE whose filter is missing deletes every row.
-  fileprivate func container<Key: CodingKey & CaseIterable>(
-    exactly keys: Key.Type
-  ) throws -> KeyedDecodingContainer<Key> {
-    let found = try container(keyedBy: AnyKey.self).allKeys
-    guard Set(found.map(\.stringValue)) == Set(Key.allCases.map(\.stringValue)) else {
-      let names = Key.allCases.map(\.stringValue).joined(separator: ", ")
-      throw SqlError.invalidStatement("a part of the statement has other keys than \(names)")
-    }
-    return try container(keyedBy: keys)
-  }
-}
-
-/// A key of any name, to see which there are.
-struct AnyKey: CodingKey {
-  let stringValue: String
-  var intValue: Int? { nil }
-
-  init?(stringValue: String) { self.stringValue = stringValue }
-  init?(intValue: Int) { nil }
-}
-
 extension Query: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case kind, filter, order, limit, offset, conflict, upsert, columns, assignments
@@ -114,6 +89,44 @@ extension Upsert: Codable {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(target, forKey: .target)
     try container.encode(columns, forKey: .columns)
+  }
+}
+
+extension Assignment: Codable {
+  private enum Key: String, CodingKey, CaseIterable {
+    case column, value
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(exactly: Key.self)
+    column = try container.decode(ColumnReference.self, forKey: .column)
+    value = try container.decode(SqlExpression.self, forKey: .value)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(column, forKey: .column)
+    try container.encode(value, forKey: .value)
+  }
+}
+
+extension OrderTerm: Codable {
+  private enum Key: String, CodingKey, CaseIterable {
+    case expression, order
+  }
+
+  @usableFromInline
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(exactly: Key.self)
+    expression = try container.decode(SqlExpression.self, forKey: .expression)
+    order = try container.decode(Order.self, forKey: .order)
+  }
+
+  @usableFromInline
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(expression, forKey: .expression)
+    try container.encode(order, forKey: .order)
   }
 }
 

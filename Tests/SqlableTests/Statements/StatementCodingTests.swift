@@ -130,6 +130,22 @@ import Testing
     }
   }
 
+  @Test func aKeyTooManyInATermIsRefused() throws {
+    func check<Output>(_ type: Statement<Person, Output>.Type, _ text: String, _ keys: [String]) {
+      for key in keys {
+        let edited = text.replacingOccurrences(of: #""\#(key)":"#, with: #""more":1,"\#(key)":"#)
+        #expect(edited != text)
+        #expect(throws: (any Error).self, "\(edited)") { try JSONDecoder().decode(type, from: Data(edited.utf8)) }
+      }
+    }
+    let read = Person.read().filter(Person.name.like("a%") && Person.id ∈ [1]).orderBy(Person.id)
+    check(
+      Statement<Person, [Person]>.self, try json(read),
+      ["_0", "_1", "escape", "like", "isIn", "column", "text", "integer", "expression"])
+    check(
+      Statement<Person, Int>.self, try json(Person.update(Person.name.set(to: "x"))), ["column", "value", "text"])
+  }
+
   @Test func nestingWithoutEndIsRefused() throws {
     for depth in [150, 250, 100_000] {
       let column = #"{"column":{"_0":"id"}}"#

@@ -17,13 +17,26 @@ extension SqlExpression: Codable {
   public func encode(to encoder: any Encoder) throws { try node.encode(to: encoder) }
 }
 
-extension SqlExpression.Node: Codable {
-  private enum Part: String, CodingKey {
-    case first = "_0"
-    case second = "_1"
-    case third = "_2"
-    case escape
+/// The keys of a term's parts.
+private enum Part: String, CodingKey {
+  case first = "_0"
+  case second = "_1"
+  case third = "_2"
+  case escape
+}
+
+extension SqlExpression.Node.Form {
+  fileprivate var keys: [Part] {
+    switch self {
+    case .column, .value, .all, .any, .not, .negative, .isNull, .isNotNull, .invalid: [.first]
+    case .isIn, .function, .collate: [.first, .second]
+    case .binary, .between: [.first, .second, .third]
+    case .like: [.first, .second, .escape]
+    }
   }
+}
+
+extension SqlExpression.Node: Codable {
 
   // MARK: Encoding
 
@@ -78,8 +91,11 @@ extension SqlExpression.Node: Codable {
   }
 
   private static func parts(of decoder: any Decoder) throws -> (Form, KeyedDecodingContainer<Part>) {
-    let keys = try decoder.container(keyedBy: AnyKey.self).allKeys
-    guard keys.count == 1, let form = Form(rawValue: keys[0].stringValue) else { throw unknownTerm }
+    let container = try decoder.container(keyedBy: AnyKey.self)
+    guard container.allKeys.count == 1, let form = Form(rawValue: container.allKeys[0].stringValue) else {
+      throw unknownTerm
+    }
+    try container.nestedContainer(keyedBy: AnyKey.self, forKey: container.allKeys[0]).check(are: form.keys)
     return (form, try decoder.container(keyedBy: Form.self).nestedContainer(keyedBy: Part.self, forKey: form))
   }
 
