@@ -15,10 +15,14 @@ public struct ReadRow {
 
   /// The value of a column. NULL fits an optional only; what does not fit throws `.decoding`.
   @inlinable
+  @inline(__always)
   public func get<Value: SqlValue>(_ column: Column) throws -> Value {
     let position = try position(of: column)
     do {
-      return try Value.read(from: cell(at: position, type: column.definition.type))
+      return try Value.read(
+        from: ReadCell(
+          value: state.pointee.knownValue(at: position), state: state, generation: generation,
+          type: column.definition.type))
     } catch {
       throw located(error, column: column.definition, position: position)
     }
@@ -26,6 +30,7 @@ public struct ReadRow {
 
   /// The value of a typed column.
   @inlinable
+  @inline(__always)
   public func get<Model, Value>(_ column: TypedColumn<Model, Value>) throws -> Value {
     try get(column.column)
   }
@@ -37,7 +42,9 @@ public struct ReadRow {
       throw labelled(.misuse("the result has no column at position \(position)"))
     }
     do {
-      return try Value.read(from: cell(at: position, type: Value.columnType))
+      return try Value.read(
+        from: ReadCell(
+          value: state.pointee.value(at: position), state: state, generation: generation, type: Value.columnType))
     } catch {
       throw located(error, column: nil, position: position)
     }
@@ -61,18 +68,14 @@ public struct ReadRow {
 
   // MARK: Finding the column
 
-  @inlinable
-  func cell(at position: Int, type: ColumnType) -> ReadCell {
-    ReadCell(value: state.pointee.value(at: position), state: state, generation: generation, type: type)
-  }
-
   /// The column's position: the next one, if columns are read in their order.
   @inlinable
+  @inline(__always)
   func position(of column: Column) throws -> Int {
     if state.pointee.isCurrent(generation) {
       let next = state.pointee.next
-      if next < state.pointee.count, let columns = state.pointee.columns, columns[next] == column.identity {
-        state.pointee.next = next + 1
+      if state.pointee.columns[next] == column.identity {
+        state.pointee.next = next &+ 1
         return next
       }
     }
@@ -82,7 +85,8 @@ public struct ReadRow {
   @usableFromInline
   func search(for column: Column) throws -> Int {
     try checkCurrent()
-    guard let columns = state.pointee.columns else {
+    let columns = state.pointee.columns
+    guard columns != RowState.noColumns else {
       throw labelled(.misuse("this row is read by name or position: its statement has no model"))
     }
     let range = 0..<state.pointee.count
@@ -130,9 +134,8 @@ public struct ReadRow {
 
   /// The row's id, if the statement selects the integer primary key of the table.
   private var rowId: Int? {
-    guard let columns = state.pointee.columns else { return nil }
     for position in 0..<state.pointee.count {
-      let definition = Unmanaged<ColumnDefinition>.fromOpaque(columns[position]).takeUnretainedValue()
+      let definition = Unmanaged<ColumnDefinition>.fromOpaque(state.pointee.columns[position]).takeUnretainedValue()
       guard definition.options.primaryKey != nil, definition.type.storageClass == .integer else { continue }
       return state.pointee.integer(at: position)
     }

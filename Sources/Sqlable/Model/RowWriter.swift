@@ -91,8 +91,8 @@ public struct RowWriter {
   @inlinable
   mutating func position(of column: Column) -> Int? {
     let position = next
-    if position < slots.count, identities[position] == column.identity {
-      next = position + 1
+    if identities[position] == column.identity {
+      next = position &+ 1
       return position
     }
     return search(for: column)

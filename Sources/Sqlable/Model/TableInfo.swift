@@ -8,7 +8,7 @@ final class TableInfo: Sendable {
   @usableFromInline let columns: [Column]
   /// How many columns there are.
   @usableFromInline let count: Int
-  /// The identities of the columns, in their order, for a row to be read by prediction.
+  /// The identities of the columns, in their order, for a row to be read by prediction; ``RowState/noColumn`` ends them.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
   /// The types of the columns, and whether they are written at all, in their order.
   @usableFromInline nonisolated(unsafe) let cells: UnsafePointer<Cell>
@@ -48,9 +48,9 @@ final class TableInfo: Sendable {
     quotedName = SqlBuffer.quoted(name)
     let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
     selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
-    let memory = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: max(columns.count, 1))
-    for (index, column) in columns.enumerated() { (memory + index).initialize(to: column.identity) }
-    identities = UnsafePointer(memory)
+    let identities = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: columns.count + 1)
+    _ = identities.initialize(from: columns.map(\.identity) + [RowState.noColumn])
+    self.identities = UnsafePointer(identities.baseAddress.unsafelyUnwrapped)
     let cells = UnsafeMutablePointer<Cell>.allocate(capacity: max(columns.count, 1))
     for (index, column) in columns.enumerated() {
       let isGenerated = column.definition.options.generated != nil

@@ -27,6 +27,25 @@ enum Library {
     unsafeBitCast($0, to: sqlable_column_text.self)
   }
 
+  /// How far apart SQLite's values of one row lie, asked of a row of its own; 0 when they don't lie in one array.
+  ///
+  /// A value is found by this number only where the first and the last of a row lie as far apart as it says.
+  static let valueStride: Int = {
+    var (db, statement): (OpaquePointer?, OpaquePointer?)
+    defer {
+      sqlite3_finalize(statement)
+      sqlite3_close(db)
+    }
+    guard sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK,
+      sqlite3_prepare_v2(db, "SELECT 1, 'two', 3.5, NULL, x'05'", -1, &statement, nil) == SQLITE_OK,
+      sqlite3_step(statement) == SQLITE_ROW
+    else { return 0 }
+    let addresses = (0..<5).map { Int(bitPattern: sqlite3_column_value(statement, $0)) }
+    let strides = Set(zip(addresses, addresses.dropFirst()).map { $1 - $0 })
+    guard strides.count == 1, let stride = strides.first, stride > 0 else { return 0 }
+    return stride
+  }()
+
   private static func symbol(_ name: String) -> UnsafeMutableRawPointer? {
     dlsym(nil, name)  // nil is RTLD_DEFAULT: wherever this process has SQLite from
   }

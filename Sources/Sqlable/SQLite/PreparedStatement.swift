@@ -44,22 +44,24 @@ final class PreparedStatement {
 
   var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
 
-  /// Says which columns the rows will have, by position; the memory must outlive the statement's run.
+  /// Says which columns the rows will have, by position, ``RowState/noColumn`` after the last; the memory must outlive the statement's run.
   @usableFromInline
-  func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>?, count: Int) {
-    row.pointee.columns = columns
-    row.pointee.count = count
+  func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
+    row.pointee.expect(columns, count: count)
     row.pointee.handle = handle
     row.pointee.statement = Unmanaged.passUnretained(self)
   }
 
+  /// Says that nothing is known of the columns.
+  func expectAnyColumns() { expectColumns(RowState.noColumns, count: 0) }
+
   /// Says which columns the rows have, as identities that the statement keeps.
   func setColumns(_ columns: [UnsafeRawPointer]) {
     ownColumns?.deallocate()
-    let own = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: columns.count)
-    _ = own.initialize(from: columns)
+    let own = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: columns.count + 1)
+    _ = own.initialize(from: columns + [RowState.noColumn])
     ownColumns = own
-    expectColumns(own.baseAddress.map { UnsafePointer($0) }, count: columns.count)
+    expectColumns(UnsafePointer(own.baseAddress.unsafelyUnwrapped), count: columns.count)
   }
 
   /// The names of the result's columns; right only after the first step, which may compile the statement anew.
@@ -74,8 +76,7 @@ final class PreparedStatement {
   func step() throws -> Bool {
     let code = sqlite3_step(handle)
     if code == SQLITE_ROW {
-      row.pointee.nextGeneration()
-      row.pointee.next = 0
+      row.pointee.begin()
       return true
     }
     // Nothing is left of the last row, though the statement is not at rest yet.

@@ -19,16 +19,26 @@ struct RowState: ~Copyable {
   @usableFromInline var next = 0
   /// How many columns the row has.
   @usableFromInline var count = 0
-  /// The identities of the columns, by position.
-  @usableFromInline var columns: UnsafePointer<UnsafeRawPointer>?
+  /// The identities of the columns, by position; ``noColumn`` ends them.
+  @usableFromInline var columns = RowState.noColumns
+  /// SQLite's value at position 0, when the others are known to follow it in one array.
+  @usableFromInline var firstValue: UnsafeRawPointer?
+  @usableFromInline let valueStride = Library.valueStride
   /// The statement, for what only an error and a search need.
   var statement: Unmanaged<PreparedStatement>?
 
   init() {}
 
   /// SQLite's value at a position of the row.
-  @inlinable
   func value(at position: Int) -> OpaquePointer? { sqlite3_column_value(handle, Int32(truncatingIfNeeded: position)) }
+
+  /// SQLite's value at the position of one of the columns.
+  @inlinable
+  @inline(__always)
+  func knownValue(at position: Int) -> OpaquePointer? {
+    guard let firstValue else { return sqlite3_column_value(handle, Int32(truncatingIfNeeded: position)) }
+    return OpaquePointer(firstValue + position &* valueStride)
+  }
 
   var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
@@ -78,12 +88,47 @@ extension RowState {
     generation.store(generation.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
+  /// Stands for the columns of a row of which none is known. Sound: written once, here.
+  nonisolated(unsafe) static let noColumns: UnsafePointer<UnsafeRawPointer> = {
+    let none = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: 1)
+    none.initialize(to: noColumn)
+    return UnsafePointer(none)
+  }()
+
+  /// What no column is known by: the end of the columns, where reading one more is found out without counting.
+  static var noColumn: UnsafeRawPointer { UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped }
+
+  mutating func expect(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
+    self.columns = columns
+    self.count = count
+    firstValue = nil
+  }
+
+  /// Another row is the current one.
+  @inlinable
+  mutating func begin() {
+    nextGeneration()
+    next = 0
+    // One call a row instead of one a column, as long as the row lies where the last one was found to lie.
+    if firstValue == nil || firstValue != UnsafeRawPointer(sqlite3_column_value(handle, 0)) { findValues() }
+  }
+
+  /// Finds out whether the row's values lie in one array, as those of all rows have since SQLite's 3.0.
+  @usableFromInline
+  mutating func findValues() {
+    firstValue = nil
+    guard valueStride > 0, count > 0, let first = UnsafeRawPointer(sqlite3_column_value(handle, 0)),
+      let last = UnsafeRawPointer(sqlite3_column_value(handle, Int32(truncatingIfNeeded: count - 1))),
+      last == first + (count - 1) * valueStride
+    else { return }
+    firstValue = first
+  }
+
   /// No row is current any more.
   mutating func end() {
     nextGeneration()
     handle = nil
-    count = 0
-    columns = nil
+    expect(RowState.noColumns, count: 0)
     statement = nil
   }
 }

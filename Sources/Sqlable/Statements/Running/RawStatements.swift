@@ -215,7 +215,7 @@ extension PreparedStatement {
 
   /// Finds the columns of a model among the result's by their names.
   fileprivate func expectColumns(namedIn table: TableInfo?) {
-    guard let table else { return expectColumns(nil, count: 0) }
+    guard let table else { return expectAnyColumns() }
     setColumns(
       readColumnNames().map { name in
         table.position(named: name).map { table.columns[$0].identity } ?? Column.unknown.identity
