@@ -7,17 +7,18 @@
 /// thrown as `.misuse`.
 public struct RowWriter {
   let table: TableInfo
-  @usableFromInline let buffer: ParameterBuffer
+  private let buffer: ParameterBuffer
   private var storage: ParameterSlots
   /// One for each column of the table; owned by `storage`.
   @usableFromInline let slots: UnsafeMutableBufferPointer<Parameter>
-  // Copied out of the table: what belongs to an object would be retained for every value.
-  @usableFromInline let identities: UnsafePointer<UnsafeRawPointer>
+  // Copied out of their objects, which would be retained for every value.
   @usableFromInline let cells: UnsafePointer<TableInfo.Cell>
-  @usableFromInline let currentScope: UnsafeMutablePointer<UInt64>
+  @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
   /// The scope of the row.
   @usableFromInline var scope: UInt64
   @usableFromInline var next = 0
+  /// A bit for every column that is set; of use where there are no more columns than bits.
+  @usableFromInline var shape: UInt64 = 0
   var failure: (any Error)?
 
   init(table: TableInfo, buffer: ParameterBuffer) {
@@ -25,28 +26,29 @@ public struct RowWriter {
     self.buffer = buffer
     storage = buffer.takeSlots(count: table.count)
     slots = UnsafeMutableBufferPointer(rebasing: storage.memory[..<table.count])
-    identities = table.identities
     cells = table.cells
-    currentScope = buffer.scope
-    scope = buffer.scope.pointee
+    bytes = buffer.bytes
+    scope = bytes.pointee.current
   }
 
   /// Sets a column.
   @inlinable
+  @inline(__always)
   public mutating func set<Value: SqlValue>(_ column: Column, _ value: Value?) {
     guard let value else { return skip(column) }
-    guard let position = position(of: column) else { return fail(unknown: column) }
-    set(value, at: position)
+    assign(column, value)
   }
 
   /// Sets a typed column.
   @inlinable
+  @inline(__always)
   public mutating func set<Model, Value>(_ column: TypedColumn<Model, Value>, _ value: Value) {
-    set(column.column, .some(value))
+    assign(column.column, value)
   }
 
   /// Sets a typed column that may be NULL; `nil` leaves it out.
   @inlinable
+  @inline(__always)
   public mutating func set<Model, Value>(_ column: TypedColumn<Model, Value?>, _ value: Value?) {
     set(column.column, value)
   }
@@ -55,47 +57,64 @@ public struct RowWriter {
   ///
   /// An update then clears the column, and all rows of a batch share one compiled statement, whatever they leave empty.
   @inlinable
+  @inline(__always)
   public mutating func setOrNull<Value: SqlValue>(_ column: Column, _ value: Value?) {
-    if let value { set(column, value) } else { set(column, Null()) }
+    if let value { assign(column, value) } else { assign(column, Null()) }
   }
 
   /// Sets a typed column, `nil` as NULL instead of leaving it out.
   @inlinable
+  @inline(__always)
   public mutating func setOrNull<Model, Value>(_ column: TypedColumn<Model, Value?>, _ value: Value?) {
     setOrNull(column.column, value)
   }
 
   /// Stores NULL in a typed column.
   @inlinable
+  @inline(__always)
   public mutating func set<Model, Value>(_ column: TypedColumn<Model, Value?>, _ value: Null) {
-    set(column.column, value)
+    assign(column.column, value)
   }
 
   @inlinable
+  @inline(__always)
+  mutating func assign<Value: SqlValue>(_ column: Column, _ value: Value) {
+    let position = next
+    // The next one, if columns are set in their order.
+    guard cells[position].identity == column.identity else { return assignSearching(column, value) }
+    next = position &+ 1
+    set(value, at: position)
+  }
+
+  @inlinable
+  @inline(__always)
   mutating func set<Value: SqlValue>(_ value: Value, at position: Int) {
-    // SQLite computes it; a struct may well hold what it read before.
-    guard !cells[position].isGenerated else { return }
-    guard currentScope.pointee == scope else { return failStale() }
-    var cell = WriteCell(buffer: buffer, scope: scope, type: cells[position].type)
+    guard bytes.pointee.isCurrent(scope) else { return failStale() }
+    var cell = WriteCell(bytes: bytes, scope: scope, type: cells[position].type)
     do {
       try value.write(to: &cell)
       guard !cell.isStale else { return failStale() }
-      guard cell.type.stores(cell.parameter) else { return fail(cell, at: position) }
-      slots[position] = cell.parameter
+      let parameter = cell.parameter
+      guard parameter.classBit & cells[position].accepted != 0 || stores(parameter, at: position) else { return }
+      put(parameter, at: position)
     } catch {
       fail(error, at: position)
     }
   }
 
-  /// The column's position: the next one, if columns are set in their order.
   @inlinable
-  mutating func position(of column: Column) -> Int? {
-    let position = next
-    if identities[position] == column.identity {
-      next = position &+ 1
-      return position
-    }
-    return search(for: column)
+  @inline(__always)
+  mutating func put(_ parameter: Parameter, at position: Int) {
+    slots[position] = parameter
+    shape |= 1 &<< UInt64(truncatingIfNeeded: position)
+  }
+
+  @inlinable
+  @inline(never)
+  mutating func assignSearching<Value: SqlValue>(_ column: Column, _ value: Value) {
+    guard let position = search(for: column) else { return fail(unknown: column) }
+    // SQLite computes a generated one; a struct may well hold what it read before.
+    if !isGenerated(position) { set(value, at: position) }
   }
 
   @usableFromInline
@@ -105,22 +124,30 @@ public struct RowWriter {
     return position
   }
 
+  @usableFromInline
+  func isGenerated(_ position: Int) -> Bool { cells[position].isGenerated }
+
   /// A column set to nil: the prediction moves past it.
-  @inlinable
+  @usableFromInline
   mutating func skip(_ column: Column) {
-    guard currentScope.pointee == scope else { return failStale() }
-    if let position = position(of: column) {
-      slots[position] = .unset
-    } else {
-      fail(unknown: column)
+    guard bytes.pointee.isCurrent(scope) else { return failStale() }
+    guard let position = cells[next].identity == column.identity ? next : search(for: column) else {
+      return fail(unknown: column)
     }
+    next = position + 1
+    slots[position] = .unset
+    shape &= ~(1 &<< UInt64(truncatingIfNeeded: position))
   }
 
   // MARK: What does not fit
 
+  /// Whether the column stores the value, which it does not whatever it is.
   @usableFromInline
-  mutating func fail(_ cell: WriteCell, at position: Int) {
-    fail(table.columns[position].type.mismatch(cell.parameter.storageClass), at: position)
+  mutating func stores(_ parameter: Parameter, at position: Int) -> Bool {
+    let type = cells[position].type
+    if type.stores(parameter) { return true }
+    fail(type.mismatch(parameter.storageClass), at: position)
+    return false
   }
 
   @usableFromInline
@@ -151,6 +178,9 @@ public struct RowWriter {
 
   // MARK: One row after the other
 
+  /// What was set since `clear()`.
+  var values: RowValues { RowValues(slots: slots, shape: shape) }
+
   /// Gives the memory back for the next writer, unless somebody keeps a copy of this one.
   mutating func finish() {
     if isKnownUniquelyReferenced(&storage) { buffer.giveBack(storage) }
@@ -159,16 +189,17 @@ public struct RowWriter {
   /// Makes ready for the next row.
   @usableFromInline
   mutating func clear() {
-    slots.update(repeating: .unset)
+    if RowValues.isWide(slots.count) { slots.update(repeating: .unset) }
     next = 0
+    shape = 0
     failure = nil
     storage.isStale.value = false
-    scope = currentScope.pointee
+    scope = bytes.pointee.current
   }
 
   /// Takes the values of a model. Throws what did not fit.
   @inlinable
-  mutating func take(_ model: some Sqlable) throws {
+  mutating func take(_ model: borrowing some Sqlable) throws {
     clear()
     try model.write(to: &self)
     try checkRow()

@@ -79,7 +79,7 @@ extension Sqlable {
   public func valueForColumn(_ column: Column) -> SqlValue? { UnwrittenValue() }
 
   public func write(to row: inout RowWriter) throws {
-    for (position, column) in row.table.columns.enumerated() {
+    for (position, column) in row.table.columns.enumerated() where !row.isGenerated(position) {
       if let value = valueForColumn(column) { row.set(value, at: position) }
     }
   }

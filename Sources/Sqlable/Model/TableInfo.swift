@@ -10,7 +10,7 @@ final class TableInfo: Sendable {
   @usableFromInline let count: Int
   /// The identities of the columns, in their order, for a row to be read by prediction; ``RowState/noColumn`` ends them.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
-  /// The types of the columns, and whether they are written at all, in their order.
+  /// What writing the columns takes, in their order; one that stands for none ends them.
   @usableFromInline nonisolated(unsafe) let cells: UnsafePointer<Cell>
   /// The positions of the primary key's columns, in the key's order; empty without one.
   let key: [Int]
@@ -30,8 +30,27 @@ final class TableInfo: Sendable {
   /// What writing a value needs to know of its column: plain bits, so that nothing is retained a value.
   @usableFromInline
   struct Cell {
+    /// As in `identities`, but for a generated column, which nothing is written to.
+    @usableFromInline let identity: UnsafeRawPointer
     @usableFromInline let type: ColumnType
-    @usableFromInline let isGenerated: Bool
+    /// The classes of values that need no second look; see ``ColumnType/accepted``.
+    @usableFromInline let accepted: UInt8
+    let isGenerated: Bool
+
+    fileprivate init(_ definition: ColumnDefinition) {
+      isGenerated = definition.options.generated != nil
+      identity = isGenerated ? RowState.noColumn : UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque())
+      type = definition.type
+      accepted = definition.type.accepted
+    }
+
+    /// Stands behind the last column.
+    fileprivate init() {
+      isGenerated = true
+      identity = RowState.noColumn
+      type = .blob
+      accepted = 0
+    }
   }
 
   // Sound: the memory behind both pointers is written here, before anybody sees it, and never freed.
@@ -51,12 +70,9 @@ final class TableInfo: Sendable {
     let identities = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: columns.count + 1)
     _ = identities.initialize(from: columns.map(\.identity) + [RowState.noColumn])
     self.identities = UnsafePointer(identities.baseAddress.unsafelyUnwrapped)
-    let cells = UnsafeMutablePointer<Cell>.allocate(capacity: max(columns.count, 1))
-    for (index, column) in columns.enumerated() {
-      let isGenerated = column.definition.options.generated != nil
-      (cells + index).initialize(to: Cell(type: column.type, isGenerated: isGenerated))
-    }
-    self.cells = UnsafePointer(cells)
+    let cells = UnsafeMutableBufferPointer<Cell>.allocate(capacity: columns.count + 1)
+    _ = cells.initialize(from: columns.map { Cell($0.definition) } + [Cell()])
+    self.cells = UnsafePointer(cells.baseAddress.unsafelyUnwrapped)
     let declared = columns.indices.filter { columns[$0].definition.options.primaryKey != nil }
     let composite = constraints.primaryKey.map { key in columns.firstIndex { $0.name == key.name } }
     key = declared.isEmpty ? composite.compactMap { $0 } : declared

@@ -1,34 +1,6 @@
 import CSQLite
 import FoundationEssentials
-
-/// A value on its way to `sqlite3_bind_*`: plain bits, no reference, so that binding allocates nothing.
-@usableFromInline
-enum Parameter {
-  /// Nothing was set: the column is left out of the statement.
-  case unset
-  case null
-  case integer(Int64)
-  case real(Double)
-  case text(UnsafePointer<UInt8>, Int)
-  case blob(UnsafePointer<UInt8>, Int)
-  /// The values of a long IN list, owned by the buffer.
-  case list(Unmanaged<ValueList>)
-
-  var isSet: Bool {
-    if case .unset = self { false } else { true }
-  }
-
-  @usableFromInline
-  var storageClass: StorageClass {
-    switch self {
-    case .unset, .null: .null
-    case .integer: .integer
-    case .real: .real
-    case .text: .text
-    case .blob, .list: .blob
-    }
-  }
-}
+import Synchronization
 
 /// Memory for a row's values, which goes from one writer to the next of its connection.
 final class ParameterSlots {
@@ -44,6 +16,101 @@ final class ParameterSlots {
   deinit {
     memory.deallocate()
     isStale.free()
+  }
+}
+
+/// The bytes of texts and blobs that wait to be bound, in memory that stays where it is until their statement is done.
+///
+/// It is recycled but never freed, so that whoever keeps a cell for too long meets another scope in valid memory. That may
+/// be on any thread, while another connection has the memory: the scope is atomic, and looked at before anything else.
+@usableFromInline
+struct ParameterBytes: ~Copyable {
+  /// The number of the innermost scope, which no other has had. A value that is added in the scope of another statement is
+  /// gone when that statement is done.
+  @usableFromInline let scope = Atomic<UInt64>(0)
+  fileprivate var scopes: UInt64 = 0
+  fileprivate var next: UnsafeMutablePointer<UInt8>?
+  fileprivate var end: UnsafeMutablePointer<UInt8>?
+  /// All chunks, the one that is being filled last.
+  fileprivate var chunks: [UnsafeMutableBufferPointer<UInt8>] = []
+
+  fileprivate init() {}
+
+  @inlinable
+  @inline(__always)
+  func isCurrent(_ scope: UInt64) -> Bool { self.scope.load(ordering: .relaxed) == scope }
+
+  @usableFromInline
+  var current: UInt64 { scope.load(ordering: .relaxed) }
+
+  fileprivate mutating func beginScope() {
+    scopes += 1
+    scope.store(scopes, ordering: .relaxed)
+  }
+
+  /// A text whose bytes are kept here; NUL bytes inside it are kept.
+  @usableFromInline
+  mutating func text(_ text: String) -> Parameter {
+    if let parameter = text.utf8.withContiguousStorageIfAvailable({ Parameter.text(copy($0), $0.count) }) {
+      return parameter
+    }
+    var text = text
+    return text.withUTF8 { .text(copy($0), $0.count) }
+  }
+
+  /// A blob whose bytes are kept here.
+  @usableFromInline
+  mutating func blob(_ data: Data) -> Parameter {
+    data.withUnsafeBytes { .blob(copy($0.bindMemory(to: UInt8.self)), $0.count) }
+  }
+
+  /// Keeps a copy of the bytes at an address that holds until the mark before it is released.
+  ///
+  /// The address is never null: SQLite would store NULL for an empty text or blob.
+  @usableFromInline
+  mutating func copy(_ source: UnsafeBufferPointer<UInt8>) -> UnsafePointer<UInt8> {
+    var target = next.unsafelyUnwrapped
+    if source.count > end.unsafelyUnwrapped - target { target = addChunk(for: source.count) }
+    if let start = source.baseAddress { target.update(from: start, count: source.count) }
+    next = target + source.count
+    return UnsafePointer(target)
+  }
+
+  private mutating func addChunk(for count: Int) -> UnsafeMutablePointer<UInt8> {
+    chunks.append(.allocate(capacity: max(64 << 10, count)))
+    fill(from: 0)
+    return next.unsafelyUnwrapped
+  }
+
+  /// Goes on at an offset of the last chunk.
+  fileprivate mutating func fill(from used: Int) {
+    let chunk = chunks[chunks.count - 1]
+    next = chunk.baseAddress.unsafelyUnwrapped + used
+    end = chunk.baseAddress.unsafelyUnwrapped + chunk.count
+  }
+
+  fileprivate var used: Int { next.unsafelyUnwrapped - chunks[chunks.count - 1].baseAddress.unsafelyUnwrapped }
+
+  /// What no buffer has at present, for all connections.
+  private static let free = Guarded<[UnsafeMutablePointer<ParameterBytes>]>([])
+
+  fileprivate static func take() -> UnsafeMutablePointer<ParameterBytes> {
+    let bytes: UnsafeMutablePointer<ParameterBytes>
+    if let recycled = free.withLock({ $0.popLast() }) {
+      bytes = recycled
+    } else {
+      bytes = .allocate(capacity: 1)
+      bytes.initialize(to: ParameterBytes())
+    }
+    bytes.pointee.chunks.append(.allocate(capacity: 16 << 10))
+    bytes.pointee.fill(from: 0)
+    return bytes
+  }
+
+  fileprivate static func give(back bytes: UnsafeMutablePointer<ParameterBytes>) {
+    bytes.pointee.beginScope()
+    while let chunk = bytes.pointee.chunks.popLast() { chunk.deallocate() }
+    free.withLock { $0.append(bytes) }
   }
 }
 
@@ -63,110 +130,98 @@ final class ParameterBuffer {
     var scope: UInt64
   }
 
-  /// What changes with every value, behind a pointer: exclusivity checks on the properties of a class would cost more than
-  /// the work itself.
   private struct State {
-    var parameters: UnsafeMutableBufferPointer<Parameter>
+    var parameters = UnsafeMutableBufferPointer<Parameter>.allocate(capacity: 64)
     var count = 0
-    var chunk: UnsafeMutableBufferPointer<UInt8>
-    var used = 0
-    var scopes: UInt64 = 0
-    /// All chunks, the one that is being filled last.
-    var chunks: [UnsafeMutableBufferPointer<UInt8>]
     var lists: [ValueList] = []
     var spareSlots: ParameterSlots?
   }
 
-  private let state: UnsafeMutablePointer<State>
-  /// The number of the innermost scope, which no other has had. A value that is added in the scope of another statement is
-  /// gone when that statement is done.
-  @usableFromInline let scope: UnsafeMutablePointer<UInt64>
+  private let state = Unchecked(State())
+  let bytes = ParameterBytes.take()
 
-  init() {
-    let chunk = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 16 << 10)
-    state = .allocate(capacity: 1)
-    state.initialize(to: State(parameters: .allocate(capacity: 64), chunk: chunk, chunks: [chunk]))
-    scope = .allocate(capacity: 1)
-    scope.initialize(to: 0)
-  }
+  init() {}
 
   deinit {
-    for chunk in state.pointee.chunks { chunk.deallocate() }
-    state.pointee.parameters.deallocate()
-    state.deinitialize(count: 1)
-    state.deallocate()
-    scope.deallocate()
+    ParameterBytes.give(back: bytes)
+    state.value.parameters.deallocate()
+    state.free()
   }
 
   /// All parameters that are waiting, the oldest first.
   var parameters: UnsafeBufferPointer<Parameter> {
-    UnsafeBufferPointer(rebasing: state.pointee.parameters[..<state.pointee.count])
+    UnsafeBufferPointer(rebasing: state.value.parameters[..<state.value.count])
   }
 
   /// Where the next statement's values begin. Each begins a scope, which ends when the mark is released.
   var mark: Mark {
     let mark = Mark(
-      count: state.pointee.count, chunk: state.pointee.chunks.count, used: state.pointee.used,
-      lists: state.pointee.lists.count,
-      scope: scope.pointee)
-    state.pointee.scopes += 1
-    scope.pointee = state.pointee.scopes
+      count: state.value.count, chunk: bytes.pointee.chunks.count, used: bytes.pointee.used,
+      lists: state.value.lists.count, scope: bytes.pointee.current)
+    bytes.pointee.beginScope()
     return mark
   }
 
   /// Ends the scope that began with the mark, with all values since.
   func release(to mark: Mark) {
     drop(since: mark)
-    scope.pointee = mark.scope
+    bytes.pointee.scope.store(mark.scope, ordering: .relaxed)
   }
 
   /// Forgets the values since the mark, for others in the same scope.
   func drop(since mark: Mark) {
-    state.pointee.count = mark.count
-    if state.pointee.lists.count > mark.lists {
-      state.pointee.lists.removeLast(state.pointee.lists.count - mark.lists)
+    state.value.count = mark.count
+    if state.value.lists.count > mark.lists {
+      state.value.lists.removeLast(state.value.lists.count - mark.lists)
     }
-    if state.pointee.chunks.count > mark.chunk {
-      while state.pointee.chunks.count > mark.chunk { state.pointee.chunks.removeLast().deallocate() }
-      state.pointee.chunk = state.pointee.chunks[state.pointee.chunks.count - 1]
-    }
-    state.pointee.used = mark.used
+    while bytes.pointee.chunks.count > mark.chunk { bytes.pointee.chunks.removeLast().deallocate() }
+    bytes.pointee.fill(from: mark.used)
   }
 
   /// Memory for a row of so many columns.
   func takeSlots(count: Int) -> ParameterSlots {
-    guard let spare = state.pointee.spareSlots, spare.memory.count >= count else {
+    guard let spare = state.value.spareSlots, spare.memory.count >= count else {
       return ParameterSlots(count: max(count, 32))
     }
-    state.pointee.spareSlots = nil
+    state.value.spareSlots = nil
     return spare
   }
 
-  func giveBack(_ slots: ParameterSlots) { state.pointee.spareSlots = slots }
+  func giveBack(_ slots: ParameterSlots) { state.value.spareSlots = slots }
 
   func append(_ parameter: Parameter) {
-    if state.pointee.count == state.pointee.parameters.count { grow() }
-    state.pointee.parameters.initializeElement(at: state.pointee.count, to: parameter)
-    state.pointee.count += 1
+    if state.value.count == state.value.parameters.count { grow() }
+    state.value.parameters.initializeElement(at: state.value.count, to: parameter)
+    state.value.count += 1
   }
 
   private func grow() {
-    let larger = UnsafeMutableBufferPointer<Parameter>.allocate(capacity: state.pointee.count * 2)
+    let larger = UnsafeMutableBufferPointer<Parameter>.allocate(capacity: state.value.count * 2)
     _ = larger.initialize(from: parameters)
-    state.pointee.parameters.deallocate()
-    state.pointee.parameters = larger
+    state.value.parameters.deallocate()
+    state.value.parameters = larger
   }
 
-  func append(_ value: SqlStorage) {
-    append(parameter(for: value))
-  }
+  func append(_ value: SqlStorage) { append(bytes.pointee.parameter(for: value)) }
 
   func append(_ list: ValueList) {
-    state.pointee.lists.append(list)
+    state.value.lists.append(list)
     append(.list(Unmanaged.passUnretained(list)) as Parameter)
   }
 
-  func parameter(for value: SqlStorage) -> Parameter {
+  /// Binds the parameters from `first` on to the statement's positions 1, 2, 3 …
+  func bind(from first: Int, to handle: OpaquePointer) -> Int32 {
+    for position in first..<state.value.count {
+      let index = Int32(truncatingIfNeeded: position - first + 1)
+      let code = state.value.parameters[position].bind(to: handle, at: index)
+      if code != SQLITE_OK { return code }
+    }
+    return SQLITE_OK
+  }
+}
+
+extension ParameterBytes {
+  mutating func parameter(for value: SqlStorage) -> Parameter {
     switch value {
     case .null: .null
     case .integer(let integer): .integer(integer)
@@ -175,50 +230,13 @@ final class ParameterBuffer {
     case .blob(let data): blob(data)
     }
   }
+}
 
-  /// A text whose bytes are kept in this buffer; NUL bytes inside it are kept.
-  @usableFromInline
-  func text(_ text: String) -> Parameter {
-    var text = text
-    return text.withUTF8 { .text(copy($0), $0.count) }
-  }
-
-  /// A blob whose bytes are kept in this buffer.
-  @usableFromInline
-  func blob(_ data: Data) -> Parameter {
-    data.withUnsafeBytes { .blob(copy($0.bindMemory(to: UInt8.self)), $0.count) }
-  }
-
-  /// Keeps a copy of the bytes at an address that holds until the mark before it is released.
-  ///
-  /// The address is never null: SQLite would store NULL for an empty text or blob.
-  @usableFromInline
-  func copy(_ source: UnsafeBufferPointer<UInt8>) -> UnsafePointer<UInt8> {
-    if state.pointee.used + source.count > state.pointee.chunk.count {
-      state.pointee.chunks.append(.allocate(capacity: max(64 << 10, source.count)))
-      state.pointee.chunk = state.pointee.chunks[state.pointee.chunks.count - 1]
-      state.pointee.used = 0
-    }
-    let target = state.pointee.chunk.baseAddress.unsafelyUnwrapped + state.pointee.used
-    if let start = source.baseAddress { target.update(from: start, count: source.count) }
-    state.pointee.used += source.count
-    return UnsafePointer(target)
-  }
-
-  /// Binds the parameters from `first` on to the statement's positions 1, 2, 3 …
-  func bind(from first: Int, to handle: OpaquePointer) -> Int32 {
-    for position in first..<state.pointee.count {
-      let index = Int32(truncatingIfNeeded: position - first + 1)
-      let code = ParameterBuffer.bind(state.pointee.parameters[position], to: handle, at: index)
-      if code != SQLITE_OK { return code }
-    }
-    return SQLITE_OK
-  }
-
-  /// Binds one parameter; texts and blobs are not copied and must outlive the statement's run.
+extension Parameter {
+  /// Binds the value; texts and blobs are not copied and must outlive the statement's run.
   @inline(__always)
-  static func bind(_ parameter: Parameter, to handle: OpaquePointer, at index: Int32) -> Int32 {
-    switch parameter {
+  func bind(to handle: OpaquePointer, at index: Int32) -> Int32 {
+    switch self {
     case .unset, .null: sqlite3_bind_null(handle, index)
     case .integer(let integer): sqlite3_bind_int64(handle, index, integer)
     case .real(let real): sqlite3_bind_double(handle, index, real)

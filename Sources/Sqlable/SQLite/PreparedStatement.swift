@@ -104,7 +104,7 @@ final class PreparedStatement {
 
   /// Binds one value, counted from 1. Texts and blobs are not copied and must outlive the run.
   func bind(_ parameter: Parameter, at index: Int32) throws {
-    let code = ParameterBuffer.bind(parameter, to: handle, at: index)
+    let code = parameter.bind(to: handle, at: index)
     guard code == SQLITE_OK else { throw failure(code) }
   }
 

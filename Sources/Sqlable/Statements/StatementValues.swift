@@ -18,8 +18,8 @@ extension Statement {
       return try models.map { model in
         try writer.take(model)
         var row = StoredRow(values: [:])
-        for (position, parameter) in writer.slots.enumerated() {
-          if let value = SqlStorage(parameter) { row.values[table.columns[position].name] = value }
+        for position in writer.values.indices {
+          if let value = SqlStorage(writer.values[position]) { row.values[table.columns[position].name] = value }
         }
         return row
       }
@@ -53,11 +53,11 @@ extension RowWriter {
           .schema(.missingColumn(name)), message: "table \(table.name) has no column \(name)", table: table.name,
           column: name)
       }
-      let parameter = buffer.parameter(for: try value.checked())
+      let parameter = bytes.pointee.parameter(for: try value.checked())
       guard table.columns[position].type.stores(parameter) else {
         throw table.columns[position].type.mismatch(parameter.storageClass).at(table: table.name, column: name)
       }
-      slots[position] = parameter
+      put(parameter, at: position)
     }
   }
 }

@@ -97,7 +97,7 @@ public struct ColumnType: Sendable, Hashable {
   ///
   /// NULL is left to the NOT NULL constraint, which names table and column. SQLite makes a REAL of an integer, whatever
   /// digits that costs, so one that no `Double` holds exactly is refused.
-  @inlinable
+  @usableFromInline
   func stores(_ value: Parameter) -> Bool {
     switch value {
     case .unset, .null: true
@@ -108,13 +108,23 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
+  /// A bit for each class whose values may be stored here whatever they are; see ``Parameter/classBit``.
+  var accepted: UInt8 {
+    switch base {
+    case .integer, .date(.unixSeconds), .date(.unixMilliseconds): 1 | 2
+    case .boolean: 1
+    case .real, .date(.unixSecondsWithFraction): 1 | 4
+    case .text, .date(.iso8601): 1 | 8
+    case .blob: 1 | 16
+    }
+  }
+
   /// Whether a value may be stored here as it is.
   func stores(_ value: SqlStorage) -> Bool {
     if case .integer(let integer) = value { return stores(integer) }
     return value == .null || value.storageClass == storageClass
   }
 
-  @inlinable
   func stores(_ integer: Int64) -> Bool {
     switch base {
     case .integer: true

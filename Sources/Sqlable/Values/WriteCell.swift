@@ -5,7 +5,7 @@ import FoundationEssentials
 /// It is valid during the call that it is handed to only. What is set later is lost, and what is set while a statement of
 /// the same handle runs inside that call makes the row throw `.misuse`.
 public struct WriteCell {
-  @usableFromInline let buffer: ParameterBuffer
+  @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
   @usableFromInline let scope: UInt64
   @usableFromInline var parameter = Parameter.unset
   /// Whether a value was set in the scope of another statement.
@@ -14,8 +14,8 @@ public struct WriteCell {
   public let type: ColumnType
 
   @inlinable
-  init(buffer: ParameterBuffer, scope: UInt64, type: ColumnType) {
-    self.buffer = buffer
+  init(bytes: UnsafeMutablePointer<ParameterBytes>, scope: UInt64, type: ColumnType) {
+    self.bytes = bytes
     self.scope = scope
     self.type = type
   }
@@ -35,30 +35,33 @@ public struct WriteCell {
 
   @inlinable
   public mutating func set(_ text: String) {
-    if isCurrent() { parameter = buffer.text(text) }
+    if isCurrent() { parameter = bytes.pointee.text(text) }
   }
 
   @inlinable
   public mutating func set(_ blob: Data) {
-    if isCurrent() { parameter = buffer.blob(blob) }
+    if isCurrent() { parameter = bytes.pointee.blob(blob) }
   }
 
   /// Sets the bytes of a blob, which are copied.
   @inlinable
   public mutating func set(blob bytes: UnsafeBufferPointer<UInt8>) {
-    if isCurrent() { parameter = .blob(buffer.copy(bytes), bytes.count) }
+    if isCurrent() { parameter = .blob(self.bytes.pointee.copy(bytes), bytes.count) }
   }
 
   /// Sets a value of any class. Throws for NaN.
   public mutating func set(_ storage: SqlStorage) throws {
     let storage = try storage.checked()
-    if isCurrent() { parameter = buffer.parameter(for: storage) }
+    if isCurrent() { parameter = bytes.pointee.parameter(for: storage) }
   }
 
-  /// Whether the bytes of a value, which go into the buffer, will be there when the row is written.
+  /// Whether the bytes of a value will be there when the row is written.
   @inlinable
   mutating func isCurrent() -> Bool {
-    if buffer.scope.pointee != scope { isStale = true }
-    return !isStale
+    guard bytes.pointee.isCurrent(scope) else {
+      isStale = true
+      return false
+    }
+    return true
   }
 }

@@ -14,23 +14,23 @@ struct InsertBatch {
   }
 
   /// Inserts one row and gives its id.
-  mutating func insert(_ slots: UnsafeMutableBufferPointer<Parameter>) throws -> Int {
-    let statement = try statement(for: slots)
+  mutating func insert(_ row: RowValues) throws -> Int {
+    let statement = try statement(for: row)
     defer { statement.rewind() }
-    return try connection.insert(statement, isSave: false, table: table, slots: slots)
+    return try connection.insert(statement, isSave: false, table: table, row: row)
   }
 
   /// The statement for these columns, with the values bound.
-  private mutating func statement(for slots: UnsafeMutableBufferPointer<Parameter>) throws -> PreparedStatement {
-    let columns = slots.shape
+  private mutating func statement(for row: RowValues) throws -> PreparedStatement {
+    let columns = row.shape
     if let columns, let known = shapes.first(where: { $0.columns == columns })?.statement {
-      try known.bindInsert(slots)
+      try known.bindInsert(row)
       return known
     }
     while shapes.count >= InsertBatch.maximumShapes || (columns == nil && !shapes.isEmpty) {
       connection.finish(shapes.removeLast().statement)
     }
-    let new = try connection.prepared(query, table: table, slots: slots)
+    let new = try connection.prepared(query, table: table, row: row)
     // The values belong to the row, which releases them itself.
     new.mark = nil
     shapes.insert((columns ?? 0, new), at: 0)
@@ -47,14 +47,14 @@ struct InsertBatch {
 extension Connection {
   /// Runs an insert that is bound and gives the row's id: 0 when nothing was inserted, or when the table has no integer id.
   func insert(
-    _ statement: PreparedStatement, isSave: Bool, table: TableInfo, slots: UnsafeMutableBufferPointer<Parameter>
+    _ statement: PreparedStatement, isSave: Bool, table: TableInfo, row: RowValues
   ) throws -> Int {
     // A statement that inserts nothing leaves the id of an earlier one behind.
     lastInsertedId = 0
     var id: Int64 = 0
     while try statement.step() { id = statement.integer(at: 0) }
     if id == 0 { id = lastInsertedId }
-    guard id == 0, table.key.count == 1, case .integer(let key) = slots[table.key[0]] else { return Int(id) }
+    guard id == 0, table.key.count == 1, case .integer(let key) = row[table.key[0]] else { return Int(id) }
     // A save of a row that is there already, and has no other column, does nothing; the row is stored all the same.
     return isSave || (table.isWithoutRowid && changes > 0) ? Int(key) : 0
   }

@@ -44,7 +44,7 @@ extension Statement {
     var writer = RowWriter(table: table, buffer: parameters)
     if query.kind.takesRows, try !rows.take(0, into: &writer) { return ("-- there are no rows to insert", []) }
     try StatementWriter(table: table, sql: buffer, parameters: parameters)
-      .write(query, slots: UnsafeBufferPointer(writer.slots))
+      .write(query, row: writer.values)
     return (buffer.text, parameters.parameters.compactMap { SqlStorage($0) })
   }
 }

@@ -142,7 +142,7 @@ extension SqliteDatabase {
     statement.mark = connection.parameters.mark
     defer { connection.finish(statement) }
     for (index, value) in values.enumerated() {
-      try statement.bind(connection.parameters.parameter(for: value), at: Int32(index + 1))
+      try statement.bind(connection.parameters.bytes.pointee.parameter(for: value), at: Int32(index + 1))
     }
     // A schema change moves key columns that observation has looked up. To be found out before the next write and not
     // now: a deferred transaction that reads first may not get to write.

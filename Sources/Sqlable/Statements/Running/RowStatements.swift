@@ -22,13 +22,13 @@ extension Connection {
 
   /// The compiled statement for a struct with these values, with the values bound. They must stay until its run is over.
   func prepared(
-    _ query: Query, table: TableInfo, slots: UnsafeMutableBufferPointer<Parameter>
+    _ query: Query, table: TableInfo, row: RowValues
   ) throws -> PreparedStatement {
     let writer = StatementWriter(table: table, sql: sql, parameters: parameters)
     let mark = parameters.mark
-    guard query.isPlain, let shape = slots.shape, query.kind.isInsert || slots.holdKey(of: table) else {
+    guard query.isPlain, let shape = row.shape, query.kind.isInsert || row.holdsKey(of: table) else {
       return try prepared(since: mark) {
-        try writer.write(query, slots: UnsafeBufferPointer(slots))
+        try writer.write(query, row: row)
         return try prepareBuffered()
       }
     }
@@ -43,7 +43,7 @@ extension Connection {
     let statement: PreparedStatement
     do {
       statement = try prepareBuffered {
-        try writer.write(query, slots: UnsafeBufferPointer(slots))
+        try writer.write(query, row: row)
         parameters.drop(since: mark)
       }
     } catch {
@@ -51,7 +51,7 @@ extension Connection {
       throw error
     }
     do {
-      try statement.bind(slots, as: query.kind, key: table.key)
+      try statement.bind(row, as: query.kind, key: table.key)
     } catch {
       finish(statement)
       throw error
@@ -62,30 +62,37 @@ extension Connection {
 
 extension PreparedStatement {
   /// Binds a struct's values in the order in which the statement of that kind names them.
-  fileprivate func bind(_ slots: UnsafeMutableBufferPointer<Parameter>, as kind: Query.Kind, key: [Int]) throws {
-    var index: Int32 = 0
-    func bind(_ position: Int) throws {
-      index += 1
-      try self.bind(slots[position], at: index)
-    }
+  fileprivate func bind(_ row: RowValues, as kind: Query.Kind, key: [Int]) throws {
     switch kind {
     case .update:
-      for position in slots.indices where slots[position].isSet && !key.contains(position) { try bind(position) }
-      for position in key { try bind(position) }
+      var index: Int32 = 0
+      try row.eachValue(except: key) { value in
+        index += 1
+        try bind(value, at: index)
+      }
+      for position in key {
+        index += 1
+        try bind(row[position], at: index)
+      }
     case .deleteRow:
-      for position in key { try bind(position) }
-    default:
-      for position in slots.indices where slots[position].isSet { try bind(position) }
+      for (index, position) in key.enumerated() { try bind(row[position], at: Int32(index + 1)) }
+    default: try bindInsert(row)
     }
   }
 
   /// Binds a struct's values to an INSERT of the same columns.
-  func bindInsert(_ slots: UnsafeMutableBufferPointer<Parameter>) throws { try bind(slots, as: .insert, key: []) }
+  func bindInsert(_ row: RowValues) throws {
+    var index: Int32 = 0
+    try row.eachValue { value in
+      index += 1
+      try bind(value, at: index)
+    }
+  }
 }
 
-extension UnsafeMutableBufferPointer<Parameter> {
+extension RowValues {
   /// Whether the struct has a row to be found by. Where it has none the writer says so.
-  fileprivate func holdKey(of table: TableInfo) -> Bool {
+  fileprivate func holdsKey(of table: TableInfo) -> Bool {
     !table.key.isEmpty
       && table.key.allSatisfy { position in
         switch self[position] {
@@ -93,13 +100,5 @@ extension UnsafeMutableBufferPointer<Parameter> {
         default: true
         }
       }
-  }
-
-  /// A bit for every column that the struct gives; nil for a table too wide for it.
-  var shape: UInt64? {
-    guard count <= UInt64.bitWidth else { return nil }
-    var shape: UInt64 = 0
-    for position in indices where self[position].isSet { shape |= 1 << UInt64(position) }
-    return shape
   }
 }

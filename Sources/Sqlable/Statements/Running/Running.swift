@@ -103,7 +103,29 @@ extension Statement where Output == [Int] {
   public func run(_ db: SqliteDatabase) throws -> [Int] {
     let (table, count) = (try TableInfo.of(Model.self), rows.count)
     if count == 0 { return [] }
-    return try db.insert(query, of: table, count: count) { index, writer in try rows.take(index, into: &writer) }
+    var ids: [Int] = []
+    ids.reserveCapacity(count)
+    var index = 0
+    if case .models(let models) = rows {
+      try models.withUnsafeBufferPointer { models in
+        try db.insert(query, of: table) {
+          ids.append($0)
+        } take: { writer in
+          guard index < models.count else { return false }
+          try writer.take(models[index])
+          index += 1
+          return true
+        }
+      }
+    } else {
+      try db.insert(query, of: table) {
+        ids.append($0)
+      } take: { writer in
+        index += 1
+        return try rows.take(index - 1, into: &writer)
+      }
+    }
+    return ids
   }
 }
 
@@ -173,10 +195,10 @@ extension SqliteDatabase {
           guard try take(&writer) else { return 0 }
         } catch { throw connection.labelled(error) }
         return try writing { connection in
-          let statement = try connection.prepared(query, table: table, slots: writer.slots)
+          let statement = try connection.prepared(query, table: table, row: writer.values)
           defer { connection.finish(statement) }
           if query.kind.isInsert {
-            return try connection.insert(statement, isSave: query.kind == .save, table: table, slots: writer.slots)
+            return try connection.insert(statement, isSave: query.kind == .save, table: table, row: writer.values)
           }
           while try statement.step() {}
           return connection.changes
@@ -185,13 +207,13 @@ extension SqliteDatabase {
     } catch { throw placed(error, in: table) }
   }
 
-  /// Inserts many structs, whose values `take` writes one after the other, and gives their ids.
+  /// Inserts structs, whose values `take` writes one after the other until it returns false, and gives `note` their ids.
   @usableFromInline
   func insert(
-    _ query: Query, of table: TableInfo, count: Int, take: (Int, inout RowWriter) throws -> Bool
-  ) throws -> [Int] {
+    _ query: Query, of table: TableInfo, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
+  ) throws {
     do {
-      return try locked {
+      try locked {
         let connection = try openConnection()
         try checkTransactionIsAlive()
         let run = beginRun()
@@ -199,18 +221,17 @@ extension SqliteDatabase {
         var batch = InsertBatch(query: query, table: table, connection: connection)
         var writer = RowWriter(table: table, buffer: connection.parameters)
         defer { writer.finish() }
-        return try writing(asOne: false) { _ in
+        try writing(asOne: false) { _ in
           defer { batch.finish() }
-          var ids: [Int] = []
-          ids.reserveCapacity(count)
-          for index in 0..<count {
+          while true {
             let mark = connection.parameters.mark
             defer { connection.parameters.release(to: mark) }
-            do { _ = try take(index, &writer) } catch { throw connection.labelled(error) }
+            do {
+              guard try take(&writer) else { return }
+            } catch { throw connection.labelled(error) }
             try refreshObservation()
-            ids.append(try batch.insert(writer.slots))
+            note(try batch.insert(writer.values))
           }
-          return ids
         }
       }
     } catch { throw placed(error, in: table) }

@@ -9,21 +9,21 @@ struct StatementWriter {
     renderer = Renderer(table: table, sql: sql, parameters: parameters)
   }
 
-  /// Writes the statement from the start of the buffer. `slots` are the values of the struct that it carries.
-  func write(_ query: Query, slots: UnsafeBufferPointer<Parameter> = .init(start: nil, count: 0)) throws {
+  /// Writes the statement from the start of the buffer. `row` holds the values of the struct that it carries.
+  func write(_ query: Query, row: RowValues = .none) throws {
     sql.truncate()
     try check(query)
     switch query.kind {
     case .read, .first: try writeRead(query)
     case .count: try writeCount(query)
     case .exists: try writeExists(query)
-    case .insert, .insertMany, .save: try writeInsert(query, slots)
-    case .update: try writeUpdate(query, slots)
+    case .insert, .insertMany, .save: try writeInsert(query, row)
+    case .update: try writeUpdate(query, row)
     case .assign: try writeAssign(query)
     case .deleteRow:
       sql.append("DELETE FROM ")
       sql.append(table.quotedName)
-      try writeKey(of: slots, and: query.filter)
+      try writeKey(of: row, and: query.filter)
     case .delete:
       sql.append("DELETE FROM ")
       sql.append(table.quotedName)
@@ -186,8 +186,8 @@ struct StatementWriter {
     try writeSelection(query)
   }
 
-  private func writeInsert(_ query: Query, _ slots: UnsafeBufferPointer<Parameter>) throws {
-    let positions = try writtenColumns(query, slots)
+  private func writeInsert(_ query: Query, _ row: RowValues) throws {
+    let positions = try writtenColumns(query, row)
     sql.append("INSERT ")
     writeConflict(query.conflict)
     sql.append("INTO ")
@@ -202,7 +202,7 @@ struct StatementWriter {
       sql.append(") VALUES (")
       for (index, position) in positions.enumerated() {
         sql.append(index == 0 ? "?" : ", ?")
-        parameters.append(written(slots[position]))
+        parameters.append(written(row[position]))
       }
       sql.append(")")
     }
@@ -242,8 +242,8 @@ struct StatementWriter {
     }
   }
 
-  private func writeUpdate(_ query: Query, _ slots: UnsafeBufferPointer<Parameter>) throws {
-    let positions = try writtenColumns(query, slots).filter { !table.key.contains($0) }
+  private func writeUpdate(_ query: Query, _ row: RowValues) throws {
+    let positions = try writtenColumns(query, row).filter { !table.key.contains($0) }
     guard !positions.isEmpty else {
       throw SqlError.invalidStatement("the update sets nothing: the struct gives no column beside its key")
         .at(table: table.name)
@@ -255,16 +255,16 @@ struct StatementWriter {
       sql.append(index == 0 ? " SET " : ", ")
       renderer.writeColumn(position)
       sql.append(" = ?")
-      parameters.append(written(slots[position]))
+      parameters.append(written(row[position]))
     }
-    try writeKey(of: slots, and: query.filter)
+    try writeKey(of: row, and: query.filter)
   }
 
   /// The condition that a row is the struct's own.
-  private func writeKey(of slots: UnsafeBufferPointer<Parameter>, and filter: SqlExpression?) throws {
+  private func writeKey(of row: RowValues, and filter: SqlExpression?) throws {
     try requireKey()
     for (index, position) in table.key.enumerated() {
-      switch slots[position] {
+      switch row[position] {
       case .unset, .null:
         let column = table.columns[position].name
         throw SqlError.misuse("the struct has no value for its key \(table.name).\(column), so it is no row yet")
@@ -299,15 +299,15 @@ struct StatementWriter {
   private func written(_ parameter: Parameter) -> Parameter { parameter.isSet ? parameter : .null }
 
   /// The columns that a struct writes: those it has values for, or those that were chosen. Generated ones are computed.
-  private func writtenColumns(_ query: Query, _ slots: UnsafeBufferPointer<Parameter>) throws -> [Int] {
-    guard let chosen = query.columns else { return slots.indices.filter { slots[$0].isSet } }
+  private func writtenColumns(_ query: Query, _ row: RowValues) throws -> [Int] {
+    guard let chosen = query.columns else { return row.indices.filter { row[$0].isSet } }
     let positions = try chosen.map { reference in
       let position = try renderer.position(of: reference)
       try checkWritable(position)
       return position
     }
     // A chosen column without a value gets its default in a new row; in an update it was chosen to be cleared.
-    return query.kind == .update ? positions : positions.filter { slots[$0].isSet }
+    return query.kind == .update ? positions : positions.filter { row[$0].isSet }
   }
 }
 
