@@ -157,12 +157,22 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Calls `body` with the handle's lock held and the handle fit for use.
   @inlinable
   func locked<Result>(_ body: () throws -> Result) throws -> Result {
+    _ = try enter()
+    defer { unlockAndDeliver() }
+    return try body()
+  }
+
+  /// Takes the lock of a handle that is fit for use, for `unlockAndDeliver()` to give back.
+  @usableFromInline
+  func enter() throws -> Connection {
     // Before the lock: a thread that the child process does not have may hold it for ever.
     try checkFork()
     lock.lock()
-    defer { unlockAndDeliver() }
-    try checkUsable()
-    return try body()
+    guard let connection else {
+      lock.unlock()
+      throw SqlError(.closed, message: "the handle was closed before", label: configuration.label)
+    }
+    return connection
   }
 
   /// Calls `body` with the lock held, whatever state the handle is in.
@@ -180,13 +190,6 @@ public final class SqliteDatabase: @unchecked Sendable {
     let observation = lock.depth == 1 ? self.observation : nil
     lock.unlock()
     if let observation, observation.hasPending { observation.deliverPending() }
-  }
-
-  @usableFromInline
-  func checkUsable() throws {
-    guard connection != nil else {
-      throw SqlError(.closed, message: "the handle was closed before", label: configuration.label)
-    }
   }
 
   /// Whether the handle was carried over a fork, into a process that must not touch its connection.

@@ -171,7 +171,7 @@ extension SqliteDatabase {
 extension SqliteDatabase {
   private func begin(_ kind: TransactionKind, isScoped: Bool) throws -> Int {
     let connection = try openConnection()
-    try checkTransactionIsAlive()
+    try checkTransactionIsAlive(connection)
     if transactions.levels.isEmpty {
       if kind != .deferred { try checkFile(connection) }
       observation?.refresh()
@@ -204,7 +204,7 @@ extension SqliteDatabase {
     // The closure may be what forked: the transaction is the parent process's.
     try checkFork()
     let connection = try openConnection()
-    try checkTransactionIsAlive()
+    try checkTransactionIsAlive(connection)
     if transactions.levels.count > 1 {
       try connection.run(.release)
       pop(connection)
@@ -251,6 +251,9 @@ extension SqliteDatabase {
     return counts.value.countedOn
   }
 
+  /// How many levels the code that is running is counting on.
+  var countedOn: Int { transactions.counts.value.countedOn }
+
   @usableFromInline
   func endRun(_ countedOn: Int) { transactions.counts.value.countedOn = countedOn }
 
@@ -263,12 +266,11 @@ extension SqliteDatabase {
   /// Throws when an earlier error has undone the open transaction as a whole.
   ///
   /// SQLite is outside a transaction then, and would store what comes next at once.
-  func checkTransactionIsAlive() throws {
-    if let lost = connection?.lostTransaction {
-      var error = lost
-      error.message = "an earlier error rolled back the whole transaction: " + lost.message
-      throw error
-    }
+  func checkTransactionIsAlive(_ connection: Connection) throws {
+    guard let lost = connection.lostTransaction else { return }
+    var error = lost
+    error.message = "an earlier error rolled back the whole transaction: " + lost.message
+    throw error
   }
 
   /// Throws when what is written would go into a file that nobody finds any more.
@@ -294,11 +296,53 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs a write: in a transaction of its own when somebody observes, so that its changes come with a commit.
-  @usableFromInline
+  /// What a write has to know about the moment before it, should it fail.
+  struct Write {
+    /// How many changes were recorded; nil outside a transaction, where nobody observes.
+    fileprivate var mark: Int?
+    fileprivate var totalChanges: Int64 = 0
+  }
+
+  /// To be called before a write; nil when it has to be run by `writing` instead, in a transaction of its own, so that its
+  /// changes come with a commit.
+  func beginWrite(_ connection: Connection) throws -> Write? {
+    guard let observation else { return Write() }
+    observation.refresh()
+    if transactions.counts.value.levels == 0 {
+      if observation.isActive { return nil }
+      try checkFile(connection)
+      return Write()
+    }
+    return try beginRecording(connection, observation)
+  }
+
+  private func beginRecording(_ connection: Connection, _ observation: HandleObservation) throws -> Write {
+    if observation.isKnowledgeInDoubt {
+      try takeRightToWrite(connection)
+      try observation.refreshKeys(isBeginning: false)
+    }
+    return Write(mark: observation.mark, totalChanges: connection.totalChanges)
+  }
+
+  /// To be called after a write has failed: what was recorded is forgotten when it is undone.
+  func failed(_ error: any Error, _ write: Write) -> any Error {
+    if !keepsChanges(error, write) { write.mark.map { observation?.forget(after: $0) } }
+    return error
+  }
+
+  /// Whether a failed write keeps what it did before it failed.
+  private func keepsChanges(_ error: any Error, _ write: Write) -> Bool {
+    guard let connection, let mark = write.mark else { return false }
+    // In doubt and with nothing to tell it by, an event too many is the smaller evil.
+    return connection.keepsChanges(since: write.totalChanges, despite: error) ?? observation?.isStored(after: mark)
+      ?? true
+  }
+
+  /// Runs a write: in a transaction of its own when somebody observes, so that its changes come with a commit, or when it
+  /// is of several parts.
   func writing<Value>(asOne isOne: Bool = true, _ body: (Connection) throws -> Value) throws -> Value {
     let connection = try openConnection()
-    try checkTransactionIsAlive()
+    try checkTransactionIsAlive(connection)
     observation?.refresh()
     if transactions.levels.isEmpty {
       if isOne, observation?.isActive != true {
@@ -354,20 +398,13 @@ extension SqliteDatabase {
   private func recorded<Value>(
     _ connection: Connection, _ body: (Connection) throws -> Value
   ) throws -> Result<Value, any Error> {
-    if let observation, observation.isKnowledgeInDoubt {
-      try takeRightToWrite(connection)
-      try observation.refreshKeys(isBeginning: false)
-    }
-    let mark = observation?.mark ?? 0
-    let changes = connection.totalChanges
+    guard let observation else { return .success(try body(connection)) }
+    let write = try beginRecording(connection, observation)
     do {
       return .success(try body(connection))
     } catch {
-      // In doubt and with nothing to tell it by, an event too many is the smaller evil.
-      if connection.keepsChanges(since: changes, despite: error) ?? observation?.isStored(after: mark) ?? true {
-        return .failure(error)
-      }
-      observation?.forget(after: mark)
+      if keepsChanges(error, write) { return .failure(error) }
+      observation.forget(after: write.mark ?? 0)
       throw error
     }
   }

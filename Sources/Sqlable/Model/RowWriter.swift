@@ -6,8 +6,10 @@
 /// It is valid during that call only, and not while another statement of the handle runs inside the call: what is set then is
 /// thrown as `.misuse`.
 public struct RowWriter {
-  let table: TableInfo
-  private let buffer: ParameterBuffer
+  /// Kept for ever by those who made it.
+  unowned(unsafe) let table: TableInfo
+  /// Where the values' bytes are, when that is no connection's.
+  private var ownBuffer: ParameterBuffer?
   private var storage: ParameterSlots
   /// One for each column of the table; owned by `storage`.
   @usableFromInline let slots: UnsafeMutableBufferPointer<Parameter>
@@ -21,9 +23,16 @@ public struct RowWriter {
   @usableFromInline var shape: UInt64 = 0
   var failure: (any Error)?
 
+  /// A writer for values that no connection takes.
+  init(table: TableInfo) {
+    let buffer = ParameterBuffer()
+    self.init(table: table, buffer: buffer)
+    ownBuffer = buffer
+  }
+
+  /// A writer that puts the values' bytes into a buffer, which outlives it.
   init(table: TableInfo, buffer: ParameterBuffer) {
     self.table = table
-    self.buffer = buffer
     storage = buffer.takeSlots(count: table.count)
     slots = UnsafeMutableBufferPointer(rebasing: storage.memory[..<table.count])
     cells = table.cells
@@ -182,7 +191,7 @@ public struct RowWriter {
   var values: RowValues { RowValues(slots: slots, shape: shape) }
 
   /// Gives the memory back for the next writer, unless somebody keeps a copy of this one.
-  mutating func finish() {
+  mutating func finish(_ buffer: ParameterBuffer) {
     if isKnownUniquelyReferenced(&storage) { buffer.giveBack(storage) }
   }
 

@@ -19,21 +19,35 @@ final class ChangeBuffer: ChangeSink {
     }
   }
 
-  private(set) var changes: [RowChange] = []
-  /// The tables to record.
-  var tables: [Table] = [] {
-    didSet { latest = 0 }
+  private struct State {
+    var changes: [RowChange] = []
+    var tables: [Table] = []
+    /// Which of them was changed last: rows of one table come in a row.
+    var latest = 0
   }
-  /// Which of them was changed last: rows of one table come in a row.
-  private var latest = 0
+
+  private let state = Unchecked(State())
+
+  deinit { state.free() }
+
+  private var changes: [RowChange] { state.value.changes }
+
+  /// The tables to record.
+  var tables: [Table] {
+    get { state.value.tables }
+    set {
+      state.value.tables = newValue
+      state.value.latest = 0
+    }
+  }
 
   func willChange(_ row: HookedRow) {
     guard !tables.isEmpty else { return }
-    if strcmp(tables[latest].cName, row.table) != 0 {
+    if strcmp(tables[state.value.latest].cName, row.table) != 0 {
       guard let index = tables.firstIndex(where: { strcmp($0.cName, row.table) == 0 }) else { return }
-      latest = index
+      state.value.latest = index
     }
-    record(row, of: tables[latest])
+    record(row, of: tables[state.value.latest])
   }
 
   private func record(_ row: HookedRow, of table: Table) {
@@ -60,7 +74,7 @@ final class ChangeBuffer: ChangeSink {
     let hasRowid = !table.key.isWithoutRowid
     let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)
-    changes.append(
+    state.value.changes.append(
       RowChange(
         table: table.name, change: change, id: id ?? 0, previousId: previousId ?? 0, key: key, previousKey: previousKey,
         hasId: id != nil))
@@ -117,11 +131,11 @@ final class ChangeBuffer: ChangeSink {
   }
 
   func forget(after count: Int) {
-    if changes.count > count { changes.removeLast(changes.count - count) }
+    if self.count > count { state.value.changes.removeLast(self.count - count) }
   }
 
   func takeAll() -> [RowChange] {
-    defer { changes = [] }
+    defer { state.value.changes = [] }
     return changes
   }
 }

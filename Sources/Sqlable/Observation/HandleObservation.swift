@@ -13,6 +13,8 @@ final class HandleObservation {
   /// their order.
   private let order: CommitOrder
   private var seenVersions: [Int] = []
+  /// The changes of any handle's observers when the versions were looked at.
+  private let seenChanges = Unchecked(-1)
   private var interest = ObservedTables()
   /// The schema that the keys were looked up in; nil when they have to be looked up again.
   private var schemaVersion: Int64?
@@ -43,6 +45,9 @@ final class HandleObservation {
 
   /// Takes note of observers that came and went; to be called before every write.
   func refresh() {
+    let changes = ObserverRegistry.changes
+    if changes == seenChanges.value { return }
+    seenChanges.value = changes
     guard !isUpToDate else { return }
     let versions = ([registry] + ancestors).map(\.version)
     var wanted = registry.interest
@@ -167,4 +172,6 @@ final class HandleObservation {
   }
 
   func close() { hook.remove() }
+
+  deinit { seenChanges.free() }
 }

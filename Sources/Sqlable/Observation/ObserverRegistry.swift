@@ -14,7 +14,7 @@ final class ObserverRegistry: Sendable {
     let body: @Sendable (RowChange) throws -> Void
 
     func wants(_ row: RowChange) -> Bool {
-      guard row.table.isSameName(as: table), change == nil || change == row.change else { return false }
+      guard change == nil || change == row.change, row.table.isSameName(as: table) else { return false }
       switch key {
       case nil: return true
       case .integer(let id):
@@ -43,6 +43,11 @@ final class ObserverRegistry: Sendable {
   /// How many observers, of all handles, were ever registered.
   static var registrations: Int { tokenCount.load(ordering: .acquiring) }
 
+  private static let changeCount = Atomic(0)
+
+  /// Raised whenever the observers of any handle change.
+  static var changes: Int { changeCount.load(ordering: .acquiring) }
+
   let parent: ObserverRegistry?
   private let state = Guarded(State())
   private let versionCounter = Atomic(0)
@@ -57,6 +62,7 @@ final class ObserverRegistry: Sendable {
   private func change<Result>(_ body: (inout State) -> Result) -> Result {
     let result = state.withLock(body)
     versionCounter.add(1, ordering: .releasing)
+    ObserverRegistry.changeCount.add(1, ordering: .releasing)
     return result
   }
 
@@ -158,10 +164,14 @@ final class ObserverRegistry: Sendable {
 
     /// Calls the observers, row by row in the order of change; what one throws reaches `didFail` and nobody else.
     func deliver() {
-      for row in rows {
-        if isHeard(didUpdateToken) { attempt { try didUpdate?(row.table, row.id, row.change) } }
-        for observer in observers where observer.wants(row) && isHeard(observer.token) {
-          attempt { try observer.body(row.named(observer.table)) }
+      // By index: taking a row or an observer out of its array would retain all that it holds.
+      for row in rows.indices {
+        if let didUpdate, isHeard(didUpdateToken) {
+          attempt { try didUpdate(rows[row].table, rows[row].id, rows[row].change) }
+        }
+        for observer in observers.indices
+        where observers[observer].wants(rows[row]) && isHeard(observers[observer].token) {
+          attempt { try observers[observer].body(rows[row].named(observers[observer].table)) }
         }
       }
     }

@@ -15,11 +15,41 @@ public struct RowChange: Sendable, Hashable {
   public let previousId: Int
   /// The row's primary key after the change (before it, for a delete), where that is not the id: text keys, composite keys.
   /// Empty for a table whose integer key is the id, and where SQLite's pre-update hook is missing.
-  public let key: [SqlStorage]
+  public var key: [SqlStorage] { keys?.key ?? [] }
   /// The row's primary key before an update; differs from `key` when the update changed the key.
-  public let previousKey: [SqlStorage]
+  public var previousKey: [SqlStorage] { keys?.previous ?? [] }
   /// Whether `id` is one, and not a 0 in its place.
   let hasId: Bool
+  /// The keys, where there are any: behind one reference, since most rows have none and are copied all the same.
+  private let keys: Keys?
+
+  private final class Keys: Sendable, Hashable {
+    let key: [SqlStorage]
+    let previous: [SqlStorage]
+
+    init(_ key: [SqlStorage], _ previous: [SqlStorage]) {
+      self.key = key
+      self.previous = previous
+    }
+
+    static func == (left: Keys, right: Keys) -> Bool { left.key == right.key && left.previous == right.previous }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(key)
+      hasher.combine(previous)
+    }
+  }
+
+  init(
+    table: String, change: Change, id: Int, previousId: Int, key: [SqlStorage], previousKey: [SqlStorage], hasId: Bool
+  ) {
+    self.table = table
+    self.change = change
+    self.id = id
+    self.previousId = previousId
+    self.hasId = hasId
+    keys = key.isEmpty && previousKey.isEmpty ? nil : Keys(key, previousKey)
+  }
 
   /// The same with the table's name as an observer spells it.
   func named(_ table: String) -> RowChange {

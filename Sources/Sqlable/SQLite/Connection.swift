@@ -154,7 +154,10 @@ final class Connection {
   @usableFromInline
   func finish(_ statement: PreparedStatement) {
     statement.reset()
-    if let mark = statement.mark { parameters.release(to: mark) }
+    if let mark = statement.mark {
+      if parameters.hasLists(since: mark) { statement.clearBindings() }
+      parameters.release(to: mark)
+    }
     statement.mark = nil
     statement.isInUse = false
   }

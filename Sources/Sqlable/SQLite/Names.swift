@@ -1,5 +1,7 @@
 // Names of tables and columns, as SQLite reads and compares them.
 
+import Glibc
+
 extension String {
   /// The name in double quotes, with the quotes inside it doubled.
   var quotedName: String { String(decoding: SqlBuffer.quoted(self), as: UTF8.self) }
@@ -10,7 +12,16 @@ extension String {
   /// Whether SQLite takes the two for one name.
   func isSameName(as other: String) -> Bool {
     // Not by ==, which takes the two forms of an é for one.
-    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { $0.foldedLetter == $1.foldedLetter }
+    let isSame = utf8.withContiguousStorageIfAvailable { own in
+      other.utf8.withContiguousStorageIfAvailable { other in
+        guard own.count == other.count, let first = own.baseAddress, let second = other.baseAddress else {
+          return own.count == other.count
+        }
+        return memcmp(first, second, own.count) == 0
+          || own.elementsEqual(other) { $0.foldedLetter == $1.foldedLetter }
+      }
+    }
+    return isSame.flatMap { $0 } ?? (foldedName == other.foldedName)
   }
 
   /// A name by which a table's rowid is reached beside columns of these names, which may hide some or all.

@@ -178,6 +178,9 @@ final class ParameterBuffer {
     bytes.pointee.fill(from: mark.used)
   }
 
+  /// Whether there are lists among the values, to which SQLite has references.
+  func hasLists(since mark: Mark) -> Bool { state.value.lists.count > mark.lists }
+
   /// Memory for a row of so many columns.
   func takeSlots(count: Int) -> ParameterSlots {
     guard let spare = state.value.spareSlots, spare.memory.count >= count else {

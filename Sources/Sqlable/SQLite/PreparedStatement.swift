@@ -111,10 +111,12 @@ final class PreparedStatement {
   /// Makes ready for other values and another run.
   func rewind() { sqlite3_reset(handle) }
 
-  /// Ends the run: no lock is held and no value stays bound, whatever happened before.
+  /// Ends the run: no lock is held, whatever happened before. Values stay bound until others are, and nobody reads them.
   func reset() {
     sqlite3_reset(handle)
-    sqlite3_clear_bindings(handle)
     row.pointee.end()
   }
+
+  /// Lets go of the values that SQLite owns a part of.
+  func clearBindings() { sqlite3_clear_bindings(handle) }
 }

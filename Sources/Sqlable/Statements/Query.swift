@@ -50,8 +50,15 @@ struct Query: Sendable, Hashable {
 
   private final class Rest: Sendable, Hashable {
     let parts: Parts
+    /// Whether there is nothing but an answer to a conflict.
+    let isConflictOnly: Bool
 
-    init(_ parts: Parts) { self.parts = parts }
+    init(_ parts: Parts) {
+      self.parts = parts
+      var others = parts
+      others.conflict = nil
+      isConflictOnly = others.isEmpty
+    }
 
     static func == (left: Rest, right: Rest) -> Bool { left.parts == right.parts }
     func hash(into hasher: inout Hasher) { hasher.combine(parts) }
@@ -97,10 +104,9 @@ struct Query: Sendable, Hashable {
   /// Whether the statement is the struct's alone: nothing in it but the struct's columns. What such a statement does not
   /// take, an order or a limit, is for the writer to refuse.
   var isPlain: Bool {
-    guard filter == nil, limit == nil else { return false }
-    guard var parts = rest?.parts else { return true }
-    parts.conflict = nil
-    return parts.isEmpty
+    // Not by ==, which would copy the filter.
+    if case .some = filter { return false }
+    return limit == nil && rest?.isConflictOnly != false
   }
 
   @usableFromInline

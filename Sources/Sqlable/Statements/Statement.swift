@@ -24,6 +24,7 @@ public struct Statement<Model: Sqlable, Output>: Sendable {
 @usableFromInline
 enum StatementRows<Model: Sqlable>: Sendable {
   case none
+  case model(Model)
   case models([Model])
   case stored([StoredRow])
 }
@@ -167,7 +168,7 @@ extension Sqlable {
   /// has no integer id. Running it throws `.constraint` when a rule is broken.
   @inlinable
   public func insert(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
-    Statement(Query(.insert, writing: columns), rows: .models([self]))
+    Statement(Query(.insert, writing: columns), rows: .model(self))
   }
 
   /// Stores all structs, in one transaction, and gives their ids in order. When one of them fails none is stored.
@@ -184,7 +185,7 @@ extension Sqlable {
   ///
   /// Columns that the struct leaves out keep what they hold. Running it throws `.misuse` without a primary key.
   @inlinable
-  public func save() -> Statement<Self, Int> { Statement(Query(.save), rows: .models([self])) }
+  public func save() -> Statement<Self, Int> { Statement(Query(.save), rows: .model(self)) }
 
   /// Writes the struct to the row that has its primary key, and gives the number of rows changed (0 or 1).
   ///
@@ -197,7 +198,7 @@ extension Sqlable {
   /// `nil` are left as they are. Running it throws `.misuse` when model or struct has no primary key.
   @inlinable
   public func update(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
-    Statement(Query(.update, writing: columns), rows: .models([self]))
+    Statement(Query(.update, writing: columns), rows: .model(self))
   }
 
   /// Deletes the row that has the struct's primary key, and gives the number of rows deleted (0 or 1).
@@ -206,7 +207,7 @@ extension Sqlable {
   /// bike.delete()     // DELETE FROM "bicycle" WHERE "id" = ?
   /// ```
   @inlinable
-  public func delete() -> Statement<Self, Int> { Statement(Query(.deleteRow), rows: .models([self])) }
+  public func delete() -> Statement<Self, Int> { Statement(Query(.deleteRow), rows: .model(self)) }
 
   /// Sets columns of all rows, or of those that meet the filter, and gives the number of rows changed.
   ///

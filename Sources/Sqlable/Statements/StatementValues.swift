@@ -12,17 +12,21 @@ extension Statement {
     switch rows {
     case .none: return []
     case .stored(let rows): return rows
-    case .models(let models):
-      let table = try TableInfo.of(Model.self)
-      var writer = RowWriter(table: table, buffer: ParameterBuffer())
-      return try models.map { model in
-        try writer.take(model)
-        var row = StoredRow(values: [:])
-        for position in writer.values.indices {
-          if let value = SqlStorage(writer.values[position]) { row.values[table.columns[position].name] = value }
-        }
-        return row
+    case .model(let model): return try storedRows([model])
+    case .models(let models): return try storedRows(models)
+    }
+  }
+
+  private func storedRows(_ models: [Model]) throws -> [StoredRow] {
+    let table = try TableInfo.of(Model.self)
+    var writer = RowWriter(table: table)
+    return try models.map { model in
+      try writer.take(model)
+      var row = StoredRow(values: [:])
+      for position in writer.values.indices {
+        if let value = SqlStorage(writer.values[position]) { row.values[table.columns[position].name] = value }
       }
+      return row
     }
   }
 }

@@ -43,9 +43,11 @@ extension Statement {
     let parameters = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: parameters)
     if query.kind.takesRows, try !rows.take(0, into: &writer) { return ("-- there are no rows to insert", []) }
-    try StatementWriter(table: table, sql: buffer, parameters: parameters)
-      .write(query, row: writer.values)
-    return (buffer.text, parameters.parameters.compactMap { SqlStorage($0) })
+    // Both own memory that is reached by its address only.
+    return try withExtendedLifetime((writer, parameters)) {
+      try StatementWriter(table: table, sql: buffer, parameters: parameters).write(query, row: writer.values)
+      return (buffer.text, parameters.parameters.compactMap { SqlStorage($0) })
+    }
   }
 }
 

@@ -81,7 +81,7 @@ extension SqliteDatabase {
         throw SqlError.invalidStatement("the SQL text holds a NUL byte").labelled(configuration.label)
       }
       let connection = try openConnection()
-      try checkTransactionIsAlive()
+      try checkTransactionIsAlive(connection)
       let mark = connection.parameters.mark
       // Before it is compiled: a DELETE compiled without the hook would not call it.
       observation?.refresh()
@@ -138,7 +138,7 @@ extension SqliteDatabase {
 
   private func run(_ statement: PreparedStatement, binding values: ArraySlice<SqlStorage>) throws {
     let connection = try openConnection()
-    try checkTransactionIsAlive()
+    try checkTransactionIsAlive(connection)
     statement.mark = connection.parameters.mark
     defer { connection.finish(statement) }
     for (index, value) in values.enumerated() {

@@ -2,33 +2,46 @@
 // statements about one struct by the columns that the struct gives, all others by their shape.
 
 extension Connection {
+  /// Runs an update or delete by a condition and gives the number of rows changed.
+  func change(_ query: Query, of table: TableInfo) throws -> Int {
+    let statement = try prepared(query, table: table)
+    defer { finish(statement) }
+    while try statement.step() {}
+    return changes
+  }
+
+  /// Runs a statement about one struct: an insert gives the row's id, an update or delete the number of rows changed.
+  func change(_ query: Query, of table: TableInfo, _ row: RowValues) throws -> Int {
+    let statement = try prepared(query, table: table, row: row)
+    defer { finish(statement) }
+    if query.kind.isInsert { return try insert(statement, isSave: query.kind == .save, table: table, row: row) }
+    while try statement.step() {}
+    return changes
+  }
+
   /// The compiled statement of a query without rows, with its values bound.
   func prepared(_ query: Query, table: TableInfo) throws -> PreparedStatement {
     let mark = parameters.mark
     let hasShape = ShapeWriter(table: table, key: sql, parameters: parameters).write(query)
     if !hasShape { parameters.drop(since: mark) }
-    let writer = StatementWriter(table: table, sql: sql, parameters: parameters)
     return try prepared(since: mark) {
       guard hasShape else {
-        try writer.write(query)
+        try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
         return try prepareBuffered()
       }
       return try prepareBuffered {
         parameters.drop(since: mark)
-        try writer.write(query)
+        try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
       }
     }
   }
 
   /// The compiled statement for a struct with these values, with the values bound. They must stay until its run is over.
-  func prepared(
-    _ query: Query, table: TableInfo, row: RowValues
-  ) throws -> PreparedStatement {
-    let writer = StatementWriter(table: table, sql: sql, parameters: parameters)
+  func prepared(_ query: Query, table: TableInfo, row: RowValues) throws -> PreparedStatement {
     let mark = parameters.mark
     guard query.isPlain, let shape = row.shape, query.kind.isInsert || row.holdsKey(of: table) else {
       return try prepared(since: mark) {
-        try writer.write(query, row: row)
+        try StatementWriter(table: table, sql: sql, parameters: parameters).write(query, row: row)
         return try prepareBuffered()
       }
     }
@@ -43,7 +56,7 @@ extension Connection {
     let statement: PreparedStatement
     do {
       statement = try prepareBuffered {
-        try writer.write(query, row: row)
+        try StatementWriter(table: table, sql: sql, parameters: parameters).write(query, row: row)
         parameters.drop(since: mark)
       }
     } catch {

@@ -6,15 +6,11 @@ extension Statement where Output == [Model] {
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Model] {
     let table = try TableInfo.of(Model.self)
-    return try db.locked {
-      let statement = try db.prepare(query, of: table)
-      defer { db.finish(statement) }
-      let run = db.beginRun()
-      defer { db.endRun(run) }
-      var models: [Model] = []
-      while try statement.step() { models.append(try Model(row: ReadRow(statement))) }
-      return models
-    }
+    let reading = try db.beginReading(query, of: table)
+    defer { db.endReading(reading) }
+    var models: [Model] = []
+    while try reading.statement.step() { models.append(try Model(row: ReadRow(reading.statement))) }
+    return models
   }
 
   /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
@@ -33,12 +29,10 @@ extension Statement where Output == [Model] {
   @inlinable
   public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
     let table = try TableInfo.of(Model.self)
-    return try db.locked {
-      let statement = try db.prepare(query, of: table)
-      defer { db.finish(statement) }
-      while try statement.step() {
-        if try body(Model(row: ReadRow(statement))) == .stop { return }
-      }
+    let reading = try db.beginReading(query, of: table, isLoop: true)
+    defer { db.endReading(reading) }
+    while try reading.statement.step() {
+      if try body(Model(row: ReadRow(reading.statement))) == .stop { return }
     }
   }
 
@@ -46,13 +40,11 @@ extension Statement where Output == [Model] {
   @inlinable
   public func forEach<Outcome>(_ db: SqliteDatabase, _ body: (Model) throws -> Outcome) throws {
     let table = try TableInfo.of(Model.self)
-    return try db.locked {
-      let statement = try db.prepare(query, of: table)
-      defer { db.finish(statement) }
-      while try statement.step() {
-        // Asked of the value: which of the two forms was called is the compiler's choice, not the user's.
-        if try body(Model(row: ReadRow(statement))) as? Iteration == .stop { return }
-      }
+    let reading = try db.beginReading(query, of: table, isLoop: true)
+    defer { db.endReading(reading) }
+    while try reading.statement.step() {
+      // Asked of the value: which of the two forms was called is the compiler's choice, not the user's.
+      if try body(Model(row: ReadRow(reading.statement))) as? Iteration == .stop { return }
     }
   }
 }
@@ -67,13 +59,9 @@ extension Statement where Output == Model? {
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Model? {
     let table = try TableInfo.of(Model.self)
-    return try db.locked {
-      let statement = try db.prepare(query, of: table)
-      defer { db.finish(statement) }
-      let run = db.beginRun()
-      defer { db.endRun(run) }
-      return try statement.step() ? try Model(row: ReadRow(statement)) : nil
-    }
+    let reading = try db.beginReading(query, of: table)
+    defer { db.endReading(reading) }
+    return try reading.statement.step() ? try Model(row: ReadRow(reading.statement)) : nil
   }
 }
 
@@ -131,31 +119,44 @@ extension Statement where Output == [Int] {
 
 // MARK: - The steps, the same for all models
 
+// Without closures, which would copy the statement for each of them.
+
+/// A read that has begun, with the handle's lock held.
+@usableFromInline
+struct Reading {
+  @usableFromInline let statement: PreparedStatement
+  fileprivate let countedOn: Int
+}
+
 extension SqliteDatabase {
-  /// A read, compiled, bound and ready for its first step; the lock is held.
+  /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it likes.
   @usableFromInline
-  func prepare(_ query: Query, of table: TableInfo) throws -> PreparedStatement {
-    let connection = try openConnection()
-    try checkTransactionIsAlive()
-    let statement: PreparedStatement
-    do { statement = try connection.prepared(query, table: table) } catch { throw placed(error, in: table) }
-    statement.expectColumns(table.identities, count: table.count)
-    return statement
+  func beginReading(_ query: Query, of table: TableInfo, isLoop: Bool = false) throws -> Reading {
+    let connection = try enter()
+    do {
+      try checkTransactionIsAlive(connection)
+      let statement = try connection.prepared(query, table: table)
+      statement.expectColumns(table.identities, count: table.count)
+      return Reading(statement: statement, countedOn: isLoop ? countedOn : beginRun())
+    } catch {
+      unlockAndDeliver()
+      throw placed(error, in: table)
+    }
   }
 
   @usableFromInline
-  func finish(_ statement: PreparedStatement) {
-    statement.connection.finish(statement)
+  func endReading(_ reading: Reading) {
+    endRun(reading.countedOn)
+    reading.statement.connection.finish(reading.statement)
+    unlockAndDeliver()
   }
 
   /// The integer that a read gives.
   @usableFromInline
   func integer(of query: Query, _ table: TableInfo) throws -> Int {
-    try locked {
-      let statement = try prepare(query, of: table)
-      defer { finish(statement) }
-      return try statement.step() ? Int(statement.integer(at: 0)) : 0
-    }
+    let reading = try beginReading(query, of: table)
+    defer { endReading(reading) }
+    return try reading.statement.step() ? Int(reading.statement.integer(at: 0)) : 0
   }
 
   /// Runs a count, or an update or delete by a condition.
@@ -163,16 +164,15 @@ extension SqliteDatabase {
   func runWithoutRow(_ query: Query, of table: TableInfo) throws -> Int {
     guard query.kind.changesRows else { return try integer(of: query, table) }
     do {
-      return try locked {
-        let run = beginRun()
-        defer { endRun(run) }
-        return try writing { connection in
-          let statement = try connection.prepared(query, table: table)
-          defer { connection.finish(statement) }
-          while try statement.step() {}
-          return connection.changes
-        }
+      let connection = try enter()
+      defer { unlockAndDeliver() }
+      try checkTransactionIsAlive(connection)
+      let run = beginRun()
+      defer { endRun(run) }
+      guard let write = try beginWrite(connection) else {
+        return try writing { try $0.change(query, of: table) }
       }
+      do { return try connection.change(query, of: table) } catch { throw failed(error, write) }
     } catch { throw placed(error, in: table) }
   }
 
@@ -181,29 +181,24 @@ extension SqliteDatabase {
   @usableFromInline
   func runRow(_ query: Query, of table: TableInfo, take: (inout RowWriter) throws -> Bool) throws -> Int {
     do {
-      return try locked {
-        let connection = try openConnection()
-        try checkTransactionIsAlive()
-        let run = beginRun()
-        defer { endRun(run) }
-        var writer = RowWriter(table: table, buffer: connection.parameters)
-        defer { writer.finish() }
-        let mark = connection.parameters.mark
-        defer { connection.parameters.release(to: mark) }
-        // Before the write begins: the struct's own code may write and observe too, and what it does is not the statement's.
-        do {
-          guard try take(&writer) else { return 0 }
-        } catch { throw connection.labelled(error) }
-        return try writing { connection in
-          let statement = try connection.prepared(query, table: table, row: writer.values)
-          defer { connection.finish(statement) }
-          if query.kind.isInsert {
-            return try connection.insert(statement, isSave: query.kind == .save, table: table, row: writer.values)
-          }
-          while try statement.step() {}
-          return connection.changes
-        }
+      let connection = try enter()
+      defer { unlockAndDeliver() }
+      try checkTransactionIsAlive(connection)
+      let run = beginRun()
+      defer { endRun(run) }
+      var writer = RowWriter(table: table, buffer: connection.parameters)
+      defer { writer.finish(connection.parameters) }
+      let mark = connection.parameters.mark
+      defer { connection.parameters.release(to: mark) }
+      // Before the write begins: the struct's own code may write and observe too, and what it does is not the statement's.
+      do {
+        guard try take(&writer) else { return 0 }
+      } catch { throw connection.labelled(error) }
+      let row = writer.values
+      guard let write = try beginWrite(connection) else {
+        return try writing { try $0.change(query, of: table, row) }
       }
+      do { return try connection.change(query, of: table, row) } catch { throw failed(error, write) }
     } catch { throw placed(error, in: table) }
   }
 
@@ -215,12 +210,12 @@ extension SqliteDatabase {
     do {
       try locked {
         let connection = try openConnection()
-        try checkTransactionIsAlive()
+        try checkTransactionIsAlive(connection)
         let run = beginRun()
         defer { endRun(run) }
         var batch = InsertBatch(query: query, table: table, connection: connection)
         var writer = RowWriter(table: table, buffer: connection.parameters)
-        defer { writer.finish() }
+        defer { writer.finish(connection.parameters) }
         try writing(asOne: false) { _ in
           defer { batch.finish() }
           while true {
@@ -243,6 +238,7 @@ extension StatementRows {
   var count: Int {
     switch self {
     case .none: 0
+    case .model: 1
     case .models(let models): models.count
     case .stored(let rows): rows.count
     }
@@ -252,6 +248,7 @@ extension StatementRows {
   @inlinable
   func take(_ index: Int, into writer: inout RowWriter) throws -> Bool {
     switch self {
+    case .model(let model) where index == 0: try writer.take(model)
     case .models(let models) where models.indices.contains(index): try writer.take(models[index])
     case .stored(let rows) where rows.indices.contains(index): try writer.take(rows[index])
     default: return false
