@@ -12,7 +12,7 @@ public struct RowWriter {
   private var ownBuffer: ParameterBuffer?
   private var storage: ParameterSlots
   /// One for each column of the table; owned by `storage`.
-  @usableFromInline let slots: UnsafeMutableBufferPointer<Parameter>
+  @usableFromInline let slots: UnsafeMutableBufferPointer<BoundValue>
   // Copied out of their objects, which would be retained for every value.
   @usableFromInline let cells: UnsafePointer<TableInfo.Cell>
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
@@ -113,7 +113,7 @@ public struct RowWriter {
 
   @inlinable
   @inline(__always)
-  mutating func put(_ parameter: Parameter, at position: Int) {
+  mutating func put(_ parameter: BoundValue, at position: Int) {
     slots[position] = parameter
     shape |= 1 &<< UInt64(truncatingIfNeeded: position)
   }
@@ -152,7 +152,7 @@ public struct RowWriter {
 
   /// Whether the column stores the value, which it does not whatever it is.
   @usableFromInline
-  mutating func stores(_ parameter: Parameter, at position: Int) -> Bool {
+  mutating func stores(_ parameter: BoundValue, at position: Int) -> Bool {
     let type = cells[position].type
     if type.stores(parameter) { return true }
     fail(type.mismatch(parameter.storageClass), at: position)

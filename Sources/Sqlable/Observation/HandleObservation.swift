@@ -59,7 +59,7 @@ final class HandleObservation {
     if wanted.isEmpty == hook.isInstalled {
       if wanted.isEmpty { hook.remove() } else { hook.install() }
       // A DELETE without a filter that was compiled without the hook clears its table without calling it.
-      connection.cache.removeAll()
+      connection.dropStatements()
     }
     seenVersions = versions
   }

@@ -17,6 +17,7 @@ final class Connection {
   /// The error that undid the open transaction as a whole; set until the transaction's owner has heard of it.
   var lostTransaction: SqlError?
   private static let maximumCachedParameters = 4096
+  private var kept: [KeptStatement] = []
   private var schemaVersionStatement: PreparedStatement?
   private var control: [PreparedStatement?] = Array(repeating: nil, count: Control.allCases.count)
 
@@ -64,12 +65,24 @@ final class Connection {
   }
 
   func finalizeStatements() {
-    cache.removeAll()
+    dropStatements()
     schemaVersionStatement = nil
     for index in control.indices { control[index] = nil }
   }
 
   // MARK: Statements
+
+  /// Drops all compiled statements that somebody may run again; what is in use goes when its run is over.
+  func dropStatements() {
+    cache.removeAll()
+    for statement in kept { statement.statement.value = nil }
+  }
+
+  /// Takes note of a statement that is compiled for good, until whoever made it lets go of it.
+  func keep(_ statement: KeptStatement) {
+    kept.removeAll { $0.isAbandoned }
+    kept.append(statement)
+  }
 
   /// The compiled form of the statement that `sql` holds the key of, from the cache if it ran before.
   ///
@@ -87,7 +100,7 @@ final class Connection {
   }
 
   /// Compiles a text that holds exactly one statement.
-  private func compile(_ text: UnsafeBufferPointer<UInt8>) throws -> PreparedStatement {
+  func compile(_ text: UnsafeBufferPointer<UInt8>) throws -> PreparedStatement {
     let (statement, rest) = try compileFirst(text)
     guard let statement else {
       throw SqlError.invalidStatement("the SQL text holds no statement").labelled(label)
@@ -136,6 +149,10 @@ final class Connection {
       let statement = try compile()
       do {
         try check(statement)
+        if let (_, placeholder) = parameters.placeholders(since: mark)?.first {
+          throw SqlError.misuse(
+            "the statement has a parameter, \(placeholder.name), and so has to be prepared to be run")
+        }
         let code = parameters.bind(from: mark.count, to: statement.handle)
         guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
       } catch {
@@ -254,7 +271,7 @@ final class Connection {
 
   /// Frees what SQLite can rebuild: cached pages and, in the statement cache, compiled statements.
   func releaseMemory() {
-    cache.removeAll()
+    dropStatements()
     sqlite3_db_release_memory(handle)
   }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Memory for a row's values, which goes from one writer to the next of its connection.
 final class ParameterSlots {
-  let memory: UnsafeMutableBufferPointer<Parameter>
+  let memory: UnsafeMutableBufferPointer<BoundValue>
   /// Whether a copy of the writer was used when it must not.
   let isStale = Unchecked(false)
 
@@ -50,8 +50,8 @@ struct ParameterBytes: ~Copyable {
 
   /// A text whose bytes are kept here; NUL bytes inside it are kept.
   @usableFromInline
-  mutating func text(_ text: String) -> Parameter {
-    if let parameter = text.utf8.withContiguousStorageIfAvailable({ Parameter.text(copy($0), $0.count) }) {
+  mutating func text(_ text: String) -> BoundValue {
+    if let parameter = text.utf8.withContiguousStorageIfAvailable({ BoundValue.text(copy($0), $0.count) }) {
       return parameter
     }
     var text = text
@@ -60,7 +60,7 @@ struct ParameterBytes: ~Copyable {
 
   /// A blob whose bytes are kept here.
   @usableFromInline
-  mutating func blob(_ data: Data) -> Parameter {
+  mutating func blob(_ data: Data) -> BoundValue {
     data.withUnsafeBytes { .blob(copy($0.bindMemory(to: UInt8.self)), $0.count) }
   }
 
@@ -127,13 +127,16 @@ final class ParameterBuffer {
     var chunk: Int
     var used: Int
     var lists: Int
+    var placeholders: Int
     var scope: UInt64
   }
 
   private struct State {
-    var parameters = UnsafeMutableBufferPointer<Parameter>.allocate(capacity: 64)
+    var parameters = UnsafeMutableBufferPointer<BoundValue>.allocate(capacity: 64)
     var count = 0
     var lists: [ValueList] = []
+    /// What stands for values that are given later, with the number of the parameter.
+    var placeholders: [(position: Int, placeholder: Placeholder)] = []
     var spareSlots: ParameterSlots?
   }
 
@@ -149,7 +152,7 @@ final class ParameterBuffer {
   }
 
   /// All parameters that are waiting, the oldest first.
-  var parameters: UnsafeBufferPointer<Parameter> {
+  var parameters: UnsafeBufferPointer<BoundValue> {
     UnsafeBufferPointer(rebasing: state.value.parameters[..<state.value.count])
   }
 
@@ -157,7 +160,7 @@ final class ParameterBuffer {
   var mark: Mark {
     let mark = Mark(
       count: state.value.count, chunk: bytes.pointee.chunks.count, used: bytes.pointee.used,
-      lists: state.value.lists.count, scope: bytes.pointee.current)
+      lists: state.value.lists.count, placeholders: state.value.placeholders.count, scope: bytes.pointee.current)
     bytes.pointee.beginScope()
     return mark
   }
@@ -173,6 +176,9 @@ final class ParameterBuffer {
     state.value.count = mark.count
     if state.value.lists.count > mark.lists {
       state.value.lists.removeLast(state.value.lists.count - mark.lists)
+    }
+    if state.value.placeholders.count > mark.placeholders {
+      state.value.placeholders.removeLast(state.value.placeholders.count - mark.placeholders)
     }
     while bytes.pointee.chunks.count > mark.chunk { bytes.pointee.chunks.removeLast().deallocate() }
     bytes.pointee.fill(from: mark.used)
@@ -192,14 +198,14 @@ final class ParameterBuffer {
 
   func giveBack(_ slots: ParameterSlots) { state.value.spareSlots = slots }
 
-  func append(_ parameter: Parameter) {
+  func append(_ parameter: BoundValue) {
     if state.value.count == state.value.parameters.count { grow() }
     state.value.parameters.initializeElement(at: state.value.count, to: parameter)
     state.value.count += 1
   }
 
   private func grow() {
-    let larger = UnsafeMutableBufferPointer<Parameter>.allocate(capacity: state.value.count * 2)
+    let larger = UnsafeMutableBufferPointer<BoundValue>.allocate(capacity: state.value.count * 2)
     _ = larger.initialize(from: parameters)
     state.value.parameters.deallocate()
     state.value.parameters = larger
@@ -209,7 +215,18 @@ final class ParameterBuffer {
 
   func append(_ list: ValueList) {
     state.value.lists.append(list)
-    append(.list(Unmanaged.passUnretained(list)) as Parameter)
+    append(.list(Unmanaged.passUnretained(list)) as BoundValue)
+  }
+
+  func append(_ placeholder: Placeholder) {
+    state.value.placeholders.append((state.value.count, placeholder))
+    append(.unset as BoundValue)
+  }
+
+  /// What stands for values that are given later, with the positions of their parameters, counted from 1; nil for nothing.
+  func placeholders(since mark: Mark) -> [(index: Int32, placeholder: Placeholder)]? {
+    guard state.value.placeholders.count > mark.placeholders else { return nil }
+    return state.value.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }
   }
 
   /// Binds the parameters from `first` on to the statement's positions 1, 2, 3 …
@@ -224,7 +241,7 @@ final class ParameterBuffer {
 }
 
 extension ParameterBytes {
-  mutating func parameter(for value: SqlStorage) -> Parameter {
+  mutating func parameter(for value: SqlStorage) -> BoundValue {
     switch value {
     case .null: .null
     case .integer(let integer): .integer(integer)
@@ -235,7 +252,7 @@ extension ParameterBytes {
   }
 }
 
-extension Parameter {
+extension BoundValue {
   /// Binds the value; texts and blobs are not copied and must outlive the statement's run.
   @inline(__always)
   func bind(to handle: OpaquePointer, at index: Int32) -> Int32 {

@@ -1,4 +1,5 @@
 import CSQLite
+import FoundationEssentials
 
 /// A statement that SQLite has compiled, and the row that it stands on.
 @usableFromInline
@@ -103,8 +104,30 @@ final class PreparedStatement {
   func integer(at position: Int32) -> Int64 { sqlite3_column_int64(handle, position) }
 
   /// Binds one value, counted from 1. Texts and blobs are not copied and must outlive the run.
-  func bind(_ parameter: Parameter, at index: Int32) throws {
+  func bind(_ parameter: BoundValue, at index: Int32) throws {
     let code = parameter.bind(to: handle, at: index)
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
+  /// Binds one value, counted from 1, that SQLite copies and keeps.
+  func bindCopy(_ value: SqlStorage, at index: Int32) throws {
+    // SQLite's name for a value that it has to copy.
+    let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    let code =
+      switch value {
+      case .null: sqlite3_bind_null(handle, index)
+      case .integer(let integer): sqlite3_bind_int64(handle, index, integer)
+      case .real(let real): sqlite3_bind_double(handle, index, real)
+      case .text(let text):
+        sqlite3_bind_text64(handle, index, text, UInt64(text.utf8.count), transient, UInt8(SQLITE_UTF8))
+      case .blob(let data):
+        data.withUnsafeBytes {
+          // An empty one has no address, and SQLite would bind NULL.
+          $0.isEmpty
+            ? sqlite3_bind_zeroblob(handle, index, 0)
+            : sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), transient)
+        }
+      }
     guard code == SQLITE_OK else { throw failure(code) }
   }
 

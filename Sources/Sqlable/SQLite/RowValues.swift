@@ -3,10 +3,10 @@
 /// Where the table has no more columns than a word has bits, `shape` says which ones are there, and the rest of the memory
 /// holds what an earlier row left.
 struct RowValues {
-  private let slots: UnsafeMutableBufferPointer<Parameter>
+  private let slots: UnsafeMutableBufferPointer<BoundValue>
   private let bits: UInt64
 
-  init(slots: UnsafeMutableBufferPointer<Parameter>, shape: UInt64) {
+  init(slots: UnsafeMutableBufferPointer<BoundValue>, shape: UInt64) {
     self.slots = slots
     bits = shape
   }
@@ -22,14 +22,14 @@ struct RowValues {
 
   var indices: Range<Int> { slots.indices }
 
-  subscript(position: Int) -> Parameter {
+  subscript(position: Int) -> BoundValue {
     guard let shape else { return slots[position] }
     return shape & (1 << UInt64(position)) == 0 ? .unset : slots[position]
   }
 
   /// Calls `body` with each value that is there, in the order of the columns, but for those at `skipped`.
   @inline(__always)
-  func eachValue(except skipped: [Int] = [], _ body: (Parameter) throws -> Void) rethrows {
+  func eachValue(except skipped: [Int] = [], _ body: (BoundValue) throws -> Void) rethrows {
     guard var rest = shape else {
       for position in indices where slots[position].isSet && !skipped.contains(position) { try body(slots[position]) }
       return

@@ -6,7 +6,7 @@ import CSQLite
 /// a value would meet SQLite's limit on variables and make a statement of its own for every length.
 @usableFromInline
 final class ValueList {
-  let parameters: UnsafeBufferPointer<Parameter>
+  let parameters: UnsafeBufferPointer<BoundValue>
   /// Owns the parameters and their bytes.
   private let buffer: ParameterBuffer
 

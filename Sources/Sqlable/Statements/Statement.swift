@@ -164,14 +164,20 @@ extension Sqlable {
 
   /// Stores the struct as a new row and gives its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
   ///
-  /// With columns, only those are written; one whose value is `nil` gets its default. The id is the integer key or rowid, and 0 when nothing was inserted or the table
-  /// has no integer id. Running it throws `.constraint` when a rule is broken.
+  /// With columns, only those are written; one whose value is `nil` gets its default. The id is the integer key or rowid,
+  /// and 0 when nothing was inserted or the table has no integer id. Running it throws `.constraint` when a rule is broken.
   @inlinable
   public func insert(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
     Statement(Query(.insert, writing: columns), rows: .model(self))
   }
 
+  /// Stores structs that are given when it is run: `Bicycle.insert().run(db, streaming: rows)`.
+  @inlinable
+  public static func insert() -> Statement<Self, [Int]> { Statement(Query(.insertMany), rows: .models([])) }
+
   /// Stores all structs, in one transaction, and gives their ids in order. When one of them fails none is stored.
+  ///
+  /// The statement holds them all; more than fit into memory are streamed, see ``insert()``.
   @inlinable
   public static func insert(_ rows: some Sequence<Self>) -> Statement<Self, [Int]> {
     Statement(Query(.insertMany), rows: .models(Array(rows)))

@@ -33,7 +33,7 @@ extension Statement {
 
 extension SqlStorage {
   /// The value that waits to be bound; nil for a column that is left out.
-  init?(_ parameter: Parameter) {
+  init?(_ parameter: BoundValue) {
     switch parameter {
     case .unset, .list: return nil
     case .null: self = .null

@@ -98,7 +98,7 @@ public struct ColumnType: Sendable, Hashable {
   /// NULL is left to the NOT NULL constraint, which names table and column. SQLite makes a REAL of an integer, whatever
   /// digits that costs, so one that no `Double` holds exactly is refused.
   @usableFromInline
-  func stores(_ value: Parameter) -> Bool {
+  func stores(_ value: BoundValue) -> Bool {
     switch value {
     case .unset, .null: true
     case .integer(let integer): stores(integer)
@@ -108,7 +108,7 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// A bit for each class whose values may be stored here whatever they are; see ``Parameter/classBit``.
+  /// A bit for each class whose values may be stored here whatever they are; see ``BoundValue/classBit``.
   var accepted: UInt8 {
     switch base {
     case .integer, .date(.unixSeconds), .date(.unixMilliseconds): 1 | 2
@@ -135,11 +135,14 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
+  /// Whether a value that is compared has another form here than one that is stored.
+  var comparesInAnotherForm: Bool { base == .date(.unixSeconds) }
+
   /// The form of a value that is compared with this column.
   ///
   /// A moment between two seconds has no place in a column of whole seconds, but it is after the one and before the other.
   func comparable(_ value: any SqlValue) throws -> SqlStorage {
-    guard base == .date(.unixSeconds) else { return try value.sqlStorage(in: self) }
+    guard comparesInAnotherForm else { return try value.sqlStorage(in: self) }
     let storage = try value.sqlStorage(in: ColumnType(.date(.unixSecondsWithFraction), isNullable: isNullable))
     if case .real(let seconds) = storage, let whole = Int64(exactly: seconds) { return .integer(whole) }
     return storage

@@ -7,7 +7,7 @@ import FoundationEssentials
 public struct WriteCell {
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
   @usableFromInline let scope: UInt64
-  @usableFromInline var parameter = Parameter.unset
+  @usableFromInline var parameter = BoundValue.unset
   /// Whether a value was set in the scope of another statement.
   @usableFromInline var isStale = false
   /// The type of the column that the value is written to.

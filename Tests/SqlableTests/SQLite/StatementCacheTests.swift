@@ -231,4 +231,65 @@ import Testing
       }
     }
   }
+
+  /// What a service has compiled is right after another process has changed the schema under it.
+  @Test(.enabled(if: SQLiteProcess.isAvailable))
+  func aSchemaChangeOfAnotherProcessIsFollowed() throws {
+    try withDatabase { db in
+      try people(db, 1)
+      let byId = try db.prepare(Person.read().filter(Person.id == Parameter("id")).first())
+      let rename = Person.update(Person.name.set(to: "new")).filter(Person.id == 1)
+      func runAll(_ round: Int) throws {
+        #expect(try Person.read().filter(Person.id == 1).run(db).count == 1)
+        #expect(try Person.byId(1).run(db) != nil && byId.run(1) != nil)
+        #expect(try Person(id: nil, name: "one").insert().run(db) > 0)
+        #expect(try Person.insert([Person(id: nil, name: "two"), Person(id: nil, name: "three")]).run(db).count == 2)
+        #expect(try rename.run(db) == 1)
+        #expect(try Person.count().run(db) == 4 + round * 3)
+        #expect(try db.query("SELECT * FROM person WHERE id = 1") { try $0.columnNames.count } == [round + 2])
+      }
+      try runAll(0)
+      let other = try SQLiteProcess(db.filepath)
+      for round in 1...3 {
+        // The column comes first, so that a value read by its old position would be another's.
+        let columns = (1...round).map { "extra_\($0) DEFAULT 'wrong'" }.joined(separator: ", ")
+        let said = try other.run(
+          """
+          BEGIN IMMEDIATE;
+          CREATE TABLE fresh (\(columns), name TEXT NOT NULL, id INTEGER PRIMARY KEY AUTOINCREMENT);
+          INSERT INTO fresh (id, name) SELECT id, name FROM person;
+          DROP TABLE person;
+          ALTER TABLE fresh RENAME TO person;
+          COMMIT;
+          """)
+        #expect(said == "")
+        let before = try db.statementCacheUse
+        try runAll(round)
+        // The same statements as before: SQLite compiles them anew where they are.
+        #expect(try db.statementCacheUse.misses == before.misses)
+      }
+      other.quit()
+    }
+  }
+
+  @Test func aTableThatIsAttachedOrComesAnewIsTold() throws {
+    try withDatabase { db in
+      try people(db, 2)
+      #expect(try Person.count().run(db) == 2)
+      try db.execute("ATTACH ':memory:' AS other")
+      try db.execute("CREATE TABLE other.person (id INTEGER PRIMARY KEY, name TEXT)")
+      #expect(try Person.count().run(db) == 2)
+      // SQLite looks for a name among the temporary tables first.
+      try db.execute("CREATE TEMP TABLE person (id INTEGER PRIMARY KEY, name TEXT)")
+      #expect(try Person.count().run(db) == 0)
+      try db.execute("DROP TABLE temp.person")
+      #expect(try Person.count().run(db) == 2)
+      try db.execute("DETACH other")
+      #expect(try Person.read().run(db).count == 2)
+      try db.execute("DROP TABLE person")
+      #expect(sqlError { _ = try Person.read().run(db) }?.kind == .schema(.missingTable("person")))
+      try db.createTable(Person.self)
+      #expect(try Person.read().run(db).isEmpty)
+    }
+  }
 }

@@ -28,7 +28,7 @@ private enum Part: String, CodingKey {
 extension SqlExpression.Node.Form {
   fileprivate var keys: [Part] {
     switch self {
-    case .column, .value, .all, .any, .not, .negative, .isNull, .isNotNull, .invalid: [.first]
+    case .column, .value, .parameter, .all, .any, .not, .negative, .isNull, .isNotNull, .invalid: [.first]
     case .isIn, .function, .collate: [.first, .second]
     case .binary, .between: [.first, .second, .third]
     case .like: [.first, .second, .escape]
@@ -52,6 +52,7 @@ extension SqlExpression.Node: Codable {
       switch self {
       case .column(let column): [(.first, column)]
       case .value(let value): [(.first, value)]
+      case .parameter(let name): [(.first, name)]
       case .all(let terms), .any(let terms): [(.first, terms)]
       case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term): [(.first, term)]
       case .binary(let operation, let left, let right): [(.first, operation), (.second, left), (.third, right)]
@@ -72,6 +73,7 @@ extension SqlExpression.Node: Codable {
     switch form {
     case .column: self = .column(try Self.first(parts))
     case .value: self = .value(try Self.first(parts))
+    case .parameter: self = .parameter(try Self.first(parts))
     case .all: self = .all(try Self.first(parts))
     case .any: self = .any(try Self.first(parts))
     case .not: self = .not(try Self.first(parts))

@@ -26,6 +26,8 @@ public struct SqlExpression: Sendable, Hashable {
   enum Node: Sendable {
     case column(ColumnReference)
     case value(SqlStorage)
+    /// A value that a prepared statement is given, by its name.
+    case parameter(String)
     /// AND of two or more terms.
     case all([SqlExpression])
     /// OR of two or more terms.
@@ -61,6 +63,13 @@ public struct SqlExpression: Sendable, Hashable {
     case divided = "/"
     case remainder = "%"
     case concatenated = "||"
+
+    var isComparison: Bool {
+      switch self {
+      case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .isSame, .isNotSame: true
+      case .plus, .minus, .times, .divided, .remainder, .concatenated: false
+      }
+    }
 
     /// The operator with a blank on either side; the raw values are texts that would be made anew for every use.
     var sql: StaticString {
@@ -153,7 +162,8 @@ public struct SqlExpression: Sendable, Hashable {
 extension SqlExpression.Node: Hashable {
   /// The forms of terms, by their names in JSON.
   enum Form: String, CodingKey {
-    case column, value, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, function, collate
+    case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, function,
+      collate
     case invalid
   }
 
@@ -161,6 +171,7 @@ extension SqlExpression.Node: Hashable {
     switch self {
     case .column: .column
     case .value: .value
+    case .parameter: .parameter
     case .all: .all
     case .any: .any
     case .not: .not
@@ -180,7 +191,7 @@ extension SqlExpression.Node: Hashable {
   /// The terms that this one is made of.
   private var terms: [SqlExpression] {
     switch self {
-    case .column, .value, .invalid: []
+    case .column, .value, .parameter, .invalid: []
     case .all(let terms), .any(let terms), .function(_, let terms): terms
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
@@ -196,6 +207,7 @@ extension SqlExpression.Node: Hashable {
     case .all, .any, .not, .negative, .isNull, .isNotNull, .between: nil
     case .column(let column): column
     case .value(let value): value
+    case .parameter(let name): name
     case .binary(let operation, _, _): operation
     case .isIn(_, let values): values
     case .like(_, _, let escape): escape
@@ -222,7 +234,7 @@ extension SqlExpression.Node {
   fileprivate var size: SqlExpression.Size {
     var size: SqlExpression.Size
     switch self {
-    case .column, .value, .invalid: return SqlExpression.Size()
+    case .column, .value, .parameter, .invalid: return SqlExpression.Size()
     case .all(let terms), .any(let terms):
       let depth = terms.reduce(0) { max($0, $1.size.depth) }
       return SqlExpression.Size(depth: depth + 1, height: SqlExpression.heightOfChain(terms[...]))

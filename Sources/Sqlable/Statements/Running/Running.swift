@@ -95,7 +95,7 @@ extension Statement where Output == [Int] {
     ids.reserveCapacity(count)
     var index = 0
     if case .models(let models) = rows {
-      try models.withUnsafeBufferPointer { models in
+      _ = try models.withUnsafeBufferPointer { models in
         try db.insert(query, of: table) {
           ids.append($0)
         } take: { writer in
@@ -137,11 +137,16 @@ extension SqliteDatabase {
       try checkTransactionIsAlive(connection)
       let statement = try connection.prepared(query, table: table)
       statement.expectColumns(table.identities, count: table.count)
-      return Reading(statement: statement, countedOn: isLoop ? countedOn : beginRun())
+      return reading(statement, isLoop: isLoop)
     } catch {
       unlockAndDeliver()
       throw placed(error, in: table)
     }
+  }
+
+  /// A statement that is about to be read.
+  func reading(_ statement: PreparedStatement, isLoop: Bool) -> Reading {
+    Reading(statement: statement, countedOn: isLoop ? countedOn : beginRun())
   }
 
   @usableFromInline
@@ -202,13 +207,15 @@ extension SqliteDatabase {
     } catch { throw placed(error, in: table) }
   }
 
-  /// Inserts structs, whose values `take` writes one after the other until it returns false, and gives `note` their ids.
+  /// Inserts structs, whose values `take` writes one after the other until it returns false, gives `note` their ids, and
+  /// returns how many were inserted.
+  @discardableResult
   @usableFromInline
   func insert(
     _ query: Query, of table: TableInfo, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
-  ) throws {
+  ) throws -> Int {
     do {
-      try locked {
+      return try locked {
         let connection = try openConnection()
         try checkTransactionIsAlive(connection)
         let run = beginRun()
@@ -216,20 +223,64 @@ extension SqliteDatabase {
         var batch = InsertBatch(query: query, table: table, connection: connection)
         var writer = RowWriter(table: table, buffer: connection.parameters)
         defer { writer.finish(connection.parameters) }
-        try writing(asOne: false) { _ in
+        return try writing(asOne: false) { _ in
           defer { batch.finish() }
+          var count = 0
           while true {
             let mark = connection.parameters.mark
             defer { connection.parameters.release(to: mark) }
             do {
-              guard try take(&writer) else { return }
+              guard try take(&writer) else { return count }
             } catch { throw connection.labelled(error) }
             try refreshObservation()
             note(try batch.insert(writer.values))
+            count += connection.changes
           }
         }
       }
     } catch { throw placed(error, in: table) }
+  }
+}
+
+extension Statement where Output == [Int] {
+  /// Inserts structs as a sequence makes them, in constant memory, and gives the number of rows inserted.
+  ///
+  /// ```swift
+  /// try Bicycle.insert().run(db, streaming: lines.lazy.map(Bicycle.init))
+  /// ```
+  ///
+  /// All in one transaction, or in a savepoint inside the open one: when one of them fails none is stored. Rows that the
+  /// statement holds itself go first. The handle's lock is held until the last, so a slow sequence keeps other threads that
+  /// use the handle, and other writers of the file, waiting.
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase, streaming rows: some Sequence<Model>) throws -> Int {
+    var rows = rows.makeIterator()
+    return try run(db) { rows.next() }
+  }
+
+  /// Inserts structs as `next` gives them, until it gives nil, in constant memory; gives the number of rows inserted.
+  ///
+  /// ```swift
+  /// try Bicycle.insert().run(db) { try reader.next() }
+  /// ```
+  ///
+  /// What `next` throws comes out, and nothing is stored. See ``run(_:streaming:)`` for the rest.
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase, next: () throws -> Model?) throws -> Int {
+    let (table, count) = (try TableInfo.of(Model.self), rows.count)
+    var index = 0
+    return try db.insert(query, of: table) { _ in
+    } take: { writer in
+      if index < count {
+        index += 1
+        return try rows.take(index - 1, into: &writer)
+      }
+      guard let model = try next() else { return false }
+      try writer.take(model)
+      return true
+    }
   }
 }
 

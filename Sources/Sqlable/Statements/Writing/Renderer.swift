@@ -35,6 +35,7 @@ struct Renderer {
     switch expression.node {
     case .column(let reference): try write(reference)
     case .value(let value): write(value)
+    case .parameter(let name): write(Placeholder(name: name))
     case .all(let terms): try write(terms[...], joinedBy: " AND ", within: .not, stack: stack)
     case .any(let terms): try write(terms[...], joinedBy: " OR ", within: .all, stack: stack)
     case .not(let term): try write("NOT ", term, within: .equality, stack: stack + 1)
@@ -74,17 +75,37 @@ struct Renderer {
     _ left: SqlExpression, _ operation: SqlExpression.BinaryOperator, _ right: SqlExpression, _ own: Strength,
     stack: Int
   ) throws {
-    try write(left, within: own, stack: stack)
+    try write(left, beside: right, operation, within: own, stack: stack)
     sql.append(operation.sql)
-    try write(right, within: Strength(rawValue: own.rawValue + 1) ?? .atom, stack: stack + 2)
+    try write(right, beside: left, operation, within: Strength(rawValue: own.rawValue + 1) ?? .atom, stack: stack + 2)
+  }
+
+  /// Writes one side of an operator. A parameter that is compared with a column gets its values in the form of that column.
+  private func write(
+    _ term: SqlExpression, beside other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
+    within strength: Strength, stack: Int
+  ) throws {
+    guard case .parameter(let name) = term.node, operation.isComparison else {
+      return try write(term, within: strength, stack: stack)
+    }
+    write(Placeholder(name: name, beside: try column(of: other)))
+  }
+
+  /// The column that a term is, if it is one.
+  private func column(of term: SqlExpression) throws -> ColumnDefinition? {
+    switch term.node {
+    case .column(let reference): table.columns[try position(of: reference)].definition
+    case .collate(let term, _): try column(of: term)
+    default: nil
+    }
   }
 
   private func writeBetween(_ term: SqlExpression, _ low: SqlExpression, _ high: SqlExpression, stack: Int) throws {
     try write(term, within: .comparison, stack: stack)
     sql.append(" BETWEEN ")
-    try write(low, within: .sum, stack: stack + 2)
+    try write(low, beside: term, .less, within: .sum, stack: stack + 2)
     sql.append(" AND ")
-    try write(high, within: .sum, stack: stack + 4)
+    try write(high, beside: term, .less, within: .sum, stack: stack + 4)
   }
 
   private func write(_ term: SqlExpression, in values: [SqlStorage], stack: Int) throws {
@@ -137,7 +158,7 @@ struct Renderer {
 
   private func strength(of expression: SqlExpression) -> Strength {
     switch expression.node {
-    case .column, .value, .function, .invalid: .atom
+    case .column, .value, .parameter, .function, .invalid: .atom
     case .any: .any
     case .all: .all
     case .not: .not
@@ -179,6 +200,17 @@ struct Renderer {
   private func write(_ value: SqlStorage) {
     sql.append("?")
     parameters.append(value)
+  }
+
+  private func write(_ placeholder: Placeholder) {
+    sql.append("?")
+    parameters.append(placeholder)
+  }
+
+  /// Writes what a column is set to.
+  func write(_ expression: SqlExpression, settingColumn position: Int) throws {
+    guard case .parameter(let name) = expression.node else { return try write(expression) }
+    write(Placeholder(name: name, storedIn: table.columns[position].definition))
   }
 
   private func write(list values: [SqlStorage]) {

@@ -54,8 +54,8 @@ struct ShapeWriter {
       if dropsOrder { parameters.release(to: mark) }
     }
     key.append(byte: (query.isLimited ? 1 : 0) | (query.offset == nil ? 0 : 2))
-    if query.isLimited { parameters.append(.integer(Int64(query.limit ?? -1)) as Parameter) }
-    if let offset = query.offset { parameters.append(.integer(Int64(offset)) as Parameter) }
+    if query.isLimited { parameters.append(.integer(Int64(query.limit ?? -1)) as BoundValue) }
+    if let offset = query.offset { parameters.append(.integer(Int64(offset)) as BoundValue) }
     return true
   }
 
@@ -121,7 +121,7 @@ struct ShapeWriter {
       key.append(byte: 15)
       key.append(choice: collation)
       return write(term, isOrdering: isOrdering)
-    case .invalid: return false
+    case .parameter, .invalid: return false
     }
   }
 

@@ -115,10 +115,10 @@ struct StatementWriter {
     }
     guard query.isLimited else { return }
     sql.append(" LIMIT ?")
-    parameters.append(.integer(Int64(query.limit ?? -1)) as Parameter)
+    parameters.append(.integer(Int64(query.limit ?? -1)) as BoundValue)
     if let offset = query.offset {
       sql.append(" OFFSET ?")
-      parameters.append(.integer(Int64(offset)) as Parameter)
+      parameters.append(.integer(Int64(offset)) as BoundValue)
     }
   }
 
@@ -181,7 +181,7 @@ struct StatementWriter {
       try checkWritable(position)
       renderer.writeColumn(position)
       sql.append(" = ")
-      try renderer.write(assignment.value)
+      try renderer.write(assignment.value, settingColumn: position)
     }
     try writeSelection(query)
   }
@@ -296,7 +296,7 @@ struct StatementWriter {
   }
 
   /// What is bound for a column that is written: NULL where it was chosen and the struct has no value for it.
-  private func written(_ parameter: Parameter) -> Parameter { parameter.isSet ? parameter : .null }
+  private func written(_ parameter: BoundValue) -> BoundValue { parameter.isSet ? parameter : .null }
 
   /// The columns that a struct writes: those it has values for, or those that were chosen. Generated ones are computed.
   private func writtenColumns(_ query: Query, _ row: RowValues) throws -> [Int] {

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// A value on its way to `sqlite3_bind_*`: plain bits, no reference, so that binding allocates nothing.
 @usableFromInline
-enum Parameter {
+enum BoundValue {
   /// Nothing was set: the column is left out of the statement.
   case unset
   case null
