@@ -267,7 +267,7 @@ extension SqliteDatabase {
   ///
   /// SQLite is outside a transaction then, and would store what comes next at once.
   func checkTransactionIsAlive(_ connection: Connection) throws {
-    guard let lost = connection.lostTransaction else { return }
+    guard connection.hasLostTransaction, let lost = connection.lostTransaction else { return }
     var error = lost
     error.message = "an earlier error rolled back the whole transaction: " + lost.message
     throw error

@@ -40,6 +40,8 @@ final class ColumnDefinition: Sendable {
   let options: ColumnOptions
   /// The name as SQL spells it.
   let quotedName: [UInt8]
+  /// A number that other names hardly have.
+  @usableFromInline let nameHash: UInt32
   private let file: StaticString
   private let line: UInt
 
@@ -50,6 +52,7 @@ final class ColumnDefinition: Sendable {
     self.file = file
     self.line = line
     quotedName = SqlBuffer.quoted(name)
+    nameHash = name.utf8.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
   }
 
   /// Whether both are the same declaration, evaluated once (`static let`) or again (`static var`, in a generic type).
@@ -70,7 +73,9 @@ extension Column: Hashable {
   /// Lets `switch column { case Bicycle.id: … }` compare columns.
   @inlinable
   public static func ~= (pattern: Column, column: Column) -> Bool {
-    pattern.definition === column.definition || pattern.isSame(as: column)
+    // A model asks this for every column of every row, and most answers are no.
+    pattern.definition === column.definition
+      || (pattern.definition.nameHash == column.definition.nameHash && pattern.isSame(as: column))
   }
 
   @usableFromInline

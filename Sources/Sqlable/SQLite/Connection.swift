@@ -15,7 +15,11 @@ final class Connection {
   /// How many transactions are open: 0 is none, 1 a transaction, more are savepoints inside it.
   var transactionLevel = 0
   /// The error that undid the open transaction as a whole; set until the transaction's owner has heard of it.
-  var lostTransaction: SqlError?
+  var lostTransaction: SqlError? {
+    didSet { hasLostTransaction = lostTransaction != nil }
+  }
+  /// The same for every statement to ask, without a copy of the error.
+  private(set) var hasLostTransaction = false
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
   private var schemaVersionStatement: PreparedStatement?

@@ -63,17 +63,27 @@ final class StatementCache {
 
   /// The statement with that text, if it is compiled and nobody uses it.
   func take(_ key: SqlBuffer, hash: UInt64) -> PreparedStatement? {
-    guard let entry = entry(hash), !entry.statement.isInUse, entry.matches(key) else {
+    // Unmanaged: nothing goes while it is looked for, and a reference counted for each step would cost more than the steps.
+    var found = buckets[bucket(of: hash)].map { Unmanaged.passUnretained($0) }
+    while let current = found, current._withUnsafeGuaranteedRef({ $0.hash != hash }) {
+      found = current._withUnsafeGuaranteedRef { $0.links.value.chained.map { Unmanaged.passUnretained($0) } }
+    }
+    guard
+      let statement = found?._withUnsafeGuaranteedRef({ entry -> PreparedStatement? in
+        guard !entry.statement.isInUse, entry.matches(key) else { return nil }
+        if entry !== state.value.newest {
+          unlink(entry)
+          link(entry)
+        }
+        return entry.statement
+      })
+    else {
       state.value.misses += 1
       return nil
     }
     state.value.hits += 1
-    if entry !== state.value.newest {
-      unlink(entry)
-      link(entry)
-    }
-    entry.statement.isInUse = true
-    return entry.statement
+    statement.isInUse = true
+    return statement
   }
 
   /// Keeps a statement that was just compiled. The one with the same hash, if any, makes room.

@@ -191,10 +191,11 @@ extension SqliteDatabase {
       try checkTransactionIsAlive(connection)
       let run = beginRun()
       defer { endRun(run) }
-      var writer = RowWriter(table: table, buffer: connection.parameters)
-      defer { writer.finish(connection.parameters) }
-      let mark = connection.parameters.mark
-      defer { connection.parameters.release(to: mark) }
+      let parameters = connection.parameters
+      var writer = RowWriter(table: table, buffer: parameters)
+      defer { writer.finish(parameters) }
+      let mark = parameters.mark
+      defer { parameters.release(to: mark) }
       // Before the write begins: the struct's own code may write and observe too, and what it does is not the statement's.
       do {
         guard try take(&writer) else { return 0 }

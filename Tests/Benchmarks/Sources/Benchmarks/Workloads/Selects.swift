@@ -42,6 +42,10 @@ extension Suite {
           try ids.reduce(0) { $0 &+ (try Typed.read().filter(Typed.id == $1).first().run(db)?.digest ?? 0) }
         }
       },
+      .init(Name.prepared) {
+        let byId = try db.prepare(Typed.read().filter(Typed.id == Parameter("id")).first())
+        return try db.transaction(.deferred) { _ in try ids.reduce(0) { $0 &+ (try byId.run($1)?.digest ?? 0) } }
+      },
     ]
   }
 
@@ -54,6 +58,10 @@ extension Suite {
       .init(Name.swift) { try RawSwift.pointSelects(raw, ids) },
       .init(Name.untyped) { try ids.reduce(0) { $0 &+ (try Untyped.byId($1).run(db)?.digest ?? 0) } },
       .init(Name.typed) { try ids.reduce(0) { $0 &+ (try Typed.byId($1).run(db)?.digest ?? 0) } },
+      .init(Name.prepared) {
+        let byId = try db.prepare(Typed.read().filter(Typed.id == Parameter("id")).first())
+        return try ids.reduce(0) { $0 &+ (try byId.run($1)?.digest ?? 0) }
+      },
     ]
   }
 
@@ -91,6 +99,13 @@ extension Suite {
           try starts.reduce(0) { sum, start in
             sum &+ (try Typed.read().filter(Typed.id >= start && Typed.id < start + 50).run(db).digest())
           }
+        }
+      },
+      .init(Name.prepared) {
+        let window = try db.prepare(
+          Typed.read().filter(Typed.id >= Parameter("start") && Typed.id < Parameter("end")))
+        return try db.transaction(.deferred) { _ in
+          try starts.reduce(0) { $0 &+ (try window.run($1, $1 + 50).digest()) }
         }
       },
     ]
@@ -131,6 +146,14 @@ extension Suite {
             let window = Typed.id >= start && Typed.id < start + 100 && Typed.active == true
             return sum &+ UInt64(try Typed.count().filter(window).run(db))
           }
+        }
+      },
+      .init(Name.prepared) {
+        let window = try db.prepare(
+          Typed.count().filter(
+            Typed.id >= Parameter("start") && Typed.id < Parameter("end") && Typed.active == Parameter("active")))
+        return try db.transaction(.deferred) { _ in
+          try starts.reduce(0) { $0 &+ UInt64(try window.run($1, $1 + 100, true)) }
         }
       },
     ]
