@@ -68,6 +68,35 @@ import Testing
     }
   }
 
+  @Test func streams() throws {
+    struct Reader {
+      var rest = ["Kona", "Kona", "Surly"]
+      mutating func next() throws -> Bicycle? { rest.popLast().map { Bicycle(name: $0, color: "red") } }
+    }
+    try withBicycles { db in
+      let lines = ["Scott", "Cannondale"]
+      var reader = Reader()
+      let count = try Bicycle.insert().run(db, streaming: lines.lazy.map { Bicycle(name: $0, color: "red") })
+      let more = try Bicycle.insert().ignoreOnConflict().run(db) { try reader.next() }
+      #expect(count == 2 && more == 2)
+      #expect(try Bicycle.count().run(db) == 7)
+    }
+  }
+
+  @Test func preparedStatements() throws {
+    try withBicycles { db in
+      let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))
+      let reds = try byColor.run(["color": "red"])  // by name
+      let blues = try byColor.run("blue")  // by position
+      let paint = try db.prepare(
+        Bicycle.update(Bicycle.color.set(to: Parameter("to"))).filter(Bicycle.color == Parameter("from")))
+      let painted = try paint.run(["from": "red", "to": "black"])
+      #expect(reds.map(\.name) == ["Norco", "Giant"] && blues.map(\.name) == ["Trek"] && painted == 2)
+      #expect(byColor.sql == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?"#)
+      #expect(paint.sql == #"UPDATE "bicycle" SET "color" = ? WHERE "color" = ?"#)
+    }
+  }
+
   @Test func updatesAndDeletes() throws {
     try withBicycles { db in
       var bike = try #require(try Bicycle.byId(1).run(db))
