@@ -66,6 +66,45 @@ public struct ReadRow {
     }
   }
 
+  // MARK: Beside others in one result
+
+  /// How many columns the result has.
+  var count: Int { state.pointee.count }
+
+  /// The value at a position, read as one of a column of that type.
+  @inlinable
+  func value<Value: SqlValue>(at position: Int, type: ColumnType) throws -> Value {
+    do {
+      return try Value.read(
+        from: ReadCell(
+          value: state.pointee.knownValue(at: position), state: state, generation: generation, type: type))
+    } catch {
+      throw located(error, column: nil, position: position)
+    }
+  }
+
+  func storage(at position: Int) throws -> SqlStorage {
+    do {
+      return try ReadCell(
+        value: state.pointee.knownValue(at: position), state: state, generation: generation, type: .blob
+      ).storage()
+    } catch {
+      throw located(error, column: nil, position: position)
+    }
+  }
+
+  @usableFromInline
+  func isNull(at position: Int) -> Bool {
+    ReadCell(value: state.pointee.knownValue(at: position), state: state, generation: generation, type: .blob).isNull
+  }
+
+  /// Makes the columns from a position on those of the model that is read next.
+  @usableFromInline
+  func beginModel(at position: Int, count: Int) {
+    state.pointee.next = position
+    state.pointee.window = position..<min(position + count, state.pointee.count)
+  }
+
   // MARK: Finding the column
 
   /// The column's position: the next one, if columns are read in their order.
@@ -89,7 +128,7 @@ public struct ReadRow {
     guard columns != RowState.noColumns else {
       throw labelled(.misuse("this row is read by name or position: its statement has no model"))
     }
-    let range = 0..<state.pointee.count
+    let range = state.pointee.window
     let found =
       range.first { columns[$0] == column.identity }
       ?? range.first {
@@ -134,7 +173,7 @@ public struct ReadRow {
 
   /// The row's id, if the statement selects the integer primary key of the table.
   private var rowId: Int? {
-    for position in 0..<state.pointee.count {
+    for position in state.pointee.window {
       let definition = Unmanaged<ColumnDefinition>.fromOpaque(state.pointee.columns[position]).takeUnretainedValue()
       guard definition.options.primaryKey != nil, definition.type.storageClass == .integer else { continue }
       return state.pointee.integer(at: position)

@@ -25,7 +25,7 @@
 ///   }
 /// }
 /// ```
-public protocol Sqlable: Sendable {
+public protocol Sqlable: Sendable, SelectOutput {
   /// The table's name; the type's name in snake_case unless you say otherwise. Asked once a process.
   static var tableName: String { get }
 

@@ -19,6 +19,8 @@ struct RowState: ~Copyable {
   @usableFromInline var next = 0
   /// How many columns the row has.
   @usableFromInline var count = 0
+  /// The columns of the model that is being read, among those of the row.
+  @usableFromInline var window = 0..<0
   /// The identities of the columns, by position; ``noColumn`` ends them.
   @usableFromInline var columns = RowState.noColumns
   /// SQLite's value at position 0, when the others are known to follow it in one array.
@@ -101,6 +103,7 @@ extension RowState {
   mutating func expect(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
     self.columns = columns
     self.count = count
+    window = 0..<count
     firstValue = nil
   }
 

@@ -22,6 +22,8 @@ extension SqlJSON {
 }
 
 /// Stored as a JSON array.
+extension Array: SelectOutput where Element: Codable {}
+
 extension Array: SqlValue where Element: Codable {
   public static var columnType: ColumnType { .text }
 
@@ -35,6 +37,8 @@ extension Array: SqlValue where Element: Codable {
 }
 
 /// Stored as a JSON array, in no particular order.
+extension Set: SelectOutput where Element: Codable {}
+
 extension Set: SqlValue where Element: Codable {
   public static var columnType: ColumnType { .text }
 
@@ -48,6 +52,8 @@ extension Set: SqlValue where Element: Codable {
 }
 
 /// Stored as a JSON object when the keys are strings or integers, else as an array of keys and values in turn.
+extension Dictionary: SelectOutput where Key: Codable, Value: Codable {}
+
 extension Dictionary: SqlValue where Key: Codable, Value: Codable {
   public static var columnType: ColumnType { .text }
 

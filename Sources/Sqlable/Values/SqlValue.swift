@@ -19,7 +19,7 @@ import FoundationEssentials
 ///   init(sqlStorage: SqlStorage) throws { degrees = try Double(sqlStorage: sqlStorage) }
 /// }
 /// ```
-public protocol SqlValue {
+public protocol SqlValue: SelectOutput {
   /// The column that this type gets when none is declared.
   static var columnType: ColumnType { get }
 

@@ -17,7 +17,9 @@ public struct SqlExpression: Sendable, Hashable {
     /// The same as SQLite counts it: to it a chain of ANDs is as deep as it is long.
     var height: Int16 = 1
 
-    func joined(_ other: Size) -> Size { Size(depth: max(depth, other.depth), height: max(height, other.height)) }
+    func joined(_ other: Size) -> Size {
+      Size(depth: Swift.max(depth, other.depth), height: Swift.max(height, other.height))
+    }
   }
 
   /// A closed tree: it can be compared, sent and decoded, and every form is known to the renderer.
@@ -43,6 +45,12 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case like(SqlExpression, SqlExpression, escape: String)
     case function(Function, [SqlExpression])
     indirect case collate(SqlExpression, Collate)
+    /// A column of the table that goes by an alias.
+    indirect case qualified(alias: String, ColumnReference)
+    /// A function with all that may follow its arguments.
+    indirect case call(Call)
+    /// `(SELECT …)`, `EXISTS (SELECT …)` or `… IN (SELECT …)`.
+    indirect case query(QueryTerm)
     /// What can't be said in SQL; the statement throws the reason when it is run.
     indirect case invalid(InvalidTerm)
   }
@@ -162,9 +170,8 @@ public struct SqlExpression: Sendable, Hashable {
 extension SqlExpression.Node: Hashable {
   /// The forms of terms, by their names in JSON.
   enum Form: String, CodingKey {
-    case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, function,
-      collate
-    case invalid
+    case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, function
+    case collate, qualified, call, query, invalid
   }
 
   var form: Form {
@@ -184,6 +191,9 @@ extension SqlExpression.Node: Hashable {
     case .like: .like
     case .function: .function
     case .collate: .collate
+    case .qualified: .qualified
+    case .call: .call
+    case .query: .query
     case .invalid: .invalid
     }
   }
@@ -191,7 +201,9 @@ extension SqlExpression.Node: Hashable {
   /// The terms that this one is made of.
   private var terms: [SqlExpression] {
     switch self {
-    case .column, .value, .parameter, .invalid: []
+    case .column, .value, .parameter, .qualified, .invalid: []
+    case .call(let call): call.terms
+    case .query(let query): query.terms
     case .all(let terms), .any(let terms), .function(_, let terms): terms
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
@@ -213,6 +225,9 @@ extension SqlExpression.Node: Hashable {
     case .like(_, _, let escape): escape
     case .function(let function, _): function
     case .collate(_, let collation): collation
+    case .qualified(let alias, let column): [AnyHashable(alias), AnyHashable(column)]
+    case .call(let call): call
+    case .query(let query): query
     case .invalid(let term): term
     }
   }
@@ -234,9 +249,11 @@ extension SqlExpression.Node {
   fileprivate var size: SqlExpression.Size {
     var size: SqlExpression.Size
     switch self {
-    case .column, .value, .parameter, .invalid: return SqlExpression.Size()
+    case .column, .value, .parameter, .qualified, .invalid: return SqlExpression.Size()
+    case .call(let call): size = call.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
+    case .query(let query): size = query.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
     case .all(let terms), .any(let terms):
-      let depth = terms.reduce(0) { max($0, $1.size.depth) }
+      let depth = terms.reduce(0) { Swift.max($0, $1.size.depth) }
       return SqlExpression.Size(depth: depth + 1, height: SqlExpression.heightOfChain(terms[...]))
     case .function(_, let terms): size = terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
@@ -254,20 +271,20 @@ extension SqlExpression.Node {
 extension SqlExpression {
   /// The size of the parts that a chain longer than `maximumChain` is cut into: as many as a chain may have, so that one of
   /// thousands adds one or two levels.
-  static func sizeOfParts(_ count: Int) -> Int { max(maximumChain, (count + maximumChain - 1) / maximumChain) }
+  static func sizeOfParts(_ count: Int) -> Int { Swift.max(maximumChain, (count + maximumChain - 1) / maximumChain) }
 
   /// The height of `((a AND b) AND c) AND d`: every term is one above the one before.
   fileprivate static func heightOfChain(_ terms: ArraySlice<SqlExpression>) -> Int16 {
     var height: Int16 = 0
     guard terms.count > maximumChain else {
-      for term in terms { height = height == 0 ? term.size.height : max(height, term.size.height) + 1 }
+      for term in terms { height = height == 0 ? term.size.height : Swift.max(height, term.size.height) + 1 }
       return height
     }
     let size = sizeOfParts(terms.count)
     var rest = terms
     while !rest.isEmpty {
       let part = heightOfChain(rest.prefix(size))
-      height = height == 0 ? part : max(height, part) + 1
+      height = height == 0 ? part : Swift.max(height, part) + 1
       rest = rest.dropFirst(size)
     }
     return height

@@ -3,10 +3,7 @@ extension Statement {
   ///
   /// A statement that can't be run gives a comment that says why.
   public var sql: String {
-    do { return try rendered().sql } catch {
-      // A message names identifiers, and a line break in one would end the comment.
-      return "-- " + String(SqlError.message(of: error).map { $0.isNewline ? " " : $0 })
-    }
+    do { return try rendered().sql } catch { return SqlError.comment(error) }
   }
 
   /// The values that take the place of `?`, in order; for a batch, those of its first row. A long list of `in` counts as
@@ -77,4 +74,12 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
 
 extension SqlError {
   static func message(of error: any Error) -> String { (error as? SqlError)?.message ?? "\(error)" }
+}
+
+extension SqlError {
+  /// An error as a comment in SQL.
+  static func comment(_ error: any Error) -> String {
+    // A message names identifiers, and a line break in one would end the comment.
+    "-- " + String(message(of: error).map { $0.isNewline ? " " : $0 })
+  }
 }

@@ -3,9 +3,11 @@
 /// It is where every column is held against the table: a column of another table, or of another declaration, ends the walk
 /// with an error before SQLite sees anything.
 struct Renderer {
-  let table: TableInfo
+  let scope: Scope
   let sql: SqlBuffer
   let parameters: ParameterBuffer
+  /// How many symbols the parser holds around each expression.
+  var baseStack = 0
   /// Whether terms of ORDER BY are written. SQLite's parser makes 0 of `x IN ()`, and of a 0 the position of a column.
   var isOrdering = false
 
@@ -21,7 +23,7 @@ struct Renderer {
   }
 
   func write(_ expression: SqlExpression) throws {
-    try write(expression, within: .any, stack: 0)
+    try write(expression, within: .any, stack: baseStack)
   }
 
   /// Writes a term; `stack` counts the symbols that the parser holds when it comes to it.
@@ -48,6 +50,9 @@ struct Renderer {
     case .like(let term, let pattern, let escape): try write(term, like: pattern, escape: escape, stack: stack)
     case .function(let function, let arguments): try write(function, arguments, stack: stack)
     case .collate(let term, let collation): try write(term, collation, stack: stack)
+    case .qualified(let alias, let reference): try write(reference, ofAlias: alias)
+    case .call(let call): try write(call, stack: stack)
+    case .query(let term): try write(term, stack: stack)
     case .invalid(let term): try refuse(term)
     }
     if isOpen { sql.append(")") }
@@ -59,7 +64,26 @@ struct Renderer {
     }
   }
 
-  private func write(_ reference: ColumnReference) throws { writeColumn(try position(of: reference)) }
+  private func write(_ reference: ColumnReference) throws {
+    if scope.isPlain {
+      if let position = position(of: reference, in: scope.table) { return writeColumn(position) }
+      guard scope.outer != nil else { throw scope.missing(reference) }
+    }
+    let (found, position) = try scope.find(reference)
+    if found.isQualified { writeName(found.source.name) }
+    sql.append(found.source.table.columns[position].definition.quotedName)
+  }
+
+  private func write(_ reference: ColumnReference, ofAlias alias: String) throws {
+    let (source, position) = try scope.find(reference, ofAlias: alias)
+    writeName(source.name)
+    sql.append(source.table.columns[position].definition.quotedName)
+  }
+
+  private func writeName(_ name: String) {
+    sql.append(SqlBuffer.quoted(name))
+    sql.append(".")
+  }
 
   private func write(_ prefix: StaticString, _ term: SqlExpression, within strength: Strength, stack: Int) throws {
     sql.append(prefix)
@@ -94,7 +118,9 @@ struct Renderer {
   /// The column that a term is, if it is one.
   private func column(of term: SqlExpression) throws -> ColumnDefinition? {
     switch term.node {
-    case .column(let reference): table.columns[try position(of: reference)].definition
+    case .column(let reference):
+      try reference.definition ?? scope.table.columns[position(of: reference)].definition
+    case .qualified(_, let reference): reference.definition
     case .collate(let term, _): try column(of: term)
     default: nil
     }
@@ -143,7 +169,68 @@ struct Renderer {
   }
 
   private func refuse(_ term: SqlExpression.InvalidTerm) throws {
-    throw term.error.column == nil ? term.error : term.error.at(table: table.name)
+    throw term.error.column == nil ? term.error : term.error.at(table: scope.table.name)
+  }
+
+  private func write(_ call: SqlExpression.Call, stack: Int) throws {
+    switch call.function {
+    case .countRows: sql.append("count(*")
+    case .builtIn(let function):
+      sql.append(function.name)
+      sql.append("(")
+    case .named(let name):
+      sql.append(SqlBuffer.quoted(name))
+      sql.append("(")
+    }
+    if call.isDistinct { sql.append("DISTINCT ") }
+    for (index, argument) in call.arguments.enumerated() {
+      if index > 0 { sql.append(", ") }
+      try write(argument, within: .any, stack: stack + 5)
+    }
+    guard call.order.isEmpty else {
+      throw SqlError.invalidStatement("an aggregate takes no order before SQLite 3.44")
+    }
+    sql.append(")")
+    if let filter = call.filter {
+      sql.append(" FILTER (WHERE ")
+      try write(filter, within: .any, stack: stack + 5)
+      sql.append(")")
+    }
+    if let window = call.window { try write(window, stack: stack) }
+  }
+
+  private func write(_ window: SqlExpression.Window, stack: Int) throws {
+    sql.append(" OVER (")
+    for (index, term) in window.partition.enumerated() {
+      sql.append(index == 0 ? "PARTITION BY " : ", ")
+      try write(term, within: .any, stack: stack + 8)
+    }
+    if !window.partition.isEmpty, !window.order.isEmpty { sql.append(" ") }
+    for (index, term) in window.order.enumerated() {
+      sql.append(index == 0 ? "ORDER BY " : ", ")
+      try write(term.expression, within: .any, stack: stack + 8)
+      if term.order == .desc { sql.append(" DESC") }
+    }
+    if let frame = window.frame {
+      sql.append(" \(frame.unit.rawValue) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
+    }
+    sql.append(")")
+  }
+
+  private func write(_ term: SqlExpression.QueryTerm, stack: Int) throws {
+    switch term.kind {
+    case .scalar: sql.append("(")
+    case .exists: sql.append("EXISTS (")
+    case .isIn:
+      if let needle = term.term { try write(needle, within: .comparison, stack: stack) }
+      sql.append(" IN (")
+    }
+    let inner = SelectWriter(sql: sql, parameters: parameters, outer: scope, baseStack: stack + 24)
+    switch term.kind {
+    case .scalar, .isIn: try inner.write(term.query, columns: 1)
+    case .exists: try inner.write(term.query)
+    }
+    sql.append(")")
   }
 
   /// The symbols that a term itself puts on the stack, beside those of its parts.
@@ -152,13 +239,17 @@ struct Renderer {
     // IN (SELECT value FROM sqlable_values(?)
     case .isIn: 13
     case .like: 4
+    // An OVER with its clauses, a SELECT with all of its own.
+    case .call: 12
+    case .query: 24
     default: 1
     }
   }
 
   private func strength(of expression: SqlExpression) -> Strength {
     switch expression.node {
-    case .column, .value, .parameter, .function, .invalid: .atom
+    case .column, .value, .parameter, .function, .qualified, .call, .invalid: .atom
+    case .query(let term): term.kind == .isIn ? .equality : .atom
     case .any: .any
     case .all: .all
     case .not: .not
@@ -210,7 +301,7 @@ struct Renderer {
   /// Writes what a column is set to.
   func write(_ expression: SqlExpression, settingColumn position: Int) throws {
     guard case .parameter(let name) = expression.node else { return try write(expression) }
-    write(Placeholder(name: name, storedIn: table.columns[position].definition))
+    write(Placeholder(name: name, storedIn: scope.table.columns[position].definition))
   }
 
   private func write(list values: [SqlStorage]) {
@@ -234,17 +325,15 @@ struct Renderer {
 
   /// The position of a column in the table; throws for a column of another table.
   func position(of reference: ColumnReference) throws -> Int {
-    let found = reference.definition.map(table.position(of:)) ?? table.position(named: reference.name)
-    guard let found else {
-      let message =
-        "column \(reference.name) is not in the layout of table \(table.name); columns are static lets of the model"
-      throw SqlError(
-        .schema(.missingColumn(reference.name)), message: message, table: table.name, column: reference.name)
-    }
+    guard let found = position(of: reference, in: scope.table) else { throw scope.missing(reference) }
     return found
   }
 
-  func writeColumn(_ position: Int) { sql.append(table.columns[position].definition.quotedName) }
+  private func position(of reference: ColumnReference, in table: TableInfo) -> Int? {
+    reference.definition.map(table.position(of:)) ?? table.position(named: reference.name)
+  }
+
+  func writeColumn(_ position: Int) { sql.append(scope.table.columns[position].definition.quotedName) }
 
   func writeColumns(_ positions: some Sequence<Int>) {
     for (index, position) in positions.enumerated() {
@@ -270,5 +359,28 @@ enum ListForm {
     var size = values.isEmpty ? 0 : 1
     while size < values.count { size *= 2 }
     self = .padded(size)
+  }
+}
+
+extension WindowFrame.Bound {
+  /// The bound as SQL spells it. The number is written out: SQLite takes no parameter there.
+  fileprivate var sql: String {
+    get throws {
+      switch self {
+      case .unboundedPreceding: return "UNBOUNDED PRECEDING"
+      case .currentRow: return "CURRENT ROW"
+      case .unboundedFollowing: return "UNBOUNDED FOLLOWING"
+      case .preceding(let count):
+        try check(count)
+        return "\(count) PRECEDING"
+      case .following(let count):
+        try check(count)
+        return "\(count) FOLLOWING"
+      }
+    }
+  }
+
+  private func check(_ count: Int) throws {
+    guard count >= 0 else { throw SqlError.invalidStatement("the frame of a window can't begin or end below zero") }
   }
 }

@@ -121,7 +121,7 @@ struct ShapeWriter {
       key.append(byte: 15)
       key.append(choice: collation)
       return write(term, isOrdering: isOrdering)
-    case .parameter, .invalid: return false
+    case .parameter, .qualified, .call, .query, .invalid: return false
     }
   }
 

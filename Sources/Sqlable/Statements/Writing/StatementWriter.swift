@@ -1,12 +1,12 @@
 /// Writes whole statements: the SQL of a query, and of the row that it carries.
 struct StatementWriter {
   private let renderer: Renderer
-  private var table: TableInfo { renderer.table }
+  private var table: TableInfo { renderer.scope.table }
   private var sql: SqlBuffer { renderer.sql }
   private var parameters: ParameterBuffer { renderer.parameters }
 
   init(table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer) {
-    renderer = Renderer(table: table, sql: sql, parameters: parameters)
+    renderer = Renderer(scope: Scope(table), sql: sql, parameters: parameters)
   }
 
   /// Writes the statement from the start of the buffer. `row` holds the values of the struct that it carries.

@@ -1,0 +1,126 @@
+// Aggregates: one value for all rows of a group. All but the counts are NULL for no rows; NULL is passed over.
+
+/// The number of rows of each group, or of all: `count(*)`.
+public func countAll(where condition: SqlExpression? = nil) -> TypedExpression<Int> {
+  TypedExpression(expression: SqlExpression(.call(.init(function: .countRows, arguments: [], filter: condition))))
+}
+
+extension SqlExpression {
+  func aggregate(_ function: Call.BuiltIn, isDistinct: Bool = false, where condition: SqlExpression?) -> SqlExpression {
+    SqlExpression(
+      .call(.init(function: .builtIn(function), arguments: [self], isDistinct: isDistinct, filter: condition)))
+  }
+
+  func groupConcat(_ separator: String, where condition: SqlExpression?) -> SqlExpression {
+    SqlExpression(
+      .call(
+        .init(
+          function: .builtIn(.groupConcat), arguments: [self, SqlExpression(SqlStorage.text(separator))],
+          filter: condition)))
+  }
+}
+
+extension TypedTerm {
+  /// How many rows have a value here, or how many different ones: `count("a")`, `count(DISTINCT "a")`.
+  ///
+  /// ```swift
+  /// Bicycle.ownerId.count(distinct: true, where: Bicycle.color == "red")
+  /// // count(DISTINCT "owner_id") FILTER (WHERE "color" = ?)
+  /// ```
+  public func count(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Int> {
+    TypedExpression(expression: expression.aggregate(.count, isDistinct: distinct, where: condition))
+  }
+
+  /// `sum("a")`; NULL for no rows. Throws when integers overflow.
+  public func sum(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
+    TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
+  }
+
+  /// `sum("a")`; NULL for no rows. Throws when integers overflow.
+  public func sum<Wrapped>(
+    distinct: Bool = false, where condition: SqlExpression? = nil
+  ) -> TypedExpression<Wrapped?> where Value == Wrapped? {
+    TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
+  }
+
+  /// `total("a")`: the sum as a `Double`; 0 for no rows.
+  public func total(where condition: SqlExpression? = nil) -> TypedExpression<Double> {
+    TypedExpression(expression: expression.aggregate(.total, where: condition))
+  }
+
+  /// `avg("a")`; NULL for no rows.
+  public func average(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Double?> {
+    TypedExpression(expression: expression.aggregate(.avg, isDistinct: distinct, where: condition))
+  }
+
+  /// `min("a")`; NULL for no rows.
+  public func min(where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
+    TypedExpression(expression: expression.aggregate(.min, where: condition))
+  }
+
+  /// `min("a")`; NULL for no rows.
+  public func min<Wrapped>(where condition: SqlExpression? = nil) -> TypedExpression<Wrapped?>
+  where Value == Wrapped? {
+    TypedExpression(expression: expression.aggregate(.min, where: condition))
+  }
+
+  /// `max("a")`; NULL for no rows.
+  public func max(where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
+    TypedExpression(expression: expression.aggregate(.max, where: condition))
+  }
+
+  /// `max("a")`; NULL for no rows.
+  public func max<Wrapped>(where condition: SqlExpression? = nil) -> TypedExpression<Wrapped?>
+  where Value == Wrapped? {
+    TypedExpression(expression: expression.aggregate(.max, where: condition))
+  }
+
+  /// `group_concat("a", ?)`: all values as one text, in no certain order; NULL for no rows.
+  public func groupConcat(
+    _ separator: String = ",", where condition: SqlExpression? = nil
+  ) -> TypedExpression<String?> {
+    TypedExpression(expression: expression.groupConcat(separator, where: condition))
+  }
+}
+
+extension SqlTerm {
+  /// How many rows have a value here, or how many different ones: `count("a")`, `count(DISTINCT "a")`.
+  public func count(distinct: Bool = false, where condition: SqlExpression? = nil) -> SqlExpression {
+    expression.aggregate(.count, isDistinct: distinct, where: condition)
+  }
+
+  /// `sum("a")`; NULL for no rows. Throws when integers overflow.
+  public func sum(distinct: Bool = false, where condition: SqlExpression? = nil) -> SqlExpression {
+    expression.aggregate(.sum, isDistinct: distinct, where: condition)
+  }
+
+  /// `total("a")`: the sum as a `Double`; 0 for no rows.
+  public func total(where condition: SqlExpression? = nil) -> SqlExpression {
+    expression.aggregate(.total, where: condition)
+  }
+
+  /// `avg("a")`; NULL for no rows.
+  public func average(distinct: Bool = false, where condition: SqlExpression? = nil) -> SqlExpression {
+    expression.aggregate(.avg, isDistinct: distinct, where: condition)
+  }
+
+  /// `min("a")`; NULL for no rows.
+  public func min(where condition: SqlExpression? = nil) -> SqlExpression {
+    expression.aggregate(.min, where: condition)
+  }
+
+  /// `max("a")`; NULL for no rows.
+  public func max(where condition: SqlExpression? = nil) -> SqlExpression {
+    expression.aggregate(.max, where: condition)
+  }
+
+  /// `group_concat("a", ?)`: all values as one text, in no certain order; NULL for no rows.
+  public func groupConcat(_ separator: String = ",", where condition: SqlExpression? = nil) -> SqlExpression {
+    expression.groupConcat(separator, where: condition)
+  }
+
+  /// Says which type the values have, for what reads them typed: SQL has no other form of it.
+  public func typed<Value: SqlValue>(as type: Value.Type) -> TypedExpression<Value> {
+    TypedExpression(expression: expression)
+  }
+}

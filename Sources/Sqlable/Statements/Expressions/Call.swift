@@ -1,0 +1,122 @@
+extension SqlExpression {
+  /// A call of a function, with all that may follow its arguments.
+  struct Call: Sendable, Hashable {
+    var function: Function
+    var arguments: [SqlExpression]
+    var isDistinct = false
+    /// The order in which an aggregate takes its rows.
+    var order: [OrderTerm] = []
+    /// Which rows an aggregate takes.
+    var filter: SqlExpression?
+    var window: Window?
+
+    /// A function by its name, as SQL spells it.
+    enum Function: Sendable, Hashable {
+      /// `count(*)`
+      case countRows
+      /// One of SQLite's own.
+      case builtIn(BuiltIn)
+      /// One that a program has registered; its name is quoted.
+      case named(String)
+    }
+
+    enum BuiltIn: String, Sendable, Hashable {
+      case count, sum, total, avg, min, max
+      case groupConcat = "group_concat"
+      case rowNumber = "row_number"
+      case rank
+      case denseRank = "dense_rank"
+      case percentRank = "percent_rank"
+      case cumeDist = "cume_dist"
+      case ntile, lag, lead
+      case firstValue = "first_value"
+      case lastValue = "last_value"
+      case nthValue = "nth_value"
+      case coalesce, round, substr, trim, ltrim, rtrim, replace, instr, hex, typeof, random, unicode, iif, nullif
+      case date, time, datetime, julianday, strftime, unixepoch
+      case json
+      case jsonExtract = "json_extract"
+      case jsonArrayLength = "json_array_length"
+      case jsonType = "json_type"
+      case jsonValid = "json_valid"
+      case scalarMin, scalarMax
+
+      var name: String {
+        switch self {
+        case .scalarMin: "min"
+        case .scalarMax: "max"
+        default: rawValue
+        }
+      }
+    }
+
+    /// All terms in it.
+    var terms: [SqlExpression] {
+      var terms = arguments + order.map(\.expression)
+      if let filter { terms.append(filter) }
+      if let window { terms += window.partition + window.order.map(\.expression) }
+      return terms
+    }
+  }
+
+  /// `OVER (PARTITION BY … ORDER BY … ROWS BETWEEN … AND …)`
+  struct Window: Sendable, Hashable {
+    var partition: [SqlExpression] = []
+    var order: [OrderTerm] = []
+    var frame: WindowFrame?
+  }
+
+  /// A query that stands for a value or a condition.
+  struct QueryTerm: Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
+      case scalar, exists, isIn
+    }
+
+    let kind: Kind
+    /// What is looked for, for `isIn`.
+    var term: SqlExpression?
+    let query: SelectQuery
+
+    var terms: [SqlExpression] { (term.map { [$0] } ?? []) + query.terms }
+  }
+}
+
+/// The rows around the current one that a window function takes.
+///
+/// ```swift
+/// Flight.delay.average().over(orderBy: Flight.day.asc, frame: .rows(.preceding(6), .currentRow))
+/// // … ROWS BETWEEN 6 PRECEDING AND CURRENT ROW
+/// ```
+public struct WindowFrame: Sendable, Hashable {
+  enum Unit: String, Sendable, Hashable {
+    case rows = "ROWS"
+    case range = "RANGE"
+    case groups = "GROUPS"
+  }
+
+  /// An end of a frame. A number below zero throws `.invalidStatement` when the statement is run.
+  public enum Bound: Sendable, Hashable {
+    case unboundedPreceding, currentRow, unboundedFollowing
+    case preceding(Int)
+    case following(Int)
+  }
+
+  let unit: Unit
+  let start: Bound
+  let end: Bound
+
+  /// Counted in rows.
+  public static func rows(_ start: Bound, _ end: Bound) -> WindowFrame {
+    WindowFrame(unit: .rows, start: start, end: end)
+  }
+
+  /// Measured by the value that orders them.
+  public static func range(_ start: Bound, _ end: Bound) -> WindowFrame {
+    WindowFrame(unit: .range, start: start, end: end)
+  }
+
+  /// Counted in groups of rows that are equal by the order.
+  public static func groups(_ start: Bound, _ end: Bound) -> WindowFrame {
+    WindowFrame(unit: .groups, start: start, end: end)
+  }
+}

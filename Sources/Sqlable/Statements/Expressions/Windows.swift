@@ -1,0 +1,135 @@
+// Window functions: a value for every row, made of the rows around it.
+
+/// A term and the direction in which it orders.
+///
+/// ```swift
+/// Bicycle.select(Bicycle.name).orderBy(Bicycle.color.asc, Bicycle.id.desc)     // … ORDER BY "color", "id" DESC
+/// ```
+public struct Ordering: Sendable, Hashable {
+  let term: OrderTerm
+}
+
+extension TypedTerm {
+  /// Ordered upwards, NULL first.
+  public var asc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .asc)) }
+  /// Ordered downwards, NULL last.
+  public var desc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .desc)) }
+}
+
+extension SqlTerm {
+  /// Ordered upwards, NULL first.
+  public var asc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .asc)) }
+  /// Ordered downwards, NULL last.
+  public var desc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .desc)) }
+}
+
+extension SelectStatement {
+  /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
+  public func orderBy(_ orderings: Ordering...) -> Self {
+    var copy = self
+    copy.query.order += orderings.map(\.term)
+    return copy
+  }
+}
+
+extension SqlExpression {
+  /// The call over a window. What is no call throws when the statement is run.
+  func over(_ partition: [any AnyTerm], _ order: [Ordering], _ frame: WindowFrame?) -> SqlExpression {
+    guard case .call(var call) = node, call.window == nil else {
+      return SqlExpression(invalid: SqlError.invalidStatement("only an aggregate or window function has a window"))
+    }
+    call.window = Window(partition: partition.map(\.expression), order: order.map(\.term), frame: frame)
+    return SqlExpression(.call(call))
+  }
+
+  static func window(_ function: Call.BuiltIn, _ arguments: SqlExpression...) -> SqlExpression {
+    SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
+  }
+}
+
+extension TypedExpression {
+  /// Makes a value for every row, of the rows of its partition up to it, or of those of the frame.
+  ///
+  /// ```swift
+  /// rank().over(partitionBy: Flight.carrier, orderBy: Flight.delay.desc)
+  /// // rank() OVER (PARTITION BY "carrier" ORDER BY "delay" DESC)
+  /// ```
+  ///
+  /// For aggregates and window functions; anything else throws `.invalidStatement` when the statement is run. Without an
+  /// order a partition is one group, and every row has the same value.
+  public func over(
+    partitionBy partition: any AnyTerm..., orderBy order: Ordering..., frame: WindowFrame? = nil
+  ) -> TypedExpression { TypedExpression(expression: expression.over(partition, order, frame)) }
+}
+
+extension SqlExpression {
+  /// Makes a value for every row, of the rows of its partition up to it, or of those of the frame.
+  public func over(
+    partitionBy partition: any AnyTerm..., orderBy order: Ordering..., frame: WindowFrame? = nil
+  ) -> SqlExpression { over(partition, order, frame) }
+}
+
+/// `row_number()`: the number of the row in its partition, from 1.
+public func rowNumber() -> TypedExpression<Int> { TypedExpression(expression: .window(.rowNumber)) }
+
+/// `rank()`: as `rowNumber()`, but rows that are equal by the order have the same number, and the next ones follow after a
+/// gap.
+public func rank() -> TypedExpression<Int> { TypedExpression(expression: .window(.rank)) }
+
+/// `dense_rank()`: as `rank()`, without gaps.
+public func denseRank() -> TypedExpression<Int> { TypedExpression(expression: .window(.denseRank)) }
+
+/// `percent_rank()`: the rank as a number from 0 to 1.
+public func percentRank() -> TypedExpression<Double> { TypedExpression(expression: .window(.percentRank)) }
+
+/// `cume_dist()`: the share of rows up to this one.
+public func cumulativeDistribution() -> TypedExpression<Double> { TypedExpression(expression: .window(.cumeDist)) }
+
+/// `ntile(?)`: the number, from 1, of the part that the row is in when a partition is cut into `count` parts.
+public func ntile(_ count: Int) -> TypedExpression<Int> {
+  TypedExpression(expression: .window(.ntile, SqlExpression(SqlStorage.integer(Int64(count)))))
+}
+
+extension TypedTerm {
+  /// `lag("a", ?)`: the value of an earlier row of the partition; NULL where there is none.
+  public func lag(_ rows: Int = 1) -> TypedExpression<Value?> {
+    TypedExpression(expression: .window(.lag, expression, SqlExpression(SqlStorage.integer(Int64(rows)))))
+  }
+
+  /// `lag("a", ?)`: the value of an earlier row of the partition; NULL where there is none.
+  public func lag<Wrapped>(_ rows: Int = 1) -> TypedExpression<Wrapped?> where Value == Wrapped? {
+    TypedExpression(expression: .window(.lag, expression, SqlExpression(SqlStorage.integer(Int64(rows)))))
+  }
+
+  /// `lead("a", ?)`: the value of a later row of the partition; NULL where there is none.
+  public func lead(_ rows: Int = 1) -> TypedExpression<Value?> {
+    TypedExpression(expression: .window(.lead, expression, SqlExpression(SqlStorage.integer(Int64(rows)))))
+  }
+
+  /// `lead("a", ?)`: the value of a later row of the partition; NULL where there is none.
+  public func lead<Wrapped>(_ rows: Int = 1) -> TypedExpression<Wrapped?> where Value == Wrapped? {
+    TypedExpression(expression: .window(.lead, expression, SqlExpression(SqlStorage.integer(Int64(rows)))))
+  }
+
+  /// `first_value("a")`: the value of the first row of the frame.
+  public func firstValue() -> TypedExpression<Value> {
+    TypedExpression(expression: .window(.firstValue, expression))
+  }
+
+  /// `last_value("a")`: the value of the last row of the frame, which ends with the current row unless it says otherwise.
+  public func lastValue() -> TypedExpression<Value> {
+    TypedExpression(expression: .window(.lastValue, expression))
+  }
+}
+
+extension SqlTerm {
+  /// `lag("a", ?)`: the value of an earlier row of the partition; NULL where there is none.
+  public func lag(_ rows: Int = 1) -> SqlExpression {
+    .window(.lag, expression, SqlExpression(SqlStorage.integer(Int64(rows))))
+  }
+
+  /// `lead("a", ?)`: the value of a later row of the partition; NULL where there is none.
+  public func lead(_ rows: Int = 1) -> SqlExpression {
+    .window(.lead, expression, SqlExpression(SqlStorage.integer(Int64(rows))))
+  }
+}

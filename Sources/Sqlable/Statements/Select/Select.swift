@@ -1,0 +1,110 @@
+/// A query of columns, terms and models, of one table or several: a value that touches nothing until it is run.
+///
+/// ```swift
+/// let prices = Car.select(Car.name, Car.price).filter(Car.price < 20_000)     // [(String, Double)]
+/// let owned = Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id)     // [(Bicycle, Person?)]
+/// ```
+///
+/// ```sql
+/// SELECT "name", "price" FROM "car" WHERE "price" < ?
+/// SELECT "bicycle"."id", …, "person"."id", "person"."name" FROM "bicycle" LEFT JOIN "person"
+///   ON "bicycle"."owner_id" = "person"."id"
+/// ```
+///
+/// It is immutable, `Sendable` and `Hashable`. Columns of several tables are told apart by their declaration, so names never
+/// clash; a table that is there twice needs an ``Alias``. Running it throws `.schema` for a column of a table that is not
+/// in it.
+public struct Select<each Output: SelectOutput>: SelectStatement {
+  public var query: SelectQuery
+
+  init(_ query: SelectQuery) { self.query = query }
+}
+
+/// A query of one column, one term or one model: as ``Select``, with that instead of a tuple.
+///
+/// ```swift
+/// let names = try Car.select(Car.name).distinct().run(db)     // [String]
+/// ```
+public struct SingleSelect<Output: SelectOutput>: SelectStatement {
+  public var query: SelectQuery
+
+  init(_ query: SelectQuery) { self.query = query }
+}
+
+/// What ``Select`` and ``SingleSelect`` have in common: their clauses.
+public protocol SelectStatement: Sendable, Hashable {
+  var query: SelectQuery { get set }
+}
+
+// MARK: - Modifiers
+
+extension SelectStatement {
+  private func with(_ change: (inout SelectQuery) -> Void) -> Self {
+    var copy = self
+    change(&copy.query)
+    return copy
+  }
+
+  /// Keeps the rows that meet a condition; a second filter is AND-ed. A row for which it is NULL is dropped.
+  public func filter(_ condition: SqlExpression) -> Self {
+    with { query in query.filter = query.filter.map { $0 && condition } ?? condition }
+  }
+
+  /// Makes one row of all that have the same values in these terms: `GROUP BY "color"`.
+  public func groupBy(_ terms: any AnyTerm...) -> Self { with { $0.groups += terms.map(\.expression) } }
+
+  /// Keeps the groups that meet a condition; needs ``groupBy(_:)``.
+  public func having(_ condition: SqlExpression) -> Self {
+    with { query in query.having = query.having.map { $0 && condition } ?? condition }
+  }
+
+  /// Orders the rows; a second call orders those that are equal by the first.
+  public func orderBy(_ term: any AnyTerm, _ order: Order = .asc) -> Self {
+    with { $0.order.append(OrderTerm(expression: term.expression, order: order)) }
+  }
+
+  /// Drops rows that are there already: `SELECT DISTINCT`.
+  public func distinct() -> Self { with { $0.isDistinct = true } }
+
+  /// Takes at most `limit` rows. Running it with a limit below zero throws `.invalidStatement`.
+  public func limit(_ limit: Int) -> Self { with { $0.limit = limit } }
+
+  /// Takes at most `limit` rows after skipping `offset`.
+  public func limit(_ limit: Int, offset: Int) -> Self {
+    with { query in
+      query.limit = limit
+      query.offset = offset
+    }
+  }
+
+  // MARK: Combining
+
+  /// The rows of both, without those that are there twice: `SELECT … UNION SELECT …`.
+  ///
+  /// Order and limit of the result are those of the first, and come last in the SQL.
+  public func union(_ other: Self) -> Self { combined(.union, with: other) }
+
+  /// The rows of both: `SELECT … UNION ALL SELECT …`.
+  public func unionAll(_ other: Self) -> Self { combined(.unionAll, with: other) }
+
+  /// The rows that are in both: `SELECT … INTERSECT SELECT …`.
+  public func intersect(_ other: Self) -> Self { combined(.intersect, with: other) }
+
+  /// The rows that are not in the other: `SELECT … EXCEPT SELECT …`.
+  public func except(_ other: Self) -> Self { combined(.except, with: other) }
+
+  private func combined(_ operation: SelectQuery.Compound.Operator, with other: Self) -> Self {
+    with { $0.compounds.append(SelectQuery.Compound(operation: operation, query: Indirect(other.query))) }
+  }
+}
+
+/// A term of any kind, typed or not, where its type does not matter.
+public protocol AnyTerm: Sendable {
+  var expression: SqlExpression { get }
+}
+
+extension Column: AnyTerm {}
+extension SqlExpression: AnyTerm {}
+extension TypedColumn: AnyTerm {}
+extension TypedExpression: AnyTerm {}
+extension Parameter: AnyTerm {}

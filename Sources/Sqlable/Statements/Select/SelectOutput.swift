@@ -1,0 +1,101 @@
+/// What a result can hold beside others: the value of a column or term, or a model, made of all its columns.
+///
+/// All ``SqlValue`` types and all ``Sqlable`` models conform, and optionals of both: a model that a left join has not found
+/// is nil. There is nothing to implement.
+public protocol SelectOutput {
+  /// Reads itself from the result's columns at the place where `row` stands, and moves on behind them.
+  static func next(of row: inout ResultRow) throws -> Self
+}
+
+/// A row of a query, read from left to right.
+public struct ResultRow {
+  @usableFromInline let row: ReadRow
+  @usableFromInline let types: UnsafePointer<ColumnType?>
+  @usableFromInline var position = 0
+
+  @inlinable
+  init(_ statement: PreparedStatement, types: UnsafePointer<ColumnType?>) {
+    row = ReadRow(statement)
+    self.types = types
+  }
+
+  /// The next column's value.
+  @inlinable
+  mutating func value<Value: SqlValue>() throws -> Value {
+    defer { position += 1 }
+    return try row.value(at: position, type: types[position] ?? Value.columnType)
+  }
+
+  /// The model whose columns come next.
+  @inlinable
+  mutating func model<Model: Sqlable>() throws -> Model {
+    let count = try TableInfo.of(Model.self).count
+    row.beginModel(at: position, count: count)
+    position += count
+    return try Model(row: row)
+  }
+}
+
+extension SqlValue {
+  @inlinable
+  public static func next(of row: inout ResultRow) throws -> Self { try row.value() }
+}
+
+extension Sqlable {
+  @inlinable
+  public static func next(of row: inout ResultRow) throws -> Self { try row.model() }
+}
+
+extension Optional: SelectOutput where Wrapped: SelectOutput {
+  @inlinable
+  public static func next(of row: inout ResultRow) throws -> Self {
+    try row.isAbsent(Wrapped.self) ? nil : Wrapped.next(of: &row)
+  }
+}
+
+extension ResultRow {
+  /// Whether there is nothing of what comes next: a value that is NULL, a model that a left join found no row for, and whose
+  /// columns are all NULL. It is passed over then.
+  @usableFromInline
+  mutating func isAbsent(_ type: any SelectOutput.Type) throws -> Bool {
+    let count = try (type as? any Sqlable.Type).map { try TableInfo.checked($0).count } ?? 1
+    for index in position..<(position + count) where !row.isNull(at: index) { return false }
+    position += count
+    return true
+  }
+}
+
+/// A row whose columns are known when it is read only: what untyped columns and expressions give.
+///
+/// ```swift
+/// for row in try Bicycle.select(Bicycle.color, Bicycle.id.count()).groupBy(Bicycle.color).run(db) {
+///   print(try row.get(0, as: String.self), try row.get(1, as: Int.self))
+/// }
+/// ```
+public struct DynamicRow: SelectOutput, Sendable, Hashable {
+  /// The values, in the order of the columns.
+  public let values: [SqlStorage]
+
+  /// The value at a position, counted from 0. NULL fits an optional only; what does not fit throws `.decoding`.
+  public func get<Value: SqlValue>(_ position: Int, as type: Value.Type = Value.self) throws -> Value {
+    guard values.indices.contains(position) else {
+      throw SqlError.misuse("the result has no column at position \(position)")
+    }
+    return try Value(sqlStorage: values[position])
+  }
+
+  public static func next(of row: inout ResultRow) throws -> DynamicRow {
+    DynamicRow(values: try row.rest())
+  }
+}
+
+extension ResultRow {
+  fileprivate mutating func rest() throws -> [SqlStorage] {
+    var values: [SqlStorage] = []
+    while position < row.count {
+      values.append(try row.storage(at: position))
+      position += 1
+    }
+    return values
+  }
+}

@@ -1,0 +1,94 @@
+/// What a `SELECT` says, the same for all types of rows. Nothing in it is for others to use.
+public struct SelectQuery: Sendable, Hashable {
+  /// A column of the result.
+  enum Result: Sendable, Hashable {
+    case term(SqlExpression)
+    /// All columns of the model of a source, by its place.
+    case model(Int)
+  }
+
+  /// A table, and how it is joined to those before it.
+  struct Source: Sendable, Hashable {
+    enum Join: String, Sendable, Hashable {
+      case inner = " JOIN "
+      case left = " LEFT JOIN "
+      case cross = " CROSS JOIN "
+    }
+
+    let table: TableInfo
+    /// What it is called in the statement, when not by its own name.
+    var alias: String?
+    var join = Join.inner
+    var condition: SqlExpression?
+
+    var name: String { alias ?? table.name }
+  }
+
+  /// Another query whose rows are added, or taken away.
+  struct Compound: Sendable, Hashable {
+    enum Operator: String, Sendable, Hashable {
+      case union = " UNION "
+      case unionAll = " UNION ALL "
+      case intersect = " INTERSECT "
+      case except = " EXCEPT "
+    }
+
+    let operation: Operator
+    let query: Indirect<SelectQuery>
+  }
+
+  var sources: [Source]
+  var results: [Result]
+  var isDistinct = false
+  var filter: SqlExpression?
+  var groups: [SqlExpression] = []
+  var having: SqlExpression?
+  var compounds: [Compound] = []
+  var order: [OrderTerm] = []
+  var limit: Int?
+  var offset: Int?
+
+  /// All terms in it.
+  var terms: [SqlExpression] {
+    var terms = sources.compactMap(\.condition) + groups + order.map(\.expression)
+    for case .term(let term) in results { terms.append(term) }
+    if let filter { terms.append(filter) }
+    if let having { terms.append(having) }
+    for compound in compounds { terms += compound.query.value.terms }
+    return terms
+  }
+
+  /// The type that the values of a term are stored in, where it is a column's.
+  func columnType(of term: SqlExpression) -> ColumnType? {
+    switch term.node {
+    case .column(let reference), .qualified(_, let reference): reference.definition?.type
+    case .collate(let term, _): columnType(of: term)
+    case .call(let call):
+      switch call.function {
+      case .builtIn(.min), .builtIn(.max), .builtIn(.coalesce), .builtIn(.lag), .builtIn(.lead), .builtIn(.firstValue),
+        .builtIn(.lastValue), .builtIn(.nthValue), .builtIn(.scalarMin), .builtIn(.scalarMax):
+        call.arguments.first.flatMap(columnType(of:))
+      default: nil
+      }
+    default: nil
+    }
+  }
+}
+
+/// A value behind a reference: what a type holds of itself.
+final class Indirect<Value: Sendable & Hashable>: Sendable, Hashable {
+  let value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  static func == (left: Indirect, right: Indirect) -> Bool { left.value == right.value }
+  func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+extension TableInfo: Hashable {
+  @usableFromInline
+  static func == (left: TableInfo, right: TableInfo) -> Bool { left === right }
+
+  @usableFromInline
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

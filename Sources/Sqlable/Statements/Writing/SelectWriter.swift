@@ -1,0 +1,126 @@
+/// Writes a `SELECT` with all its clauses, by itself or inside another statement.
+struct SelectWriter {
+  let sql: SqlBuffer
+  let parameters: ParameterBuffer
+  var outer: Scope?
+  var baseStack = 0
+
+  /// Writes the query. Throws when it is to have another number of columns.
+  func write(_ query: SelectQuery, columns: Int? = nil) throws {
+    for source in query.sources { if let defect = source.table.defect { throw defect } }
+    let count = query.columnCount
+    guard columns == nil || columns == count else {
+      throw SqlError.invalidStatement("a subquery that stands for a value has \(count) columns instead of one")
+    }
+    try writeCore(query)
+    for compound in query.compounds {
+      let other = compound.query.value
+      guard other.columnCount == count else {
+        throw SqlError.invalidStatement("queries of \(count) and \(other.columnCount) columns can't be combined")
+      }
+      guard other.order.isEmpty, other.limit == nil, other.offset == nil, other.compounds.isEmpty else {
+        throw SqlError.invalidStatement("order and limit of combined queries come after the last")
+      }
+      sql.append(compound.operation.rawValue)
+      try writeCore(other)
+    }
+    try writeOrderAndLimit(query)
+  }
+
+  private func renderer(_ query: SelectQuery) throws -> Renderer {
+    Renderer(
+      scope: try Scope(query.sources, outer: outer), sql: sql, parameters: parameters, baseStack: baseStack)
+  }
+
+  /// Writes the query without what comes after all of a compound.
+  private func writeCore(_ query: SelectQuery) throws {
+    let renderer = try renderer(query)
+    sql.append(query.isDistinct ? "SELECT DISTINCT " : "SELECT ")
+    try writeResults(query, renderer)
+    for (index, source) in query.sources.enumerated() {
+      sql.append(index == 0 ? " FROM " : source.join.rawValue)
+      sql.append(source.table.quotedName)
+      if let alias = source.alias {
+        sql.append(" AS ")
+        sql.append(SqlBuffer.quoted(alias))
+      }
+      if let condition = source.condition {
+        sql.append(" ON ")
+        try renderer.write(condition)
+      }
+    }
+    if let filter = query.filter {
+      sql.append(" WHERE ")
+      try renderer.write(filter)
+    }
+    for (index, term) in query.groups.enumerated() {
+      sql.append(index == 0 ? " GROUP BY " : ", ")
+      var renderer = renderer
+      renderer.isOrdering = true
+      try renderer.write(term)
+    }
+    if let having = query.having {
+      guard !query.groups.isEmpty else { throw SqlError.invalidStatement("having needs groupBy") }
+      sql.append(" HAVING ")
+      try renderer.write(having)
+    }
+  }
+
+  private func writeResults(_ query: SelectQuery, _ renderer: Renderer) throws {
+    guard query.columnCount > 0 else { throw SqlError.invalidStatement("a query of no columns") }
+    var isFirst = true
+    func separate() {
+      if !isFirst { sql.append(", ") }
+      isFirst = false
+    }
+    for result in query.results {
+      switch result {
+      case .term(let term):
+        separate()
+        try renderer.write(term)
+      case .model(let index):
+        let source = query.sources[index]
+        for column in source.table.columns {
+          separate()
+          if !renderer.scope.isPlain {
+            sql.append(SqlBuffer.quoted(source.name))
+            sql.append(".")
+          }
+          sql.append(column.definition.quotedName)
+        }
+      }
+    }
+  }
+
+  private func writeOrderAndLimit(_ query: SelectQuery) throws {
+    if let limit = query.limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
+    if let offset = query.offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
+    var renderer = try renderer(query)
+    renderer.isOrdering = true
+    for (index, term) in query.order.enumerated() {
+      sql.append(index == 0 ? " ORDER BY " : ", ")
+      // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
+      try renderer.write(term.expression)
+      if term.order == .desc { sql.append(" DESC") }
+    }
+    guard query.limit != nil || query.offset != nil else { return }
+    sql.append(" LIMIT ?")
+    parameters.append(.integer(Int64(query.limit ?? -1)) as BoundValue)
+    if let offset = query.offset {
+      sql.append(" OFFSET ?")
+      parameters.append(.integer(Int64(offset)) as BoundValue)
+    }
+  }
+}
+
+extension SelectQuery {
+  /// How many columns the result has.
+  var columnCount: Int {
+    results.reduce(0) { count, result in
+      switch result {
+      case .term: count + 1
+      case .model(let index): count + sources[index].table.count
+      }
+    }
+  }
+}
