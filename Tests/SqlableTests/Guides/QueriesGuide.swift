@@ -1,0 +1,137 @@
+import Sqlable
+import Testing
+
+@Suite struct QueriesGuide {
+  private func withCars<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      try db.createTable(Car.self)
+      try Person.insert([Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo")]).run(db)
+      try Bicycle.insert([
+        Bicycle(name: "Norco", color: "red", ownerId: 1), Bicycle(name: "Trek", color: "blue"),
+        Bicycle(name: "Giant", color: "red"),
+      ]).run(db)
+      try Car.insert([
+        Car(id: 1, name: "Zoe", price: 9_000, isElectric: true),
+        Car(id: 2, name: "Golf", price: 15_000, isElectric: false),
+        Car(id: 3, name: "Zoe", price: 30_000, isElectric: true),
+      ]).run(db)
+      return try body(db)
+    }
+  }
+
+  @Test func columnsAndTerms() throws {
+    try withCars { db in
+      let prices = Car.select(Car.name, Car.price).filter(Car.price < 20_000).orderBy(Car.price.desc)
+      for (name, price) in try prices.run(db) { print(name, price) }  // String, Double
+      let names = try Car.select(Car.name).distinct().run(db)  // [String]
+      let cheapest = try prices.first(db)?.0  // String?
+      #expect(prices.sql == #"SELECT "name", "price" FROM "car" WHERE "price" < ? ORDER BY "price" DESC"#)
+      #expect(Car.select(Car.name).distinct().sql == #"SELECT DISTINCT "name" FROM "car""#)
+      #expect(names.count == 2 && cheapest == "Golf")
+    }
+  }
+
+  @Test func untypedColumns() throws {
+    try withCars { db in
+      let rows = try Bicycle.select(Bicycle.name, Bicycle.ownerId).orderBy(Bicycle.id).run(db)  // [DynamicRow]
+      let owner = try rows[0].get(1, as: Int?.self)
+      let colors = try Bicycle.select(Bicycle.color.typed(as: String.self)).distinct().run(db)  // [String]
+      #expect(owner == 1 && colors.sorted() == ["blue", "red"])
+    }
+  }
+
+  @Test func groups() throws {
+    try withCars { db in
+      let perColor = Bicycle.select(Bicycle.color.typed(as: String.self), countAll())
+        .groupBy(Bicycle.color).having(countAll() > 1).orderBy(Bicycle.color)
+      let figures = Car.select(
+        Car.price.average(), Car.price.max(where: Car.isElectric == true), Car.name.count(distinct: true))
+      #expect(
+        perColor.sql
+          == #"SELECT "color", count(*) FROM "bicycle" GROUP BY "color" HAVING count(*) > ? ORDER BY "color""#)
+      #expect(
+        figures.sql
+          == #"SELECT avg("price"), max("price") FILTER (WHERE "is_electric" = ?), count(DISTINCT "name") FROM "car""#)
+      let (colors, row) = (try perColor.run(db), try figures.first(db))
+      #expect(colors.map(\.0) == ["red"] && row?.0 == 18_000 && row?.1 == 30_000 && row?.2 == 2)
+    }
+  }
+
+  @Test func joins() throws {
+    try withCars { db in
+      let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle, Person)
+      let all = Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle, Person?)
+      for (bike, owner) in try all.orderBy(Bicycle.id).run(db) { print(bike.name, owner?.name ?? "nobody's") }
+      #expect(
+        owned.sql
+          == #"SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", "person"."name" FROM "bicycle" JOIN "person" ON "bicycle"."owner_id" = "person"."id""#
+      )
+      #expect(
+        all.orderBy(Bicycle.id).sql
+          == #"SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", "person"."name" FROM "bicycle" LEFT JOIN "person" ON "bicycle"."owner_id" = "person"."id" ORDER BY "bicycle"."id""#
+      )
+      let (pairs, everything) = (try owned.run(db), try all.run(db))
+      #expect(pairs.map(\.1.name) == ["Anna"] && everything.count == 3)
+      let other = Alias(Bicycle.self, "other")
+      let sameColor = Bicycle.join(other, on: Bicycle.color == other[Bicycle.color] && Bicycle.id < other[Bicycle.id])
+        .select(Bicycle.name, other[Bicycle.name])
+      #expect(
+        sameColor.sql
+          == #"SELECT "bicycle"."name", "other"."name" FROM "bicycle" JOIN "bicycle" AS "other" ON "bicycle"."color" = "other"."color" AND "bicycle"."id" < "other"."id""#
+      )
+      #expect(try sameColor.run(db).map(\.values) == [[.text("Norco"), .text("Giant")]])
+    }
+  }
+
+  @Test func subqueries() throws {
+    try withCars { db in
+      let annas = Bicycle.read().filter(Bicycle.ownerId.in(Person.select(Person.id).filter(Person.name == "Anna")))
+      let withoutBike = Person.read().filter(!exists(Bicycle.all().filter(Bicycle.ownerId == Person.id)))
+      let aboveAverage = Car.read().filter(Car.price > scalar(Car.select(Car.price.average())))
+      #expect(
+        annas.sql
+          == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "owner_id" IN (SELECT "person"."id" FROM "person" WHERE "person"."name" = ?)"#
+      )
+      #expect(
+        withoutBike.sql
+          == #"SELECT "id", "name" FROM "person" WHERE NOT EXISTS (SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id" FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")"#
+      )
+      #expect(
+        aboveAverage.sql
+          == #"SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" WHERE "price" > (SELECT avg("car"."price") FROM "car")"#
+      )
+      let (bikes, people, cars) = (try annas.run(db), try withoutBike.run(db), try aboveAverage.run(db))
+      #expect(bikes.map(\.name) == ["Norco"] && people.map(\.name) == ["Bo"] && cars.map(\.id) == [3])
+    }
+  }
+
+  @Test func combining() throws {
+    try withCars { db in
+      let cheap = Car.select(Car.name).filter(Car.price < 10_000)
+      let electric = Car.select(Car.name).filter(Car.isElectric == true)
+      let either = cheap.union(electric).orderBy(Car.name).limit(10)
+      #expect(
+        either.sql
+          == #"SELECT "name" FROM "car" WHERE "price" < ? UNION SELECT "name" FROM "car" WHERE "is_electric" = ? ORDER BY "name" LIMIT ?"#
+      )
+      let names = try either.run(db)
+      #expect(names == ["Zoe"])
+    }
+  }
+
+  @Test func windows() throws {
+    try withCars { db in
+      let ranked = Car.select(
+        Car.name, rank().over(partitionBy: Car.isElectric, orderBy: Car.price.desc),
+        Car.price.sum().over(orderBy: Car.id.asc, frame: .rows(.preceding(6), .currentRow)))
+      #expect(
+        ranked.sql
+          == #"SELECT "name", rank() OVER (PARTITION BY "is_electric" ORDER BY "price" DESC), sum("price") OVER (ORDER BY "id" ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) FROM "car""#
+      )
+      let rows = try ranked.orderBy(Car.id).run(db)
+      #expect(rows.map(\.1) == [2, 1, 1] && rows.map(\.2) == [9_000, 24_000, 54_000])
+    }
+  }
+}
