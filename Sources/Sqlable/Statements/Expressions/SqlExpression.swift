@@ -326,3 +326,8 @@ enum ColumnReference: Sendable, Hashable {
 public struct TypedExpression<Value: SqlValue>: Sendable, Hashable {
   public let expression: SqlExpression
 }
+
+extension TypedExpression {
+  /// A value as a term, bound as all values are: for a column of a query that is the same in all rows.
+  public init(_ value: Value) { expression = SqlExpression(value) }
+}

@@ -39,15 +39,29 @@ extension Sqlable {
 
 extension SelectStatement {
   fileprivate func joined(
-    _ source: SelectQuery.Source, _ join: SelectQuery.Source.Join, _ condition: SqlExpression?
+    _ source: SelectQuery.Source, _ join: SelectQuery.Source.Join, _ condition: SqlExpression?, isResult: Bool = true
   ) -> SelectQuery {
     var query = query
     var source = source
     source.join = join
     source.condition = condition
     query.sources.append(source)
-    query.results.append(.model(query.sources.count - 1))
+    if isResult { query.results.append(.model(query.sources.count - 1)) }
     return query
+  }
+
+  /// Joins another table without giving its columns: for conditions and terms that name them.
+  public func joining<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Self {
+    var copy = self
+    copy.query = joined(Other.source(), .inner, condition, isResult: false)
+    return copy
+  }
+
+  /// Joins a table under another name without giving its columns.
+  public func joining<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Self {
+    var copy = self
+    copy.query = joined(other.source, .inner, condition, isResult: false)
+    return copy
   }
 
   private func giving(_ results: [SqlExpression]) -> SelectQuery {
@@ -145,10 +159,39 @@ extension Select {
 /// ```
 public struct Alias<Model: Sqlable>: Sendable, Hashable {
   public let name: String
+  private let common: SelectQuery.Source.Common?
 
-  public init(_ model: Model.Type, _ name: String) { self.name = name }
+  /// The table of a model under another name.
+  public init(_ model: Model.Type, _ name: String) { self.init(name, nil) }
 
-  var source: SelectQuery.Source { Model.source(alias: name) }
+  /// A query under a name, with the columns of a model: a common table expression.
+  ///
+  /// ```swift
+  /// let team = Alias(Worker.self, "team") { team in
+  ///   Worker.all().filter(Worker.id == 1)
+  ///     .unionAll(Worker.all().joining(team, on: Worker.bossId == team[Worker.id]))
+  /// }
+  /// try team.all().run(db)     // [Worker]
+  /// // WITH RECURSIVE "team" ("id", "name", …) AS (SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
+  /// // SELECT "team"."id", "team"."name", … FROM "team"
+  /// ```
+  ///
+  /// The closure gets the name itself, for a query that is recursive. What it gives has as many columns as the model, else
+  /// running it throws `.invalidStatement`.
+  public init(_ model: Model.Type, _ name: String, as query: (Alias) -> some SelectStatement) {
+    self.init(name, .defined(Indirect(query(Alias(name, .named)).query)))
+  }
+
+  private init(_ name: String, _ common: SelectQuery.Source.Common?) {
+    self.name = name
+    self.common = common
+  }
+
+  var source: SelectQuery.Source {
+    var source = Model.source(alias: name)
+    source.common = common
+    return source
+  }
 
   /// A column of the table under this name.
   public subscript<Value: SqlValue>(_ column: TypedColumn<Model, Value>) -> TypedExpression<Value> {

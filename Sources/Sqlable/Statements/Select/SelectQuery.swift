@@ -15,9 +15,17 @@ public struct SelectQuery: Sendable, Hashable {
       case cross = " CROSS JOIN "
     }
 
+    /// Whether it is no table, but a query that goes by the alias.
+    enum Common: Sendable, Hashable {
+      /// One that is defined around it: a query that names itself.
+      case named
+      case defined(Indirect<SelectQuery>)
+    }
+
     let table: TableInfo
     /// What it is called in the statement, when not by its own name.
     var alias: String?
+    var common: Common?
     var join = Join.inner
     var condition: SqlExpression?
 
@@ -51,6 +59,7 @@ public struct SelectQuery: Sendable, Hashable {
   /// All terms in it.
   var terms: [SqlExpression] {
     var terms = sources.compactMap(\.condition) + groups + order.map(\.expression)
+    for case .defined(let query) in sources.compactMap(\.common) { terms += query.value.terms }
     for case .term(let term) in results { terms.append(term) }
     if let filter { terms.append(filter) }
     if let having { terms.append(having) }

@@ -12,6 +12,7 @@ struct SelectWriter {
     guard columns == nil || columns == count else {
       throw SqlError.invalidStatement("a subquery that stands for a value has \(count) columns instead of one")
     }
+    try writeCommonTables(query)
     try writeCore(query)
     for compound in query.compounds {
       let other = compound.query.value
@@ -27,6 +28,40 @@ struct SelectWriter {
     try writeOrderAndLimit(query)
   }
 
+  /// Writes the queries that go by a name, which may name themselves.
+  private func writeCommonTables(_ query: SelectQuery) throws {
+    var written: [SelectQuery.Source] = []
+    let sources = query.sources + query.compounds.flatMap(\.query.value.sources)
+    for source in sources {
+      guard case .defined(let definition) = source.common, let alias = source.alias else { continue }
+      if let earlier = written.first(where: { $0.name.isSameName(as: alias) }) {
+        guard earlier.common == source.common else {
+          throw SqlError.invalidStatement("two queries go by the name \(alias)").at(table: source.table.name)
+        }
+        continue
+      }
+      let count = definition.value.columnCount
+      guard count == source.table.count else {
+        throw SqlError.invalidStatement(
+          "the query \(alias) has \(count) columns, and its model \(source.table.count)"
+        ).at(table: source.table.name)
+      }
+      // RECURSIVE allows a query to name itself, and forbids nothing to those that don't.
+      sql.append(written.isEmpty ? "WITH RECURSIVE " : ", ")
+      sql.append(SqlBuffer.quoted(alias))
+      sql.append(" (")
+      for (index, column) in source.table.columns.enumerated() {
+        if index > 0 { sql.append(", ") }
+        sql.append(column.definition.quotedName)
+      }
+      sql.append(") AS (")
+      try SelectWriter(sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 24).write(definition.value)
+      sql.append(")")
+      written.append(source)
+    }
+    if !written.isEmpty { sql.append(" ") }
+  }
+
   private func renderer(_ query: SelectQuery) throws -> Renderer {
     Renderer(
       scope: try Scope(query.sources, outer: outer), sql: sql, parameters: parameters, baseStack: baseStack)
@@ -39,9 +74,9 @@ struct SelectWriter {
     try writeResults(query, renderer)
     for (index, source) in query.sources.enumerated() {
       sql.append(index == 0 ? " FROM " : source.join.rawValue)
-      sql.append(source.table.quotedName)
+      if source.common == nil { sql.append(source.table.quotedName) }
       if let alias = source.alias {
-        sql.append(" AS ")
+        if source.common == nil { sql.append(" AS ") }
         sql.append(SqlBuffer.quoted(alias))
       }
       if let condition = source.condition {
