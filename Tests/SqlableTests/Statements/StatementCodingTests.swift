@@ -223,4 +223,19 @@ import Testing
     }
     return tokens.joined()
   }
+
+  /// In the API a batch has no chosen columns; in JSON it may have. Its rows are then bound as the first one is.
+  @Test func aDecodedBatchWritesTheColumnsThatItNames() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      let rows = ["a", "b", "c"].map { Bicycle(name: "name \($0)", color: "color \($0)") }
+      let text = String(decoding: try JSONEncoder().encode(Bicycle.insert(rows)), as: UTF8.self)
+      let chosen = text.replacingOccurrences(of: #""columns":null"#, with: #""columns":["color","name"]"#)
+      #expect(chosen != text)
+      try JSONDecoder().decode(Statement<Bicycle, [Int]>.self, from: Data(chosen.utf8)).run(db)
+      let stored = try Bicycle.read().orderBy(Bicycle.id).run(db)
+      #expect(stored.map(\.name) == rows.map(\.name) && stored.map(\.color) == rows.map(\.color))
+    }
+  }
 }

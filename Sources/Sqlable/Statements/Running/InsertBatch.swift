@@ -3,6 +3,8 @@ struct InsertBatch {
   private let query: Query
   private let table: TableInfo
   private let connection: Connection
+  /// Whether its columns were chosen, so that a statement binds other values than those that a row gives, in another order.
+  private let hasChosenColumns: Bool
   /// The compiled statements, by the columns that they bind, the latest first: rows with and without an optional take turns.
   private var shapes: [(columns: UInt64, statement: PreparedStatement)] = []
   private static let maximumShapes = 8
@@ -11,6 +13,7 @@ struct InsertBatch {
     self.query = query
     self.table = table
     self.connection = connection
+    hasChosenColumns = query.columns != nil
   }
 
   /// Inserts one row and gives its id.
@@ -22,7 +25,7 @@ struct InsertBatch {
 
   /// The statement for these columns, with the values bound.
   private mutating func statement(for row: RowValues) throws -> PreparedStatement {
-    let columns = row.shape
+    let columns = hasChosenColumns ? nil : row.shape
     if let columns, let known = shapes.first(where: { $0.columns == columns })?.statement {
       try known.bindInsert(row)
       return known
