@@ -84,7 +84,9 @@ final class Connection {
 
   /// Takes note of a statement that is compiled for good, until whoever made it lets go of it.
   func keep(_ statement: KeptStatement) {
-    kept.removeAll { $0.isAbandoned }
+    // Finalized here: whoever abandons one, on another thread, may let go of it after this.
+    for statement in kept where statement.isAbandoned { statement.statement.value = nil }
+    kept.removeAll { $0.statement.value == nil && $0.isAbandoned }
     kept.append(statement)
   }
 

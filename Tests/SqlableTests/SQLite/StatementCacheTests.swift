@@ -292,4 +292,24 @@ import Testing
       #expect(try Person.read().run(db).isEmpty)
     }
   }
+
+  /// Whoever let go of it may hold its last reference, on another thread and without the lock.
+  @Test func aStatementThatWasLetGoOfIsFinalizedByItsConnection() throws {
+    try withDatabase { db in
+      try people(db)
+      try db.locked {
+        let connection = try db.openConnection()
+        let kept = KeptStatement()
+        connection.sql.truncate()
+        connection.sql.append("SELECT 1")
+        kept.statement.value = try connection.compile(connection.sql.buffer)
+        connection.keep(kept)
+        connection.keep(KeptStatement())
+        #expect(kept.statement.value != nil)
+        kept.abandon()
+        connection.keep(KeptStatement())
+        #expect(kept.statement.value == nil)
+      }
+    }
+  }
 }
