@@ -157,12 +157,15 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Calls `body` with the handle's lock held and the handle fit for use.
   @inlinable
   func locked<Result>(_ body: () throws -> Result) throws -> Result {
-    _ = try enter()
+    try enter()
     defer { unlockAndDeliver() }
     return try body()
   }
 
   /// Takes the lock of a handle that is fit for use, for `unlockAndDeliver()` to give back.
+  ///
+  /// Whoever delivers calls observers, which may close the handle: nothing of the connection is to be held any more.
+  @discardableResult
   @usableFromInline
   func enter() throws -> Connection {
     // Before the lock: a thread that the child process does not have may hold it for ever.

@@ -87,6 +87,47 @@ import Testing
     }
   }
 
+  /// Observers are called when the run is over: nothing of it may keep the connection open, which then would outlive its
+  /// close, or be touched without the lock.
+  @Test(arguments: [0, 128]) func anObserverMayCloseTheHandleThatHasRunAStatement(capacity: Int) throws {
+    func insert(_ db: SqliteDatabase) throws { try Person(id: nil, name: "new").insert().run(db) }
+    let runs: [(SqliteDatabase) throws -> Void] = [
+      insert,
+      { try Person.update(Person.name.set(to: "x")).run($0) },
+      { try Person.insert([Person(id: nil, name: "y")]).run($0) },
+      { db in
+        try Person.read().forEach(db) { _ in
+          try insert(db)
+          return .stop
+        }
+      },
+      { try $0.prepare(Person.update(Person.name.set(to: Parameter("name")))).run("x") },
+      { db in
+        try db.prepare(Person.read()).forEach([:]) { _ in
+          try insert(db)
+          return .stop
+        }
+      },
+      { try $0.execute("DELETE FROM person") },
+      { _ = try $0.query("DELETE FROM person RETURNING id", as: Int.self) },
+    ]
+    for run in runs {
+      try withDirectory { directory in
+        let db = try SqliteDatabase(
+          filepath: directory + "/db.sqlite", configuration: .init(statementCacheCapacity: capacity))
+        try db.createTable(Person.self)
+        try insert(db)
+        let left = Mutex<[String]?>(nil)
+        db.observe(on: Person.self) { [unowned db] _ in
+          try? db.close()
+          left.withLock { $0 = $0 ?? files(in: directory) }
+        }
+        try run(db)
+        #expect(left.withLock { $0 } == ["db.sqlite"])
+      }
+    }
+  }
+
   @Test func childrenOutliveTheirParent() throws {
     try withDatabase { db in
       try db.createTable(Person.self)

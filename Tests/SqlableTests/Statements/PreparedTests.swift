@@ -26,6 +26,24 @@ private struct Visit: Sqlable, Equatable {
   }
 }
 
+/// A value whose own code uses the handle while it is bound.
+private struct Busy: SqlValue {
+  static let columnType = ColumnType.text
+  let name: String
+  let action: () throws -> Void
+
+  init(_ name: String, _ action: @escaping () throws -> Void = {}) { (self.name, self.action) = (name, action) }
+
+  init(sqlStorage: SqlStorage) throws { self.init(try String(sqlStorage: sqlStorage)) }
+
+  var sqlStorage: SqlStorage {
+    get throws {
+      try action()
+      return .text(name)
+    }
+  }
+}
+
 @Suite struct PreparedTests {
   private let colors = ["red", "blue", "red", "green"]
 
@@ -188,6 +206,61 @@ private struct Visit: Sqlable, Equatable {
       }
       #expect(pairs == [[3, 4]])
       #expect(try above.run(3).count == 1)
+    }
+  }
+
+  @Test func whatAValuesCodeWritesIsNotTheStatements() throws {
+    try withBicycles { db in
+      try db.execute("CREATE UNIQUE INDEX own ON bicycle (name)")
+      let rename = try db.prepare(
+        Bicycle.update(Bicycle.name.set(to: Parameter("name"))).filter(Bicycle.id == Parameter("id")))
+      let seen = Mutex<[String]>([])
+      func take() -> [String] {
+        seen.withLock { seen in
+          defer { seen = [] }
+          return seen
+        }
+      }
+      func inserting(_ id: Int, _ name: String) -> Busy {
+        Busy(name) { try Bicycle(id: id, name: "inner \(id)", color: "red").insert().run(db) }
+      }
+      // The first to observe comes while the value is bound.
+      let first = Busy("bike 1") {
+        db.observe(on: Bicycle.self) { row in seen.withLock { $0.append("\(row.change) \(row.id)") } }
+        try Bicycle(id: 10, name: "inner", color: "red").insert().run(db)
+      }
+      expectError(.constraint(.unique)) { try rename.run(first, 1) }
+      #expect(take() == ["insert 10"])
+      expectError(.constraint(.unique)) { try rename.run(inserting(11, "bike 1"), 1) }
+      #expect(take() == ["insert 11"])
+      try db.transaction { db in
+        expectError(.constraint(.unique)) { try rename.run(inserting(12, "bike 1"), 1) }
+        let changed = try rename.run(inserting(13, "other"), 1)
+        #expect(changed == 1)
+      }
+      #expect(take() == ["insert 12", "insert 13", "update 1"])
+      #expect(try Bicycle.count().run(db) == 8)
+      // The statement itself, and others, run while it is being bound.
+      let nested = Busy("bike 1 again") {
+        #expect(try rename.run("bike 2 again", 3) == 1)
+        try db.releaseMemory()
+        #expect(try Bicycle.read().filter(Bicycle.name == "bike 2 again").run(db).map(\.id) == [3])
+      }
+      #expect(try rename.run(nested, 2) == 1)
+      #expect(take() == ["update 3", "update 2"])
+    }
+  }
+
+  /// A dictionary is a value too, which is stored as JSON: beside a column of text it would find nothing, and say so to nobody.
+  @Test func valuesByNameInAVariableAreNotTakenForJSON() throws {
+    try withBicycles { db in
+      let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))
+      let (names, other) = (["color": "red"], ["of": "none of them"])
+      let error = expectMisuse { _ = try byColor.run(names) }
+      #expect(error?.message == "values by name are written as a literal; a dictionary is one value, stored as JSON")
+      #expect(try byColor.run(other) == [])
+      try Bicycle(name: "json", color: #"{"color":"red"}"#).insert().run(db)
+      #expect(try byColor.run(["color": names]).map(\.name) == ["json"])
     }
   }
 

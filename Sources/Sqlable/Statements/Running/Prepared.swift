@@ -53,7 +53,7 @@ extension Prepared where Output == [Model] {
     let reading = try core.beginReading(values)
     defer { core.db.endReading(reading) }
     var models: [Model] = []
-    while try reading.statement.step() { models.append(try Model(row: ReadRow(reading.statement))) }
+    while try reading.step() { models.append(try Model(row: reading.row)) }
     return models
   }
 
@@ -63,8 +63,8 @@ extension Prepared where Output == [Model] {
   ) throws {
     let reading = try core.beginReading(NamedValues(values), isLoop: true)
     defer { core.db.endReading(reading) }
-    while try reading.statement.step() {
-      if try body(Model(row: ReadRow(reading.statement))) == .stop { return }
+    while try reading.step() {
+      if try body(Model(row: reading.row)) == .stop { return }
     }
   }
 }
@@ -85,7 +85,7 @@ extension Prepared where Output == Model? {
   func row(_ values: some PreparedValues) throws -> Model? {
     let reading = try core.beginReading(values)
     defer { core.db.endReading(reading) }
-    return try reading.statement.step() ? try Model(row: ReadRow(reading.statement)) : nil
+    return try reading.step() ? try Model(row: reading.row) : nil
   }
 }
 
@@ -135,7 +135,7 @@ struct PositionedValues<each Value: SqlValue>: PreparedValues {
   func bind(with binder: PreparedBinder) throws {
     var count = 0
     for value in repeat each values {
-      try binder.bind(value, toParameter: count)
+      try binder.bind(value, toPosition: count)
       count += 1
     }
     try binder.check(count: count)
@@ -173,10 +173,23 @@ struct PreparedBinder {
   fileprivate let statement: PreparedStatement
   fileprivate let parameters: ParameterBuffer
 
-  /// Binds a value wherever the parameter of that number stands.
+  /// Binds a value that is given by position.
   @usableFromInline
-  func bind<Value: SqlValue>(_ value: Value, toParameter number: Int) throws {
-    guard number < core.names.count else { return }
+  func bind<Value: SqlValue>(_ value: Value, toPosition number: Int) throws {
+    // A dictionary of values by name, held in a variable, would be bound as JSON without a word.
+    if case .text(let start, let count) = try bind(value, toParameter: number), count > 0,
+      start.pointee == UInt8(ascii: "{"), let named = value as? [String: Any],
+      core.names.contains(where: named.keys.contains)
+    {
+      throw SqlError.misuse("values by name are written as a literal; a dictionary is one value, stored as JSON")
+    }
+  }
+
+  /// Binds a value wherever the parameter of that number stands, and gives what was bound last.
+  @discardableResult
+  func bind<Value: SqlValue>(_ value: Value, toParameter number: Int) throws -> BoundValue {
+    var bound = BoundValue.unset
+    guard number < core.names.count else { return bound }
     for target in core.targets where target.number == number {
       let type = target.placeholder.column?.type ?? Value.columnType
       var cell = WriteCell(bytes: parameters.bytes, scope: parameters.bytes.pointee.current, type: type)
@@ -197,8 +210,10 @@ struct PreparedBinder {
         guard let column = target.placeholder.column else { throw error }
         throw SqlExpression.located(error, column: Column(column))
       }
-      try statement.bind(cell.parameter, at: target.index)
+      bound = cell.parameter
+      try statement.bind(bound, at: target.index)
     }
+    return bound
   }
 
   @usableFromInline
@@ -308,8 +323,9 @@ final class PreparedCore {
 
   @usableFromInline
   func beginReading(_ values: some PreparedValues, isLoop: Bool = false) throws -> Reading {
-    let connection = try db.enter()
+    try db.enter()
     do {
+      let connection = try db.openConnection()
       try db.checkTransactionIsAlive(connection)
       let statement = try begin(values, connection)
       statement.expectColumns(table.identities, count: table.count)
@@ -326,22 +342,29 @@ final class PreparedCore {
     guard query.kind.changesRows else {
       let reading = try beginReading(values)
       defer { db.endReading(reading) }
-      return try reading.statement.step() ? Int(reading.statement.integer(at: 0)) : 0
+      return try reading.step() ? Int(reading.statement.integer(at: 0)) : 0
     }
     do {
-      let connection = try db.enter()
+      try db.enter()
       defer { db.unlockAndDeliver() }
+      let connection = try db.openConnection()
       try db.checkTransactionIsAlive(connection)
       let run = db.beginRun()
       defer { db.endRun(run) }
-      guard let write = try db.beginWrite(connection) else { return try db.writing { try change($0, values) } }
-      do { return try change(connection, values) } catch { throw db.failed(error, write) }
+      // Before the write begins: a value's own code may write and observe too, and what it does is not the statement's.
+      // Without values there is no such code, and what is compiled before the hook is there may not call it.
+      let bound = targets.isEmpty ? nil : try begin(values, connection)
+      defer { if let bound { connection.finish(bound) } }
+      guard let write = try db.beginWrite(connection) else { return try db.writing { try change($0, bound, values) } }
+      do { return try change(connection, bound, values) } catch { throw db.failed(error, write) }
     } catch { throw placed(error, in: table) }
   }
 
-  private func change(_ connection: Connection, _ values: some PreparedValues) throws -> Int {
-    let statement = try begin(values, connection)
-    defer { connection.finish(statement) }
+  private func change(
+    _ connection: Connection, _ bound: PreparedStatement?, _ values: some PreparedValues
+  ) throws -> Int {
+    let statement = try bound ?? begin(values, connection)
+    defer { if bound == nil { connection.finish(statement) } }
     while try statement.step() {}
     return connection.changes
   }

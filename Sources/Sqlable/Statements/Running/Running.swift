@@ -9,7 +9,7 @@ extension Statement where Output == [Model] {
     let reading = try db.beginReading(query, of: table)
     defer { db.endReading(reading) }
     var models: [Model] = []
-    while try reading.statement.step() { models.append(try Model(row: ReadRow(reading.statement))) }
+    while try reading.step() { models.append(try Model(row: reading.row)) }
     return models
   }
 
@@ -31,8 +31,8 @@ extension Statement where Output == [Model] {
     let table = try TableInfo.of(Model.self)
     let reading = try db.beginReading(query, of: table, isLoop: true)
     defer { db.endReading(reading) }
-    while try reading.statement.step() {
-      if try body(Model(row: ReadRow(reading.statement))) == .stop { return }
+    while try reading.step() {
+      if try body(Model(row: reading.row)) == .stop { return }
     }
   }
 
@@ -42,9 +42,9 @@ extension Statement where Output == [Model] {
     let table = try TableInfo.of(Model.self)
     let reading = try db.beginReading(query, of: table, isLoop: true)
     defer { db.endReading(reading) }
-    while try reading.statement.step() {
+    while try reading.step() {
       // Asked of the value: which of the two forms was called is the compiler's choice, not the user's.
-      if try body(Model(row: ReadRow(reading.statement))) as? Iteration == .stop { return }
+      if try body(Model(row: reading.row)) as? Iteration == .stop { return }
     }
   }
 }
@@ -61,7 +61,7 @@ extension Statement where Output == Model? {
     let table = try TableInfo.of(Model.self)
     let reading = try db.beginReading(query, of: table)
     defer { db.endReading(reading) }
-    return try reading.statement.step() ? try Model(row: ReadRow(reading.statement)) : nil
+    return try reading.step() ? try Model(row: reading.row) : nil
   }
 }
 
@@ -122,18 +122,34 @@ extension Statement where Output == [Int] {
 // Without closures, which would copy the statement for each of them.
 
 /// A read that has begun, with the handle's lock held.
+///
+/// It owns the statement by hand. Whoever has it last finalizes it, and that is to be over when the lock is given back: the
+/// connection is another thread's then, or closed by an observer.
 @usableFromInline
 struct Reading {
-  @usableFromInline let statement: PreparedStatement
+  @usableFromInline let owned: Unmanaged<PreparedStatement>
   fileprivate let countedOn: Int
+
+  @inlinable var statement: PreparedStatement { owned.takeUnretainedValue() }
+
+  /// Goes to the next row; false when there is none.
+  @inlinable
+  @inline(__always)
+  func step() throws -> Bool { try owned._withUnsafeGuaranteedRef { try $0.step() } }
+
+  /// The row that it stands on.
+  @inlinable
+  @inline(__always)
+  var row: ReadRow { owned._withUnsafeGuaranteedRef { ReadRow($0) } }
 }
 
 extension SqliteDatabase {
   /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it likes.
   @usableFromInline
   func beginReading(_ query: Query, of table: TableInfo, isLoop: Bool = false) throws -> Reading {
-    let connection = try enter()
+    try enter()
     do {
+      let connection = try openConnection()
       try checkTransactionIsAlive(connection)
       let statement = try connection.prepared(query, table: table)
       statement.expectColumns(table.identities, count: table.count)
@@ -146,13 +162,14 @@ extension SqliteDatabase {
 
   /// A statement that is about to be read.
   func reading(_ statement: PreparedStatement, isLoop: Bool) -> Reading {
-    Reading(statement: statement, countedOn: isLoop ? countedOn : beginRun())
+    Reading(owned: .passRetained(statement), countedOn: isLoop ? countedOn : beginRun())
   }
 
   @usableFromInline
   func endReading(_ reading: Reading) {
     endRun(reading.countedOn)
-    reading.statement.connection.finish(reading.statement)
+    reading.owned._withUnsafeGuaranteedRef { $0.connection.finish($0) }
+    reading.owned.release()
     unlockAndDeliver()
   }
 
@@ -161,7 +178,7 @@ extension SqliteDatabase {
   func integer(of query: Query, _ table: TableInfo) throws -> Int {
     let reading = try beginReading(query, of: table)
     defer { endReading(reading) }
-    return try reading.statement.step() ? Int(reading.statement.integer(at: 0)) : 0
+    return try reading.step() ? Int(reading.statement.integer(at: 0)) : 0
   }
 
   /// Runs a count, or an update or delete by a condition.
@@ -169,8 +186,9 @@ extension SqliteDatabase {
   func runWithoutRow(_ query: Query, of table: TableInfo) throws -> Int {
     guard query.kind.changesRows else { return try integer(of: query, table) }
     do {
-      let connection = try enter()
+      try enter()
       defer { unlockAndDeliver() }
+      let connection = try openConnection()
       try checkTransactionIsAlive(connection)
       let run = beginRun()
       defer { endRun(run) }
@@ -186,8 +204,9 @@ extension SqliteDatabase {
   @usableFromInline
   func runRow(_ query: Query, of table: TableInfo, take: (inout RowWriter) throws -> Bool) throws -> Int {
     do {
-      let connection = try enter()
+      try enter()
       defer { unlockAndDeliver() }
+      let connection = try openConnection()
       try checkTransactionIsAlive(connection)
       let run = beginRun()
       defer { endRun(run) }
