@@ -21,6 +21,7 @@ struct Query: Sendable, Hashable {
 
     var isInsert: Bool { self == .insert || self == .insertMany || self == .save }
 
+    @usableFromInline
     var changesRows: Bool {
       switch self {
       case .read, .first, .count, .exists: false
@@ -42,9 +43,11 @@ struct Query: Sendable, Hashable {
     var upsert: Upsert?
     var columns: [ColumnReference]?
     var assignments: [Assignment] = []
+    var returns = false
 
     var isEmpty: Bool {
       order.isEmpty && offset == nil && conflict == nil && upsert == nil && columns == nil && assignments.isEmpty
+        && !returns
     }
   }
 
@@ -99,6 +102,12 @@ struct Query: Sendable, Hashable {
   var assignments: [Assignment] {
     get { rest?.parts.assignments ?? [] }
     set { parts.assignments = newValue }
+  }
+
+  /// Whether a change gives the rows that it changed.
+  @usableFromInline var returns: Bool {
+    get { rest?.parts.returns ?? false }
+    set { parts.returns = newValue }
   }
 
   /// Whether the statement is the struct's alone: nothing in it but the struct's columns. What such a statement does not

@@ -130,6 +130,7 @@ extension Statement where Output == [Model] {
   /// ```
   @inlinable
   public consuming func first() -> Statement<Model, Model?> {
+    if query.returns { return Statement<Model, Model?>(query, rows: rows) }
     query.kind = .first
     query.limit = query.limit.map { min($0, 1) } ?? 1
     return Statement<Model, Model?>(query)

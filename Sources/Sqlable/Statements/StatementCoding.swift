@@ -30,7 +30,7 @@ extension Statement: Codable {
     query = try container.decode(Query.self, forKey: .query)
     let stored = try container.decode([[String: SqlStorage]].self, forKey: .rows)
     rows = query.kind.takesRows ? .stored(stored.map { StoredRow(values: $0) }) : .none
-    guard query.kind.gives(Output.self, of: Model.self), query.kind.takesRows || stored.isEmpty,
+    guard query.gives(Output.self, of: Model.self), query.kind.takesRows || stored.isEmpty,
       query.kind == .insertMany || !query.kind.takesRows || stored.count == 1
     else { throw SqlError.invalidStatement("the statement is of another kind").at(table: table.name) }
     // Rendering checks every name and value, and every rule that a modifier must keep.
@@ -42,7 +42,7 @@ extension Statement: Codable {
 
 extension Query: Codable {
   private enum Key: String, CodingKey, CaseIterable {
-    case kind, filter, order, limit, offset, conflict, upsert, columns, assignments
+    case kind, filter, order, limit, offset, conflict, upsert, columns, assignments, returning
   }
 
   @usableFromInline
@@ -57,6 +57,7 @@ extension Query: Codable {
     upsert = try container.decode(Upsert?.self, forKey: .upsert)
     columns = try container.decode([ColumnReference]?.self, forKey: .columns)
     assignments = try container.decode([Assignment].self, forKey: .assignments)
+    returns = try container.decode(Bool.self, forKey: .returning)
   }
 
   @usableFromInline
@@ -71,6 +72,7 @@ extension Query: Codable {
     try container.encode(upsert, forKey: .upsert)
     try container.encode(columns, forKey: .columns)
     try container.encode(assignments, forKey: .assignments)
+    try container.encode(returns, forKey: .returning)
   }
 }
 
@@ -130,9 +132,10 @@ extension OrderTerm: Codable {
   }
 }
 
-extension Query.Kind {
+extension Query {
   fileprivate func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
-    switch self {
+    if returns { return kind.changesRows && (output == [Model].self || output == Model?.self) }
+    return switch kind {
     case .read: output == [Model].self
     case .first: output == Model?.self
     case .exists: output == Bool.self

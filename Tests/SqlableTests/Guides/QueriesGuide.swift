@@ -107,6 +107,21 @@ import Testing
     }
   }
 
+  @Test func queriesWithAName() throws {
+    try withCompany { db in
+      let team = Alias(Worker.self, "team") { team in
+        Worker.all().filter(Worker.id == 2)
+          .unionAll(Worker.all().joining(team, on: Worker.bossId == team[Worker.id]))
+      }
+      let members = try team.all().orderBy(team[Worker.id]).run(db)  // [Worker]
+      #expect(members.map(\.name) == ["Ben", "Dan"])
+      #expect(
+        team.all().orderBy(team[Worker.id]).sql
+          == #"WITH RECURSIVE "team" ("id", "name", "boss_id", "salary") AS (SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "worker"."name", "worker"."boss_id", "worker"."salary" FROM "worker" JOIN "team" ON "worker"."boss_id" = "team"."id") SELECT "team"."id", "team"."name", "team"."boss_id", "team"."salary" FROM "team" ORDER BY "team"."id""#
+      )
+    }
+  }
+
   @Test func combining() throws {
     try withCars { db in
       let cheap = Car.select(Car.name).filter(Car.price < 10_000)

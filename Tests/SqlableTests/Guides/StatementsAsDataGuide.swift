@@ -78,7 +78,7 @@ private struct Search: Codable, Hashable, Sendable {
       String(decoding: data, as: UTF8.self) == """
         {"query":{"assignments":[],"columns":null,"conflict":null,"filter":{"binary":{"_0":"=",\
         "_1":{"column":{"_0":"color"}},"_2":{"value":{"_0":{"text":"red"}}}}},"kind":"count","limit":null,\
-        "offset":null,"order":[],"upsert":null},"rows":[],"table":"bicycle"}
+        "offset":null,"order":[],"returning":false,"upsert":null},"rows":[],"table":"bicycle"}
         """)
   }
 }

@@ -83,6 +83,20 @@ import Testing
     }
   }
 
+  @Test func returning() throws {
+    try withBicycles { db in
+      let stored = try Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning().first().run(db)  // Bicycle?
+      let gone = try Bicycle.delete(Bicycle.color == "red").returning().run(db)  // [Bicycle]
+      #expect(stored?.color == "black" && gone.count == 2)
+      #expect(
+        Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning().sql
+          == #"INSERT INTO "bicycle" ("name") VALUES (?) RETURNING "id", "name", "color", "owner_id""#)
+      #expect(
+        Bicycle.delete(Bicycle.color == "red").returning().sql
+          == #"DELETE FROM "bicycle" WHERE "color" = ? RETURNING "id", "name", "color", "owner_id""#)
+    }
+  }
+
   @Test func preparedStatements() throws {
     try withBicycles { db in
       let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))

@@ -254,6 +254,9 @@ final class PreparedCore {
         "a statement about structs brings its values along; it is run as it is, and compiled once by itself"
       ).at(table: table.name)
     }
+    guard !query.returns else {
+      throw SqlError.invalidStatement("a change that returns its rows can't be prepared").at(table: table.name)
+    }
     self.db = db
     self.query = query
     self.table = table

@@ -6,6 +6,7 @@ extension Statement where Output == [Model] {
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Model] {
     let table = try TableInfo.of(Model.self)
+    guard !query.kind.changesRows else { return try returned(db, table) }
     let reading = try db.beginReading(query, of: table)
     defer { db.endReading(reading) }
     var models: [Model] = []
@@ -59,6 +60,7 @@ extension Statement where Output == Model? {
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Model? {
     let table = try TableInfo.of(Model.self)
+    guard !query.kind.changesRows else { return try returned(db, table).first }
     let reading = try db.beginReading(query, of: table)
     defer { db.endReading(reading) }
     return try reading.step() ? try Model(row: reading.row) : nil
@@ -147,6 +149,10 @@ extension SqliteDatabase {
   /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it likes.
   @usableFromInline
   func beginReading(_ query: Query, of table: TableInfo, isLoop: Bool = false) throws -> Reading {
+    guard !query.kind.changesRows else {
+      throw SqlError.invalidStatement("a change that returns its rows is run, it is not looped over").at(
+        table: table.name)
+    }
     try enter()
     do {
       let connection = try openConnection()

@@ -55,7 +55,8 @@ struct SelectWriter {
         sql.append(column.definition.quotedName)
       }
       sql.append(") AS (")
-      try SelectWriter(sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 24).write(definition.value)
+      try SelectWriter(sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 24).write(
+        definition.value)
       sql.append(")")
       written.append(source)
     }

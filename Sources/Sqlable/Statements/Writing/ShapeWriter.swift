@@ -10,7 +10,8 @@ struct ShapeWriter {
 
   /// Writes the key from the start of the buffer; false when the statement can be known by its text only, or not at all.
   func write(_ query: Query) -> Bool {
-    guard query.upsert == nil, query.columns == nil, query.limit ?? 0 >= 0, query.offset ?? 0 >= 0 else { return false }
+    guard query.upsert == nil, query.columns == nil, !query.returns, query.limit ?? 0 >= 0, query.offset ?? 0 >= 0
+    else { return false }
     key.truncate()
     // No text begins with a NUL byte, so no text is a key. A table's information stays at its address for ever.
     key.append(byte: 0)

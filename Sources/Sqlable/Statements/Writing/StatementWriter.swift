@@ -29,6 +29,10 @@ struct StatementWriter {
       sql.append(table.quotedName)
       try writeSelection(query)
     }
+    if query.returns {
+      sql.append(" RETURNING ")
+      renderer.writeColumns(table.columns.indices)
+    }
   }
 
   // MARK: Rules
@@ -52,6 +56,7 @@ struct StatementWriter {
     case .read, .first, .count, .exists, .delete, .deleteRow:
       try refuse("answer to a conflict", query.conflict != nil || query.upsert != nil)
     }
+    try refuse("returning: it gives rows, or a number", query.returns && !query.kind.changesRows)
     if let limit = query.limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
     if let offset = query.offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
   }
@@ -208,13 +213,13 @@ struct StatementWriter {
     }
     if query.kind == .save {
       try requireKey()
-      try writeUpsert(Upsert(), positions)
+      try writeUpsert(Upsert(), positions, returnsId: !query.returns)
     } else if let upsert = query.upsert {
-      try writeUpsert(upsert, positions)
+      try writeUpsert(upsert, positions, returnsId: !query.returns)
     }
   }
 
-  private func writeUpsert(_ upsert: Upsert, _ written: [Int]) throws {
+  private func writeUpsert(_ upsert: Upsert, _ written: [Int], returnsId: Bool) throws {
     let target = try upsert.target?.map(renderer.position(of:)) ?? table.key
     let columns = try upsert.columns?.map(renderer.position(of:)) ?? written.filter { !target.contains($0) }
     guard !written.isEmpty else { throw SqlError.invalidStatement("an insert of no columns can't conflict") }
@@ -236,7 +241,7 @@ struct StatementWriter {
       sql.append(" = excluded.")
       renderer.writeColumn(position)
     }
-    if !table.isWithoutRowid {
+    if !table.isWithoutRowid, returnsId {
       sql.append(" RETURNING ")
       writeList(try rowIdentity())
     }

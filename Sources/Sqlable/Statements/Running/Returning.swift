@@ -1,0 +1,94 @@
+// Changes that give the rows that they changed.
+
+extension Statement where Output == Int {
+  /// Gives the rows that an insert, update or delete changed, instead of an id or a number.
+  ///
+  /// ```swift
+  /// let stored = try bike.insert().returning().first().run(db)                   // Bicycle?
+  /// let gone = try Bicycle.delete(Bicycle.color == "red").returning().run(db)    // [Bicycle]
+  /// // DELETE FROM "bicycle" WHERE "color" = ? RETURNING "id", "name", "color"
+  /// ```
+  ///
+  /// The rows are as they are stored, with defaults and generated columns; those that were deleted as they were. What
+  /// triggers change afterwards does not show. Their order is SQLite's. A row that a conflict has skipped is not among them.
+  /// When one can't be made a struct nothing is changed. A count throws `.invalidStatement` when it is run.
+  @inlinable
+  public consuming func returning() -> Statement<Model, [Model]> {
+    query.returns = true
+    return Statement<Model, [Model]>(query, rows: rows)
+  }
+}
+
+extension Statement where Output == [Int] {
+  /// Gives the rows that were inserted, as they are stored, instead of their ids.
+  @inlinable
+  public consuming func returning() -> Statement<Model, [Model]> {
+    query.returns = true
+    return Statement<Model, [Model]>(query, rows: rows)
+  }
+}
+
+extension Statement {
+  @inlinable
+  func returned(_ db: SqliteDatabase, _ table: TableInfo) throws -> [Model] {
+    var models: [Model] = []
+    var index = 0
+    let count = rows.count
+    try db.change(query, of: table) { statement in
+      models.append(try Model(row: ReadRow(statement)))
+    } take: { writer in
+      guard index < count else { return false }
+      index += 1
+      return try rows.take(index - 1, into: &writer)
+    }
+    return models
+  }
+}
+
+extension SqliteDatabase {
+  /// Runs a change as one, and calls `read` for each row that it returns. `take` writes the values of one struct after the
+  /// other, for a statement about structs, until it returns false.
+  @usableFromInline
+  func change(
+    _ query: Query, of table: TableInfo, read: (PreparedStatement) throws -> Void,
+    take: (inout RowWriter) throws -> Bool
+  ) throws {
+    do {
+      try locked {
+        let connection = try openConnection()
+        try checkTransactionIsAlive(connection)
+        let run = beginRun()
+        defer { endRun(run) }
+        let parameters = connection.parameters
+        // RETURNING changes all rows before it gives the first, and they would stay changed when one is no struct.
+        try writing(asOne: false) { connection in
+          guard query.kind.takesRows else {
+            return try connection.read(connection.prepared(query, table: table), of: table, read)
+          }
+          var writer = RowWriter(table: table, buffer: parameters)
+          defer { writer.finish(parameters) }
+          while true {
+            let mark = parameters.mark
+            defer { parameters.release(to: mark) }
+            do {
+              guard try take(&writer) else { return }
+            } catch { throw connection.labelled(error) }
+            try refreshObservation()
+            try connection.read(connection.prepared(query, table: table, row: writer.values), of: table, read)
+          }
+        }
+      }
+    } catch { throw placed(error, in: table) }
+  }
+}
+
+extension Connection {
+  /// Runs a statement to its end, and lets go of it.
+  fileprivate func read(
+    _ statement: PreparedStatement, of table: TableInfo, _ body: (PreparedStatement) throws -> Void
+  ) throws {
+    defer { finish(statement) }
+    statement.expectColumns(table.identities, count: table.count)
+    while try statement.step() { try body(statement) }
+  }
+}
