@@ -19,8 +19,12 @@ extension Statement {
 
   private func storedRows(_ models: [Model]) throws -> [StoredRow] {
     let table = try TableInfo.of(Model.self)
-    var writer = RowWriter(table: table)
+    let buffer = ParameterBuffer()
+    var writer = RowWriter(table: table, buffer: buffer)
     return try models.map { model in
+      // Each in a scope of its own, so that what keeps the writer of an earlier row changes none.
+      let mark = buffer.mark
+      defer { buffer.release(to: mark) }
       try writer.take(model)
       var row = StoredRow(values: [:])
       for position in writer.values.indices {

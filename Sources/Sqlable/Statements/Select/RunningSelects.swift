@@ -68,8 +68,8 @@ extension SqliteDatabase {
     defer { endReading(reading) }
     try types.withUnsafeBufferPointer { types in
       guard let types = types.baseAddress else { return }
-      while try reading.statement.step() {
-        var row = ResultRow(reading.statement, types: types)
+      while try reading.step() {
+        var row = ResultRow(reading.row, types: types)
         if try body(&row) == .stop { return }
       }
     }
@@ -77,8 +77,9 @@ extension SqliteDatabase {
 
   /// A query, compiled, bound and ready for its first step, with the types of its columns.
   func beginReading(_ query: SelectQuery, isLoop: Bool = false) throws -> (Reading, types: [ColumnType?]) {
-    let connection = try enter()
+    try enter()
     do {
+      let connection = try openConnection()
       try checkTransactionIsAlive(connection)
       let mark = connection.parameters.mark
       let statement = try connection.prepared(since: mark) {

@@ -14,8 +14,8 @@ public struct ResultRow {
   @usableFromInline var position = 0
 
   @inlinable
-  init(_ statement: PreparedStatement, types: UnsafePointer<ColumnType?>) {
-    row = ReadRow(statement)
+  init(_ row: ReadRow, types: UnsafePointer<ColumnType?>) {
+    self.row = row
     self.types = types
   }
 

@@ -18,7 +18,7 @@ extension Suite {
       workload("S2", "pages of 20 rows in the order of an index, from a key on", operations: pages) {
         self.pages(pages)
       },
-      workload("S3", "joins of three tables, 20 rows each, in raw SQL", operations: joins) { self.joins(joins) },
+      workload("S3", "joins of three tables, 20 rows each", operations: joins) { self.joins(joins) },
       workload("S4", "rows with a JSON column, decoded; ratio to raw Swift", operations: fixture.scaled(5_000)) {
         documents
       },
@@ -111,7 +111,6 @@ extension Suite {
           return sum &+ loans.digest()
         }
       },
-      // Statements have no joins yet.
       .init(Name.sqlable + " query") {
         try members.reduce(0) { sum, member in
           let loans = try db.query(
@@ -124,6 +123,14 @@ extension Suite {
               id: try row.get(at: 0), title: try row.get(at: 1), author: try row.get(at: 2), pages: try row.get(at: 3))
           }
           return sum &+ loans.digest()
+        }
+      },
+      .init(Name.typed) {
+        try members.reduce(0) { sum, member in
+          let rows = try LoanRow.all().joining(Book.self, on: Book.id == LoanRow.bookId)
+            .joining(Author.self, on: Author.id == Book.authorId).filter(LoanRow.memberId == member)
+            .orderBy(LoanRow.id).select(LoanRow.id, Book.title, Author.name, Book.pages).run(db)
+          return sum &+ rows.map { Loan(id: $0.0, title: $0.1, author: $0.2, pages: $0.3) }.digest()
         }
       },
     ]
