@@ -15,7 +15,7 @@ import FoundationEssentials
 ///
 /// Sound as `Sendable`, though the compiler can't see it:
 /// 1. What is `open` is only touched with `lock` held.
-/// 2. The registry behind `observation` has a lock of its own.
+/// 2. The registries behind `observation` and `functions` have locks of their own.
 /// 3. Everything else never changes.
 public final class SqliteDatabase: @unchecked Sendable {
   /// The path that the handle, or the parent of a child, was opened with; empty for an in-memory database.
@@ -38,10 +38,12 @@ public final class SqliteDatabase: @unchecked Sendable {
   private struct Open {
     var connection: Connection?
     var observation: HandleObservation?
+    var functions: FunctionRegistry?
   }
 
   var connection: Connection? { open.value.connection }
   var observation: HandleObservation? { open.value.observation }
+  var functions: FunctionRegistry? { open.value.functions }
 
   // MARK: Opening
 
@@ -51,14 +53,17 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// `.readOnly` where the file can't be written to, and `.misuse` for a configuration that makes no sense.
   public convenience init(filepath: String, configuration: Configuration = Configuration()) throws {
     let location: Location = filepath == ":memory:" ? .newMemory() : .file(filepath)
-    try self.init(location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), location.open)
+    try self.init(
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: .init(),
+      location.open)
   }
 
   /// Opens a database that lives in memory, until its last handle is closed. Its children share it.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
     let location = Location.newMemory()
     return try SqliteDatabase(
-      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), location.open)
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: .init(),
+      location.open)
   }
 
   /// Opens another connection to the same database, to be used on another thread.
@@ -71,15 +76,16 @@ public final class SqliteDatabase: @unchecked Sendable {
   public func createChild() throws -> SqliteDatabase {
     try locked {
       let connection = try openConnection()
-      return try SqliteDatabase(location, configuration, registry: ObserverRegistry(parent: registry), order: order) {
-        try location.openChild(of: connection, $0)
-      }
+      return try SqliteDatabase(
+        location, configuration, registry: ObserverRegistry(parent: registry), order: order,
+        functions: functions ?? .init()
+      ) { try location.openChild(of: connection, $0) }
     }
   }
 
   private init(
     _ location: Location, _ configuration: Configuration, registry: ObserverRegistry,
-    order: HandleObservation.CommitOrder, _ open: (Configuration) throws -> Connection
+    order: HandleObservation.CommitOrder, functions: FunctionRegistry, _ open: (Configuration) throws -> Connection
   ) throws {
     self.location = location
     self.configuration = configuration
@@ -91,10 +97,12 @@ public final class SqliteDatabase: @unchecked Sendable {
     do {
       try configuration.validate()
       connection = try open(configuration)
+      try functions.apply(to: connection)
     } catch {
       throw (error as? SqlError)?.labelled(configuration.label) ?? error
     }
     self.open.value.connection = connection
+    self.open.value.functions = functions
     self.open.value.observation = HandleObservation(
       connection: connection, registry: registry, order: order,
       usesPreupdate: configuration.usesPreupdateHook)
@@ -175,7 +183,16 @@ public final class SqliteDatabase: @unchecked Sendable {
       lock.unlock()
       throw SqlError(.closed, message: "the handle was closed before", label: configuration.label)
     }
+    if let functions, functions.version != connection.functionsVersion { try refresh(functions, connection) }
     return connection
+  }
+
+  /// Registers what was registered on another handle, with the lock held, which is given back when that fails.
+  private func refresh(_ functions: FunctionRegistry, _ connection: Connection) throws {
+    do { try functions.apply(to: connection) } catch {
+      lock.unlock()
+      throw error
+    }
   }
 
   /// Calls `body` with the lock held, whatever state the handle is in.

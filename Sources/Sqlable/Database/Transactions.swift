@@ -134,6 +134,7 @@ extension SqliteDatabase {
   /// `.constraint(.foreignKey)` or `.busy` the transaction is still open.
   public func commitTransaction() throws {
     try locked {
+      try checkIsNotInFunction(openConnection())
       guard let innermost = transactions.levels.last else { throw misuse("commit without a transaction") }
       guard !innermost.isScoped else { throw misuse("a closure's transaction ends when the closure returns") }
       try checkIsNotCountedOn(transactions.levels.count)
@@ -153,6 +154,7 @@ extension SqliteDatabase {
   /// code while a statement takes its values from it or makes its rows.
   public func rollbackTransaction(_ level: Int? = nil) throws {
     try locked {
+      try checkIsNotInFunction(openConnection())
       let level = level ?? transactions.levels.count
       guard level >= 1, level <= transactions.levels.count else {
         throw misuse("rollback without a transaction at that level")
@@ -171,6 +173,7 @@ extension SqliteDatabase {
 extension SqliteDatabase {
   private func begin(_ kind: TransactionKind, isScoped: Bool) throws -> Int {
     let connection = try openConnection()
+    try checkIsNotInFunction(connection)
     try checkTransactionIsAlive(connection)
     if transactions.levels.isEmpty {
       if kind != .deferred { try checkFile(connection) }
@@ -306,6 +309,7 @@ extension SqliteDatabase {
   /// To be called before a write; nil when it has to be run by `writing` instead, in a transaction of its own, so that its
   /// changes come with a commit.
   func beginWrite(_ connection: Connection) throws -> Write? {
+    try checkIsNotInFunction(connection)
     guard let observation else { return Write() }
     observation.refresh()
     if transactions.counts.value.levels == 0 {
@@ -342,6 +346,7 @@ extension SqliteDatabase {
   /// is of several parts.
   func writing<Value>(asOne isOne: Bool = true, _ body: (Connection) throws -> Value) throws -> Value {
     let connection = try openConnection()
+    try checkIsNotInFunction(connection)
     try checkTransactionIsAlive(connection)
     observation?.refresh()
     if transactions.levels.isEmpty {

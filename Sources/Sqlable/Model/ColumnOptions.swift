@@ -57,15 +57,48 @@ public struct Default: ColumnOption {
 }
 
 /// How texts of the column are compared and ordered, unless a statement says otherwise.
-public enum Collate: String, ColumnOption, Hashable {
+public enum Collate: ColumnOption, Hashable {
   /// Byte by byte: SQLite's default.
-  case binary = "BINARY"
+  case binary
   /// Upper and lower case of the letters A to Z are the same.
-  case nocase = "NOCASE"
+  case nocase
   /// Spaces at the end do not count.
-  case rtrim = "RTRIM"
+  case rtrim
+  /// A ``Collation`` that is registered on the handle, by its name.
+  case named(String)
 
   public func apply(to options: inout ColumnOptions) { options.collation = self }
+}
+
+extension Collate: RawRepresentable {
+  /// The name of the collation.
+  public var rawValue: String {
+    switch self {
+    case .binary: "BINARY"
+    case .nocase: "NOCASE"
+    case .rtrim: "RTRIM"
+    case .named(let name): name
+    }
+  }
+
+  public init(rawValue: String) {
+    switch rawValue {
+    case "BINARY": self = .binary
+    case "NOCASE": self = .nocase
+    case "RTRIM": self = .rtrim
+    default: self = .named(rawValue)
+    }
+  }
+
+  /// The name as SQL spells it.
+  var sql: [UInt8] {
+    if case .named(let name) = self { SqlBuffer.quoted(name) } else { [UInt8](rawValue.utf8) }
+  }
+}
+
+/// Makes the collation, which is to be registered on every handle that uses the column, the column's own.
+extension Collation: ColumnOption {
+  public func apply(to options: inout ColumnOptions) { options.collation = .named(name) }
 }
 
 /// A condition, in SQL, that every row must meet; a column's, or the table's.

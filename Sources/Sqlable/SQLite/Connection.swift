@@ -12,6 +12,9 @@ final class Connection {
   let sql = SqlBuffer()
   /// Where their values wait to be bound.
   @usableFromInline let parameters = ParameterBuffer()
+  /// The calls of the program's own functions.
+  let userCode = UserCode()
+  private let registeredVersion = Unchecked(0)
   /// How many transactions are open: 0 is none, 1 a transaction, more are savepoints inside it.
   var transactionLevel = 0
   /// The error that undid the open transaction as a whole; set until the transaction's owner has heard of it.
@@ -63,9 +66,16 @@ final class Connection {
   }
 
   deinit {
+    registeredVersion.free()
     finalizeStatements()
     // _v2: should a statement still be alive somewhere, the connection goes with it instead of leaking.
     sqlite3_close_v2(handle)
+  }
+
+  /// Up to which of the registrations its functions and collations are.
+  var functionsVersion: Int {
+    get { registeredVersion.value }
+    set { registeredVersion.value = newValue }
   }
 
   func finalizeStatements() {
@@ -136,7 +146,7 @@ final class Connection {
       if let tail { used = tail - start }
       return code
     }
-    guard code == SQLITE_OK else { throw compileError(code, text) }
+    guard code == SQLITE_OK else { throw thrown(insteadOf: compileError(code, text)) }
     let rest = UnsafeBufferPointer(rebasing: text[used...])
     guard let handle else { return (nil, UnsafeBufferPointer(rebasing: text[text.count...])) }
     return (PreparedStatement(handle: handle, connection: self), rest)

@@ -88,7 +88,7 @@ final class PreparedStatement {
 
   @usableFromInline
   func failure(_ code: Int32) -> any Error {
-    connection.error(code, sql: sql)
+    connection.thrown(insteadOf: connection.error(code, sql: sql))
   }
 
   // MARK: Without a model

@@ -70,7 +70,7 @@ struct TableDefinition {
         throw (error as? SqlError)?.at(table: table.name, column: column.name) ?? error
       }
     }
-    if let collation = options.collation { text += " COLLATE \(collation.rawValue)" }
+    if let collation = options.collation { text += " COLLATE \(String(decoding: collation.sql, as: UTF8.self))" }
     if let check = options.check { text += " CHECK (\(check))" }
     if let generated = options.generated {
       text += " GENERATED ALWAYS AS (\(generated.sql)) \(generated.isStored ? "STORED" : "VIRTUAL")"

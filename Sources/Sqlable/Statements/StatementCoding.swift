@@ -156,4 +156,21 @@ extension ColumnReference: Codable {
   }
 }
 
-extension Collate: Codable {}
+/// SQLite's own, by their names: what comes from elsewhere calls nothing that the program has registered.
+extension Collate: Codable {
+  public init(from decoder: any Decoder) throws {
+    self.init(rawValue: try decoder.singleValueContainer().decode(String.self))
+    try checkHasForm()
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    try checkHasForm()
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+
+  private func checkHasForm() throws {
+    guard case .named = self else { return }
+    throw SqlError.invalidStatement("a collation that is not SQLite's own has no form as data")
+  }
+}

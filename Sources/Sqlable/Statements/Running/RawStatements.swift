@@ -15,6 +15,7 @@ extension SqliteDatabase {
     try locked {
       if let failure = sql.failure { throw failure.labelled(configuration.label) }
       let connection = try openConnection()
+      try checkIsNotInFunction(connection)
       var text = sql.text
       try text.withUTF8 { text in
         var rest = text
@@ -92,6 +93,7 @@ extension SqliteDatabase {
         return try connection.prepareBuffered()
       } check: { statement in
         try checkParameters(of: statement, values: sql.bindings.count)
+        if !statement.isReadOnly { try checkIsNotInFunction(connection) }
         guard statement.controlKeyword == nil else {
           throw misuse("a query can't begin or end a transaction; execute(_:) can")
         }

@@ -1,0 +1,64 @@
+/// A function of one's own that makes one value of all rows of a group.
+///
+/// ```swift
+/// let median = AggregateFunction("median", initial: [Double]()) { (values: inout [Double], value: Double) in
+///   values.append(value)
+/// } finish: { values in
+///   values.isEmpty ? nil : values.sorted()[values.count / 2]
+/// }
+/// ```
+///
+/// Each group has a state of its own, which never leaves the thread that runs the statement. The same rules hold as for
+/// ``ScalarFunction``. NULL is an argument like others: a parameter that is an optional gets it. As a window function it is
+/// refused.
+public struct AggregateFunction<Output: SqlValue, each Argument: SqlValue>: Sendable {
+  let function: UserFunction
+
+  /// Makes an aggregate; see ``ScalarFunction`` for its parameters.
+  ///
+  /// - Parameters:
+  ///   - initial: The state before the first row, made anew for each group.
+  ///   - step: Takes a row into the state.
+  ///   - finish: Makes the result; for no rows of the initial state. It may be called for a statement that was given up.
+  public init<State>(
+    _ name: String, isDeterministic: Bool = false, isAllowedInSchema: Bool = false,
+    initial: @escaping @Sendable @autoclosure () -> State,
+    step: @escaping @Sendable (inout State, repeat each Argument) throws -> Void,
+    finish: @escaping @Sendable (State) throws -> Output
+  ) {
+    var count = 0
+    repeat UserArguments.count((each Argument).self, &count)
+    function = UserFunction(
+      name: name, argumentCount: count, isDeterministic: isDeterministic, isAllowedInSchema: isAllowedInSchema,
+      body: .aggregate(TypedAggregate(name: name, initial: initial, step: step, finish: finish)))
+  }
+
+  /// How SQL calls it.
+  public var name: String { function.name }
+}
+
+private struct TypedAggregate<State, Output: SqlValue, each Argument: SqlValue>: AggregateBody {
+  let name: String
+  let initial: @Sendable () -> State
+  let step: @Sendable (inout State, repeat each Argument) throws -> Void
+  let finish: @Sendable (State) throws -> Output
+
+  func makeGroup() -> any AggregateGroup { TypedGroup(self) }
+}
+
+private final class TypedGroup<State, Output: SqlValue, each Argument: SqlValue>: AggregateGroup {
+  private let aggregate: TypedAggregate<State, Output, repeat each Argument>
+  private var state: State
+
+  init(_ aggregate: TypedAggregate<State, Output, repeat each Argument>) {
+    self.aggregate = aggregate
+    state = aggregate.initial()
+  }
+
+  func step(_ arguments: UserArguments) throws {
+    var index = 0
+    try aggregate.step(&state, repeat try arguments.next(&index, as: (each Argument).self))
+  }
+
+  func finish() throws -> SqlStorage { try UserArguments.result(aggregate.finish(state), of: aggregate.name) }
+}

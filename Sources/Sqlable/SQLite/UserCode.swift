@@ -1,0 +1,55 @@
+/// The calls of a program's own functions that a connection is in, and what they have thrown.
+///
+/// SQLite carries no error of Swift's, so it stays here while the statement fails, and is known again by a number in
+/// SQLite's message. Calls nest: a function may run a statement that calls others.
+final class UserCode {
+  private var thrown: [(number: Int, error: any Error)] = []
+  private var count = 0
+  private let calls = Unchecked(0)
+
+  deinit { calls.free() }
+
+  /// Whether a function is running: SQLite is in the middle of a statement.
+  var isRunning: Bool { calls.value > 0 }
+
+  func enter() { calls.value += 1 }
+  func leave() { calls.value -= 1 }
+
+  /// Keeps an error, and gives the message that stands for it.
+  func keep(_ error: any Error) -> String {
+    count += 1
+    // A group that is finished only to be freed may throw, and nobody asks for that.
+    if thrown.count == 16 { thrown.removeFirst() }
+    thrown.append((count, error))
+    return UserCode.marker + String(count)
+  }
+
+  /// The error that a message stands for, and nothing that was thrown after it: that was thrown while it was cleared up.
+  func take(_ message: String) -> (any Error)? {
+    guard !thrown.isEmpty, message.hasPrefix(UserCode.marker),
+      let number = Int(message.dropFirst(UserCode.marker.count)),
+      let index = thrown.firstIndex(where: { $0.number == number })
+    else { return nil }
+    let error = thrown[index].error
+    thrown.removeSubrange(index...)
+    return error
+  }
+
+  private static let marker = "a function failed with error "
+}
+
+/// A call of a function that the library refuses itself: it is completed with the statement's text and label.
+struct RefusedCall: Error {
+  var error: SqlError
+}
+
+extension Connection {
+  /// What a failing statement throws: SQLite's error, unless a function has thrown one of its own.
+  func thrown(insteadOf error: SqlError) -> any Error {
+    guard let thrown = userCode.take(error.message) else { return error }
+    guard var refused = (thrown as? RefusedCall)?.error else { return thrown }
+    refused.sql = error.sql
+    refused.transaction = error.transaction
+    return refused.labelled(label)
+  }
+}

@@ -1,0 +1,47 @@
+import CSQLite
+
+/// An order of texts that the program has written and SQLite asks for.
+struct UserCollation: Sendable {
+  let name: String
+  /// Below, at or above zero.
+  let compare: @Sendable (String, String) -> Int
+}
+
+extension Connection {
+  /// Makes a collation known, in place of one of the same name. Gives SQLite's code, which is SQLITE_BUSY for one that is
+  /// there already while a statement runs.
+  func register(_ collation: UserCollation) -> Int32 {
+    let context = Unmanaged.passRetained(CollationContext(collation, userCode))
+    let code = sqlite3_create_collation_v2(
+      handle, collation.name, SQLITE_UTF8, context.toOpaque(),
+      { context, leftCount, left, rightCount, right in
+        guard let context else { return 0 }
+        return Unmanaged<CollationContext>.fromOpaque(context).takeUnretainedValue()
+          .compare(.init(start: left, count: Int(leftCount)), .init(start: right, count: Int(rightCount)))
+      },
+      { context in
+        if let context { Unmanaged<CollationContext>.fromOpaque(context).release() }
+      })
+    // Unlike a function's, SQLite does not let go of a collation that it did not take.
+    if code != SQLITE_OK { context.release() }
+    return code
+  }
+}
+
+private final class CollationContext {
+  private let collation: UserCollation
+  private let userCode: UserCode
+
+  init(_ collation: UserCollation, _ userCode: UserCode) {
+    self.collation = collation
+    self.userCode = userCode
+  }
+
+  func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int32 {
+    userCode.enter()
+    defer { userCode.leave() }
+    // A collation can't fail: what is no valid UTF-8 is repaired.
+    let order = collation.compare(String(decoding: left, as: UTF8.self), String(decoding: right, as: UTF8.self))
+    return Int32(order.signum())
+  }
+}

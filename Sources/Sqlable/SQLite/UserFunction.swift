@@ -1,0 +1,180 @@
+import CSQLite
+import FoundationEssentials
+
+/// A function that the program has written and SQLite calls.
+struct UserFunction: Sendable {
+  enum Body: Sendable {
+    case scalar(any ScalarBody)
+    case aggregate(any AggregateBody)
+  }
+
+  let name: String
+  let argumentCount: Int
+  /// Whether equal arguments always give equal values.
+  let isDeterministic: Bool
+  /// Whether views, triggers, checks, generated columns and indexes may call it.
+  let isAllowedInSchema: Bool
+  let body: Body
+
+  fileprivate var flags: Int32 {
+    SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0)
+      | (isAllowedInSchema ? SQLITE_INNOCUOUS : SQLITE_DIRECTONLY)
+  }
+}
+
+/// What a scalar function does.
+protocol ScalarBody: Sendable {
+  func call(_ arguments: UserArguments) throws -> SqlStorage
+}
+
+/// What an aggregate does, group by group.
+protocol AggregateBody: Sendable {
+  func makeGroup() -> any AggregateGroup
+}
+
+/// The state of an aggregate for one group of rows.
+protocol AggregateGroup: AnyObject {
+  func step(_ arguments: UserArguments) throws
+  func finish() throws -> SqlStorage
+}
+
+/// The arguments of one call: valid only while it lasts.
+struct UserArguments {
+  /// The function that is called.
+  let function: String
+  private let values: UnsafeMutablePointer<OpaquePointer?>?
+  private let count: Int
+
+  fileprivate init(_ function: String, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
+    self.function = function
+    self.values = values
+    self.count = Int(count)
+  }
+
+  /// A copy of an argument; throws for a text that is no valid UTF-8.
+  subscript(index: Int) -> SqlStorage {
+    get throws {
+      guard index < count, let value = values?[index] else { return .null }
+      guard sqlite3_value_type(value) == SQLITE3_TEXT else { return SqlStorage(value) }
+      let start = sqlite3_value_text(value)
+      let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        throw SqlError.decoding(expected: "TEXT", found: "TEXT that is no valid UTF-8")
+      }
+      return .text(text)
+    }
+  }
+}
+
+extension Connection {
+  /// Makes a function known, in place of one of the same name and number of arguments. Gives SQLite's code, which is
+  /// SQLITE_BUSY for a function that is there already while a statement runs.
+  func register(_ function: UserFunction) -> Int32 {
+    // SQLite lets go of it when the function is replaced, when the connection closes, and when this call fails.
+    let context = Unmanaged.passRetained(FunctionContext(function, self)).toOpaque()
+    let count = Int32(truncatingIfNeeded: function.argumentCount)
+    switch function.body {
+    case .scalar:
+      return sqlite3_create_function_v2(
+        handle, function.name, count, function.flags, context,
+        { FunctionContext.of($0)?.call($0, $1, $2) }, nil, nil, FunctionContext.release)
+    case .aggregate:
+      return sqlite3_create_function_v2(
+        handle, function.name, count, function.flags, context, nil,
+        { FunctionContext.of($0)?.step($0, $1, $2) }, { FunctionContext.of($0)?.finish($0) }, FunctionContext.release)
+    }
+  }
+}
+
+/// What SQLite hands back with each call: the function, and whose it is.
+private final class FunctionContext {
+  private let function: UserFunction
+  private unowned let connection: Connection
+
+  init(_ function: UserFunction, _ connection: Connection) {
+    self.function = function
+    self.connection = connection
+  }
+
+  static func of(_ context: OpaquePointer?) -> FunctionContext? {
+    sqlite3_user_data(context).map { Unmanaged<FunctionContext>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  static let release: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
+    if let context { Unmanaged<FunctionContext>.fromOpaque(context).release() }
+  }
+
+  func call(_ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
+    guard case .scalar(let body) = function.body else { return }
+    answer(context) { try body.call(UserArguments(function.name, count, values)) }
+  }
+
+  func step(_ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
+    guard case .aggregate(let body) = function.body, let slot = slot(context, create: true) else {
+      return sqlite3_result_error_nomem(context)
+    }
+    let state = slot.pointee?.takeUnretainedValue() ?? GroupState(body.makeGroup())
+    if slot.pointee == nil { slot.pointee = Unmanaged.passRetained(state) }
+    answer(context) {
+      do { try state.group.step(UserArguments(function.name, count, values)) } catch {
+        state.hasFailed = true
+        throw error
+      }
+      return nil
+    }
+  }
+
+  func finish(_ context: OpaquePointer?) {
+    guard case .aggregate(let body) = function.body else { return }
+    let slot = slot(context, create: false)
+    let state = slot?.pointee?.takeRetainedValue()
+    slot?.pointee = nil
+    // SQLite also finishes the groups of a statement that has failed, to have their memory freed.
+    guard state?.hasFailed != true else { return }
+    // Without a row there was no step.
+    answer(context) { try (state?.group ?? body.makeGroup()).finish() }
+  }
+
+  private final class GroupState {
+    let group: any AggregateGroup
+    var hasFailed = false
+
+    init(_ group: any AggregateGroup) { self.group = group }
+  }
+
+  /// Where SQLite keeps the state of the current group, nil at first.
+  private func slot(_ context: OpaquePointer?, create: Bool) -> UnsafeMutablePointer<Unmanaged<GroupState>?>? {
+    sqlite3_aggregate_context(context, create ? Int32(MemoryLayout<Unmanaged<GroupState>?>.size) : 0)?
+      .assumingMemoryBound(to: Unmanaged<GroupState>?.self)
+  }
+
+  private func answer(_ context: OpaquePointer?, _ body: () throws -> SqlStorage?) {
+    connection.userCode.enter()
+    defer { connection.userCode.leave() }
+    do {
+      guard let value = try body() else { return }
+      give(value, to: context)
+    } catch {
+      sqlite3_result_error(context, connection.userCode.keep(error), -1)
+    }
+  }
+
+  private func give(_ value: SqlStorage, to context: OpaquePointer?) {
+    // SQLite's name for a value that it has to copy.
+    let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    switch value {
+    case .null: sqlite3_result_null(context)
+    case .integer(let integer): sqlite3_result_int64(context, integer)
+    case .real(let real): sqlite3_result_double(context, real)
+    case .text(let text):
+      sqlite3_result_text64(context, text, UInt64(text.utf8.count), transient, UInt8(SQLITE_UTF8))
+    case .blob(let data):
+      data.withUnsafeBytes {
+        // An empty one has no address, and SQLite would make NULL of it.
+        $0.isEmpty
+          ? sqlite3_result_zeroblob(context, 0)
+          : sqlite3_result_blob64(context, $0.baseAddress, UInt64($0.count), transient)
+      }
+    }
+  }
+}
