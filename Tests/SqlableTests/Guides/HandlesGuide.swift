@@ -31,6 +31,38 @@ import Testing
     #expect(count == 1)
   }
 
+  @Test func functionsAndCollationsOfYourOwn() throws {
+    try withDatabase { db in
+      try db.createTable(Car.self)
+      let prices = [("Zoe", 9_000.0), ("amber", 4_000), ("Bolt", 12_000)]
+      try Car.insert(prices.map { Car(id: nil, name: $0.0, price: $0.1, isElectric: $0.0 != "amber") }).run(db)
+
+      let distance = ScalarFunction("distance", isDeterministic: true) { (a: Double, b: Double) in abs(a - b) }
+      try db.register(distance)
+      let near = try Car.read().filter(distance(Car.price, Car.price * 2) < 5_000).run(db)
+      let distances = try db.query("SELECT distance(price, \(8_000.0)) FROM car", as: Double.self)
+      #expect(near.map(\.name) == ["amber"])
+      #expect(distances == [1_000, 4_000, 4_000])
+      #expect(
+        Car.count().filter(distance(Car.price, Car.price * 2) < 5_000).sql
+          == #"SELECT count(*) FROM "car" WHERE "distance"("price", "price" * ?) < ?"#)
+
+      let median = AggregateFunction("median", initial: [Double]()) { (values: inout [Double], value: Double) in
+        values.append(value)
+      } finish: { values in
+        values.isEmpty ? nil : values.sorted()[values.count / 2]
+      }
+      try db.register(median)
+      let medians = try Car.select(Car.isElectric, median(Car.price)).groupBy(Car.isElectric).run(db)
+      #expect(medians.map(\.1) == [4_000, 12_000])
+
+      let dictionary = Collation("dictionary") { $0.lowercased().compare($1.lowercased()) }
+      try db.register(dictionary)
+      let sorted = try Car.read().orderBy(Car.name.collate(dictionary)).run(db)
+      #expect(sorted.map(\.name) == ["amber", "Bolt", "Zoe"])
+    }
+  }
+
   @Test func theCacheOfStatements() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
