@@ -39,6 +39,9 @@ extension SqlExpression {
       case jsonArrayLength = "json_array_length"
       case jsonType = "json_type"
       case jsonValid = "json_valid"
+      case jsonObject = "json_object"
+      case jsonArray = "json_array"
+      case jsonGroupArray = "json_group_array"
       case scalarMin, scalarMax
 
       var name: String {

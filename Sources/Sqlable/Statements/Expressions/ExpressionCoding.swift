@@ -28,7 +28,7 @@ private enum Part: String, CodingKey {
 extension SqlExpression.Node.Form {
   fileprivate var keys: [Part] {
     switch self {
-    case .qualified, .call, .query: []
+    case .qualified, .call, .special, .query: []
     case .column, .value, .parameter, .all, .any, .not, .negative, .isNull, .isNotNull, .invalid: [.first]
     case .isIn, .function, .collate: [.first, .second]
     case .binary, .between: [.first, .second, .third]
@@ -62,8 +62,8 @@ extension SqlExpression.Node: Codable {
       case .like(let term, let pattern, let escape): [(.first, term), (.second, pattern), (.escape, escape)]
       case .function(let function, let terms): [(.first, function), (.second, terms)]
       case .collate(let term, let collation): [(.first, term), (.second, collation)]
-      case .qualified, .call, .query:
-        throw SqlError.invalidStatement("a statement with subqueries, aliases or aggregates has no form as data yet")
+      case .qualified, .call, .special, .query:
+        throw SqlError.invalidStatement("a statement with subqueries, aliases or functions has no form as data yet")
       case .invalid(let term): throw term.error
       }
     }
@@ -91,7 +91,7 @@ extension SqlExpression.Node: Codable {
     case .like:
       let escape = try parts.decode(String.self, forKey: .escape)
       self = try Self.two(parts) { .like($0, $1, escape: escape) }
-    case .qualified, .call, .query, .invalid: throw Self.unknownTerm
+    case .qualified, .call, .special, .query, .invalid: throw Self.unknownTerm
     }
   }
 

@@ -49,6 +49,8 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case qualified(alias: String, ColumnReference)
     /// A function with all that may follow its arguments.
     indirect case call(Call)
+    /// What SQL spells in a way of its own, such as `CASE … END`.
+    indirect case special(Special)
     /// `(SELECT …)`, `EXISTS (SELECT …)` or `… IN (SELECT …)`.
     indirect case query(QueryTerm)
     /// What can't be said in SQL; the statement throws the reason when it is run.
@@ -71,11 +73,20 @@ public struct SqlExpression: Sendable, Hashable {
     case divided = "/"
     case remainder = "%"
     case concatenated = "||"
+    case bitAnd = "&"
+    case bitOr = "|"
+    case shiftedLeft = "<<"
+    case shiftedRight = ">>"
+    case matchesGlob = "GLOB"
+    case json = "->"
+    case jsonValue = "->>"
 
     var isComparison: Bool {
       switch self {
       case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .isSame, .isNotSame: true
-      case .plus, .minus, .times, .divided, .remainder, .concatenated: false
+      case .plus, .minus, .times, .divided, .remainder, .concatenated, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight,
+        .matchesGlob, .json, .jsonValue:
+        false
       }
     }
 
@@ -96,6 +107,13 @@ public struct SqlExpression: Sendable, Hashable {
       case .divided: " / "
       case .remainder: " % "
       case .concatenated: " || "
+      case .bitAnd: " & "
+      case .bitOr: " | "
+      case .shiftedLeft: " << "
+      case .shiftedRight: " >> "
+      case .matchesGlob: " GLOB "
+      case .json: " -> "
+      case .jsonValue: " ->> "
       }
     }
   }
@@ -171,7 +189,7 @@ extension SqlExpression.Node: Hashable {
   /// The forms of terms, by their names in JSON.
   enum Form: String, CodingKey {
     case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, function
-    case collate, qualified, call, query, invalid
+    case collate, qualified, call, special, query, invalid
   }
 
   var form: Form {
@@ -193,6 +211,7 @@ extension SqlExpression.Node: Hashable {
     case .collate: .collate
     case .qualified: .qualified
     case .call: .call
+    case .special: .special
     case .query: .query
     case .invalid: .invalid
     }
@@ -203,6 +222,7 @@ extension SqlExpression.Node: Hashable {
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: []
     case .call(let call): call.terms
+    case .special(let special): special.terms
     case .query(let query): query.terms
     case .all(let terms), .any(let terms), .function(_, let terms): terms
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
@@ -227,6 +247,7 @@ extension SqlExpression.Node: Hashable {
     case .collate(_, let collation): collation
     case .qualified(let alias, let column): [AnyHashable(alias), AnyHashable(column)]
     case .call(let call): call
+    case .special(let special): special.form
     case .query(let query): query
     case .invalid(let term): term
     }
@@ -251,6 +272,7 @@ extension SqlExpression.Node {
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: return SqlExpression.Size()
     case .call(let call): size = call.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
+    case .special(let special): size = special.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
     case .query(let query): size = query.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
     case .all(let terms), .any(let terms):
       let depth = terms.reduce(0) { Swift.max($0, $1.size.depth) }

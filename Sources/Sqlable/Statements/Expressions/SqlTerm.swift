@@ -25,10 +25,12 @@ extension TypedColumn: TypedTerm {
 
 extension SqlExpression {
   /// The column that this term is, if it is one: values follow its type.
-  fileprivate var columnDefinition: ColumnDefinition? {
+  var columnDefinition: ColumnDefinition? {
     switch node {
-    case .column(let reference): reference.definition
+    case .column(let reference), .qualified(_, let reference): reference.definition
     case .collate(let term, _): term.columnDefinition
+    case .call(let call): call.formTerm?.columnDefinition
+    case .special(let special): special.formTerm?.columnDefinition
     default: nil
     }
   }

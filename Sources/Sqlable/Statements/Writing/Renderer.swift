@@ -17,8 +17,8 @@ struct Renderer {
   // MARK: Conditions
 
   /// The strength of operators: what binds weaker than its surroundings goes into parentheses.
-  private enum Strength: Int, Comparable {
-    case any, all, not, equality, comparison, sum, product, concatenation, unary, atom
+  enum Strength: Int, Comparable {
+    case any, all, not, equality, comparison, bits, sum, product, concatenation, unary, atom
     static func < (left: Strength, right: Strength) -> Bool { left.rawValue < right.rawValue }
   }
 
@@ -27,7 +27,7 @@ struct Renderer {
   }
 
   /// Writes a term; `stack` counts the symbols that the parser holds when it comes to it.
-  private func write(_ expression: SqlExpression, within outer: Strength, stack: Int) throws {
+  func write(_ expression: SqlExpression, within outer: Strength, stack: Int) throws {
     let own = strength(of: expression)
     let isOpen = own < outer
     let stack = stack + (isOpen ? 1 : 0)
@@ -52,6 +52,7 @@ struct Renderer {
     case .collate(let term, let collation): try write(term, collation, stack: stack)
     case .qualified(let alias, let reference): try write(reference, ofAlias: alias)
     case .call(let call): try write(call, stack: stack)
+    case .special(let special): try write(special, stack: stack)
     case .query(let term): try write(term, stack: stack)
     case .invalid(let term): try refuse(term)
     }
@@ -116,12 +117,14 @@ struct Renderer {
   }
 
   /// The column that a term is, if it is one.
-  private func column(of term: SqlExpression) throws -> ColumnDefinition? {
+  func column(of term: SqlExpression) throws -> ColumnDefinition? {
     switch term.node {
     case .column(let reference):
       try reference.definition ?? scope.table.columns[position(of: reference)].definition
     case .qualified(_, let reference): reference.definition
     case .collate(let term, _): try column(of: term)
+    case .call(let call): try call.formTerm.flatMap(column(of:))
+    case .special(let special): try special.formTerm.flatMap(column(of:))
     default: nil
     }
   }
@@ -165,10 +168,7 @@ struct Renderer {
   private func write(_ term: SqlExpression, _ collation: Collate, stack: Int) throws {
     try write(term, within: .atom, stack: stack)
     sql.append(" COLLATE ")
-    if case .named(let name) = collation, name.utf8.contains(0) {
-      throw SqlError.invalidStatement("the name of a collation holds a NUL byte")
-    }
-    sql.append(collation.sql)
+    sql.append(collation.rawValue)
   }
 
   private func refuse(_ term: SqlExpression.InvalidTerm) throws {
@@ -243,7 +243,7 @@ struct Renderer {
     case .isIn: 13
     case .like: 4
     // An OVER with its clauses, a SELECT with all of its own.
-    case .call: 12
+    case .call, .special: 12
     case .query: 24
     default: 1
     }
@@ -257,14 +257,16 @@ struct Renderer {
     case .all: .all
     case .not: .not
     case .isNull, .isNotNull, .between, .isIn, .like: .equality
+    case .special(let special): special.form == .inverted ? .unary : .atom
     case .negative, .collate: .unary
     case .binary(let operation, _, _):
       switch operation {
-      case .equal, .notEqual, .isSame, .isNotSame: .equality
+      case .equal, .notEqual, .isSame, .isNotSame, .matchesGlob: .equality
       case .less, .lessOrEqual, .greater, .greaterOrEqual: .comparison
       case .plus, .minus: .sum
       case .times, .divided, .remainder: .product
-      case .concatenated: .concatenation
+      case .concatenated, .json, .jsonValue: .concatenation
+      case .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: .bits
       }
     }
   }

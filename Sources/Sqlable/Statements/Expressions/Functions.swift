@@ -1,0 +1,171 @@
+// Functions of texts and numbers.
+
+/// A text, or a text that may be NULL: what functions of texts take. An enum of texts may conform.
+public protocol SqlText: SqlValue {
+  associatedtype Count: SqlValue
+}
+
+extension SqlText where Self: RawRepresentable {
+  public typealias Count = Int
+}
+
+extension String: SqlText {
+  public typealias Count = Int
+}
+
+extension Optional: SqlText where Wrapped == String {
+  public typealias Count = Int?
+}
+
+/// A random integer, another for each row: `random()`.
+public func randomInteger() -> TypedExpression<Int> { TypedExpression(expression: .call(.random, [])) }
+
+extension SqlExpression {
+  func substr(_ start: Int, _ length: Int?) -> SqlExpression {
+    .call(.substr, [self] + [start, length].compactMap(\.self).map { SqlExpression(SqlStorage.integer(Int64($0))) })
+  }
+
+  func trim(_ function: Call.BuiltIn, _ characters: String?) -> SqlExpression {
+    .call(function, [self] + [characters].compactMap(\.self).map { SqlExpression(SqlStorage.text($0)) })
+  }
+
+  func replace(_ text: String, _ other: String) -> SqlExpression {
+    call(.replace, SqlExpression(SqlStorage.text(text)), SqlExpression(SqlStorage.text(other)))
+  }
+
+  func round(_ digits: Int) -> SqlExpression { call(.round, SqlExpression(SqlStorage.integer(Int64(digits)))) }
+
+  /// LIKE with a pattern made of a text that stands for itself.
+  func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
+    guard !text.utf8.contains(0) else {
+      return SqlExpression(
+        invalid: SqlError.invalidStatement("LIKE ends a pattern at the first NUL; look for it with instr"))
+    }
+    var pattern = before
+    for scalar in text.unicodeScalars {
+      if scalar == "%" || scalar == "_" || scalar == "\\" { pattern.unicodeScalars.append("\\") }
+      pattern.unicodeScalars.append(scalar)
+    }
+    return isLike(pattern + after, escape: "\\")
+  }
+}
+
+extension TypedTerm where Value: SqlText {
+  /// `substr("a", ?, ?)`: from a character, counted from 1, or from the end with a negative number.
+  public func substr(_ start: Int, _ length: Int? = nil) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.substr(start, length))
+  }
+
+  /// `trim("a", ?)`: without blanks, or these characters, at both ends.
+  public func trim(_ characters: String? = nil) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.trim(.trim, characters))
+  }
+
+  /// `ltrim("a", ?)`: without blanks, or these characters, at the beginning.
+  public func ltrim(_ characters: String? = nil) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.trim(.ltrim, characters))
+  }
+
+  /// `rtrim("a", ?)`: without blanks, or these characters, at the end.
+  public func rtrim(_ characters: String? = nil) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.trim(.rtrim, characters))
+  }
+
+  /// `replace("a", ?, ?)`: every occurrence of one text by another.
+  public func replace(_ text: String, with other: String) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.replace(text, other))
+  }
+
+  /// `instr("a", ?)`: the place of the first occurrence, counted from 1; 0 where there is none.
+  public func instr(_ text: String) -> TypedExpression<Value.Count> {
+    TypedExpression(expression: expression.call(.instr, SqlExpression(SqlStorage.text(text))))
+  }
+
+  /// `unicode("a")`: the number of the first character; NULL of an empty text.
+  public func unicode() -> TypedExpression<Int?> { TypedExpression(expression: expression.call(.unicode)) }
+
+  /// `"a" GLOB ?`: `*` stands for any text, `?` for one character, `[a-z]` for one of these; case counts.
+  public func glob(_ pattern: String) -> SqlExpression {
+    expression.combined(.matchesGlob, with: SqlExpression(SqlStorage.text(pattern)))
+  }
+
+  /// `"a" LIKE ? ESCAPE ?`: begins with the text as it is; A to Z and a to z are the same.
+  public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
+
+  /// `"a" LIKE ? ESCAPE ?`: ends with the text as it is; A to Z and a to z are the same.
+  public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
+
+  /// `"a" LIKE ? ESCAPE ?`: has the text, as it is, somewhere; A to Z and a to z are the same.
+  public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
+}
+
+extension TypedTerm {
+  /// `hex("a")`: the bytes in hexadecimal; empty for NULL.
+  public func hex() -> TypedExpression<String> { TypedExpression(expression: expression.call(.hex)) }
+
+  /// `typeof("a")`: `integer`, `real`, `text`, `blob` or `null`.
+  public func typeof() -> TypedExpression<String> { TypedExpression(expression: expression.call(.typeof)) }
+}
+
+extension TypedTerm where Value: BinaryFloatingPoint {
+  /// `round("a", ?)`
+  public func round(_ digits: Int = 0) -> TypedExpression<Double> {
+    TypedExpression(expression: expression.round(digits))
+  }
+}
+
+extension TypedTerm {
+  /// `round("a", ?)`; NULL stays NULL.
+  public func round<Wrapped: BinaryFloatingPoint>(_ digits: Int = 0) -> TypedExpression<Double?>
+  where Value == Wrapped? {
+    TypedExpression(expression: expression.round(digits))
+  }
+}
+
+extension SqlTerm {
+  /// `substr("a", ?, ?)`: from a character, counted from 1, or from the end with a negative number.
+  public func substr(_ start: Int, _ length: Int? = nil) -> SqlExpression { expression.substr(start, length) }
+
+  /// `trim("a", ?)`: without blanks, or these characters, at both ends.
+  public func trim(_ characters: String? = nil) -> SqlExpression { expression.trim(.trim, characters) }
+
+  /// `ltrim("a", ?)`: without blanks, or these characters, at the beginning.
+  public func ltrim(_ characters: String? = nil) -> SqlExpression { expression.trim(.ltrim, characters) }
+
+  /// `rtrim("a", ?)`: without blanks, or these characters, at the end.
+  public func rtrim(_ characters: String? = nil) -> SqlExpression { expression.trim(.rtrim, characters) }
+
+  /// `replace("a", ?, ?)`: every occurrence of one text by another.
+  public func replace(_ text: String, with other: String) -> SqlExpression { expression.replace(text, other) }
+
+  /// `instr("a", ?)`: the place of the first occurrence, counted from 1; 0 where there is none.
+  public func instr(_ text: String) -> SqlExpression {
+    expression.call(.instr, SqlExpression(SqlStorage.text(text)))
+  }
+
+  /// `unicode("a")`: the number of the first character; NULL of an empty text.
+  public func unicode() -> SqlExpression { expression.call(.unicode) }
+
+  /// `hex("a")`: the bytes in hexadecimal; empty for NULL.
+  public func hex() -> SqlExpression { expression.call(.hex) }
+
+  /// `typeof("a")`: `integer`, `real`, `text`, `blob` or `null`.
+  public func typeof() -> SqlExpression { expression.call(.typeof) }
+
+  /// `round("a", ?)`
+  public func round(_ digits: Int = 0) -> SqlExpression { expression.round(digits) }
+
+  /// `"a" GLOB ?`: `*` stands for any text, `?` for one character, `[a-z]` for one of these; case counts.
+  public func glob(_ pattern: String) -> SqlExpression {
+    expression.combined(.matchesGlob, with: SqlExpression(SqlStorage.text(pattern)))
+  }
+
+  /// `"a" LIKE ? ESCAPE ?`: begins with the text as it is; A to Z and a to z are the same.
+  public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
+
+  /// `"a" LIKE ? ESCAPE ?`: ends with the text as it is; A to Z and a to z are the same.
+  public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
+
+  /// `"a" LIKE ? ESCAPE ?`: has the text, as it is, somewhere; A to Z and a to z are the same.
+  public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
+}

@@ -1,0 +1,58 @@
+extension SqlExpression {
+  /// A term that SQL spells in a way of its own.
+  struct Special: Sendable, Hashable {
+    var form: Form
+    var terms: [SqlExpression]
+
+    enum Form: Sendable, Hashable {
+      /// `CASE WHEN a THEN b … ELSE c END`: conditions and results in turn, and what is left at the end.
+      case choice
+      /// `CAST(a AS INTEGER)`
+      case cast(StorageClass)
+      /// `~a`
+      case inverted
+      /// A part of a date as an integer, by the letter that `strftime` has for it.
+      case datePart(Character)
+      /// `strftime(b, a)` of the date `a`.
+      case dateFormat
+      /// `date(a)`
+      case day
+      /// A date and the number of units that are added to it.
+      case shifted(Int, DateUnit)
+    }
+
+    /// The term in whose form the values are.
+    var formTerm: SqlExpression? {
+      switch form {
+      case .choice: terms.count > 1 ? terms[1] : nil
+      case .shifted: terms.first
+      case .cast, .inverted, .datePart, .dateFormat, .day: nil
+      }
+    }
+  }
+
+  static func special(_ form: Special.Form, _ terms: SqlExpression...) -> SqlExpression {
+    SqlExpression(.special(Special(form: form, terms: terms)))
+  }
+
+  static func call(_ function: Call.BuiltIn, _ arguments: [SqlExpression]) -> SqlExpression {
+    SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
+  }
+
+  /// The function of this term and further ones.
+  func call(_ function: Call.BuiltIn, _ arguments: SqlExpression...) -> SqlExpression {
+    .call(function, [self] + arguments)
+  }
+}
+
+extension SqlExpression.Call {
+  /// The argument in whose form the values are.
+  var formTerm: SqlExpression? {
+    guard case .builtIn(let function) = self.function else { return nil }
+    switch function {
+    case .min, .max, .scalarMin, .scalarMax, .coalesce, .nullif, .lag, .lead, .firstValue, .lastValue, .nthValue:
+      return arguments.first
+    default: return nil
+    }
+  }
+}

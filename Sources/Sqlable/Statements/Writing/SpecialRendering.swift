@@ -1,0 +1,123 @@
+// The terms that SQL spells in a way of their own.
+
+extension Renderer {
+  func write(_ special: SqlExpression.Special, stack: Int) throws {
+    switch special.form {
+    case .choice: try writeChoice(special.terms, stack: stack)
+    case .cast(let type): try write("CAST(", special.terms, " AS \(type))", stack: stack)
+    case .inverted:
+      sql.append("~")
+      for term in special.terms { try write(term, within: .atom, stack: stack + 1) }
+    case .datePart(let letter):
+      sql.append("CAST(strftime('%\(letter)', ")
+      try writeDate(special.terms, "a part of it", stack: stack)
+      sql.append(") AS INTEGER)")
+    case .dateFormat:
+      sql.append("strftime(")
+      for term in special.terms.dropFirst() {
+        try write(term, within: .any, stack: stack + 5)
+        sql.append(", ")
+      }
+      try writeDate(special.terms, "its text", stack: stack)
+      sql.append(")")
+    case .day:
+      sql.append("date(")
+      try writeDate(special.terms, "its day", stack: stack)
+      sql.append(")")
+    case .shifted(let count, let unit): try writeDate(special.terms, plus: count, unit, stack: stack)
+    }
+  }
+
+  private func write(_ start: StaticString, _ terms: [SqlExpression], _ end: String, stack: Int) throws {
+    sql.append(start)
+    for term in terms { try write(term, within: .any, stack: stack + 5) }
+    sql.append(end)
+  }
+
+  private func writeChoice(_ terms: [SqlExpression], stack: Int) throws {
+    sql.append("CASE")
+    for (index, term) in terms.enumerated() {
+      if !index.isMultiple(of: 2) {
+        sql.append(" THEN ")
+      } else if index == terms.count - 1 {
+        sql.append(" ELSE ")
+      } else {
+        sql.append(" WHEN ")
+      }
+      try write(term, within: .any, stack: stack + 7)
+    }
+    sql.append(" END")
+  }
+
+  // MARK: Dates
+
+  /// The form of the dates that a term gives.
+  private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
+    let column = try terms.first.flatMap(column(of:))
+    guard case .date(let format) = column?.type.base else {
+      throw SqlError.invalidStatement(
+        "\(wanted) was asked of \(column.map { "column \($0.name)" } ?? "a term"), which is no date column"
+      )
+      .at(table: scope.table.name, column: column?.name)
+    }
+    return format
+  }
+
+  /// Writes a date as SQLite's functions of dates take it.
+  private func writeDate(_ terms: [SqlExpression], _ wanted: String, stack: Int) throws {
+    let format = try dateFormat(of: terms, wanted)
+    guard let date = terms.first else { return }
+    switch format {
+    case .unixSecondsWithFraction, .unixSeconds:
+      try write(date, within: .any, stack: stack + 5)
+      sql.append(", 'unixepoch'")
+    case .unixMilliseconds:
+      try write(date, within: .product, stack: stack + 5)
+      sql.append(" / 1000.0, 'unixepoch'")
+    case .iso8601: try write(date, within: .any, stack: stack + 5)
+    }
+  }
+
+  /// Writes a date with something added, in the form of its column.
+  private func writeDate(_ terms: [SqlExpression], plus count: Int, _ unit: DateUnit, stack: Int) throws {
+    let format = try dateFormat(of: terms, "another date")
+    switch (format, unit.seconds) {
+    case (.iso8601, _):
+      sql.append("strftime('%Y-%m-%dT%H:%M:%fZ', ")
+      try writeDate(terms, shiftedBy: count, unit, stack: stack)
+      sql.append(")")
+    case (.unixSecondsWithFraction, let seconds?), (.unixSeconds, let seconds?):
+      try write(terms, plus: count, times: seconds, stack: stack)
+    case (.unixMilliseconds, let seconds?): try write(terms, plus: count, times: seconds * 1000, stack: stack)
+    case (.unixSecondsWithFraction, nil):
+      // A Julian day is no finer than this.
+      sql.append("round((julianday(")
+      try writeDate(terms, shiftedBy: count, unit, stack: stack)
+      sql.append(") - 2440587.5) * 86400.0, 3)")
+    case (.unixSeconds, nil):
+      sql.append("CAST(strftime('%s', ")
+      try writeDate(terms, shiftedBy: count, unit, stack: stack)
+      sql.append(") AS INTEGER)")
+    case (.unixMilliseconds, nil):
+      sql.append("CAST(round((julianday(")
+      try writeDate(terms, shiftedBy: count, unit, stack: stack)
+      sql.append(") - 2440587.5) * 86400000.0) AS INTEGER)")
+    }
+  }
+
+  private func writeDate(_ terms: [SqlExpression], shiftedBy count: Int, _ unit: DateUnit, stack: Int) throws {
+    try writeDate(terms, "another date", stack: stack + 5)
+    sql.append(", ?")
+    parameters.append(SqlStorage.text("\(count < 0 ? "" : "+")\(count) \(unit.rawValue)s"))
+  }
+
+  private func write(_ terms: [SqlExpression], plus count: Int, times factor: Int, stack: Int) throws {
+    let (sum, overflow) = count.multipliedReportingOverflow(by: factor)
+    guard !overflow else { throw SqlError.invalidStatement("what is added to a date is out of range") }
+    // As an atom, whatever is around it.
+    sql.append("(")
+    for term in terms { try write(term, within: .sum, stack: stack + 5) }
+    sql.append(" + ?)")
+    parameters.append(SqlStorage.integer(Int64(sum)))
+  }
+}

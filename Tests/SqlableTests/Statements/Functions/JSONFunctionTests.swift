@@ -1,0 +1,83 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite struct JSONFunctionTests {
+  static let doc = #"{"name":"Ada","pets":[{"age":3,"kind":"cat"},{"age":5}],"none":null,"half":0.5}"#
+
+  @Test func valuesAreFoundByTheirPath() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, doc: Self.doc), Stay(id: 2, at: Stay.moment)) { db in
+      let query = Stay.select(
+        Stay.doc.json("pets", 0), Stay.doc.jsonValue("pets", 0, "kind", as: String.self),
+        Stay.doc.jsonExtract("pets", -1, "age", as: Int.self), Stay.doc.jsonArrayLength("pets"),
+        Stay.doc.jsonType("none"), Stay.doc.jsonValue("none", as: Int.self), Stay.doc.jsonType("nowhere"),
+        Stay.doc.jsonValue("half", as: Double.self)
+      ).orderBy(Stay.id)
+      #expect(
+        query.sql
+          == #"SELECT "doc" -> ?, "doc" ->> ?, json_extract("doc", ?), json_array_length("doc", ?), json_type("doc", ?), "doc" ->> ?, json_type("doc", ?), "doc" ->> ? FROM "stay" ORDER BY "id""#
+      )
+      let rows = try query.run(db)
+      #expect(rows[0].0 == #"{"age":3,"kind":"cat"}"# && rows[0].1 == "cat" && rows[0].2 == 5 && rows[0].3 == 2)
+      #expect(rows[0].4 == "null" && rows[0].5 == nil && rows[0].6 == nil && rows[0].7 == 0.5)
+      #expect(rows[1].0 == nil && rows[1].1 == nil && rows[1].3 == nil && rows[1].4 == nil)
+      #expect(try Stay.count().filter(Stay.doc.jsonValue("pets", 1, "age", as: Int.self) == 5).run(db) == 1)
+      #expect(
+        try Stay.select(
+          Stay.doc.column.json("pets", 1), Stay.doc.column.jsonValue("name"), Stay.doc.column.jsonExtract("half"),
+          Stay.doc.column.jsonArrayLength(), Stay.doc.column.jsonType()
+        ).first(db)?.values == [.text(#"{"age":5}"#), .text("Ada"), .real(0.5), .integer(0), .text("object")])
+      // The operator binds tighter than the others.
+      let sum = Stay.doc.jsonValue("pets", 0, "age", as: Int.self) + 1 == 4
+      #expect(try Stay.count().filter(sum).run(db) == 1)
+    }
+  }
+
+  @Test func hostileKeysNeverChangeThePath() throws {
+    try withDatabase { db in
+      try db.createTable(Stay.self)
+      for (index, key) in (textsLikeSQL + ["a.b", "a[0]", "a/b", "0", "#", "*"]).enumerated() {
+        let object = try JSONSerialization.data(
+          withJSONObject: [key: index, "b": -1, "a": ["b": -2]], options: .withoutEscapingSlashes)
+        try Stay(id: index, at: Stay.moment, doc: String(decoding: object, as: UTF8.self)).insert().run(db)
+        let query = Stay.select(Stay.doc.jsonValue(.key(key), as: Int.self)).filter(Stay.id == index)
+        #expect(query.sql.contains("\"doc\" ->> ?") || key.contains("\"") || key.contains("\\"))
+        if key.contains("\"") || key.contains("\\") {
+          expectInvalidStatement { _ = try query.run(db) }
+        } else {
+          #expect(try query.run(db) == [index], "\(key)")
+        }
+      }
+      for key in ["a\nb", "a\0b", "\u{1}"] {
+        expectInvalidStatement { _ = try Stay.select(Stay.doc.json(.key(key))).run(db) }
+      }
+    }
+  }
+
+  @Test func objectsAndArraysAreMade() throws {
+    try withCompany { db in
+      let query = Worker.select(
+        jsonObject(["it's": Worker.name, "\"": Worker.bossId]), jsonArray(Worker.id, Worker.salary)
+      ).orderBy(Worker.id)
+      #expect(
+        query.sql
+          == #"SELECT json_object(?, "name", ?, "boss_id"), json_array("id", "salary") FROM "worker" ORDER BY "id""#)
+      let row = try #require(try query.first(db))
+      #expect(row.0 == #"{"it's":"Ada","\"":null}"# && row.1 == "[1,10.0]")
+      let groups = Worker.select(Worker.bossId, Worker.id.jsonGroupArray(where: Worker.id > 2)).groupBy(Worker.bossId)
+        .orderBy(Worker.bossId)
+      #expect(
+        groups.sql
+          == #"SELECT "boss_id", json_group_array("id") FILTER (WHERE "id" > ?) FROM "worker" GROUP BY "boss_id" ORDER BY "boss_id""#
+      )
+      #expect(try groups.run(db).map(\.1) == ["[]", "[3]", "[4]"])
+      #expect(try Bicycle.select(Bicycle.id.jsonGroupArray()).run(db).count == 1)
+    }
+  }
+
+  @Test func whatIsNoJSONThrows() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, doc: "{")) { db in
+      expectSqlError { _ = try Stay.select(Stay.doc.json("a")).run(db) }
+    }
+  }
+}

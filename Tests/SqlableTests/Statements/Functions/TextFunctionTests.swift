@@ -1,0 +1,111 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite struct TextFunctionTests {
+  @Test func textsAreCutAndReplaced() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, note: "  Grüße  "), Stay(id: 2, at: Stay.moment)) { db in
+      let query = Stay.select(
+        Stay.note.trim(), Stay.note.ltrim(), Stay.note.rtrim(" e"), Stay.note.substr(3, 2), Stay.note.substr(-3),
+        Stay.note.replace("ü", with: "ue"), Stay.note.instr("ß"), Stay.note.trim().unicode()
+      ).orderBy(Stay.id)
+      #expect(
+        query.sql
+          == #"SELECT trim("note"), ltrim("note"), rtrim("note", ?), substr("note", ?, ?), substr("note", ?), replace("note", ?, ?), instr("note", ?), unicode(trim("note")) FROM "stay" ORDER BY "id""#
+      )
+      let rows = try query.run(db)
+      #expect(rows[0].0 == "Grüße" && rows[0].1 == "Grüße  " && rows[0].2 == "  Grüß" && rows[0].3 == "Gr")
+      #expect(rows[0].4 == "e  " && rows[0].5 == "  Grueße  " && rows[0].6 == 6 && rows[0].7 == 71)
+      #expect(rows[1].0 == nil && rows[1].3 == nil && rows[1].5 == nil && rows[1].6 == nil && rows[1].7 == nil)
+      let kinds = try Stay.select(Stay.note.typeof(), Stay.note.hex(), Stay.real.typeof()).orderBy(Stay.id).run(db)
+      #expect(kinds[0] == ("text", "20204772C3BCC39F652020", "real") && kinds[1] == ("null", "", "real"))
+    }
+  }
+
+  @Test func untypedTextsAreCutAndReplaced() throws {
+    try withCompany { db in
+      let query = Bicycle.select(
+        Bicycle.name.substr(2), Bicycle.name.trim("No"), Bicycle.name.replace("or", with: "OR"),
+        Bicycle.name.instr("c"), Bicycle.name.unicode(), Bicycle.name.hex(), Bicycle.id.typeof(),
+        (Bicycle.id * 1.26).round(1))
+      #expect(
+        query.sql
+          == #"SELECT substr("name", ?), trim("name", ?), replace("name", ?, ?), instr("name", ?), unicode("name"), hex("name"), typeof("id"), round("id" * ?, ?) FROM "bicycle""#
+      )
+      let first = try query.filter(Bicycle.id == 1).first(db)
+      #expect(
+        first?.values == [
+          .text("orco"), .text("rc"), .text("NORco"), .integer(4), .integer(78), .text("4E6F72636F"),
+          .text("integer"), .real(1.3),
+        ])
+    }
+  }
+
+  @Test func numbersAreRoundedAndDrawn() throws {
+    try withCompany { db in
+      let query = Worker.select((Worker.salary / 3).round(2), randomInteger()).orderBy(Worker.id)
+      #expect(query.sql == #"SELECT round("salary" / ?, ?), random() FROM "worker" ORDER BY "id""#)
+      let rows = try query.run(db)
+      #expect(rows.map(\.0) == [3.33, 1.67, 2.33, 1.67] && Set(rows.map(\.1)).count == 4)
+    }
+  }
+
+  @Test func patternsMadeOfValuesStandForThemselves() throws {
+    let texts = textsLikeSQL + ["xx", "100x", "a%b", "a_b", "a\\b", "Abc"]
+    try withDatabase { db in
+      try db.createTable(Stay.self)
+      try Stay.insert(texts.enumerated().map { Stay(id: $0.offset, at: Stay.moment, note: $0.element) }).run(db)
+      try Stay(id: 1000, at: Stay.moment).insert().run(db)
+      let sql = #"SELECT count(*) FROM "stay" WHERE "note" LIKE ? ESCAPE ?"#
+      func notes(_ condition: SqlExpression) throws -> [String?] {
+        try Stay.select(Stay.note).filter(condition).orderBy(Stay.id).run(db)
+      }
+      for text in texts {
+        let fold = { (text: String) in Array(text.lowercased().unicodeScalars) }
+        #expect(Stay.count().filter(Stay.note.hasPrefix(text)).sql == sql)
+        #expect(try notes(Stay.note.hasPrefix(text)) == texts.filter { fold($0).starts(with: fold(text)) }, "\(text)")
+        #expect(
+          try notes(Stay.note.hasSuffix(text))
+            == texts.filter { fold($0).reversed().starts(with: fold(text).reversed()) }, "\(text)")
+        let found = try notes(Stay.note.contains(text))
+        #expect(
+          found
+            == texts.filter { other in
+              fold(text).isEmpty || fold(other).indices.contains { fold(other)[$0...].starts(with: fold(text)) }
+            }, "\(text)")
+        #expect(Bicycle.count().filter(Bicycle.name.contains(text)).sql.hasSuffix(#"WHERE "name" LIKE ? ESCAPE ?"#))
+      }
+      expectInvalidStatement { _ = try notes(Stay.note.contains("a\0b")) }
+    }
+  }
+
+  @Test func globDistinguishesCase() throws {
+    try withCompany { db in
+      #expect(Worker.count().filter(Worker.name.glob("A*")).sql.hasSuffix(#"WHERE "name" GLOB ?"#))
+      let upper = try Worker.count().filter(Worker.name.glob("A*")).run(db)
+      #expect(upper == 1)
+      #expect(try Worker.count().filter(Worker.name.glob("a*")).run(db) == 0)
+      #expect(try Bicycle.count().filter(Bicycle.name.glob("[NT]*")).run(db) == 2)
+    }
+  }
+
+  @Test func valuesNeverChangeTheSQL() throws {
+    func statements(_ text: String) -> [SingleSelect<String?>] {
+      [
+        Stay.select(Stay.note.replace(text, with: text)), Stay.select(Stay.note.trim(text)),
+        Stay.select(Stay.note.ltrim(text).nullIf(text)), Stay.select(Stay.note.ifNull(text).nullIf("x")),
+        Stay.select(Case.when(Stay.note == text, then: text).end()), Stay.select(Stay.real.strftime(text)),
+        Stay.select(Stay.note.least(text)).filter(Stay.note.glob(text) || Stay.note.instr(text) > 0),
+        Stay.select(Stay.note.rtrim(text)).filter(Stay.note.isDistinct(from: text)),
+      ]
+    }
+    try withStays(Stay(id: 1, at: Stay.moment, note: "x")) { db in
+      for text in textsLikeSQL {
+        #expect(statements(text).map(\.sql) == statements("x").map(\.sql))
+        for statement in statements(text) { _ = try statement.run(db) }
+        #expect(try Stay.select(Stay.note.replace("x", with: text)).run(db) == [text])
+        #expect(try Stay.select(Case.when(Stay.id == 1, then: text).else("")).run(db) == [text])
+      }
+    }
+  }
+}
