@@ -1,0 +1,92 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite struct FunctionsGuide {
+  /// The tables of Docs/Functions.md, row by row.
+  @Test func functionsBecomeSQL() {
+    let cars: [(any AnyTerm, String)] = [
+      (Case.when(Car.price > 9, then: "a").else("b"), #"CASE WHEN "price" > ? THEN ? ELSE ? END"#),
+      (Case.when(Car.price > 9, then: Car.name).end(), #"CASE WHEN "price" > ? THEN "name" END"#),
+      (Car.id.ifNull(0), #"coalesce("id", ?)"#),
+      (Car.name.nullIf(""), #"nullif("name", ?)"#),
+      (Car.id.isDistinct(from: 3), #""id" IS NOT ?"#),
+      (Car.price.least(9), #"min("price", ?)"#),
+      (Car.price.cast(to: Int.self), #"CAST("price" AS INTEGER)"#),
+      (randomInteger(), #"random()"#),
+      (jsonObject(["name": Car.name]), #"json_object(?, "name")"#),
+      (jsonArray(Car.name, Car.price), #"json_array("name", "price")"#),
+      (Car.name.json("pets", 0), #""name" -> ?"#),
+      (Car.name.jsonValue("age", as: Int.self), #""name" ->> ?"#),
+      (Car.name.jsonExtract("age", as: Int.self), #"json_extract("name", ?)"#),
+      (Car.name.jsonArrayLength("pets"), #"json_array_length("name", ?)"#),
+      (Car.name.jsonType("age"), #"json_type("name", ?)"#),
+      (Car.name.jsonGroupArray(), #"json_group_array("name")"#),
+    ]
+    let texts: [(any AnyTerm, String)] = [
+      (Car.name.hasPrefix("N"), #""name" LIKE ? ESCAPE ?"#),
+      (Car.name.hasSuffix("o"), #""name" LIKE ? ESCAPE ?"#),
+      (Car.name.contains("100%"), #""name" LIKE ? ESCAPE ?"#),
+      (Car.name.glob("[A-N]*"), #""name" GLOB ?"#),
+      (Car.name.substr(2, 3), #"substr("name", ?, ?)"#),
+      (Car.name.trim(), #"trim("name")"#),
+      (Car.name.ltrim("x"), #"ltrim("name", ?)"#),
+      (Car.name.rtrim("x"), #"rtrim("name", ?)"#),
+      (Car.name.replace("a", with: "b"), #"replace("name", ?, ?)"#),
+      (Car.name.instr("a"), #"instr("name", ?)"#),
+      (Car.name.unicode(), #"unicode("name")"#),
+      (Car.name.hex(), #"hex("name")"#),
+      (Car.name.typeof(), #"typeof("name")"#),
+      (Car.price.round(2), #"round("price", ?)"#),
+    ]
+    let dates: [(any AnyTerm, String)] = [
+      (Car.soldAt.year(), #"CAST(strftime('%Y', "sold_at", 'unixepoch') AS INTEGER)"#),
+      (Car.soldAt.month(), #"CAST(strftime('%m', "sold_at", 'unixepoch') AS INTEGER)"#),
+      (Car.soldAt.day(), #"CAST(strftime('%d', "sold_at", 'unixepoch') AS INTEGER)"#),
+      (Car.soldAt.hour(), #"CAST(strftime('%H', "sold_at", 'unixepoch') AS INTEGER)"#),
+      (Car.soldAt.minute(), #"CAST(strftime('%M', "sold_at", 'unixepoch') AS INTEGER)"#),
+      (Car.soldAt.weekday(), #"CAST(strftime('%w', "sold_at", 'unixepoch') AS INTEGER)"#),
+      (Car.soldAt.date(), #"date("sold_at", 'unixepoch')"#),
+      (Car.soldAt.strftime("%Y-%m"), #"strftime(?, "sold_at", 'unixepoch')"#),
+      (Car.soldAt.adding(3, .day), #"("sold_at" + ?)"#),
+    ]
+    for (term, sql) in cars + texts + dates {
+      #expect(Car.all().select(term.expression).sql == #"SELECT \#(sql) FROM "car""#)
+    }
+    let bicycles: [(any AnyTerm, String)] = [
+      (Bicycle.ownerId.coalesce(Bicycle.id), #"coalesce("owner_id", "id")"#),
+      (Bicycle.id.isNotDistinct(from: Bicycle.ownerId), #""id" IS "owner_id""#),
+      (Bicycle.id.greatest(Bicycle.ownerId), #"max("id", "owner_id")"#),
+      (Bicycle.id.bitAnd(4), #""id" & ?"#),
+      (Bicycle.id.bitOr(4), #""id" | ?"#),
+      (Bicycle.id.shiftedLeft(1), #""id" << ?"#),
+      (Bicycle.id.shiftedRight(1), #""id" >> ?"#),
+      (Bicycle.id.inverted(), #"~"id""#),
+    ]
+    for (term, sql) in bicycles {
+      #expect(Bicycle.all().select(term.expression).sql == #"SELECT \#(sql) FROM "bicycle""#)
+    }
+  }
+
+  @Test func functionsStandWhereverTermsDo() throws {
+    try withDatabase { db in
+      try db.createTable(Car.self)
+      try Car.insert([
+        Car(name: "50% off", price: 19_000, isElectric: false, soldAt: Date(timeIntervalSince1970: 1_706_708_730)),
+        Car(name: "50 more", price: 60_000, isElectric: true, soldAt: nil),
+      ]).run(db)
+      let word = Case.when(Car.price > 50_000, then: "dear").when(Car.price > 20_000, then: "fair").else("cheap")
+      let words = try Car.select(Car.name, word).orderBy(Car.name).run(db)  // [(String, String)]
+      let sold = try Car.count().filter(Car.soldAt.year() == 2024 && Car.name.hasPrefix("50%")).run(db)
+      #expect(words.map(\.1) == ["dear", "cheap"] && sold == 1)
+      #expect(
+        Car.select(Car.name, word).orderBy(Car.name).sql
+          == #"SELECT "name", CASE WHEN "price" > ? THEN ? WHEN "price" > ? THEN ? ELSE ? END FROM "car" ORDER BY "name""#
+      )
+      #expect(
+        Car.count().filter(Car.soldAt.year() == 2024 && Car.name.hasPrefix("50%")).sql == #"""
+          SELECT count(*) FROM "car" WHERE CAST(strftime('%Y', "sold_at", 'unixepoch') AS INTEGER) = ? AND "name" LIKE ? ESCAPE ?
+          """#)
+    }
+  }
+}
