@@ -168,7 +168,10 @@ struct Renderer {
   private func write(_ term: SqlExpression, _ collation: Collate, stack: Int) throws {
     try write(term, within: .atom, stack: stack)
     sql.append(" COLLATE ")
-    sql.append(collation.rawValue)
+    if case .named(let name) = collation, name.utf8.contains(0) {
+      throw SqlError.invalidStatement("the name of a collation holds a NUL byte")
+    }
+    sql.append(collation.sql)
   }
 
   private func refuse(_ term: SqlExpression.InvalidTerm) throws {

@@ -120,7 +120,12 @@ struct ShapeWriter {
       return write(arguments, isOrdering: isOrdering)
     case .collate(let term, let collation):
       key.append(byte: 15)
-      key.append(choice: collation)
+      switch collation {
+      case .binary: key.append(byte: 0)
+      case .nocase: key.append(byte: 1)
+      case .rtrim: key.append(byte: 2)
+      case .named: return false
+      }
       return write(term, isOrdering: isOrdering)
     case .parameter, .qualified, .call, .special, .query, .invalid: return false
     }
