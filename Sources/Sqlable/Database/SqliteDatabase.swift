@@ -38,7 +38,11 @@ public final class SqliteDatabase: @unchecked Sendable {
   private struct Open {
     var connection: Connection?
     var observation: HandleObservation?
-    var functions: FunctionRegistry?
+    var functions: FunctionRegistry? {
+      didSet { unretainedFunctions = functions.map(Unmanaged.passUnretained) }
+    }
+    /// The same for every statement to ask: counting its references would be work that all threads do at one address.
+    private(set) var unretainedFunctions: Unmanaged<FunctionRegistry>?
   }
 
   var connection: Connection? { open.value.connection }
@@ -183,13 +187,17 @@ public final class SqliteDatabase: @unchecked Sendable {
       lock.unlock()
       throw SqlError(.closed, message: "the handle was closed before", label: configuration.label)
     }
-    if let functions, functions.version != connection.functionsVersion { try refresh(functions, connection) }
+    if let functions = open.value.unretainedFunctions,
+      functions._withUnsafeGuaranteedRef({ $0.version }) != connection.functionsVersion
+    {
+      try refresh(connection)
+    }
     return connection
   }
 
   /// Registers what was registered on another handle, with the lock held, which is given back when that fails.
-  private func refresh(_ functions: FunctionRegistry, _ connection: Connection) throws {
-    do { try functions.apply(to: connection) } catch {
+  private func refresh(_ connection: Connection) throws {
+    do { try functions?.apply(to: connection) } catch {
       lock.unlock()
       throw error
     }
