@@ -106,7 +106,7 @@ extension SelectQuery {
       switch result {
       case .term(let term):
         identities.append(Column.unknown.identity)
-        types.append(columnType(of: term))
+        types.append(term.columnDefinition?.type)
       case .model(let index):
         for column in sources[index].table.columns {
           identities.append(column.identity)

@@ -66,22 +66,6 @@ public struct SelectQuery: Sendable, Hashable {
     for compound in compounds { terms += compound.query.value.terms }
     return terms
   }
-
-  /// The type that the values of a term are stored in, where it is a column's.
-  func columnType(of term: SqlExpression) -> ColumnType? {
-    switch term.node {
-    case .column(let reference), .qualified(_, let reference): reference.definition?.type
-    case .collate(let term, _): columnType(of: term)
-    case .call(let call):
-      switch call.function {
-      case .builtIn(.min), .builtIn(.max), .builtIn(.coalesce), .builtIn(.lag), .builtIn(.lead), .builtIn(.firstValue),
-        .builtIn(.lastValue), .builtIn(.nthValue), .builtIn(.scalarMin), .builtIn(.scalarMax):
-        call.arguments.first.flatMap(columnType(of:))
-      default: nil
-      }
-    default: nil
-    }
-  }
 }
 
 /// A value behind a reference: what a type holds of itself.

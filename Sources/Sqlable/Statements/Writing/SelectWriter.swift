@@ -113,7 +113,6 @@ struct SelectWriter {
       switch result {
       case .term(let term):
         separate()
-        if query.columnType(of: term) == nil { try checkIsReadAsItIs(term) }
         try renderer.write(term)
       case .model(let index):
         let source = query.sources[index]
@@ -126,16 +125,6 @@ struct SelectWriter {
           sql.append(column.definition.quotedName)
         }
       }
-    }
-  }
-
-  /// Where no column tells the form of a date it is read as seconds.
-  private func checkIsReadAsItIs(_ term: SqlExpression) throws {
-    switch term.columnDefinition?.type.base {
-    case .date(.unixMilliseconds), .date(.iso8601):
-      throw SqlError.invalidStatement(
-        "dates in milliseconds or ISO 8601 that a term makes can be compared, but not selected")
-    default: break
     }
   }
 

@@ -101,10 +101,18 @@ import Testing
     }
     try withStays(Stay(id: 1, at: Stay.moment)) { db in
       expectInvalidStatement { _ = try Stay.count().filter(Stay.real.adding(.max, .day) == Date()).run(db) }
-      // Nothing tells the reader in which form these are.
-      expectInvalidStatement { _ = try Stay.select(Stay.iso.adding(1, .day)).run(db) }
-      expectInvalidStatement { _ = try Stay.select(Stay.milliseconds.adding(1, .day)).run(db) }
-      expectInvalidStatement { _ = try Stay.select(Case.when(Stay.id == 1, then: Stay.left).end()).run(db) }
+    }
+  }
+
+  @Test func aDateThatATermMakesIsReadInTheFormOfItsColumn() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, left: Stay.moment)) { db in
+      let next = Stay.moment.addingTimeInterval(86_400)
+      for column in [Stay.real, Stay.seconds, Stay.milliseconds, Stay.iso] {
+        let dates = try Stay.select(column.adding(1, .day)).run(db)
+        #expect(dates.count == 1 && abs(dates[0].timeIntervalSince(next)) < 0.001)
+      }
+      let left = try Stay.select(Case.when(Stay.id == 1, then: Stay.left).end()).run(db)
+      #expect(left == [Stay.moment])
     }
   }
 }
