@@ -13,8 +13,8 @@ final class FunctionRegistry: Sendable {
     /// SQLite compares names without regard to the case of the letters A to Z.
     fileprivate var key: Key {
       switch self {
-      case .function(let function): Key(name: Key.folded(function.name), argumentCount: function.argumentCount)
-      case .collation(let collation): Key(name: Key.folded(collation.name), argumentCount: nil)
+      case .function(let function): Key(name: function.name.foldedName, argumentCount: function.argumentCount)
+      case .collation(let collation): Key(name: collation.name.foldedName, argumentCount: nil)
       }
     }
 
@@ -29,10 +29,6 @@ final class FunctionRegistry: Sendable {
   fileprivate struct Key: Hashable {
     let name: [UInt8]
     let argumentCount: Int?
-
-    static func folded(_ name: String) -> [UInt8] {
-      name.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
-    }
   }
 
   private let entries = Guarded<[Key: (entry: Entry, version: Int)]>([:])
@@ -88,7 +84,7 @@ extension SqliteDatabase {
   ///
   /// Throws `.misuse` as for a function, and for the names of SQLite's own collations.
   public func register(_ collation: Collation) throws {
-    guard !["binary", "nocase", "rtrim"].contains(collation.name.lowercased()) else {
+    guard ![Collate.binary, .nocase, .rtrim].contains(where: { $0.rawValue.isSameName(as: collation.name) }) else {
       throw misuse("SQLite's own collations can't be replaced")
     }
     try register(.collation(collation.collation), name: collation.name)
@@ -111,6 +107,7 @@ extension SqliteDatabase {
       }
     }
   }
+
   /// Throws inside a function of the program's own, which SQLite calls in the middle of a statement: a write there would
   /// change what the statement reads, and a transaction can't end while one runs.
   func checkIsNotInFunction(_ connection: Connection) throws {

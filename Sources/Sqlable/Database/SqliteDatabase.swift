@@ -177,9 +177,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Takes the lock of a handle that is fit for use, for `unlockAndDeliver()` to give back.
   ///
   /// Whoever delivers calls observers, which may close the handle: nothing of the connection is to be held any more.
-  @discardableResult
   @usableFromInline
-  func enter() throws -> Connection {
+  func enter() throws {
     // Before the lock: a thread that the child process does not have may hold it for ever.
     try checkFork()
     lock.lock()
@@ -192,7 +191,6 @@ public final class SqliteDatabase: @unchecked Sendable {
     {
       try refresh(connection)
     }
-    return connection
   }
 
   /// Registers what was registered on another handle, with the lock held, which is given back when that fails.

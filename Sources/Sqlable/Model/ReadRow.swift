@@ -21,7 +21,7 @@ public struct ReadRow {
     do {
       return try Value.read(
         from: ReadCell(
-          value: state.pointee.knownValue(at: position), state: state, generation: generation,
+          value: state.pointee.value(at: position), state: state, generation: generation,
           type: column.definition.type))
     } catch {
       throw located(error, column: column.definition, position: position)
@@ -41,13 +41,7 @@ public struct ReadRow {
     guard position >= 0, position < state.pointee.columnCount else {
       throw labelled(.misuse("the result has no column at position \(position)"))
     }
-    do {
-      return try Value.read(
-        from: ReadCell(
-          value: state.pointee.value(at: position), state: state, generation: generation, type: Value.columnType))
-    } catch {
-      throw located(error, column: nil, position: position)
-    }
+    return try value(at: position, type: Value.columnType)
   }
 
   /// The value of the result's column of that name.
@@ -77,7 +71,7 @@ public struct ReadRow {
     do {
       return try Value.read(
         from: ReadCell(
-          value: state.pointee.knownValue(at: position), state: state, generation: generation, type: type))
+          value: state.pointee.value(at: position), state: state, generation: generation, type: type))
     } catch {
       throw located(error, column: nil, position: position)
     }
@@ -86,7 +80,7 @@ public struct ReadRow {
   func storage(at position: Int) throws -> SqlStorage {
     do {
       return try ReadCell(
-        value: state.pointee.knownValue(at: position), state: state, generation: generation, type: .blob
+        value: state.pointee.value(at: position), state: state, generation: generation, type: .blob
       ).storage()
     } catch {
       throw located(error, column: nil, position: position)
@@ -95,7 +89,7 @@ public struct ReadRow {
 
   @usableFromInline
   func isNull(at position: Int) -> Bool {
-    ReadCell(value: state.pointee.knownValue(at: position), state: state, generation: generation, type: .blob).isNull
+    ReadCell(value: state.pointee.value(at: position), state: state, generation: generation, type: .blob).isNull
   }
 
   /// Makes the columns from a position on those of the model that is read next.

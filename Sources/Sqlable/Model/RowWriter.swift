@@ -8,8 +8,6 @@
 public struct RowWriter {
   /// Kept for ever by those who made it.
   unowned(unsafe) let table: TableInfo
-  /// Where the values' bytes are, when that is no connection's.
-  private var ownBuffer: ParameterBuffer?
   private var storage: ParameterSlots
   /// One for each column of the table; owned by `storage`.
   @usableFromInline let slots: UnsafeMutableBufferPointer<BoundValue>
@@ -22,13 +20,6 @@ public struct RowWriter {
   /// A bit for every column that is set; of use where there are no more columns than bits.
   @usableFromInline var shape: UInt64 = 0
   var failure: (any Error)?
-
-  /// A writer for values that no connection takes.
-  init(table: TableInfo) {
-    let buffer = ParameterBuffer()
-    self.init(table: table, buffer: buffer)
-    ownBuffer = buffer
-  }
 
   /// A writer that puts the values' bytes into a buffer, which outlives it.
   init(table: TableInfo, buffer: ParameterBuffer) {

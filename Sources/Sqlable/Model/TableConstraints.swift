@@ -111,7 +111,7 @@ public struct Index: Sendable, Hashable {
   let isUnique: Bool
   private let givenName: String?
 
-  /// - BoundValue name: the index's name; without one it is made of the table's and the columns'.
+  /// - Parameter name: the index's name; without one it is made of the table's and the columns'.
   public init(_ columns: any IndexTerm..., unique: Bool = false, name: String? = nil) {
     self.columns = columns.map(\.indexColumn)
     isUnique = unique

@@ -12,8 +12,7 @@ final class HandleObservation {
   /// Serializes commit and hand-over among the handles of one family, so that two commits reach a common ancestor in
   /// their order.
   private let order: CommitOrder
-  private var seenVersions: [Int] = []
-  /// The changes of any handle's observers when the versions were looked at.
+  /// The changes of any handle's observers when this one's were looked at.
   private let seenChanges = Unchecked(-1)
   private var interest = ObservedTables()
   /// The schema that the keys were looked up in; nil when they have to be looked up again.
@@ -48,8 +47,6 @@ final class HandleObservation {
     let changes = ObserverRegistry.changes
     if changes == seenChanges.value { return }
     seenChanges.value = changes
-    guard !isUpToDate else { return }
-    let versions = ([registry] + ancestors).map(\.version)
     var wanted = registry.interest
     for ancestor in ancestors { wanted.formUnion(ancestor.interest) }
     if wanted != interest {
@@ -61,13 +58,6 @@ final class HandleObservation {
       // A DELETE without a filter that was compiled without the hook clears its table without calling it.
       connection.dropStatements()
     }
-    seenVersions = versions
-  }
-
-  private var isUpToDate: Bool {
-    guard seenVersions.count == ancestors.count + 1, seenVersions[0] == registry.version else { return false }
-    for (index, ancestor) in ancestors.enumerated() where seenVersions[index + 1] != ancestor.version { return false }
-    return true
   }
 
   /// Looks up where the keys of the observed tables are, unless the schema is the one that was looked at before.

@@ -40,9 +40,6 @@ final class ObserverRegistry: Sendable {
     ObserverToken(number: tokenCount.add(1, ordering: .relaxed).newValue)
   }
 
-  /// How many observers, of all handles, were ever registered.
-  static var registrations: Int { tokenCount.load(ordering: .acquiring) }
-
   private static let changeCount = Atomic(0)
 
   /// Raised whenever the observers of any handle change.
@@ -56,7 +53,7 @@ final class ObserverRegistry: Sendable {
     self.parent = parent
   }
 
-  /// Raised whenever the set of observers changes; cheap enough to be asked before every write.
+  /// Raised whenever the set of observers changes.
   var version: Int { versionCounter.load(ordering: .acquiring) }
 
   private func change<Result>(_ body: (inout State) -> Result) -> Result {

@@ -46,6 +46,9 @@ enum Library {
     return stride
   }()
 
+  /// SQLITE_TRANSIENT, which Swift can't import: a text or blob that SQLite has to copy.
+  static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
   private static func symbol(_ name: String) -> UnsafeMutableRawPointer? {
     dlsym(nil, name)  // nil is RTLD_DEFAULT: wherever this process has SQLite from
   }

@@ -1,6 +1,6 @@
-// Names of tables and columns, as SQLite reads and compares them.
-
 import Glibc
+
+// Names of tables and columns, as SQLite reads and compares them.
 
 extension String {
   /// The name in double quotes, with the quotes inside it doubled.

@@ -45,7 +45,8 @@ final class PreparedStatement {
 
   var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
 
-  /// Says which columns the rows will have, by position, ``RowState/noColumn`` after the last; the memory must outlive the statement's run.
+  /// Says which columns the rows will have, by position, ``RowState/noColumn`` after the last; the memory must outlive the
+  /// statement's run.
   @usableFromInline
   func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
     row.pointee.expect(columns, count: count)
@@ -111,21 +112,19 @@ final class PreparedStatement {
 
   /// Binds one value, counted from 1, that SQLite copies and keeps.
   func bindCopy(_ value: SqlStorage, at index: Int32) throws {
-    // SQLite's name for a value that it has to copy.
-    let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     let code =
       switch value {
       case .null: sqlite3_bind_null(handle, index)
       case .integer(let integer): sqlite3_bind_int64(handle, index, integer)
       case .real(let real): sqlite3_bind_double(handle, index, real)
       case .text(let text):
-        sqlite3_bind_text64(handle, index, text, UInt64(text.utf8.count), transient, UInt8(SQLITE_UTF8))
+        sqlite3_bind_text64(handle, index, text, UInt64(text.utf8.count), Library.copied, UInt8(SQLITE_UTF8))
       case .blob(let data):
         data.withUnsafeBytes {
           // An empty one has no address, and SQLite would bind NULL.
           $0.isEmpty
             ? sqlite3_bind_zeroblob(handle, index, 0)
-            : sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), transient)
+            : sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), Library.copied)
         }
       }
     guard code == SQLITE_OK else { throw failure(code) }

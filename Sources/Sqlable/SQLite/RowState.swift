@@ -32,12 +32,9 @@ struct RowState: ~Copyable {
   init() {}
 
   /// SQLite's value at a position of the row.
-  func value(at position: Int) -> OpaquePointer? { sqlite3_column_value(handle, Int32(truncatingIfNeeded: position)) }
-
-  /// SQLite's value at the position of one of the columns.
   @inlinable
   @inline(__always)
-  func knownValue(at position: Int) -> OpaquePointer? {
+  func value(at position: Int) -> OpaquePointer? {
     guard let firstValue else { return sqlite3_column_value(handle, Int32(truncatingIfNeeded: position)) }
     return OpaquePointer(firstValue + position &* valueStride)
   }
@@ -116,7 +113,7 @@ extension RowState {
     if firstValue == nil || firstValue != UnsafeRawPointer(sqlite3_column_value(handle, 0)) { findValues() }
   }
 
-  /// Finds out whether the row's values lie in one array, as those of all rows have since SQLite's 3.0.
+  /// Finds out whether the row's values lie in one array.
   @usableFromInline
   mutating func findValues() {
     firstValue = nil

@@ -2,27 +2,21 @@
 ///
 /// The finished bytes are also the key of the statement cache, so a statement that ran before costs no `String`.
 final class SqlBuffer {
-  /// Behind a pointer: exclusivity checks on the properties of a class would cost more than the work itself.
   private struct State {
-    var bytes: UnsafeMutablePointer<UInt8>
+    var bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: 1024)
     var count = 0
     var capacity = 1024
   }
 
-  private let state: UnsafeMutablePointer<State>
-
-  init() {
-    state = .allocate(capacity: 1)
-    state.initialize(to: State(bytes: .allocate(capacity: 1024)))
-  }
+  private let state = Unchecked(State())
 
   deinit {
-    state.pointee.bytes.deallocate()
-    state.deallocate()
+    state.value.bytes.deallocate()
+    state.free()
   }
 
-  var bytes: UnsafePointer<UInt8> { UnsafePointer(state.pointee.bytes) }
-  var count: Int { state.pointee.count }
+  var bytes: UnsafePointer<UInt8> { UnsafePointer(state.value.bytes) }
+  var count: Int { state.value.count }
   var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: bytes, count: count) }
 
   /// The text written so far.
@@ -30,7 +24,7 @@ final class SqlBuffer {
 
   /// Drops everything after the first `count` bytes.
   func truncate(to count: Int = 0) {
-    state.pointee.count = count
+    state.value.count = count
   }
 
   func append(_ text: StaticString) {
@@ -53,9 +47,9 @@ final class SqlBuffer {
   /// Writes a byte: for keys, which are no text.
   @inline(__always)
   func append(byte: UInt8) {
-    if state.pointee.count == state.pointee.capacity { grow(to: state.pointee.count + 1) }
-    state.pointee.bytes[state.pointee.count] = byte
-    state.pointee.count += 1
+    if state.value.count == state.value.capacity { grow(to: state.value.count + 1) }
+    state.value.bytes[state.value.count] = byte
+    state.value.count += 1
   }
 
   /// Writes one of an enum's cases, which without payloads are a byte: for keys.
@@ -92,19 +86,19 @@ final class SqlBuffer {
   }
 
   private func append(_ start: UnsafePointer<UInt8>, count added: Int) {
-    let needed = state.pointee.count + added
-    if needed > state.pointee.capacity { grow(to: needed) }
-    (state.pointee.bytes + state.pointee.count).update(from: start, count: added)
-    state.pointee.count = needed
+    let needed = state.value.count + added
+    if needed > state.value.capacity { grow(to: needed) }
+    (state.value.bytes + state.value.count).update(from: start, count: added)
+    state.value.count = needed
   }
 
   private func grow(to needed: Int) {
-    let capacity = max(state.pointee.capacity * 2, needed)
+    let capacity = max(state.value.capacity * 2, needed)
     let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-    larger.update(from: state.pointee.bytes, count: state.pointee.count)
-    state.pointee.bytes.deallocate()
-    state.pointee.bytes = larger
-    state.pointee.capacity = capacity
+    larger.update(from: state.value.bytes, count: state.value.count)
+    state.value.bytes.deallocate()
+    state.value.bytes = larger
+    state.value.capacity = capacity
   }
 
   /// A hash of the bytes, eight at a time: identifiers only, never values, so nobody outside can aim at collisions.

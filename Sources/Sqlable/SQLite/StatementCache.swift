@@ -63,13 +63,8 @@ final class StatementCache {
 
   /// The statement with that text, if it is compiled and nobody uses it.
   func take(_ key: SqlBuffer, hash: UInt64) -> PreparedStatement? {
-    // Unmanaged: nothing goes while it is looked for, and a reference counted for each step would cost more than the steps.
-    var found = buckets[bucket(of: hash)].map { Unmanaged.passUnretained($0) }
-    while let current = found, current._withUnsafeGuaranteedRef({ $0.hash != hash }) {
-      found = current._withUnsafeGuaranteedRef { $0.links.value.chained.map { Unmanaged.passUnretained($0) } }
-    }
     guard
-      let statement = found?._withUnsafeGuaranteedRef({ entry -> PreparedStatement? in
+      let statement = entry(hash)?._withUnsafeGuaranteedRef({ entry -> PreparedStatement? in
         guard !entry.statement.isInUse, entry.matches(key) else { return nil }
         if entry !== state.value.newest {
           unlink(entry)
@@ -89,7 +84,7 @@ final class StatementCache {
   /// Keeps a statement that was just compiled. The one with the same hash, if any, makes room.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
-    if let entry = entry(hash) {
+    if let entry = entry(hash)?.takeUnretainedValue() {
       // In use: the other text, or the same one further up the call stack, keeps its place.
       guard !entry.statement.isInUse else { return }
       remove(entry)
@@ -120,9 +115,12 @@ final class StatementCache {
 
   private func bucket(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (buckets.count - 1) }
 
-  private func entry(_ hash: UInt64) -> Entry? {
-    var entry = buckets[bucket(of: hash)]
-    while let current = entry, current.hash != hash { entry = current.links.value.chained }
+  private func entry(_ hash: UInt64) -> Unmanaged<Entry>? {
+    // Unmanaged: nothing goes while it is looked for, and a reference counted for each step would cost more than the steps.
+    var entry = buckets[bucket(of: hash)].map { Unmanaged.passUnretained($0) }
+    while let current = entry, current._withUnsafeGuaranteedRef({ $0.hash != hash }) {
+      entry = current._withUnsafeGuaranteedRef { $0.links.value.chained.map { Unmanaged.passUnretained($0) } }
+    }
     return entry
   }
 

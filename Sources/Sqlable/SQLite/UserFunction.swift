@@ -160,20 +160,18 @@ private final class FunctionContext {
   }
 
   private func give(_ value: SqlStorage, to context: OpaquePointer?) {
-    // SQLite's name for a value that it has to copy.
-    let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     switch value {
     case .null: sqlite3_result_null(context)
     case .integer(let integer): sqlite3_result_int64(context, integer)
     case .real(let real): sqlite3_result_double(context, real)
     case .text(let text):
-      sqlite3_result_text64(context, text, UInt64(text.utf8.count), transient, UInt8(SQLITE_UTF8))
+      sqlite3_result_text64(context, text, UInt64(text.utf8.count), Library.copied, UInt8(SQLITE_UTF8))
     case .blob(let data):
       data.withUnsafeBytes {
         // An empty one has no address, and SQLite would make NULL of it.
         $0.isEmpty
           ? sqlite3_result_zeroblob(context, 0)
-          : sqlite3_result_blob64(context, $0.baseAddress, UInt64($0.count), transient)
+          : sqlite3_result_blob64(context, $0.baseAddress, UInt64($0.count), Library.copied)
       }
     }
   }

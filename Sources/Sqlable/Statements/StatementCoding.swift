@@ -35,8 +35,11 @@ extension Statement: Codable {
     else { throw SqlError.invalidStatement("the statement is of another kind").at(table: table.name) }
     // Rendering checks every name and value, and every rule that a modifier must keep.
     if rows.count > 0 || !query.kind.takesRows { _ = try rendered() }
-    var writer = RowWriter(table: table)
-    for row in stored.dropFirst() { try writer.take(StoredRow(values: row)) }
+    let buffer = ParameterBuffer()
+    try withExtendedLifetime(buffer) {
+      var writer = RowWriter(table: table, buffer: buffer)
+      for row in stored.dropFirst() { try writer.take(StoredRow(values: row)) }
+    }
   }
 }
 

@@ -22,8 +22,6 @@ extension SqlJSON {
 }
 
 /// Stored as a JSON array.
-extension Array: SelectOutput where Element: Codable {}
-
 extension Array: SqlValue where Element: Codable {
   public static var columnType: ColumnType { .text }
 
@@ -37,8 +35,6 @@ extension Array: SqlValue where Element: Codable {
 }
 
 /// Stored as a JSON array, in no particular order.
-extension Set: SelectOutput where Element: Codable {}
-
 extension Set: SqlValue where Element: Codable {
   public static var columnType: ColumnType { .text }
 
@@ -52,8 +48,6 @@ extension Set: SqlValue where Element: Codable {
 }
 
 /// Stored as a JSON object when the keys are strings or integers, else as an array of keys and values in turn.
-extension Dictionary: SelectOutput where Key: Codable, Value: Codable {}
-
 extension Dictionary: SqlValue where Key: Codable, Value: Codable {
   public static var columnType: ColumnType { .text }
 
@@ -104,3 +98,7 @@ enum JSONText {
     }
   }
 }
+
+extension Array: SelectOutput where Element: Codable {}
+extension Set: SelectOutput where Element: Codable {}
+extension Dictionary: SelectOutput where Key: Codable, Value: Codable {}

@@ -4,8 +4,6 @@ extension SqlExpression {
     var function: Function
     var arguments: [SqlExpression]
     var isDistinct = false
-    /// The order in which an aggregate takes its rows.
-    var order: [OrderTerm] = []
     /// Which rows an aggregate takes.
     var filter: SqlExpression?
     var window: Window?
@@ -31,14 +29,10 @@ extension SqlExpression {
       case ntile, lag, lead
       case firstValue = "first_value"
       case lastValue = "last_value"
-      case nthValue = "nth_value"
-      case coalesce, round, substr, trim, ltrim, rtrim, replace, instr, hex, typeof, random, unicode, iif, nullif
-      case date, time, datetime, julianday, strftime, unixepoch
-      case json
+      case coalesce, round, substr, trim, ltrim, rtrim, replace, instr, hex, typeof, random, unicode, nullif
       case jsonExtract = "json_extract"
       case jsonArrayLength = "json_array_length"
       case jsonType = "json_type"
-      case jsonValid = "json_valid"
       case jsonObject = "json_object"
       case jsonArray = "json_array"
       case jsonGroupArray = "json_group_array"
@@ -55,7 +49,7 @@ extension SqlExpression {
 
     /// All terms in it.
     var terms: [SqlExpression] {
-      var terms = arguments + order.map(\.expression)
+      var terms = arguments
       if let filter { terms.append(filter) }
       if let window { terms += window.partition + window.order.map(\.expression) }
       return terms

@@ -50,7 +50,7 @@ extension SqlExpression.Call {
   var formTerm: SqlExpression? {
     guard case .builtIn(let function) = self.function else { return nil }
     switch function {
-    case .min, .max, .scalarMin, .scalarMax, .coalesce, .nullif, .lag, .lead, .firstValue, .lastValue, .nthValue:
+    case .min, .max, .scalarMin, .scalarMax, .coalesce, .nullif, .lag, .lead, .firstValue, .lastValue:
       return arguments.first
     default: return nil
     }

@@ -1,12 +1,14 @@
-/// An untyped ``Column`` or ``SqlExpression``: what operators with unchecked values are defined on.
-public protocol SqlTerm: Sendable {
+/// A term of any kind, typed or not, where its type does not matter.
+public protocol AnyTerm: Sendable {
   var expression: SqlExpression { get }
 }
 
+/// An untyped ``Column`` or ``SqlExpression``: what operators with unchecked values are defined on.
+public protocol SqlTerm: AnyTerm {}
+
 /// A ``TypedColumn`` or ``TypedExpression``: what operators with values of its type are defined on.
-public protocol TypedTerm<Value>: Sendable {
+public protocol TypedTerm<Value>: AnyTerm {
   associatedtype Value: SqlValue
-  var expression: SqlExpression { get }
 }
 
 extension SqlExpression: SqlTerm {
@@ -24,13 +26,20 @@ extension TypedColumn: TypedTerm {
 }
 
 extension SqlExpression {
+  /// The term whose values this one gives, in their form.
+  var columnTerm: SqlExpression {
+    switch node {
+    case .collate(let term, _): term.columnTerm
+    case .call(let call): call.formTerm?.columnTerm ?? self
+    case .special(let special): special.formTerm?.columnTerm ?? self
+    default: self
+    }
+  }
+
   /// The column that this term is, if it is one: values follow its type.
   var columnDefinition: ColumnDefinition? {
-    switch node {
+    switch columnTerm.node {
     case .column(let reference), .qualified(_, let reference): reference.definition
-    case .collate(let term, _): term.columnDefinition
-    case .call(let call): call.formTerm?.columnDefinition
-    case .special(let special): special.formTerm?.columnDefinition
     default: nil
     }
   }

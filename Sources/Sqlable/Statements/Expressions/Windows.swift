@@ -9,14 +9,7 @@ public struct Ordering: Sendable, Hashable {
   let term: OrderTerm
 }
 
-extension TypedTerm {
-  /// Ordered upwards, NULL first.
-  public var asc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .asc)) }
-  /// Ordered downwards, NULL last.
-  public var desc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .desc)) }
-}
-
-extension SqlTerm {
+extension AnyTerm {
   /// Ordered upwards, NULL first.
   public var asc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .asc)) }
   /// Ordered downwards, NULL last.

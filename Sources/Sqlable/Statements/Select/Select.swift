@@ -97,14 +97,3 @@ extension SelectStatement {
     with { $0.compounds.append(SelectQuery.Compound(operation: operation, query: Indirect(other.query))) }
   }
 }
-
-/// A term of any kind, typed or not, where its type does not matter.
-public protocol AnyTerm: Sendable {
-  var expression: SqlExpression { get }
-}
-
-extension Column: AnyTerm {}
-extension SqlExpression: AnyTerm {}
-extension TypedColumn: AnyTerm {}
-extension TypedExpression: AnyTerm {}
-extension Parameter: AnyTerm {}

@@ -5,6 +5,10 @@
 public protocol SelectOutput {
   /// Reads itself from the result's columns at the place where `row` stands, and moves on behind them.
   static func next(of row: inout ResultRow) throws -> Self
+
+  /// Whether there is nothing of it at that place: a value that is NULL, a model that a left join found no row for, and
+  /// whose columns are all NULL. It is passed over then.
+  static func isAbsent(in row: inout ResultRow) throws -> Bool
 }
 
 /// A row of a query, read from left to right.
@@ -39,26 +43,35 @@ public struct ResultRow {
 extension SqlValue {
   @inlinable
   public static func next(of row: inout ResultRow) throws -> Self { try row.value() }
+
+  @inlinable
+  public static func isAbsent(in row: inout ResultRow) throws -> Bool { row.skipNulls(1) }
 }
 
 extension Sqlable {
   @inlinable
   public static func next(of row: inout ResultRow) throws -> Self { try row.model() }
+
+  @inlinable
+  public static func isAbsent(in row: inout ResultRow) throws -> Bool {
+    row.skipNulls(try TableInfo.of(Self.self).count)
+  }
 }
 
 extension Optional: SelectOutput where Wrapped: SelectOutput {
   @inlinable
   public static func next(of row: inout ResultRow) throws -> Self {
-    try row.isAbsent(Wrapped.self) ? nil : Wrapped.next(of: &row)
+    try Wrapped.isAbsent(in: &row) ? nil : Wrapped.next(of: &row)
   }
+
+  @inlinable
+  public static func isAbsent(in row: inout ResultRow) throws -> Bool { try Wrapped.isAbsent(in: &row) }
 }
 
 extension ResultRow {
-  /// Whether there is nothing of what comes next: a value that is NULL, a model that a left join found no row for, and whose
-  /// columns are all NULL. It is passed over then.
+  /// Passes over so many columns when all of them are NULL.
   @usableFromInline
-  mutating func isAbsent(_ type: any SelectOutput.Type) throws -> Bool {
-    let count = try (type as? any Sqlable.Type).map { try TableInfo.checked($0).count } ?? 1
+  mutating func skipNulls(_ count: Int) -> Bool {
     for index in position..<(position + count) where !row.isNull(at: index) { return false }
     position += count
     return true
@@ -87,6 +100,8 @@ public struct DynamicRow: SelectOutput, Sendable, Hashable {
   public static func next(of row: inout ResultRow) throws -> DynamicRow {
     DynamicRow(values: try row.rest())
   }
+
+  public static func isAbsent(in row: inout ResultRow) throws -> Bool { false }
 }
 
 extension ResultRow {

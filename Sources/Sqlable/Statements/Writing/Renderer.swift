@@ -14,6 +14,7 @@ struct Renderer {
   /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression takes up to 26: the one limit
   /// for all makes a filter that a read takes good for a delete with order and limit too.
   private static let maximumStack = 72
+
   // MARK: Conditions
 
   /// The strength of operators: what binds weaker than its surroundings goes into parentheses.
@@ -67,7 +68,7 @@ struct Renderer {
 
   private func write(_ reference: ColumnReference) throws {
     if scope.isPlain {
-      if let position = position(of: reference, in: scope.table) { return writeColumn(position) }
+      if let position = scope.table.position(of: reference) { return writeColumn(position) }
       guard scope.outer != nil else { throw scope.missing(reference) }
     }
     let (found, position) = try scope.find(reference)
@@ -81,7 +82,8 @@ struct Renderer {
     sql.append(source.table.columns[position].definition.quotedName)
   }
 
-  private func writeName(_ name: String) {
+  /// Writes the name of a table before that of its column.
+  func writeName(_ name: String) {
     sql.append(SqlBuffer.quoted(name))
     sql.append(".")
   }
@@ -116,17 +118,12 @@ struct Renderer {
     write(Placeholder(name: name, beside: try column(of: other)))
   }
 
-  /// The column that a term is, if it is one.
+  /// The column that a term is, if it is one, in a statement that was decoded too.
   func column(of term: SqlExpression) throws -> ColumnDefinition? {
-    switch term.node {
-    case .column(let reference):
-      try reference.definition ?? scope.table.columns[position(of: reference)].definition
-    case .qualified(_, let reference): reference.definition
-    case .collate(let term, _): try column(of: term)
-    case .call(let call): try call.formTerm.flatMap(column(of:))
-    case .special(let special): try special.formTerm.flatMap(column(of:))
-    default: nil
+    guard case .column(let reference) = term.columnTerm.node, reference.definition == nil else {
+      return term.columnDefinition
     }
+    return scope.table.columns[try position(of: reference)].definition
   }
 
   private func writeBetween(_ term: SqlExpression, _ low: SqlExpression, _ high: SqlExpression, stack: Int) throws {
@@ -176,67 +173,6 @@ struct Renderer {
 
   private func refuse(_ term: SqlExpression.InvalidTerm) throws {
     throw term.error.column == nil ? term.error : term.error.at(table: scope.table.name)
-  }
-
-  private func write(_ call: SqlExpression.Call, stack: Int) throws {
-    switch call.function {
-    case .countRows: sql.append("count(*")
-    case .builtIn(let function):
-      sql.append(function.name)
-      sql.append("(")
-    case .named(let name):
-      sql.append(SqlBuffer.quoted(name))
-      sql.append("(")
-    }
-    if call.isDistinct { sql.append("DISTINCT ") }
-    for (index, argument) in call.arguments.enumerated() {
-      if index > 0 { sql.append(", ") }
-      try write(argument, within: .any, stack: stack + 5)
-    }
-    guard call.order.isEmpty else {
-      throw SqlError.invalidStatement("an aggregate takes no order before SQLite 3.44")
-    }
-    sql.append(")")
-    if let filter = call.filter {
-      sql.append(" FILTER (WHERE ")
-      try write(filter, within: .any, stack: stack + 5)
-      sql.append(")")
-    }
-    if let window = call.window { try write(window, stack: stack) }
-  }
-
-  private func write(_ window: SqlExpression.Window, stack: Int) throws {
-    sql.append(" OVER (")
-    for (index, term) in window.partition.enumerated() {
-      sql.append(index == 0 ? "PARTITION BY " : ", ")
-      try write(term, within: .any, stack: stack + 8)
-    }
-    if !window.partition.isEmpty, !window.order.isEmpty { sql.append(" ") }
-    for (index, term) in window.order.enumerated() {
-      sql.append(index == 0 ? "ORDER BY " : ", ")
-      try write(term.expression, within: .any, stack: stack + 8)
-      if term.order == .desc { sql.append(" DESC") }
-    }
-    if let frame = window.frame {
-      sql.append(" \(frame.unit.rawValue) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
-    }
-    sql.append(")")
-  }
-
-  private func write(_ term: SqlExpression.QueryTerm, stack: Int) throws {
-    switch term.kind {
-    case .scalar: sql.append("(")
-    case .exists: sql.append("EXISTS (")
-    case .isIn:
-      if let needle = term.term { try write(needle, within: .comparison, stack: stack) }
-      sql.append(" IN (")
-    }
-    let inner = SelectWriter(sql: sql, parameters: parameters, outer: scope, baseStack: stack + 24)
-    switch term.kind {
-    case .scalar, .isIn: try inner.write(term.query, columns: 1)
-    case .exists: try inner.write(term.query)
-    }
-    sql.append(")")
   }
 
   /// The symbols that a term itself puts on the stack, beside those of its parts.
@@ -329,16 +265,40 @@ struct Renderer {
     }
   }
 
+  // MARK: Order and limit
+
+  /// Writes what rows are ordered by; nothing for no terms.
+  func write(_ order: [OrderTerm], stack: Int) throws {
+    var renderer = self
+    renderer.isOrdering = true
+    for (index, term) in order.enumerated() {
+      sql.append(index == 0 ? "ORDER BY " : ", ")
+      // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
+      try renderer.write(term.expression, within: .any, stack: stack)
+      if term.order == .desc { sql.append(" DESC") }
+    }
+  }
+
+  /// Writes the order and the limit that end a query.
+  func write(_ order: [OrderTerm], limit: Int?, offset: Int?) throws {
+    if let limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
+    if let offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
+    if !order.isEmpty { sql.append(" ") }
+    try write(order, stack: baseStack)
+    guard limit != nil || offset != nil else { return }
+    sql.append(" LIMIT ?")
+    parameters.append(.integer(Int64(limit ?? -1)) as BoundValue)
+    guard let offset else { return }
+    sql.append(" OFFSET ?")
+    parameters.append(.integer(Int64(offset)) as BoundValue)
+  }
+
   // MARK: Columns
 
   /// The position of a column in the table; throws for a column of another table.
   func position(of reference: ColumnReference) throws -> Int {
-    guard let found = position(of: reference, in: scope.table) else { throw scope.missing(reference) }
+    guard let found = scope.table.position(of: reference) else { throw scope.missing(reference) }
     return found
-  }
-
-  private func position(of reference: ColumnReference, in table: TableInfo) -> Int? {
-    reference.definition.map(table.position(of:)) ?? table.position(named: reference.name)
   }
 
   func writeColumn(_ position: Int) { sql.append(scope.table.columns[position].definition.quotedName) }
@@ -367,28 +327,5 @@ enum ListForm {
     var size = values.isEmpty ? 0 : 1
     while size < values.count { size *= 2 }
     self = .padded(size)
-  }
-}
-
-extension WindowFrame.Bound {
-  /// The bound as SQL spells it. The number is written out: SQLite takes no parameter there.
-  fileprivate var sql: String {
-    get throws {
-      switch self {
-      case .unboundedPreceding: return "UNBOUNDED PRECEDING"
-      case .currentRow: return "CURRENT ROW"
-      case .unboundedFollowing: return "UNBOUNDED FOLLOWING"
-      case .preceding(let count):
-        try check(count)
-        return "\(count) PRECEDING"
-      case .following(let count):
-        try check(count)
-        return "\(count) FOLLOWING"
-      }
-    }
-  }
-
-  private func check(_ count: Int) throws {
-    guard count >= 0 else { throw SqlError.invalidStatement("the frame of a window can't begin or end below zero") }
   }
 }

@@ -48,7 +48,7 @@ final class Scope {
     var scope: Scope? = self
     while let current = scope {
       let found = current.sources.filter { ($0.alias != nil) == isAliased }
-        .compactMap { source in source.position(of: reference).map { (source, $0) } }
+        .compactMap { source in source.table.position(of: reference).map { (source, $0) } }
       if found.count > 1 {
         throw SqlError.invalidStatement(
           "column \(reference.name) is one of several tables of the query; an alias says of which"
@@ -68,7 +68,7 @@ final class Scope {
     var scope: Scope? = self
     while let current = scope {
       if let source = current.sources.first(where: { $0.alias == alias }) {
-        guard let position = source.position(of: reference) else { throw missing(reference) }
+        guard let position = source.table.position(of: reference) else { throw missing(reference) }
         if current !== self { try checkNotHidden(source, in: current) }
         return (source, position)
       }
@@ -100,8 +100,8 @@ final class Scope {
   }
 }
 
-extension SelectQuery.Source {
+extension TableInfo {
   func position(of reference: ColumnReference) -> Int? {
-    reference.definition.map(table.position(of:)) ?? table.position(named: reference.name)
+    reference.definition.map(position(of:)) ?? position(named: reference.name)
   }
 }

@@ -7,7 +7,6 @@ struct SelectWriter {
 
   /// Writes the query. Throws when it is to have another number of columns.
   func write(_ query: SelectQuery, columns: Int? = nil) throws {
-    for source in query.sources { if let defect = source.table.defect { throw defect } }
     let count = query.columnCount
     guard columns == nil || columns == count else {
       throw SqlError.invalidStatement("a subquery that stands for a value has \(count) columns instead of one")
@@ -25,7 +24,7 @@ struct SelectWriter {
       sql.append(compound.operation.rawValue)
       try writeCore(other)
     }
-    try writeOrderAndLimit(query)
+    try renderer(query).write(query.order, limit: query.limit, offset: query.offset)
   }
 
   /// Writes the queries that go by a name, which may name themselves.
@@ -70,6 +69,7 @@ struct SelectWriter {
 
   /// Writes the query without what comes after all of a compound.
   private func writeCore(_ query: SelectQuery) throws {
+    for source in query.sources { if let defect = source.table.defect { throw defect } }
     let renderer = try renderer(query)
     sql.append(query.isDistinct ? "SELECT DISTINCT " : "SELECT ")
     try writeResults(query, renderer)
@@ -118,33 +118,10 @@ struct SelectWriter {
         let source = query.sources[index]
         for column in source.table.columns {
           separate()
-          if !renderer.scope.isPlain {
-            sql.append(SqlBuffer.quoted(source.name))
-            sql.append(".")
-          }
+          if !renderer.scope.isPlain { renderer.writeName(source.name) }
           sql.append(column.definition.quotedName)
         }
       }
-    }
-  }
-
-  private func writeOrderAndLimit(_ query: SelectQuery) throws {
-    if let limit = query.limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
-    if let offset = query.offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
-    var renderer = try renderer(query)
-    renderer.isOrdering = true
-    for (index, term) in query.order.enumerated() {
-      sql.append(index == 0 ? " ORDER BY " : ", ")
-      // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
-      try renderer.write(term.expression)
-      if term.order == .desc { sql.append(" DESC") }
-    }
-    guard query.limit != nil || query.offset != nil else { return }
-    sql.append(" LIMIT ?")
-    parameters.append(.integer(Int64(query.limit ?? -1)) as BoundValue)
-    if let offset = query.offset {
-      sql.append(" OFFSET ?")
-      parameters.append(.integer(Int64(offset)) as BoundValue)
     }
   }
 }

@@ -57,8 +57,6 @@ struct StatementWriter {
       try refuse("answer to a conflict", query.conflict != nil || query.upsert != nil)
     }
     try refuse("returning: it gives rows, or a number", query.returns && !query.kind.changesRows)
-    if let limit = query.limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
-    if let offset = query.offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
   }
 
   // MARK: Reads
@@ -110,21 +108,7 @@ struct StatementWriter {
   }
 
   private func writeOrderAndLimit(_ query: Query) throws {
-    var renderer = renderer
-    renderer.isOrdering = true
-    for (index, term) in query.order.enumerated() {
-      sql.append(index == 0 ? " ORDER BY " : ", ")
-      // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
-      try renderer.write(term.expression)
-      if term.order == .desc { sql.append(" DESC") }
-    }
-    guard query.isLimited else { return }
-    sql.append(" LIMIT ?")
-    parameters.append(.integer(Int64(query.limit ?? -1)) as BoundValue)
-    if let offset = query.offset {
-      sql.append(" OFFSET ?")
-      parameters.append(.integer(Int64(offset)) as BoundValue)
-    }
+    try renderer.write(query.order, limit: query.limit, offset: query.offset)
   }
 
   // MARK: Rows to change

@@ -1,0 +1,109 @@
+// What a write of a statement does beside the statement: transactions of its own, and what observers are to hear.
+
+extension SqliteDatabase {
+  /// What a write has to know about the moment before it, should it fail.
+  struct Write {
+    /// How many changes were recorded; nil outside a transaction, where nobody observes.
+    fileprivate var mark: Int?
+    fileprivate var totalChanges: Int64 = 0
+  }
+
+  /// To be called before a write; nil when it has to be run by `writing` instead, in a transaction of its own, so that its
+  /// changes come with a commit.
+  func beginWrite(_ connection: Connection) throws -> Write? {
+    try checkIsNotInFunction(connection)
+    guard let observation else { return Write() }
+    observation.refresh()
+    if transactions.counts.value.levels == 0 {
+      if observation.isActive { return nil }
+      try checkFile(connection)
+      return Write()
+    }
+    return try beginRecording(connection, observation)
+  }
+
+  private func beginRecording(_ connection: Connection, _ observation: HandleObservation) throws -> Write {
+    if observation.isKnowledgeInDoubt {
+      try takeRightToWrite(connection)
+      try observation.refreshKeys(isBeginning: false)
+    }
+    return Write(mark: observation.mark, totalChanges: connection.totalChanges)
+  }
+
+  /// To be called after a write has failed: what was recorded is forgotten when it is undone.
+  func failed(_ error: any Error, _ write: Write) -> any Error {
+    if !keepsChanges(error, write) { write.mark.map { observation?.forget(after: $0) } }
+    return error
+  }
+
+  /// Whether a failed write keeps what it did before it failed.
+  private func keepsChanges(_ error: any Error, _ write: Write) -> Bool {
+    guard let connection, let mark = write.mark else { return false }
+    // In doubt and with nothing to tell it by, an event too many is the smaller evil.
+    return connection.keepsChanges(since: write.totalChanges, despite: error) ?? observation?.isStored(after: mark)
+      ?? true
+  }
+
+  /// Runs a write: in a transaction of its own when somebody observes, so that its changes come with a commit, or when it
+  /// is of several parts, of which none is to stay when another fails.
+  func writing<Value>(asOne isOne: Bool = true, _ body: (Connection) throws -> Value) throws -> Value {
+    let connection = try openConnection()
+    try checkTransactionIsAlive(connection)
+    if isOne, let write = try beginWrite(connection) {
+      do { return try body(connection) } catch { throw failed(error, write) }
+    }
+    observation?.refresh()
+    guard isOne else { return try asOne { _ in try recorded(connection, body).get() } }
+    // What a failing statement keeps is committed, as it is when nobody observes.
+    return try asOne { _ in try recorded(connection, body) }.mapError { error in
+      guard var error = error as? SqlError else { return error }
+      error.transaction = .none
+      return error
+    }.get()
+  }
+
+  /// Begins a deferred transaction that has done nothing yet anew, as an immediate one.
+  ///
+  /// For its first write, when the schema is to be looked at before: a transaction that has read is refused the right to
+  /// write at once, whatever the busy timeout, while another connection writes.
+  private func takeRightToWrite(_ connection: Connection) throws {
+    guard connection.isIdle, !connection.isReadOnly else { return }
+    let levels = transactions.levels.count
+    func begin(_ kind: Connection.Control) throws {
+      try connection.run(kind)
+      for _ in 1..<levels { try connection.run(.savepoint) }
+    }
+    // Meanwhile there is none whose fate an error could tell.
+    connection.transactionLevel = 0
+    defer { connection.transactionLevel = levels }
+    try connection.run(.rollback)
+    do { try begin(.beginImmediate) } catch {
+      try begin(.beginDeferred)
+      guard var error = error as? SqlError else { throw error }
+      error.transaction = .untouched
+      throw error
+    }
+  }
+
+  /// Takes note of observers that came while a write goes on.
+  func refreshObservation() throws {
+    observation?.refresh()
+    try observation?.refreshKeys(isBeginning: false)
+  }
+
+  /// Runs a write inside a transaction. Throws, and forgets what was recorded, when it fails and is undone; fails without
+  /// throwing when it keeps what it did before it failed.
+  private func recorded<Value>(
+    _ connection: Connection, _ body: (Connection) throws -> Value
+  ) throws -> Result<Value, any Error> {
+    guard let observation else { return .success(try body(connection)) }
+    let write = try beginRecording(connection, observation)
+    do {
+      return .success(try body(connection))
+    } catch {
+      if keepsChanges(error, write) { return .failure(error) }
+      observation.forget(after: write.mark ?? 0)
+      throw error
+    }
+  }
+}
