@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A column of a table, untyped: what a value must be is checked when it is written, read or compared.
 ///
 /// ```swift
@@ -42,6 +44,8 @@ final class ColumnDefinition: Sendable {
   let quotedName: [UInt8]
   /// A number that other names hardly have.
   @usableFromInline let nameHash: UInt32
+  /// Whether a table's information has it, which is kept for ever: no other will be at its address.
+  private let keeping = Atomic<Bool>(false)
   private let file: StaticString
   private let line: UInt
 
@@ -54,6 +58,9 @@ final class ColumnDefinition: Sendable {
     quotedName = SqlBuffer.quoted(name)
     nameHash = name.utf8.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
   }
+
+  var isKept: Bool { keeping.load(ordering: .relaxed) }
+  func keep() { keeping.store(true, ordering: .relaxed) }
 
   /// Whether both are the same declaration, evaluated once (`static let`) or again (`static var`, in a generic type).
   func isSame(as other: ColumnDefinition) -> Bool {

@@ -168,6 +168,7 @@ final class TableInfo: Sendable {
     return known.withLock { known in
       if let first = known[id] { return first }
       known[id] = info
+      for column in info.columns { column.definition.keep() }
       return info
     }
   }

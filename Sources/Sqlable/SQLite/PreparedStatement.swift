@@ -10,7 +10,8 @@ final class PreparedStatement {
   /// Whether it can't change the database.
   let isReadOnly: Bool
   private let run = Unchecked(Run())
-  private var ownColumns: UnsafeMutableBufferPointer<UnsafeRawPointer>?
+  /// What its rows are like, where that is no model's table alone.
+  private(set) var layout: ResultLayout?
 
   private struct Run {
     var isInUse = true
@@ -38,7 +39,6 @@ final class PreparedStatement {
 
   deinit {
     RowState.give(back: row)
-    ownColumns?.deallocate()
     run.free()
     sqlite3_finalize(handle)
   }
@@ -57,13 +57,10 @@ final class PreparedStatement {
   /// Says that nothing is known of the columns.
   func expectAnyColumns() { expectColumns(RowState.noColumns, count: 0) }
 
-  /// Says which columns the rows have, as identities that the statement keeps.
-  func setColumns(_ columns: [UnsafeRawPointer]) {
-    ownColumns?.deallocate()
-    let own = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: columns.count + 1)
-    _ = own.initialize(from: columns + [RowState.noColumn])
-    ownColumns = own
-    expectColumns(UnsafePointer(own.baseAddress.unsafelyUnwrapped), count: columns.count)
+  /// Says what the rows are like, which the statement keeps.
+  func expect(_ layout: ResultLayout) {
+    if self.layout !== layout { self.layout = layout }
+    expectColumns(layout.identities, count: layout.count)
   }
 
   /// The names of the result's columns; right only after the first step, which may compile the statement anew.

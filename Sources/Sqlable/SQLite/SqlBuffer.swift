@@ -31,17 +31,15 @@ final class SqlBuffer {
     append(text.utf8Start, count: text.utf8CodeUnitCount)
   }
 
-  func append(_ text: [UInt8]) {
-    text.withUnsafeBufferPointer { text in
-      if let start = text.baseAddress { append(start, count: text.count) }
-    }
-  }
+  func append(_ text: [UInt8]) { text.withUnsafeBufferPointer { append($0) } }
 
   func append(_ text: String) {
     var text = text
-    text.withUTF8 { text in
-      if let start = text.baseAddress { append(start, count: text.count) }
-    }
+    text.withUTF8 { append($0) }
+  }
+
+  func append(_ text: UnsafeBufferPointer<UInt8>) {
+    if let start = text.baseAddress { append(start, count: text.count) }
   }
 
   /// Writes a byte: for keys, which are no text.

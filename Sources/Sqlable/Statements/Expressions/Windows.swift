@@ -18,10 +18,9 @@ extension AnyTerm {
 
 extension SelectStatement {
   /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
-  public func orderBy(_ orderings: Ordering...) -> Self {
-    var copy = self
-    copy.query.order += orderings.map(\.term)
-    return copy
+  public consuming func orderBy(_ orderings: Ordering...) -> Self {
+    query.clauses.order += orderings.map(\.term)
+    return self
   }
 }
 

@@ -218,9 +218,10 @@ extension PreparedStatement {
   /// Finds the columns of a model among the result's by their names.
   fileprivate func expectColumns(namedIn table: TableInfo?) {
     guard let table else { return expectAnyColumns() }
-    setColumns(
-      readColumnNames().map { name in
-        table.position(named: name).map { table.columns[$0].identity } ?? Column.unknown.identity
-      })
+    expect(
+      ResultLayout(
+        readColumnNames().map { name in
+          table.position(named: name).map { table.columns[$0].identity } ?? Column.unknown.identity
+        }))
   }
 }

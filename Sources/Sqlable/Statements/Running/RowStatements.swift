@@ -22,7 +22,7 @@ extension Connection {
   /// The compiled statement of a query without rows, with its values bound.
   func prepared(_ query: Query, table: TableInfo) throws -> PreparedStatement {
     let mark = parameters.mark
-    let hasShape = ShapeWriter(table: table, key: sql, parameters: parameters).write(query)
+    let hasShape = ShapeWriter(key: sql, parameters: parameters).write(query, of: table)
     if !hasShape { parameters.drop(since: mark) }
     return try prepared(since: mark) {
       guard hasShape else {

@@ -17,7 +17,8 @@
 public struct Select<each Output: SelectOutput>: SelectStatement {
   public var query: SelectQuery
 
-  init(_ query: SelectQuery) { self.query = query }
+  @inlinable
+  init(_ query: consuming SelectQuery) { self.query = query }
 }
 
 /// A query of one column, one term or one model: as ``Select``, with that instead of a tuple.
@@ -28,7 +29,8 @@ public struct Select<each Output: SelectOutput>: SelectStatement {
 public struct SingleSelect<Output: SelectOutput>: SelectStatement {
   public var query: SelectQuery
 
-  init(_ query: SelectQuery) { self.query = query }
+  @inlinable
+  init(_ query: consuming SelectQuery) { self.query = query }
 }
 
 /// What ``Select`` and ``SingleSelect`` have in common: their clauses.
@@ -39,42 +41,55 @@ public protocol SelectStatement: Sendable, Hashable {
 // MARK: - Modifiers
 
 extension SelectStatement {
-  private func with(_ change: (inout SelectQuery) -> Void) -> Self {
-    var copy = self
-    change(&copy.query)
-    return copy
-  }
-
   /// Keeps the rows that meet a condition; a second filter is AND-ed. A row for which it is NULL is dropped.
-  public func filter(_ condition: SqlExpression) -> Self {
-    with { query in query.filter = query.filter.map { $0 && condition } ?? condition }
+  public consuming func filter(_ condition: SqlExpression) -> Self {
+    if let earlier = query.clauses.filter {
+      query.clauses.filter = earlier && condition
+    } else {
+      query.clauses.filter = condition
+    }
+    return self
   }
 
   /// Makes one row of all that have the same values in these terms: `GROUP BY "color"`.
-  public func groupBy(_ terms: any AnyTerm...) -> Self { with { $0.groups += terms.map(\.expression) } }
+  public consuming func groupBy(_ terms: any AnyTerm...) -> Self {
+    query.clauses.groups += terms.map(\.expression)
+    return self
+  }
 
   /// Keeps the groups that meet a condition; needs ``groupBy(_:)``.
-  public func having(_ condition: SqlExpression) -> Self {
-    with { query in query.having = query.having.map { $0 && condition } ?? condition }
+  public consuming func having(_ condition: SqlExpression) -> Self {
+    if let earlier = query.clauses.having {
+      query.clauses.having = earlier && condition
+    } else {
+      query.clauses.having = condition
+    }
+    return self
   }
 
   /// Orders the rows; a second call orders those that are equal by the first.
-  public func orderBy(_ term: any AnyTerm, _ order: Order = .asc) -> Self {
-    with { $0.order.append(OrderTerm(expression: term.expression, order: order)) }
+  public consuming func orderBy(_ term: any AnyTerm, _ order: Order = .asc) -> Self {
+    query.clauses.order.append(OrderTerm(expression: term.expression, order: order))
+    return self
   }
 
   /// Drops rows that are there already: `SELECT DISTINCT`.
-  public func distinct() -> Self { with { $0.isDistinct = true } }
+  public consuming func distinct() -> Self {
+    query.clauses.isDistinct = true
+    return self
+  }
 
   /// Takes at most `limit` rows. Running it with a limit below zero throws `.invalidStatement`.
-  public func limit(_ limit: Int) -> Self { with { $0.limit = limit } }
+  public consuming func limit(_ limit: Int) -> Self {
+    query.clauses.limit = limit
+    return self
+  }
 
   /// Takes at most `limit` rows after skipping `offset`.
-  public func limit(_ limit: Int, offset: Int) -> Self {
-    with { query in
-      query.limit = limit
-      query.offset = offset
-    }
+  public consuming func limit(_ limit: Int, offset: Int) -> Self {
+    query.clauses.limit = limit
+    query.clauses.offset = offset
+    return self
   }
 
   // MARK: Combining
@@ -82,18 +97,19 @@ extension SelectStatement {
   /// The rows of both, without those that are there twice: `SELECT … UNION SELECT …`.
   ///
   /// Order and limit of the result are those of the first, and come last in the SQL.
-  public func union(_ other: Self) -> Self { combined(.union, with: other) }
+  public consuming func union(_ other: Self) -> Self { combined(.union, with: other) }
 
   /// The rows of both: `SELECT … UNION ALL SELECT …`.
-  public func unionAll(_ other: Self) -> Self { combined(.unionAll, with: other) }
+  public consuming func unionAll(_ other: Self) -> Self { combined(.unionAll, with: other) }
 
   /// The rows that are in both: `SELECT … INTERSECT SELECT …`.
-  public func intersect(_ other: Self) -> Self { combined(.intersect, with: other) }
+  public consuming func intersect(_ other: Self) -> Self { combined(.intersect, with: other) }
 
   /// The rows that are not in the other: `SELECT … EXCEPT SELECT …`.
-  public func except(_ other: Self) -> Self { combined(.except, with: other) }
+  public consuming func except(_ other: Self) -> Self { combined(.except, with: other) }
 
-  private func combined(_ operation: SelectQuery.Compound.Operator, with other: Self) -> Self {
-    with { $0.compounds.append(SelectQuery.Compound(operation: operation, query: Indirect(other.query))) }
+  private consuming func combined(_ operation: SelectQuery.Compound.Operator, with other: Self) -> Self {
+    query.clauses.compounds.append(SelectQuery.Compound(operation: operation, query: other.query))
+    return self
   }
 }

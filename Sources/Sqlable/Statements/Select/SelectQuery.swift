@@ -1,5 +1,35 @@
 /// What a `SELECT` says, the same for all types of rows. Nothing in it is for others to use.
 public struct SelectQuery: Sendable, Hashable {
+  private var storage: Storage
+
+  init(_ source: Source, results: [Result]) { storage = Storage(Clauses(sources: [source], results: results)) }
+
+  /// All that it says; changed in place where nobody else has the same.
+  var clauses: Clauses {
+    _read { yield storage.clauses }
+    _modify {
+      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.clauses) }
+      yield &storage.clauses
+    }
+  }
+
+  /// Behind one reference: a query is copied at every step of its making and running.
+  ///
+  /// Sound as `Sendable`: it is changed by one that has the only reference, and by no other.
+  private final class Storage: @unchecked Sendable {
+    var clauses: Clauses
+
+    init(_ clauses: Clauses) { self.clauses = clauses }
+  }
+
+  public static func == (left: SelectQuery, right: SelectQuery) -> Bool {
+    left.storage === right.storage || left.clauses == right.clauses
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(clauses) }
+}
+
+extension SelectQuery {
   /// A column of the result.
   enum Result: Sendable, Hashable {
     case term(SqlExpression)
@@ -8,7 +38,9 @@ public struct SelectQuery: Sendable, Hashable {
   }
 
   /// A table, and how it is joined to those before it.
+  @usableFromInline
   struct Source: Sendable, Hashable {
+    @usableFromInline
     enum Join: String, Sendable, Hashable {
       case inner = " JOIN "
       case left = " LEFT JOIN "
@@ -19,7 +51,7 @@ public struct SelectQuery: Sendable, Hashable {
     enum Common: Sendable, Hashable {
       /// One that is defined around it: a query that names itself.
       case named
-      case defined(Indirect<SelectQuery>)
+      case defined(SelectQuery)
     }
 
     let table: TableInfo
@@ -42,40 +74,32 @@ public struct SelectQuery: Sendable, Hashable {
     }
 
     let operation: Operator
-    let query: Indirect<SelectQuery>
+    let query: SelectQuery
   }
 
-  var sources: [Source]
-  var results: [Result]
-  var isDistinct = false
-  var filter: SqlExpression?
-  var groups: [SqlExpression] = []
-  var having: SqlExpression?
-  var compounds: [Compound] = []
-  var order: [OrderTerm] = []
-  var limit: Int?
-  var offset: Int?
+  struct Clauses: Sendable, Hashable {
+    var sources: [Source]
+    var results: [Result]
+    var isDistinct = false
+    var filter: SqlExpression?
+    var groups: [SqlExpression] = []
+    var having: SqlExpression?
+    var compounds: [Compound] = []
+    var order: [OrderTerm] = []
+    var limit: Int?
+    var offset: Int?
+  }
 
   /// All terms in it.
   var terms: [SqlExpression] {
-    var terms = sources.compactMap(\.condition) + groups + order.map(\.expression)
-    for case .defined(let query) in sources.compactMap(\.common) { terms += query.value.terms }
-    for case .term(let term) in results { terms.append(term) }
-    if let filter { terms.append(filter) }
-    if let having { terms.append(having) }
-    for compound in compounds { terms += compound.query.value.terms }
+    var terms = clauses.sources.compactMap(\.condition) + clauses.groups + clauses.order.map(\.expression)
+    for case .defined(let query) in clauses.sources.compactMap(\.common) { terms += query.terms }
+    for case .term(let term) in clauses.results { terms.append(term) }
+    if let filter = clauses.filter { terms.append(filter) }
+    if let having = clauses.having { terms.append(having) }
+    for compound in clauses.compounds { terms += compound.query.terms }
     return terms
   }
-}
-
-/// A value behind a reference: what a type holds of itself.
-final class Indirect<Value: Sendable & Hashable>: Sendable, Hashable {
-  let value: Value
-
-  init(_ value: Value) { self.value = value }
-
-  static func == (left: Indirect, right: Indirect) -> Bool { left.value == right.value }
-  func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
 extension TableInfo: Hashable {

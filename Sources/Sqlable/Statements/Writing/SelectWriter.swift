@@ -6,7 +6,9 @@ struct SelectWriter {
   var baseStack = 0
 
   /// Writes the query. Throws when it is to have another number of columns.
-  func write(_ query: SelectQuery, columns: Int? = nil) throws {
+  func write(_ query: SelectQuery, columns: Int? = nil) throws { try write(query.clauses, columns: columns) }
+
+  private func write(_ query: SelectQuery.Clauses, columns: Int?) throws {
     let count = query.columnCount
     guard columns == nil || columns == count else {
       throw SqlError.invalidStatement("a subquery that stands for a value has \(count) columns instead of one")
@@ -14,7 +16,7 @@ struct SelectWriter {
     try writeCommonTables(query)
     try writeCore(query)
     for compound in query.compounds {
-      let other = compound.query.value
+      let other = compound.query.clauses
       guard other.columnCount == count else {
         throw SqlError.invalidStatement("queries of \(count) and \(other.columnCount) columns can't be combined")
       }
@@ -28,9 +30,9 @@ struct SelectWriter {
   }
 
   /// Writes the queries that go by a name, which may name themselves.
-  private func writeCommonTables(_ query: SelectQuery) throws {
+  private func writeCommonTables(_ query: SelectQuery.Clauses) throws {
     var written: [SelectQuery.Source] = []
-    let sources = query.sources + query.compounds.flatMap(\.query.value.sources)
+    let sources = query.sources + query.compounds.flatMap(\.query.clauses.sources)
     for source in sources {
       guard case .defined(let definition) = source.common, let alias = source.alias else { continue }
       if let earlier = written.first(where: { $0.name.isSameName(as: alias) }) {
@@ -39,7 +41,7 @@ struct SelectWriter {
         }
         continue
       }
-      let count = definition.value.columnCount
+      let count = definition.clauses.columnCount
       guard count == source.table.count else {
         throw SqlError.invalidStatement(
           "the query \(alias) has \(count) columns, and its model \(source.table.count)"
@@ -54,21 +56,20 @@ struct SelectWriter {
         sql.append(column.definition.quotedName)
       }
       sql.append(") AS (")
-      try SelectWriter(sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 24).write(
-        definition.value)
+      try SelectWriter(sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 24).write(definition)
       sql.append(")")
       written.append(source)
     }
     if !written.isEmpty { sql.append(" ") }
   }
 
-  private func renderer(_ query: SelectQuery) throws -> Renderer {
+  private func renderer(_ query: SelectQuery.Clauses) throws -> Renderer {
     Renderer(
       scope: try Scope(query.sources, outer: outer), sql: sql, parameters: parameters, baseStack: baseStack)
   }
 
   /// Writes the query without what comes after all of a compound.
-  private func writeCore(_ query: SelectQuery) throws {
+  private func writeCore(_ query: SelectQuery.Clauses) throws {
     for source in query.sources { if let defect = source.table.defect { throw defect } }
     let renderer = try renderer(query)
     sql.append(query.isDistinct ? "SELECT DISTINCT " : "SELECT ")
@@ -102,7 +103,7 @@ struct SelectWriter {
     }
   }
 
-  private func writeResults(_ query: SelectQuery, _ renderer: Renderer) throws {
+  private func writeResults(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     guard query.columnCount > 0 else { throw SqlError.invalidStatement("a query of no columns") }
     var isFirst = true
     func separate() {
@@ -126,7 +127,7 @@ struct SelectWriter {
   }
 }
 
-extension SelectQuery {
+extension SelectQuery.Clauses {
   /// How many columns the result has.
   var columnCount: Int {
     results.reduce(0) { count, result in

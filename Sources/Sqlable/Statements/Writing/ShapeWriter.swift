@@ -1,15 +1,14 @@
-/// Writes what tells a statement from others of its table, all but its values, in a few bytes, and collects the values.
+/// Writes what tells a statement from others, all but its values, in a few bytes, and collects the values.
 ///
 /// The bytes find the compiled statement in the cache, so a statement that ran before, with whatever values, is not written
-/// again, and its columns are not held against the table again. The values come in the order in which ``Renderer`` and
-/// ``StatementWriter`` bind them; each method here has its counterpart there.
+/// again, and its columns are not held against the table again. The values come in the order in which ``Renderer``,
+/// ``StatementWriter`` and ``SelectWriter`` bind them; each method here has its counterpart there.
 struct ShapeWriter {
-  let table: TableInfo
   let key: SqlBuffer
   let parameters: ParameterBuffer
 
   /// Writes the key from the start of the buffer; false when the statement can be known by its text only, or not at all.
-  func write(_ query: Query) -> Bool {
+  func write(_ query: Query, of table: TableInfo) -> Bool {
     guard query.upsert == nil, query.columns == nil, !query.returns, query.limit ?? 0 >= 0, query.offset ?? 0 >= 0
     else { return false }
     key.truncate()
@@ -17,7 +16,7 @@ struct ShapeWriter {
     key.append(byte: 0)
     key.append(byte: 1)
     key.append(choice: query.kind)
-    key.append(bits: UInt64(UInt(bitPattern: ObjectIdentifier(table))))
+    write(table)
     switch query.kind {
     case .read, .first, .exists:
       guard query.conflict == nil else { return false }
@@ -29,38 +28,47 @@ struct ShapeWriter {
       key.append(choice: query.conflict)
       key.append(count: query.assignments.count)
       for assignment in query.assignments {
-        guard write(assignment.column), write(assignment.value, isOrdering: false) else { return false }
+        guard write(assignment.column), write(assignment.value) else { return false }
       }
       return write(query.filter) && writeOrderAndLimit(query, dropsOrder: !query.isLimited)
     case .insert, .insertMany, .save, .update, .deleteRow: return false
     }
   }
 
-  private func write(_ filter: SqlExpression?) -> Bool {
-    guard let filter else {
+  /// What is optional in a statement.
+  func write(_ term: SqlExpression?) -> Bool {
+    guard let term else {
       key.append(byte: 0)
       return true
     }
-    return write(filter, isOrdering: false)
+    return write(term, isOrdering: false)
   }
 
   private func writeOrderAndLimit(_ query: Query, dropsOrder: Bool = false) -> Bool {
-    key.append(count: query.order.count)
-    if !query.order.isEmpty {
-      let mark = parameters.mark
-      for term in query.order {
-        key.append(choice: term.order)
-        guard write(term.expression, isOrdering: true) else { return false }
-      }
-      if dropsOrder { parameters.release(to: mark) }
-    }
-    key.append(byte: (query.isLimited ? 1 : 0) | (query.offset == nil ? 0 : 2))
-    if query.isLimited { parameters.append(.integer(Int64(query.limit ?? -1)) as BoundValue) }
-    if let offset = query.offset { parameters.append(.integer(Int64(offset)) as BoundValue) }
+    let mark = dropsOrder && !query.order.isEmpty ? parameters.mark : nil
+    guard write(query.order) else { return false }
+    mark.map(parameters.release(to:))
+    write(limit: query.limit, offset: query.offset)
     return true
   }
 
-  private func write(_ expression: SqlExpression, isOrdering: Bool) -> Bool {
+  func write(_ order: [OrderTerm]) -> Bool {
+    key.append(count: order.count)
+    for term in order {
+      key.append(choice: term.order)
+      guard write(term.expression, isOrdering: true) else { return false }
+    }
+    return true
+  }
+
+  func write(limit: Int?, offset: Int?) {
+    let isLimited = limit != nil || offset != nil
+    key.append(byte: (isLimited ? 1 : 0) | (offset == nil ? 0 : 2))
+    if isLimited { parameters.append(.integer(Int64(limit ?? -1)) as BoundValue) }
+    if let offset { parameters.append(.integer(Int64(offset)) as BoundValue) }
+  }
+
+  func write(_ expression: SqlExpression, isOrdering: Bool) -> Bool {
     switch expression.node {
     case .column(let reference):
       key.append(byte: 1)
@@ -124,14 +132,29 @@ struct ShapeWriter {
       case .binary: key.append(byte: 0)
       case .nocase: key.append(byte: 1)
       case .rtrim: key.append(byte: 2)
-      case .named: return false
+      case .named(let name):
+        key.append(byte: 3)
+        write(name: name)
       }
       return write(term, isOrdering: isOrdering)
-    case .parameter, .qualified, .call, .special, .query, .invalid: return false
+    case .qualified(let alias, let reference):
+      key.append(byte: 16)
+      write(name: alias)
+      return write(reference)
+    case .call(let call):
+      key.append(byte: 17)
+      return write(call, isOrdering: isOrdering)
+    case .special(let special):
+      key.append(byte: 18)
+      return write(special, isOrdering: isOrdering)
+    case .query(let term):
+      key.append(byte: 19)
+      return write(term, isOrdering: isOrdering)
+    case .parameter, .invalid: return false
     }
   }
 
-  private func write(_ terms: [SqlExpression], isOrdering: Bool) -> Bool {
+  func write(_ terms: [SqlExpression], isOrdering: Bool) -> Bool {
     key.append(count: terms.count)
     for term in terms {
       guard write(term, isOrdering: isOrdering) else { return false }
@@ -139,14 +162,22 @@ struct ShapeWriter {
     return true
   }
 
-  /// A column by its place in the table. One that is known by its name only, or is declared anew for every use, is not.
+  /// A table by its information, which stays at its address for ever.
+  func write(_ table: TableInfo) { key.append(bits: UInt64(UInt(bitPattern: ObjectIdentifier(table)))) }
+
+  /// A column by the address of its declaration. One that is known by its name only, or is declared anew for every use, and
+  /// may leave its address to another one, has no shape.
   private func write(_ column: ColumnReference) -> Bool {
-    guard case .declared(let definition) = column else { return false }
-    let identity = UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque())
-    for position in 0..<table.count where table.identities[position] == identity {
-      key.append(count: position)
-      return true
+    guard case .declared(let definition) = column, definition.isKept else { return false }
+    key.append(bits: UInt64(UInt(bitPattern: ObjectIdentifier(definition))))
+    return true
+  }
+
+  func write(name: String) {
+    var text = name
+    text.withUTF8 { text in
+      key.append(count: text.count)
+      key.append(text)
     }
-    return false
   }
 }

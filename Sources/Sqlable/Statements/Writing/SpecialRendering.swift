@@ -81,43 +81,40 @@ extension Renderer {
   /// Writes a date with something added, in the form of its column.
   private func writeDate(_ terms: [SqlExpression], plus count: Int, _ unit: DateUnit, stack: Int) throws {
     let format = try dateFormat(of: terms, "another date")
+    let value = try SqlExpression.Special.shift(by: count, unit, in: format)
     switch (format, unit.seconds) {
-    case (.iso8601, _):
-      sql.append("strftime('%Y-%m-%dT%H:%M:%fZ', ")
-      try writeDate(terms, shiftedBy: count, unit, stack: stack)
-      sql.append(")")
-    case (.unixSecondsWithFraction, let seconds?), (.unixSeconds, let seconds?):
-      try write(terms, plus: count, times: seconds, stack: stack)
-    case (.unixMilliseconds, let seconds?): try write(terms, plus: count, times: seconds * 1000, stack: stack)
+    case (.unixSecondsWithFraction, .some), (.unixSeconds, .some), (.unixMilliseconds, .some):
+      // As an atom, whatever is around it.
+      sql.append("(")
+      for term in terms { try write(term, within: .sum, stack: stack + 5) }
+      sql.append(" + ?)")
+    case (.iso8601, _): try writeDate("strftime('%Y-%m-%dT%H:%M:%fZ', ", terms, ")", stack: stack)
     case (.unixSecondsWithFraction, nil):
       // A Julian day is no finer than this.
-      sql.append("round((julianday(")
-      try writeDate(terms, shiftedBy: count, unit, stack: stack)
-      sql.append(") - 2440587.5) * 86400.0, 3)")
-    case (.unixSeconds, nil):
-      sql.append("CAST(strftime('%s', ")
-      try writeDate(terms, shiftedBy: count, unit, stack: stack)
-      sql.append(") AS INTEGER)")
+      try writeDate("round((julianday(", terms, ") - 2440587.5) * 86400.0, 3)", stack: stack)
+    case (.unixSeconds, nil): try writeDate("CAST(strftime('%s', ", terms, ") AS INTEGER)", stack: stack)
     case (.unixMilliseconds, nil):
-      sql.append("CAST(round((julianday(")
-      try writeDate(terms, shiftedBy: count, unit, stack: stack)
-      sql.append(") - 2440587.5) * 86400000.0) AS INTEGER)")
+      try writeDate("CAST(round((julianday(", terms, ") - 2440587.5) * 86400000.0) AS INTEGER)", stack: stack)
     }
+    parameters.append(value)
   }
 
-  private func writeDate(_ terms: [SqlExpression], shiftedBy count: Int, _ unit: DateUnit, stack: Int) throws {
+  private func writeDate(_ start: StaticString, _ terms: [SqlExpression], _ end: StaticString, stack: Int) throws {
+    sql.append(start)
     try writeDate(terms, "another date", stack: stack + 5)
     sql.append(", ?")
-    parameters.append(SqlStorage.text("\(count < 0 ? "" : "+")\(count) \(unit.rawValue)s"))
+    sql.append(end)
   }
+}
 
-  private func write(_ terms: [SqlExpression], plus count: Int, times factor: Int, stack: Int) throws {
-    let (sum, overflow) = count.multipliedReportingOverflow(by: factor)
+extension SqlExpression.Special {
+  /// What is bound for that which is added to a date of a column of that form.
+  static func shift(by count: Int, _ unit: DateUnit, in format: ColumnType.DateFormat) throws -> SqlStorage {
+    guard format != .iso8601, let seconds = unit.seconds else {
+      return .text("\(count < 0 ? "" : "+")\(count) \(unit.rawValue)s")
+    }
+    let (sum, overflow) = count.multipliedReportingOverflow(by: format == .unixMilliseconds ? seconds * 1000 : seconds)
     guard !overflow else { throw SqlError.invalidStatement("what is added to a date is out of range") }
-    // As an atom, whatever is around it.
-    sql.append("(")
-    for term in terms { try write(term, within: .sum, stack: stack + 5) }
-    sql.append(" + ?)")
-    parameters.append(SqlStorage.integer(Int64(sum)))
+    return .integer(Int64(sum))
   }
 }

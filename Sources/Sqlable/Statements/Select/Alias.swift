@@ -1,0 +1,57 @@
+/// A table under another name: for one that is in a query twice.
+///
+/// ```swift
+/// let boss = Alias(Person.self, "boss")
+/// let pairs = Person.join(boss, on: Person.bossId == boss[Person.id])     // [(Person, Person)]
+/// // SELECT … FROM "person" JOIN "person" AS "boss" ON "person"."boss_id" = "boss"."id"
+/// ```
+public struct Alias<Model: Sqlable>: Sendable, Hashable {
+  public let name: String
+  private let common: SelectQuery.Source.Common?
+
+  /// The table of a model under another name.
+  public init(_ model: Model.Type, _ name: String) { self.init(name, nil) }
+
+  /// A query under a name, with the columns of a model: a common table expression.
+  ///
+  /// ```swift
+  /// let team = Alias(Worker.self, "team") { team in
+  ///   Worker.all().filter(Worker.id == 1)
+  ///     .unionAll(Worker.all().joining(team, on: Worker.bossId == team[Worker.id]))
+  /// }
+  /// try team.all().run(db)     // [Worker]
+  /// // WITH RECURSIVE "team" ("id", "name", …) AS (SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
+  /// // SELECT "team"."id", "team"."name", … FROM "team"
+  /// ```
+  ///
+  /// The closure gets the name itself, for a query that is recursive. What it gives has as many columns as the model, else
+  /// running it throws `.invalidStatement`.
+  public init(_ model: Model.Type, _ name: String, as query: (Alias) -> some SelectStatement) {
+    self.init(name, .defined(query(Alias(name, .named)).query))
+  }
+
+  private init(_ name: String, _ common: SelectQuery.Source.Common?) {
+    self.name = name
+    self.common = common
+  }
+
+  @usableFromInline var source: SelectQuery.Source {
+    var source = Model.source()
+    source.alias = name
+    source.common = common
+    return source
+  }
+
+  /// A column of the table under this name.
+  public subscript<Value: SqlValue>(_ column: TypedColumn<Model, Value>) -> TypedExpression<Value> {
+    TypedExpression(expression: self[column.column])
+  }
+
+  /// A column of the table under this name.
+  public subscript(_ column: Column) -> SqlExpression {
+    SqlExpression(.qualified(alias: name, ColumnReference(column)))
+  }
+
+  /// All rows, as a query that can be joined, grouped and combined.
+  public func all() -> SingleSelect<Model> { SingleSelect(SelectQuery(source, results: [.model(0)])) }
+}
