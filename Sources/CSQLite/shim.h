@@ -20,4 +20,7 @@ typedef int (*sqlable_preupdate_value)(sqlite3 *db, int column, sqlite3_value **
 // The same for the origin of a column, which needs SQLITE_ENABLE_COLUMN_METADATA.
 typedef const char *(*sqlable_column_text)(sqlite3_stmt *statement, int column);
 
+// The same for the place of an error, which came with 3.38.
+typedef int (*sqlable_error_offset)(sqlite3 *db);
+
 #endif

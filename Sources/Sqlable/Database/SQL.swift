@@ -6,18 +6,32 @@ import FoundationEssentials
 /// try db.query("SELECT name FROM bicycle WHERE id = \(id)", as: String.self)      // … WHERE id = ?
 /// try db.execute("DELETE FROM bicycle WHERE id NOT IN (\(kept))")                 // … NOT IN (?, ?, ?)
 /// try db.execute("DELETE FROM \(table: name) WHERE color = \(color)")             // DELETE FROM "bicycle" WHERE color = ?
+/// try db.execute("INSERT INTO red \(Bicycle.read().filter(Bicycle.color == "red"))")
 /// ```
 ///
-/// A sequence of values becomes a list, one `?` for each. `\(json: value)` binds a value as one JSON text instead.
+/// A sequence of values becomes a list, one `?` for each. `\(json: value)` binds a value as one JSON text instead. Models
+/// and columns become their quoted names; statements, queries and terms become their SQL, with their values bound.
 public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// The text, with `?` for every value.
   public internal(set) var text: String
-  /// The values, in the order of the `?`.
-  public internal(set) var bindings: [SqlStorage]
+  /// The values, in the order of the `?`. Long lists of `in` in what was embedded count as one each, which is left out.
+  public var bindings: [SqlStorage] {
+    arguments.compactMap { if case .value(let value) = $0 { value } else { nil } }
+  }
+  /// What is bound, in the order of the `?`.
+  var arguments: [Argument]
   /// Where each `?` is in the text, in bytes: tells which statement of several a value belongs to.
   var offsets: [Int] = []
   /// Why a value can't be bound; thrown when the SQL is run.
   var failure: SqlError?
+
+  enum Argument: Sendable, Hashable {
+    case value(SqlStorage)
+    /// A list that is bound as one.
+    case list([SqlStorage])
+    /// A value that is given when the SQL, prepared, is run.
+    case parameter(String)
+  }
 
   public init(stringLiteral text: String) {
     self.init(verbatim: text)
@@ -26,19 +40,19 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// Takes the text as it is. Never build it of input from outside.
   public init(verbatim text: String) {
     self.text = text
-    bindings = []
+    arguments = []
   }
 
   public init(stringInterpolation interpolation: StringInterpolation) {
     text = interpolation.text
-    bindings = interpolation.bindings
+    arguments = interpolation.arguments
     offsets = interpolation.offsets
     failure = interpolation.failure
   }
 
   public struct StringInterpolation: StringInterpolationProtocol {
     var text = ""
-    var bindings: [SqlStorage] = []
+    var arguments: [Argument] = []
     var offsets: [Int] = []
     var failure: SqlError?
     private var place = SQLPlace()
@@ -47,7 +61,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     public init(literalCapacity: Int, interpolationCount: Int) {
       text.reserveCapacity(literalCapacity + interpolationCount)
-      bindings.reserveCapacity(interpolationCount)
+      arguments.reserveCapacity(interpolationCount)
     }
 
     public mutating func appendLiteral(_ literal: String) {
@@ -110,6 +124,43 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// Writes the quoted name of a column.
     public mutating func appendInterpolation(column name: String) { appendIdentifier(name) }
 
+    /// Leaves a place for a value that is given by name, or in its turn, when the SQL is run prepared.
+    ///
+    /// ```swift
+    /// let byId = try db.prepare("SELECT * FROM bicycle WHERE id = \(Parameter<Int>("id"))", as: Bicycle.self)
+    /// ```
+    public mutating func appendInterpolation<Value>(_ parameter: Parameter<Value>) {
+      beginInterpolation()
+      append(.parameter(parameter.name))
+    }
+
+    /// Writes what `write` writes, with its values bound.
+    mutating func embed(_ write: (SqlBuffer, ParameterBuffer) throws -> Void) {
+      beginInterpolation()
+      let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
+      // It owns memory that is reached by its address only.
+      withExtendedLifetime(parameters) {
+        let mark = parameters.mark
+        do { try write(sql, parameters) } catch {
+          return fail(error as? SqlError ?? .misuse("a statement in the SQL text can't be written"))
+        }
+        var placeholders = parameters.placeholders(since: mark)?.makeIterator()
+        for value in parameters.parameters {
+          // All belong to the statement that they stand in, which begins no later.
+          offsets.append(text.utf8.count)
+          switch value {
+          case .list(let list):
+            let list = list.takeUnretainedValue()
+            arguments.append(.list(list.parameters.compactMap { SqlStorage($0) }))
+          case .unset: arguments.append(.parameter(placeholders?.next()?.placeholder.name ?? ""))
+          default: SqlStorage(value).map { arguments.append(.value($0)) }
+          }
+        }
+        if text.utf8.last == UInt8(ascii: "\"") { text += " " }
+        text += sql.text
+      }
+    }
+
     mutating func appendIdentifier(_ name: String) {
       beginInterpolation()
       if text.utf8.last == UInt8(ascii: "\"") { text += " " }
@@ -144,9 +195,13 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       do { value = try storage().checked() } catch {
         fail(error as? SqlError ?? .misuse("a value of the SQL text can't be stored"))
       }
+      append(.value(value))
+    }
+
+    private mutating func append(_ argument: Argument) {
       offsets.append(text.utf8.count)
       text += "?"
-      bindings.append(value)
+      arguments.append(argument)
     }
 
     /// Refuses what would not be bound, or would end the quotes that it stands in.

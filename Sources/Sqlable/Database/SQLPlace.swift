@@ -17,8 +17,15 @@ struct SQLPlace {
   var isAmongWords: Bool { [.words, .dash, .slash].contains(state) }
 
   mutating func advance(over text: String.UTF8View) {
-    for byte in text { advance(over: byte) }
+    for byte in text {
+      // Most of a text: nothing begins or ends at such a byte.
+      if state == .words, byte > 0x60 || SQLPlace.plain & (1 << UInt128(byte)) != 0 { continue }
+      advance(over: byte)
+    }
   }
+
+  /// A bit for each ASCII byte among the words that begins neither quotes nor a comment.
+  private static let plain: UInt128 = "'\"`[-/".utf8.reduce(.max) { $0 & ~(1 << UInt128($1)) }
 
   // The rules of SQLite's tokenizer.
   private mutating func advance(over byte: UInt8) {

@@ -22,6 +22,8 @@ public struct SqlError: Error, Sendable, Hashable {
   public var message: String
   /// The statement that failed, with `?` in the place of every value.
   public var sql: String?
+  /// How many bytes (UTF-8) of `sql` stand before what SQLite could not follow, when it can tell; it can since 3.38.
+  public var offset: Int?
   /// The table that the failure belongs to, when known.
   public var table: String?
   /// The column that the failure belongs to, when known.
@@ -39,6 +41,7 @@ public struct SqlError: Error, Sendable, Hashable {
     code: Int = 0,
     extendedCode: Int = 0,
     sql: String? = nil,
+    offset: Int? = nil,
     table: String? = nil,
     column: String? = nil,
     rowId: Int? = nil,
@@ -50,6 +53,7 @@ public struct SqlError: Error, Sendable, Hashable {
     self.code = code
     self.extendedCode = extendedCode
     self.sql = sql
+    self.offset = offset
     self.table = table
     self.column = column
     self.rowId = rowId
@@ -157,8 +161,16 @@ extension SqlError: CustomStringConvertible {
     case .untouched: text += "; the transaction is still open"
     case .rolledBack: text += "; the transaction was rolled back"
     }
-    if let sql { text += "; in: \(sql)" }
+    if let sql { text += "; \(placeInText)in: \(sql)" }
     return text
+  }
+
+  /// `at line 1, column 8 `, both counted from 1.
+  private var placeInText: String {
+    guard let sql, let offset, offset <= sql.utf8.count else { return "" }
+    let before = String(decoding: sql.utf8.prefix(offset), as: UTF8.self).split(
+      separator: "\n", omittingEmptySubsequences: false)
+    return "at line \(before.count), column \((before.last?.count ?? 0) + 1) "
   }
 
   private var kindName: String {

@@ -36,12 +36,18 @@ public struct ReadRow {
   }
 
   /// The value at a position of the result, counted from 0.
+  @inlinable
   public func get<Value: SqlValue>(at position: Int, as type: Value.Type = Value.self) throws -> Value {
-    try checkCurrent()
-    guard position >= 0, position < state.pointee.columnCount else {
-      throw labelled(.misuse("the result has no column at position \(position)"))
+    guard state.pointee.isCurrent(generation), position >= 0, position < state.pointee.count else {
+      throw missing(position)
     }
     return try value(at: position, type: Value.columnType)
+  }
+
+  @usableFromInline
+  func missing(_ position: Int) -> any Error {
+    do { try checkCurrent() } catch { return error }
+    return labelled(.misuse("the result has no column at position \(position)"))
   }
 
   /// The value of the result's column of that name.

@@ -110,6 +110,9 @@ final class TableInfo: Sendable {
     return nil
   }
 
+  /// The table of no model, in the place of one that is not known.
+  static let none = TableInfo(Nothing.self)
+
   private static let known = Guarded<[ObjectIdentifier: TableInfo]>([:])
 
   /// The ones that were asked for lately, by a few bits of the model's address: no lock, no hashing.
@@ -186,4 +189,12 @@ final class TableInfo: Sendable {
     }
     return key.map { columns[$0].name }
   }
+}
+
+/// A model of nothing.
+private struct Nothing: Sqlable {
+  static let tableName = ""
+  static let tableLayout: [Column] = []
+
+  init(row: ReadRow) throws {}
 }

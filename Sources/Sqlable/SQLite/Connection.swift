@@ -165,12 +165,7 @@ final class Connection {
       let statement = try compile()
       do {
         try check(statement)
-        if let (_, placeholder) = parameters.placeholders(since: mark)?.first {
-          throw SqlError.misuse(
-            "the statement has a parameter, \(placeholder.name), and so has to be prepared to be run")
-        }
-        let code = parameters.bind(from: mark.count, to: statement.handle)
-        guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
+        try bind(statement, since: mark)
       } catch {
         finish(statement)
         throw error
@@ -181,6 +176,17 @@ final class Connection {
       parameters.release(to: mark)
       throw labelled(error)
     }
+  }
+
+  /// Binds the values since the mark.
+  @inline(__always)
+  func bind(_ statement: PreparedStatement, since mark: ParameterBuffer.Mark) throws {
+    if let (_, placeholder) = parameters.placeholders(since: mark)?.first {
+      throw SqlError.misuse(
+        "the statement has a parameter, \(placeholder.name), and so has to be prepared to be run")
+    }
+    let code = parameters.bind(from: mark.count, to: statement.handle)
+    guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
   }
 
   /// Ends a run: the statement rests, its values are gone, the next one may have it.

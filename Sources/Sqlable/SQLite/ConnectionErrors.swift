@@ -19,7 +19,8 @@ extension Connection {
 
   /// Why a text did not compile.
   func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
-    let error = error(code, sql: String(decoding: text, as: UTF8.self), whilePreparing: true)
+    var error = error(code, sql: String(decoding: text, as: UTF8.self), whilePreparing: true)
+    if let offset = Library.errorOffset?(handle), offset >= 0 { error.offset = Int(offset) }
     guard error.message == "too many SQL variables" else { return error }
     let limit = sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1)
     // Without its text, of which a million question marks tell nothing.

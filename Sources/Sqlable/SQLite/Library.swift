@@ -27,6 +27,11 @@ enum Library {
     unsafeBitCast($0, to: sqlable_column_text.self)
   }
 
+  /// Tells where in a text SQLite found an error, or nil before 3.38.
+  static let errorOffset: sqlable_error_offset? = symbol("sqlite3_error_offset").map {
+    unsafeBitCast($0, to: sqlable_error_offset.self)
+  }
+
   /// How far apart SQLite's values of one row lie, asked of a row of its own; 0 when they don't lie in one array.
   ///
   /// A value is found by this number only where the first and the last of a row lie as far apart as it says.

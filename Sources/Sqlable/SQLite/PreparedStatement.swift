@@ -54,8 +54,8 @@ final class PreparedStatement {
     row.pointee.statement = Unmanaged.passUnretained(self)
   }
 
-  /// Says that nothing is known of the columns.
-  func expectAnyColumns() { expectColumns(RowState.noColumns, count: 0) }
+  /// Says that nothing is known of the columns but their number.
+  func expectAnyColumns() { expectColumns(RowState.noColumns, count: columnCount) }
 
   /// Says what the rows are like, which the statement keeps.
   func expect(_ layout: ResultLayout) {

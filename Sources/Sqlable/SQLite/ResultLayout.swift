@@ -6,7 +6,7 @@ final class ResultLayout: @unchecked Sendable {
   /// The identities of the columns, by position; ``RowState/noColumn`` ends them.
   let identities: UnsafePointer<UnsafeRawPointer>
   /// How their values are stored, where a column says so.
-  let types: UnsafePointer<ColumnType?>
+  @usableFromInline let types: UnsafePointer<ColumnType?>
   let count: Int
 
   init(_ identities: [UnsafeRawPointer], types: [ColumnType?] = []) {
@@ -18,6 +18,9 @@ final class ResultLayout: @unchecked Sendable {
     _ = columnTypes.initialize(from: types + [nil])
     self.types = UnsafePointer(columnTypes.baseAddress.unsafelyUnwrapped)
   }
+
+  @usableFromInline
+  convenience init(_ description: ResultDescription) { self.init(description.identities, types: description.types) }
 
   deinit {
     identities.deallocate()

@@ -100,7 +100,7 @@ extension RowState {
   mutating func expect(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
     self.columns = columns
     self.count = count
-    window = 0..<count
+    window = 0..<(columns == RowState.noColumns ? 0 : count)
     firstValue = nil
   }
 

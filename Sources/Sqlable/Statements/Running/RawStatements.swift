@@ -26,9 +26,9 @@ extension SqliteDatabase {
           let (statement, next) = try connection.compileFirst(rest)
           // The values that stand in the statement's text are its own.
           let end = statement == nil ? text.count : text.count - next.count
-          let values = sql.bindings[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
-          try statement.map { try checkParameters(of: $0, values: values.count) }
+          let values = sql.arguments[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
           guard let statement else { break }
+          try statement.checkParameters(count: values.count)
           if try !runControl(statement) { try run(statement, binding: values) }
           bound = values.endIndex
           rest = next
@@ -46,9 +46,11 @@ extension SqliteDatabase {
   /// ```swift
   /// try db.query("SELECT * FROM bicycle WHERE id = \(id)", as: Bicycle.self)
   /// ```
+  @inlinable
   public func query<Model: Sqlable>(_ sql: SQL, as model: Model.Type) throws -> [Model] {
-    let table = try TableInfo.of(model)
-    return try query(sql, table: table) { try Model(row: $0) }
+    var models: [Model] = []
+    try eachRow(of: sql, .named(TableInfo.of(model))) { models.append(try Model(row: $0)) }
+    return models
   }
 
   /// The first column of a query's rows.
@@ -56,8 +58,47 @@ extension SqliteDatabase {
   /// ```swift
   /// try db.query("SELECT name FROM bicycle WHERE id = \(id)", as: String.self)
   /// ```
+  @inlinable
   public func query<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> [Value] {
-    try query(sql, table: nil) { try $0.get(at: 0) }
+    try query(sql) { try $0.get(at: 0) }
+  }
+
+  /// The rows of a query as tuples of values, from the first column on; a model among them takes as many columns as it has,
+  /// in their order.
+  ///
+  /// ```swift
+  /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
+  /// ```
+  ///
+  /// Throws `.misuse` when the result has fewer columns.
+  @inlinable
+  public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
+    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
+  ) throws -> [(First, Second, repeat each Output)] {
+    var description = ResultDescription()
+    try First.describe(in: &description)
+    try Second.describe(in: &description)
+    repeat try (each Output).describe(in: &description)
+    var rows: [(First, Second, repeat each Output)] = []
+    let layout = ResultLayout(description)
+    try eachRow(of: sql, .positioned(layout)) { row in
+      var row = ResultRow(row, types: layout.types)
+      rows.append((try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row)))
+    }
+    return rows
+  }
+
+  /// The rows of a query, with all their columns.
+  ///
+  /// ```swift
+  /// let rows = try db.query("SELECT * FROM \(table: name)", as: DynamicRow.self)
+  /// ```
+  public func query(_ sql: SQL, as type: DynamicRow.Type) throws -> [DynamicRow] {
+    let layout = ResultLayout([])
+    return try query(sql) { row in
+      var row = ResultRow(row, types: layout.types)
+      return try DynamicRow.next(of: &row)
+    }
   }
 
   /// The rows of a query, each made into what `body` makes of it. When `body` throws, what the query wrote is undone.
@@ -68,13 +109,16 @@ extension SqliteDatabase {
   /// }
   /// ```
   @discardableResult
+  @inlinable
   public func query<Result>(_ sql: SQL, _ body: (ReadRow) throws -> Result) throws -> [Result] {
-    try query(sql, table: nil, body)
+    var results: [Result] = []
+    try eachRow(of: sql, .unknown) { results.append(try body($0)) }
+    return results
   }
 
-  private func query<Result>(
-    _ sql: SQL, table: TableInfo?, _ body: (ReadRow) throws -> Result
-  ) throws -> [Result] {
+  /// Runs a query and calls `body` with each of its rows.
+  @usableFromInline
+  func eachRow(of sql: SQL, _ columns: ExpectedColumns, _ body: (ReadRow) throws -> Void) throws {
     try locked {
       if let failure = sql.failure { throw failure.labelled(configuration.label) }
       // What begins so is a key of the cache, not a text.
@@ -89,10 +133,10 @@ extension SqliteDatabase {
       let statement = try connection.prepared(since: mark) {
         connection.sql.truncate()
         connection.sql.append(sql.text)
-        for value in sql.bindings { connection.parameters.append(value) }
+        for argument in sql.arguments { connection.parameters.append(argument) }
         return try connection.prepareBuffered()
       } check: { statement in
-        try checkParameters(of: statement, values: sql.bindings.count)
+        try statement.checkParameters(count: sql.arguments.count)
         if !statement.isReadOnly { try checkIsNotInFunction(connection) }
         guard statement.controlKeyword == nil else {
           throw misuse("a query can't begin or end a transaction; execute(_:) can")
@@ -101,51 +145,38 @@ extension SqliteDatabase {
       defer { connection.finish(statement) }
       let run = beginRun()
       defer { endRun(run) }
-      func rows() throws -> [Result] {
-        var results: [Result] = []
+      func readRows() throws {
         do {
-          while try statement.step() {
-            // After the first step: until then a schema change by another process goes unnoticed.
-            if results.isEmpty { statement.expectColumns(namedIn: table) }
-            results.append(try body(ReadRow(statement)))
-          }
+          guard try statement.step() else { return }
+          // After the first step: until then a schema change by another process goes unnoticed.
+          try statement.expect(columns)
+          repeat { try body(ReadRow(statement)) } while try statement.step()
         } catch {
           // A savepoint can't end while the statement writes.
           statement.rewind()
-          throw error
+          throw connection.labelled(error)
         }
-        return results
       }
       if statement.standsAlone {
         if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
-        return try rows()
+        return try readRows()
       }
       defer { if statement.columnCount == 0 { observation?.schemaDidChange() } }
       // RETURNING changes all rows before it gives the first, and they would stay changed when `body` throws.
-      return try writing(asOne: statement.columnCount == 0) { _ in try rows() }
+      return try writing(asOne: statement.columnCount == 0) { _ in try readRows() }
     }
   }
 
   // MARK: - The steps, with the lock held
 
-  /// Throws unless the statement's parameters are those of the values, which all stand where one may be. One written by
-  /// hand would take the value of another, or none, which is NULL.
-  private func checkParameters(of statement: PreparedStatement, values: Int) throws {
-    guard statement.parameterCount == values, !statement.namesParameters else {
-      throw SqlError.invalidStatement(
-        "the SQL text has a parameter that is no interpolated value; write \\(value) in its place"
-      ).labelled(configuration.label)
-    }
-  }
-
-  private func run(_ statement: PreparedStatement, binding values: ArraySlice<SqlStorage>) throws {
+  private func run(_ statement: PreparedStatement, binding values: ArraySlice<SQL.Argument>) throws {
     let connection = try openConnection()
     try checkTransactionIsAlive(connection)
-    statement.mark = connection.parameters.mark
+    let mark = connection.parameters.mark
+    statement.mark = mark
     defer { connection.finish(statement) }
-    for (index, value) in values.enumerated() {
-      try statement.bind(connection.parameters.bytes.pointee.parameter(for: value), at: Int32(index + 1))
-    }
+    for argument in values { connection.parameters.append(argument) }
+    try connection.bind(statement, since: mark)
     // A schema change moves key columns that observation has looked up. To be found out before the next write and not
     // now: a deferred transaction that reads first may not get to write.
     defer { if !statement.isReadOnly { observation?.schemaDidChange() } }
@@ -176,6 +207,24 @@ extension SqliteDatabase {
 }
 
 extension PreparedStatement {
+  /// Throws unless its parameters are those of the values, which all stand where one may be. One written by hand would take
+  /// the value of another, or none, which is NULL.
+  func checkParameters(count: Int) throws {
+    guard parameterCount == count, !namesParameters else {
+      throw SqlError.invalidStatement(
+        "the SQL text has a parameter that is no interpolated value; write \\(value) in its place"
+      ).labelled(connection.label)
+    }
+  }
+
+  /// Throws when a result has fewer columns than are to be read.
+  func check(_ layout: ResultLayout) throws {
+    guard columnCount >= layout.count else {
+      throw SqlError.misuse("the result has \(columnCount) columns, and \(layout.count) are to be read")
+        .labelled(connection.label)
+    }
+  }
+
   /// The statement's first word in capitals.
   fileprivate var firstKeyword: String? { firstKeywords(1).first }
 
@@ -215,13 +264,39 @@ extension PreparedStatement {
     return keyword
   }
 
-  /// Finds the columns of a model among the result's by their names.
-  fileprivate func expectColumns(namedIn table: TableInfo?) {
-    guard let table else { return expectAnyColumns() }
-    expect(
-      ResultLayout(
-        readColumnNames().map { name in
-          table.position(named: name).map { table.columns[$0].identity } ?? Column.unknown.identity
-        }))
+  /// Says what the rows are like, of which the statement stands on the first.
+  fileprivate func expect(_ columns: ExpectedColumns) throws {
+    switch columns {
+    case .unknown: expectAnyColumns()
+    case .named(let table):
+      // A model's columns are found among the result's by their names.
+      expect(
+        ResultLayout(
+          readColumnNames().map { name in
+            table.position(named: name).map { table.columns[$0].identity } ?? Column.unknown.identity
+          }))
+    case .positioned(let layout):
+      try check(layout)
+      expect(layout)
+    }
+    row.pointee.findValues()
+  }
+}
+
+/// Which columns of a result are read, and as what.
+@usableFromInline
+enum ExpectedColumns {
+  case unknown
+  case named(TableInfo)
+  case positioned(ResultLayout)
+}
+
+extension ParameterBuffer {
+  func append(_ argument: SQL.Argument) {
+    switch argument {
+    case .value(let value): append(value)
+    case .list(let values): append(ValueList(values))
+    case .parameter(let name): append(Placeholder(name: name))
+    }
   }
 }

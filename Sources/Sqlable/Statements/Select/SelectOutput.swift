@@ -9,6 +9,32 @@ public protocol SelectOutput {
   /// Whether there is nothing of it at that place: a value that is NULL, a model that a left join found no row for, and
   /// whose columns are all NULL. It is passed over then.
   static func isAbsent(in row: inout ResultRow) throws -> Bool
+
+  /// Says which columns it takes. Throws when the model contradicts itself.
+  static func describe(in description: inout ResultDescription) throws
+}
+
+/// What columns a result is read from, where no query says so.
+public struct ResultDescription {
+  var identities: [UnsafeRawPointer] = []
+  var types: [ColumnType?] = []
+
+  @usableFromInline
+  init() {}
+
+  @usableFromInline
+  mutating func addValue() {
+    identities.append(Column.unknown.identity)
+    types.append(nil)
+  }
+
+  @usableFromInline
+  mutating func add(_ model: (some Sqlable).Type) throws {
+    for column in try TableInfo.of(model).columns {
+      identities.append(column.identity)
+      types.append(column.type)
+    }
+  }
 }
 
 /// A row of a query, read from left to right.
@@ -46,6 +72,9 @@ extension SqlValue {
 
   @inlinable
   public static func isAbsent(in row: inout ResultRow) throws -> Bool { row.skipNulls(1) }
+
+  @inlinable
+  public static func describe(in description: inout ResultDescription) throws { description.addValue() }
 }
 
 extension Sqlable {
@@ -56,6 +85,9 @@ extension Sqlable {
   public static func isAbsent(in row: inout ResultRow) throws -> Bool {
     row.skipNulls(try TableInfo.of(Self.self).count)
   }
+
+  @inlinable
+  public static func describe(in description: inout ResultDescription) throws { try description.add(Self.self) }
 }
 
 extension Optional: SelectOutput where Wrapped: SelectOutput {
@@ -66,6 +98,11 @@ extension Optional: SelectOutput where Wrapped: SelectOutput {
 
   @inlinable
   public static func isAbsent(in row: inout ResultRow) throws -> Bool { try Wrapped.isAbsent(in: &row) }
+
+  @inlinable
+  public static func describe(in description: inout ResultDescription) throws {
+    try Wrapped.describe(in: &description)
+  }
 }
 
 extension ResultRow {
@@ -102,6 +139,8 @@ public struct DynamicRow: SelectOutput, Sendable, Hashable {
   }
 
   public static func isAbsent(in row: inout ResultRow) throws -> Bool { false }
+
+  public static func describe(in description: inout ResultDescription) throws {}
 }
 
 extension ResultRow {

@@ -51,7 +51,7 @@ struct Renderer {
     case .like(let term, let pattern, let escape): try write(term, like: pattern, escape: escape, stack: stack)
     case .function(let function, let arguments): try write(function, arguments, stack: stack)
     case .collate(let term, let collation): try write(term, collation, stack: stack)
-    case .qualified(let alias, let reference): try write(reference, ofAlias: alias)
+    case .qualified(let alias, let reference): write(try scope.find(reference, ofAlias: alias))
     case .call(let call): try write(call, stack: stack)
     case .special(let special): try write(special, stack: stack)
     case .query(let term): try write(term, stack: stack)
@@ -71,15 +71,12 @@ struct Renderer {
       if let position = scope.table.position(of: reference) { return writeColumn(position) }
       guard scope.outer != nil else { throw scope.missing(reference) }
     }
-    let (found, position) = try scope.find(reference)
-    if found.isQualified { writeName(found.source.name) }
-    sql.append(found.source.table.columns[position].definition.quotedName)
+    write(try scope.find(reference))
   }
 
-  private func write(_ reference: ColumnReference, ofAlias alias: String) throws {
-    let (source, position) = try scope.find(reference, ofAlias: alias)
-    writeName(source.name)
-    sql.append(source.table.columns[position].definition.quotedName)
+  private func write(_ found: Scope.Found) {
+    found.qualifier.map(writeName)
+    sql.append(found.column.quotedName)
   }
 
   /// Writes the name of a table before that of its column.

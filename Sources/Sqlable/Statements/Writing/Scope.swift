@@ -4,12 +4,23 @@ final class Scope {
   let outer: Scope?
   /// Whether it is one table under its own name, whose columns need no table before them.
   let isPlain: Bool
+  /// Whether it is SQL written by hand, whose tables are not known: any column may be named.
+  let isFree: Bool
 
   /// The table of a statement about one.
   init(_ table: TableInfo) {
     sources = [SelectQuery.Source(table: table)]
     outer = nil
     isPlain = true
+    isFree = false
+  }
+
+  /// SQL written by hand.
+  init() {
+    sources = []
+    outer = nil
+    isPlain = false
+    isFree = true
   }
 
   /// The tables of a query. Throws when two go by one name.
@@ -17,6 +28,7 @@ final class Scope {
     self.sources = sources
     self.outer = outer
     isPlain = sources.count == 1 && sources[0].alias == nil && outer == nil
+    isFree = false
     for (index, source) in sources.enumerated()
     where sources[..<index].contains(where: { $0.name.isSameName(as: source.name) }) {
       throw SqlError.invalidStatement(
@@ -26,25 +38,38 @@ final class Scope {
   }
 
   /// The first table, to which what is no column belongs.
-  var table: TableInfo { sources[0].table }
+  var table: TableInfo { sources.first?.table ?? .none }
 
   /// Where a column was found.
   struct Found {
-    let source: SelectQuery.Source
-    /// Whether it has to be written with the name of its table.
-    let isQualified: Bool
+    /// The name of its table, where that has to be written.
+    let qualifier: String?
+    let column: ColumnDefinition
   }
 
-  /// The table of a column and its position there: in the innermost query that has it under its own name, else in the
-  /// innermost that has it under an alias.
-  func find(_ reference: ColumnReference) throws -> (Found, position: Int) {
-    guard let found = try find(reference, isAliased: false) ?? find(reference, isAliased: true) else {
-      throw missing(reference)
+  /// A column: of the innermost query that has it under its own name, else of the innermost that has it under an alias.
+  func find(_ reference: ColumnReference) throws -> Found {
+    if let found = try find(reference, isAliased: false) ?? find(reference, isAliased: true) { return found }
+    guard let free = try freeColumn(reference) else { throw missing(reference) }
+    return Found(qualifier: nil, column: free)
+  }
+
+  /// A column of a table that is known to the SQL around all this only.
+  private func freeColumn(_ reference: ColumnReference) throws -> ColumnDefinition? {
+    var scope = self
+    while !scope.isFree {
+      guard let outer = scope.outer else { return nil }
+      guard !scope.sources.contains(where: { $0.table.columns.contains { $0.name.isSameName(as: reference.name) } })
+      else {
+        throw SqlError.invalidStatement("a subquery hides column \(reference.name) of the SQL around it").at(
+          table: scope.table.name, column: reference.name)
+      }
+      scope = outer
     }
-    return found
+    return reference.definition
   }
 
-  private func find(_ reference: ColumnReference, isAliased: Bool) throws -> (Found, position: Int)? {
+  private func find(_ reference: ColumnReference, isAliased: Bool) throws -> Found? {
     var scope: Scope? = self
     while let current = scope {
       let found = current.sources.filter { ($0.alias != nil) == isAliased }
@@ -56,22 +81,25 @@ final class Scope {
       }
       if let (source, position) = found.first {
         if current !== self { try checkNotHidden(source, in: current) }
-        return (Found(source: source, isQualified: !current.isPlain || current !== self), position)
+        return Found(
+          qualifier: !current.isPlain || current !== self ? source.name : nil,
+          column: source.table.columns[position].definition)
       }
       scope = current.outer
     }
     return nil
   }
 
-  /// The table that goes by an alias, and the position of its column.
-  func find(_ reference: ColumnReference, ofAlias alias: String) throws -> (SelectQuery.Source, position: Int) {
+  /// A column of the table that goes by an alias.
+  func find(_ reference: ColumnReference, ofAlias alias: String) throws -> Found {
     var scope: Scope? = self
     while let current = scope {
       if let source = current.sources.first(where: { $0.alias == alias }) {
         guard let position = source.table.position(of: reference) else { throw missing(reference) }
         if current !== self { try checkNotHidden(source, in: current) }
-        return (source, position)
+        return Found(qualifier: source.name, column: source.table.columns[position].definition)
       }
+      if current.isFree, let column = reference.definition { return Found(qualifier: alias, column: column) }
       scope = current.outer
     }
     throw SqlError.invalidStatement("no table of the query goes by the alias \(alias)").at(

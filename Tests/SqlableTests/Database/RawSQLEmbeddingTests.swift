@@ -1,0 +1,89 @@
+import Sqlable
+import Testing
+
+/// Statements, queries and terms inside SQL that is written by hand.
+@Suite struct RawSQLEmbeddingTests {
+  @Test func aStatementBecomesItsSQLWithItsValuesBound() throws {
+    try withCompany { db in
+      let reds = Bicycle.read().filter(Bicycle.color == "red" && Bicycle.id > 1)
+      let sql: SQL = "SELECT count(*) FROM (\(reds)) WHERE id < \(9)"
+      #expect(
+        sql.text == """
+          SELECT count(*) FROM (SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ? AND "id" > ?) \
+          WHERE id < ?
+          """)
+      #expect(sql.bindings == [.text("red"), .integer(1), .integer(9)])
+      #expect(try db.query(sql, as: Int.self) == [1])
+      let dear = Worker.select(Worker.name, Worker.salary).filter(Worker.salary > 6)
+      #expect(try db.query("SELECT max(salary) FROM (\(dear))", as: Double.self) == [10])
+      try db.execute("INSERT INTO person (name) \(Worker.select(Worker.name).filter(Worker.id == 4)); SELECT \(1)")
+      #expect(try Person.count().run(db) == 4)
+    }
+  }
+
+  @Test func aTermBecomesItsSQLInParentheses() throws {
+    try withCompany { db in
+      let wanted = Bicycle.color == "red" || Bicycle.color == "blue"
+      let sql: SQL = "SELECT count(*) FROM bicycle WHERE \(wanted) AND id > \(1)"
+      #expect(sql.text == #"SELECT count(*) FROM bicycle WHERE ("color" = ? OR "color" = ?) AND id > ?"#)
+      let count = try db.query(sql, as: Int.self)
+      #expect(count == [2])
+      #expect(try db.query("SELECT \(Worker.salary * 2) FROM worker WHERE id = 1", as: Double.self) == [20])
+      let owners = Bicycle.ownerId.in(Person.select(Person.id).filter(Person.name == "Anna"))
+      #expect(try db.query("SELECT count(*) FROM bicycle WHERE \(owners)", as: Int.self) == [2])
+    }
+  }
+
+  @Test func aLongListInsideIsBoundAsOne() throws {
+    try withCompany { db in
+      let many = Bicycle.id ∈ Array(2...5_000)
+      let sql: SQL = "SELECT count(*) FROM bicycle WHERE \(many) AND color = \("red")"
+      #expect(sql.bindings == [.text("red")])
+      #expect(try db.query(sql, as: Int.self) == [1])
+      try db.execute("DELETE FROM bicycle WHERE \(many); DELETE FROM worker WHERE name = \("Ada")")
+      #expect(try Bicycle.count().run(db) == 1 && Worker.count().run(db) == 3)
+    }
+  }
+
+  @Test func whatCanNotBeASQLTextSaysWhyWhenItIsRun() throws {
+    try withCompany { db in
+      expectInvalidStatement { try db.execute("\(Bicycle(name: "a", color: "b").insert())") }
+      expectInvalidStatement { _ = try db.query("SELECT '\(Bicycle.read())'", as: Int.self) }
+      expectInvalidStatement { _ = try db.query("SELECT * FROM (\(Bicycle.read().limit(-1)))", as: Bicycle.self) }
+      // What the subquery has of that name would be taken for the column of the SQL around it.
+      let hidden = exists(Bicycle.all().filter(Bicycle.ownerId == Worker.id.expression))
+      let error = expectInvalidStatement { _ = try db.query("SELECT 1 FROM worker WHERE \(hidden)", as: Int.self) }
+      #expect(error?.message == "a subquery hides column id of the SQL around it")
+      expectMisuse { _ = try db.query("SELECT \(Parameter<Int>("x"))", as: Int.self) }
+    }
+  }
+
+  @Test func rowsComeAsTuplesOfValuesAndModels() throws {
+    try withCompany { db in
+      let rows = try db.query(
+        """
+        SELECT b.name, p.*, b.id FROM bicycle b LEFT JOIN person p ON p.id = b.owner_id WHERE b.id > \(2) ORDER BY b.id
+        """, as: String.self, Person?.self, Int.self)
+      #expect(rows.map(\.0) == ["Giant", "Kona"] && rows.map(\.1?.name) == ["Anna", nil] && rows.map(\.2) == [3, 4])
+      expectMisuse { _ = try db.query("SELECT 1, 2", as: Int.self, Int.self, Int.self) }
+      let error = sqlError { _ = try db.query("SELECT 1, NULL", as: Int.self, Int.self) }
+      #expect(error?.kind == .decoding(.init(expected: "INTEGER", found: "NULL")))
+      let dynamic = try db.query("SELECT * FROM person WHERE id = \(2)", as: DynamicRow.self)
+      #expect(dynamic.map(\.values) == [[.integer(2), .text("Bo")]])
+      #expect(try db.query("SELECT 1, 2 WHERE 0", as: Int.self, Int.self).isEmpty)
+    }
+  }
+
+  @Test func aTypoIsAnErrorWithItsPlace() throws {
+    try withCompany { db in
+      let missing = sqlError {
+        _ = try db.query("SELECT name,\n  colour FROM bicycle WHERE id = \(1)", as: String.self)
+      }
+      #expect(missing?.kind == .schema(.missingColumn("colour")) && missing?.offset == 15)
+      #expect(missing?.description.contains("at line 2, column 3 in: SELECT name,") == true)
+      let typo = sqlError { try db.execute("UPDATE bicycle SETT color = \("red")") }
+      #expect(typo?.kind == .syntax && typo?.offset == 15)
+      #expect(sqlError { try db.execute("DELETE FROM nosuch") }?.offset == nil)
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Queries are found compiled by their shape: two that differ in anything but values are never taken for one another.
+@Suite struct SelectShapeTests {
+  /// Queries that differ from their neighbours in one thing.
+  private static func queries(_ x: Int, _ text: String) -> [any SelectStatement] {
+    let (other, boss) = (Alias(Bicycle.self, "other"), Alias(Worker.self, "boss"))
+    let (id, name, salary) = (Worker.id, Worker.name, Worker.salary)
+    let all: SingleSelect<Worker> = Worker.all()
+    let pairs = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
+    let bosses = Worker.join(boss, on: Worker.bossId == boss[Worker.id])
+    let team = { (start: Int, name: String) in
+      Alias(Worker.self, name) { team in
+        Worker.all().filter(Worker.id == start)
+          .unionAll(Worker.all().joining(team, on: Worker.bossId == team[Worker.id]))
+      }
+    }
+    let below = { (start: Int) in
+      Alias(Worker.self, "team") { _ in Worker.all().filter(Worker.id > start) }
+    }
+    let sums = { (frame: WindowFrame?) in
+      Worker.select(id, salary.sum().over(orderBy: id.asc, frame: frame)).orderBy(id)
+    }
+    return [
+      all, all.distinct(), all.orderBy(id), all.orderBy(id, .desc), all.orderBy(id).limit(2),
+      all.orderBy(id).limit(2, offset: 1), all.filter(id > x), all.filter(id >= x), all.filter(name == text),
+      Worker.select(id), Worker.select(name), Worker.select(salary), Worker.select(id, name), Worker.select(name, id),
+      Worker.select(id, id), Worker.select(id + x), Worker.select(id - x), Worker.select(name).distinct(),
+      Bicycle.select(Bicycle.id, Bicycle.name), Bicycle.select(Bicycle.name, Bicycle.id), Bicycle.select(Bicycle.id),
+      pairs, Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id), Bicycle.crossJoin(Person.self),
+      Bicycle.join(Person.self, on: Bicycle.id == Person.id), pairs.filter(Person.id > x),
+      pairs.filter(Bicycle.id > x), pairs.select(Bicycle.name, Person.name), pairs.select(Person.name, Bicycle.name),
+      pairs.filter(Person.name == text).orderBy(Bicycle.id), pairs.orderBy(Person.id, .desc),
+      Bicycle.all().joining(Person.self, on: Bicycle.ownerId == Person.id),
+      Bicycle.join(other, on: Bicycle.color == other[Bicycle.color]), Bicycle.crossJoin(other),
+      Bicycle.join(other, on: Bicycle.color == other[Bicycle.color]).filter(Bicycle.id < other[Bicycle.id]),
+      Bicycle.join(other, on: Bicycle.color == other[Bicycle.color]).filter(other[Bicycle.id] < Bicycle.id),
+      Bicycle.join(Alias(Bicycle.self, "another"), on: Bicycle.id == Bicycle.id), bosses,
+      bosses.select(Worker.name, boss[Worker.name]), bosses.select(boss[Worker.name], Worker.name),
+      Worker.select(countAll()), Worker.select(countAll(where: id > x)), Worker.select(id.count()),
+      Worker.select(salary.count(distinct: true)), Worker.select(salary.sum()),
+      Worker.select(salary.sum(distinct: true)),
+      Worker.select(salary.min()), Worker.select(salary.max()), Worker.select(salary.total(where: id < x)),
+      Worker.select(salary.total(where: id <= x)), Worker.select(name.groupConcat("-")),
+      Worker.select(salary, countAll()).groupBy(salary).orderBy(salary),
+      Worker.select(salary, countAll()).groupBy(salary).having(countAll() > 1).orderBy(salary),
+      Worker.select(salary, countAll()).groupBy(salary, Worker.bossId).orderBy(salary),
+      Worker.select(id, rank().over(orderBy: salary.asc)).orderBy(id),
+      Worker.select(id, rank().over(orderBy: salary.desc)).orderBy(id),
+      Worker.select(id, denseRank().over(orderBy: salary.asc)).orderBy(id),
+      Worker.select(id, rank().over(partitionBy: Worker.bossId, orderBy: salary.asc)).orderBy(id),
+      sums(nil), sums(.rows(.preceding(1), .currentRow)), sums(.rows(.preceding(2), .currentRow)),
+      sums(.rows(.currentRow, .following(1))), sums(.range(.preceding(1), .currentRow)),
+      sums(.groups(.preceding(1), .currentRow)), sums(.rows(.unboundedPreceding, .unboundedFollowing)),
+      Worker.select(Case.when(id > x, then: "a").else("b")), Worker.select(Case.when(id > x, then: "a").end()),
+      Worker.select(salary.cast(to: Int.self)), Worker.select(salary.cast(to: String.self)), Worker.select(name.hex()),
+      Worker.select(name.substr(x, 2)), Worker.select(name.replace("a", with: text)), Worker.select(name.trim()),
+      Worker.select(Worker.bossId.ifNull(x)), Worker.select(Worker.bossId.ifNull(x + 1)),
+      all.filter(exists(Bicycle.all().filter(Bicycle.ownerId == Worker.id.expression))),
+      all.filter(!exists(Bicycle.all().filter(Bicycle.ownerId == Worker.id.expression))),
+      all.filter(exists(Bicycle.all().filter(Bicycle.id == Worker.id.expression))),
+      all.filter(id.in(Worker.select(id).filter(salary > Double(x)))),
+      all.filter(id.notIn(Worker.select(id).filter(salary > Double(x)))),
+      all.filter(id.in(Worker.select(id).filter(salary < Double(x)))), all.filter(id.in([x, 2, 3])),
+      all.filter(salary == scalar(Worker.select(salary.max()))),
+      all.filter(salary == scalar(Worker.select(salary.min()))),
+      Worker.select(name).union(Worker.select(name).filter(id > x)),
+      Worker.select(name).unionAll(Worker.select(name).filter(id > x)),
+      Worker.select(name).intersect(Worker.select(name).filter(id > x)),
+      Worker.select(name).except(Worker.select(name).filter(id > x)),
+      Worker.select(name).except(Worker.select(name).filter(id > x)).orderBy(name).limit(1),
+      team(1, "team").all(), team(2, "team").all(), team(1, "crew").all(), below(x).all(),
+      team(2, "team").all().filter(name == text), Worker.join(team(2, "team"), on: id == id),
+      Worker.join(below(x), on: id == id).filter(id > x), all.filter(name.collate(.nocase) == text),
+      all.filter(name.collate(.rtrim) == text), all.filter(name.like("%a%")), all.filter(name.glob("*a*")),
+    ]
+  }
+
+  /// The rows as texts, and what stands in their place where the query fails.
+  private func outcome(_ query: some SelectStatement, _ db: SqliteDatabase) -> [[SqlStorage]] {
+    do { return try rows(query, db) } catch { return [[.text("\((error as? SqlError)?.message ?? "?")")]] }
+  }
+
+  private func rows(_ query: some SelectStatement, _ db: SqliteDatabase) throws -> [[SqlStorage]] {
+    var dynamic: SingleSelect<DynamicRow> = Bicycle.select(Bicycle.id)
+    dynamic.query = query.query
+    return try dynamic.run(db).map(\.values)
+  }
+
+  @Test func queriesThatDifferInOneThingDoNotMix() throws {
+    try withDirectory { directory in
+      let cold = try SqliteDatabase(
+        filepath: directory + "/company.sqlite", configuration: Configuration(statementCacheCapacity: 0))
+      try fillCompany(cold)
+      let warm = try SqliteDatabase(
+        filepath: directory + "/company.sqlite", configuration: Configuration(statementCacheCapacity: 10_000))
+      var random = SeededGenerator(seed: SeededGenerator.seed)
+      for (x, text) in [(1, "Ada"), (3, "Ben"), (0, "Anna"), (2, "x")] {
+        for query in SelectShapeTests.queries(x, text).shuffled(using: &random) {
+          let found = outcome(query, warm)
+          #expect(outcome(query, cold) == found, "\(query.sql) \(query.bindings)")
+          #expect(try warm.query("\(query)", as: DynamicRow.self).map(\.values) == found, "\(query.sql)")
+        }
+      }
+    }
+  }
+
+  @Test func aQueryThatRanBeforeIsNotCompiledAgainWhateverItsValues() throws {
+    try withCompany { db in
+      for query in SelectShapeTests.queries(1, "Ada") { _ = outcome(query, db) }
+      let before = try db.statementCacheUse
+      let queries = SelectShapeTests.queries(2, "Ben")
+      for query in queries { _ = outcome(query, db) }
+      let after = try db.statementCacheUse
+      #expect(after.misses == before.misses && after.hits == before.hits + queries.count)
+    }
+  }
+
+  @Test func modelsWhoseColumnsAreMadeAnewForEveryUseAreReadAllTheSame() throws {
+    try withCompany { db in
+      for _ in 1...3 {
+        let rows = try Restless.select(Restless.name).filter(Restless.id > 1).orderBy(Restless.id).run(db)
+        #expect(rows.map(\.values) == [[.text("Bo")], [.text("Cid")]])
+        #expect(try Restless.all().filter(Restless.name == "Bo").run(db).map(\.id) == [2])
+      }
+    }
+  }
+}
+
+/// A model whose columns are other objects each time, at addresses that another one may get.
+private struct Restless: Sqlable {
+  static var tableName: String { "person" }
+  static var id: Column { Column("id", .integer, PrimaryKey()) }
+  static var name: Column { Column("name", .text) }
+  static var tableLayout: [Column] { [id, name] }
+  let id: Int
+
+  init(row: ReadRow) throws { id = try row.get(Restless.id) }
+}
