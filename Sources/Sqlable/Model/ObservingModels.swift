@@ -8,6 +8,7 @@ extension SqliteDatabase {
   ///
   /// - Parameters:
   ///   - change: the change to hear of; nil for all three.
+  ///   - tableName: the table, where it is another one than the model's own.
   ///   - id: the row's id, or its key where that is no integer; nil for all rows. An update that changes the key is told
   ///     to observers of the old key and of the new one.
   ///   - body: gets the row's id after the change: 0 in a WITHOUT ROWID table whose key is no integer, for which the other
@@ -18,10 +19,10 @@ extension SqliteDatabase {
   /// delivered. Nothing is told of what was rolled back.
   @discardableResult
   public func observe<Model: Sqlable>(
-    _ change: Change? = nil, on model: Model.Type, id: (any SqlValue)? = nil,
+    _ change: Change? = nil, on model: Model.Type, in tableName: String? = nil, id: (any SqlValue)? = nil,
     _ body: @escaping @Sendable (_ id: Int) throws -> Void
   ) -> ObserverToken {
-    observe(change, on: model, id: id) { (change: RowChange) in try body(change.id) }
+    observe(change, on: model, in: tableName, id: id) { (change: RowChange) in try body(change.id) }
   }
 
   /// Calls `body` with each changed row: its change, its id and key, and what they were before.
@@ -32,11 +33,11 @@ extension SqliteDatabase {
   @_disfavoredOverload
   @discardableResult
   public func observe<Model: Sqlable>(
-    _ change: Change? = nil, on model: Model.Type, id: (any SqlValue)? = nil,
+    _ change: Change? = nil, on model: Model.Type, in tableName: String? = nil, id: (any SqlValue)? = nil,
     _ body: @escaping @Sendable (RowChange) throws -> Void
   ) -> ObserverToken {
     do {
-      let table = try TableInfo.of(model)
+      let table = try TableInfo.of(model, named: tableName ?? TableInfo.of(model).name)
       let key = try id.map { id in
         try table.key.count == 1 ? id.sqlStorage(in: table.columns[table.key[0]].type) : id.sqlStorage
       }

@@ -27,7 +27,7 @@ extension SQL.StringInterpolation {
   /// `.invalidStatement`.
   public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
     embed { sql, parameters in
-      let table = try TableInfo.of(Model.self)
+      let table = try statement.query.table(of: Model.self)
       guard !statement.query.kind.takesRows else {
         throw SqlError.invalidStatement("a statement about structs can't be a part of SQL text").at(table: table.name)
       }

@@ -85,6 +85,20 @@ final class TableInfo: Sendable {
       options: options)
   }
 
+  /// Another table of the same layout.
+  private init(_ own: TableInfo, name: String) {
+    model = own.model
+    self.name = name
+    (columns, count, identities, cells) = (own.columns, own.count, own.identities, own.cells)
+    (key, keyIsRowid, isWithoutRowid) = (own.key, own.keyIsRowid, own.isWithoutRowid)
+    (constraints, indexes, options) = (own.constraints, own.indexes, own.options)
+    quotedName = SqlBuffer.quoted(name)
+    selectAll = own.selectAll.dropLast(own.quotedName.count) + quotedName
+    defect =
+      name.isEmpty || name.utf8.contains(0)
+      ? .misuse("a table of the layout of \(own.name) has an empty name, or one with a NUL byte") : own.defect
+  }
+
   private static func defect(
     name: String, columns: [Column], declaredKeys: Int, compositeKey: [Int?], indexes: [Index],
     options: [TableOption]
@@ -137,6 +151,33 @@ final class TableInfo: Sendable {
     if let defect = info.defect { throw defect }
     return info
   }
+
+  /// The information on another table of a model's layout, or on its own. Kept for ever, as that of the model is.
+  @usableFromInline
+  static func of(_ model: (some Sqlable).Type, named name: String) throws -> TableInfo {
+    let info = unchecked(model).named(name)
+    if let defect = info.defect { throw defect }
+    return info
+  }
+
+  /// The information on a table of the same layout.
+  func named(_ name: String) -> TableInfo {
+    guard name != self.name else { return self }
+    let key = OtherTable(model: model, name: name)
+    return TableInfo.others.withLock { others in
+      if let known = others[key] { return known }
+      let info = TableInfo(self, name: name)
+      others[key] = info
+      return info
+    }
+  }
+
+  private struct OtherTable: Hashable {
+    let model: ObjectIdentifier
+    let name: String
+  }
+
+  private static let others = Guarded<[OtherTable: TableInfo]>([:])
 
   static func unchecked(_ model: (some Sqlable).Type) -> TableInfo {
     let id = ObjectIdentifier(model)

@@ -13,8 +13,21 @@ extension SqliteDatabase {
   /// with.
   @discardableResult
   public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {
-    let table = try TableInfo.of(model)
-    return try asOne { db in
+    try createTable(TableInfo.of(model))
+  }
+
+  /// Creates another table of the model's layout, or adds what an existing one lacks; see ``createTable(_:)``.
+  ///
+  /// ```swift
+  /// try db.createTable(Bicycle.self, named: "archive")
+  /// ```
+  @discardableResult
+  public func createTable<Model: Sqlable>(_ model: Model.Type, named name: String) throws -> SchemaChange {
+    try createTable(TableInfo.of(model, named: name))
+  }
+
+  private func createTable(_ table: TableInfo) throws -> SchemaChange {
+    try asOne { db in
       let connection = try db.openConnection()
       var change = SchemaChange(table: table.name)
       var existing: Set<[UInt8]> = []

@@ -5,6 +5,8 @@ struct Query: Sendable, Hashable {
   enum Kind: String, Sendable, Hashable, Codable {
     case read, first, count, exists
     case insert, insertMany, save
+    /// An insert of what a query gives.
+    case insertQuery
     /// An update by the struct's own key, or by assignments.
     case update, assign
     /// A delete by the struct's own key, or by filter.
@@ -15,7 +17,7 @@ struct Query: Sendable, Hashable {
     var takesRows: Bool {
       switch self {
       case .insert, .insertMany, .save, .update, .deleteRow: true
-      case .read, .first, .count, .exists, .assign, .delete: false
+      case .read, .first, .count, .exists, .insertQuery, .assign, .delete: false
       }
     }
 
@@ -25,7 +27,7 @@ struct Query: Sendable, Hashable {
     var changesRows: Bool {
       switch self {
       case .read, .first, .count, .exists: false
-      case .insert, .insertMany, .save, .update, .deleteRow, .assign, .delete: true
+      case .insert, .insertMany, .save, .insertQuery, .update, .deleteRow, .assign, .delete: true
       }
     }
   }
@@ -44,22 +46,25 @@ struct Query: Sendable, Hashable {
     var columns: [ColumnReference]?
     var assignments: [Assignment] = []
     var returns = false
+    var tableName: String?
+    var source: SelectQuery?
 
     var isEmpty: Bool {
       order.isEmpty && offset == nil && conflict == nil && upsert == nil && columns == nil && assignments.isEmpty
-        && !returns
+        && !returns && tableName == nil && source == nil
     }
   }
 
   private final class Rest: Sendable, Hashable {
     let parts: Parts
-    /// Whether there is nothing but an answer to a conflict.
+    /// Whether there is nothing but an answer to a conflict, and a table.
     let isConflictOnly: Bool
 
     init(_ parts: Parts) {
       self.parts = parts
       var others = parts
       others.conflict = nil
+      others.tableName = nil
       isConflictOnly = others.isEmpty
     }
 
@@ -110,6 +115,25 @@ struct Query: Sendable, Hashable {
     set { parts.returns = newValue }
   }
 
+  /// The query whose rows are inserted.
+  var source: SelectQuery? {
+    get { rest?.parts.source }
+    set { parts.source = newValue }
+  }
+
+  /// The table that it is about, where that is not the model's own.
+  @usableFromInline var tableName: String? {
+    get { rest?.parts.tableName }
+    set { parts.tableName = newValue }
+  }
+
+  /// The information on the table that it is about.
+  @inlinable
+  func table(of model: (some Sqlable).Type) throws -> TableInfo {
+    guard let tableName else { return try TableInfo.of(model) }
+    return try TableInfo.of(model, named: tableName)
+  }
+
   /// Whether the statement is the struct's alone: nothing in it but the struct's columns. What such a statement does not
   /// take, an order or a limit, is for the writer to refuse.
   var isPlain: Bool {
@@ -151,6 +175,10 @@ struct Upsert: Sendable, Hashable {
   var target: [ColumnReference]?
   /// The columns that take the new value; nil for all but the conflicting ones.
   var columns: [ColumnReference]?
+  /// What other columns are set to.
+  var assignments: [Assignment] = []
+  /// Which rows are updated; the others are left as they are.
+  var condition: SqlExpression?
 }
 
 /// A column and what it is set to, for an update.
@@ -173,6 +201,15 @@ extension Column {
   public func set(to term: some SqlTerm) -> Assignment {
     Assignment(column: ColumnReference(self), value: term.expression)
   }
+
+  // Disfavored: a parameter without a type is untyped beside an untyped column.
+  @_disfavoredOverload
+  public func set(to term: some TypedTerm) -> Assignment {
+    Assignment(column: ColumnReference(self), value: term.expression)
+  }
+
+  /// `excluded."color"`: the value that was to be inserted, for what an upsert sets and asks.
+  public var excluded: SqlExpression { SqlExpression(.qualified(alias: Upsert.newRow, ColumnReference(self))) }
 }
 
 extension TypedColumn {
@@ -181,6 +218,18 @@ extension TypedColumn {
   public func set<Term: TypedTerm>(to term: Term) -> Assignment where Term.Value == Value {
     Assignment(column: ColumnReference(column), value: term.expression)
   }
+
+  public func set<Term: TypedTerm>(to term: Term) -> Assignment where Value == Term.Value? {
+    Assignment(column: ColumnReference(column), value: term.expression)
+  }
+
+  /// `excluded."color"`: the value that was to be inserted, for what an upsert sets and asks.
+  public var excluded: TypedExpression<Value> { TypedExpression(expression: column.excluded) }
+}
+
+extension Upsert {
+  /// What SQLite calls the row that was to be inserted.
+  static let newRow = "excluded"
 }
 
 /// A direction of ordering. NULL comes before every value in `asc`, after every value in `desc`.

@@ -112,12 +112,47 @@ extension Statement {
   /// // INSERT … ON CONFLICT ("name") DO UPDATE SET "color" = excluded."color"
   /// ```
   ///
-  /// Without columns to update the row is left as it is.
+  /// Without columns to update the row is left as it is. With a condition it is updated only where that is true; it may
+  /// name the columns of the row that is there, and by `excluded` those of the new one.
   public consuming func onConflict(
-    _ target: any ColumnConvertible..., update columns: any ColumnConvertible...
+    _ target: any ColumnConvertible..., update columns: any ColumnConvertible..., where condition: SqlExpression? = nil
   ) -> Statement {
     query.upsert = Upsert(
-      target: target.map { ColumnReference($0.column) }, columns: columns.map { ColumnReference($0.column) })
+      target: target.map { ColumnReference($0.column) }, columns: columns.map { ColumnReference($0.column) },
+      condition: condition)
+    return self
+  }
+
+  /// Sets columns of the row that has the same value in a unique column instead of inserting another.
+  ///
+  /// ```swift
+  /// visit.insert().onConflict(Visit.page, set: Visit.count.set(to: Visit.count + Visit.count.excluded))
+  /// // INSERT … ON CONFLICT ("page") DO UPDATE SET "count" = "visit"."count" + "excluded"."count"
+  /// ```
+  public consuming func onConflict(
+    _ target: any ColumnConvertible..., set assignment: Assignment, _ others: Assignment...,
+    where condition: SqlExpression? = nil
+  ) -> Statement {
+    query.upsert = Upsert(
+      target: target.map { ColumnReference($0.column) }, columns: [], assignments: [assignment] + others,
+      condition: condition)
+    return self
+  }
+}
+
+extension Statement {
+  /// Is about another table of the same layout, instead of the model's own.
+  ///
+  /// ```swift
+  /// try db.createTable(Bicycle.self, named: "archive")
+  /// try bike.insert().in("archive").run(db)                  // INSERT INTO "archive" (…) VALUES (…)
+  /// try Bicycle.read().in("archive").run(db)                 // SELECT … FROM "archive"
+  /// ```
+  ///
+  /// Never take the name from outside: it is quoted, so that it can't change the SQL, but it may be that of any table.
+  @inlinable
+  public consuming func `in`(_ table: String) -> Statement {
+    query.tableName = table
     return self
   }
 }
@@ -182,6 +217,51 @@ extension Sqlable {
   @inlinable
   public static func insert(_ rows: some Sequence<Self>) -> Statement<Self, [Int]> {
     Statement(Query(.insertMany), rows: .models(Array(rows)))
+  }
+
+  /// Stores what a query gives, and gives the number of rows inserted.
+  ///
+  /// ```swift
+  /// Bicycle.insert(from: Bicycle.all().filter(Bicycle.color == "red")).in("archive")
+  /// // INSERT INTO "archive" ("id", "name", "color") SELECT "id", "name", "color" FROM "bicycle" WHERE "color" = ?
+  /// ```
+  @inlinable
+  public static func insert(from query: SingleSelect<Self>) -> Statement<Self, Int> { insert([], query.query) }
+
+  /// Stores what a query of one typed column gives in that column; the others get their defaults.
+  @inlinable
+  public static func insert<Value>(
+    _ column: TypedColumn<Self, Value>, from query: SingleSelect<Value>
+  ) -> Statement<Self, Int> { insert([column], query.query) }
+
+  /// Stores what a query of typed columns gives in these columns; the others get their defaults.
+  ///
+  /// ```swift
+  /// Car.insert(Car.name, Car.price, from: Boat.select(Boat.name, Boat.price * 2))
+  /// // INSERT INTO "car" ("name", "price") SELECT "name", "price" * ? FROM "boat"
+  /// ```
+  @inlinable
+  public static func insert<each Value>(
+    _ column: repeat TypedColumn<Self, each Value>, from query: Select<repeat each Value>
+  ) -> Statement<Self, Int> {
+    var columns: [any ColumnConvertible] = []
+    repeat columns.append(each column)
+    return insert(columns, query.query)
+  }
+
+  /// Stores what a query gives in these untyped columns.
+  ///
+  /// Running it throws `.invalidStatement` when there are more or fewer columns than the query has, and `.encoding` when a
+  /// column of another type is stored in one.
+  public static func insert(_ columns: Column..., from query: some SelectStatement) -> Statement<Self, Int> {
+    insert(columns, query.query)
+  }
+
+  @usableFromInline
+  static func insert(_ columns: [any ColumnConvertible], _ source: SelectQuery) -> Statement<Self, Int> {
+    var query = Query(.insertQuery, writing: columns)
+    query.source = source
+    return Statement(query)
   }
 
   /// Stores the struct, or updates the row that has its primary key; gives the row's id.

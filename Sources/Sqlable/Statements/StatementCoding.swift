@@ -9,7 +9,7 @@ extension Statement: Codable {
   /// Throws what running the statement would throw before SQLite sees it: a column of another table, a value that can't
   /// be stored.
   public func encode(to encoder: any Encoder) throws {
-    let table = try TableInfo.of(Model.self)
+    let table = try query.table(of: Model.self)
     // Columns are known by their names on the other side, where one of another table could pass for this one's.
     _ = try rendered()
     var container = encoder.container(keyedBy: Key.self)
@@ -21,13 +21,13 @@ extension Statement: Codable {
   /// Throws `.invalidStatement` when the statement is of another table or of another kind, and `.schema` when it names a
   /// column that the model has not.
   public init(from decoder: any Decoder) throws {
-    let table = try TableInfo.of(Model.self)
     let container = try decoder.container(exactly: Key.self)
+    query = try container.decode(Query.self, forKey: .query)
+    let table = try query.table(of: Model.self)
     let name = try container.decode(String.self, forKey: .table)
     guard name == table.name else {
       throw SqlError.invalidStatement("the statement is of another table than \(table.name)").at(table: table.name)
     }
-    query = try container.decode(Query.self, forKey: .query)
     let stored = try container.decode([[String: SqlStorage]].self, forKey: .rows)
     rows = query.kind.takesRows ? .stored(stored.map { StoredRow(values: $0) }) : .none
     guard query.gives(Output.self, of: Model.self), query.kind.takesRows || stored.isEmpty,
@@ -46,6 +46,7 @@ extension Statement: Codable {
 extension Query: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case kind, filter, order, limit, offset, conflict, upsert, columns, assignments, returning
+    case tableName = "in"
   }
 
   @usableFromInline
@@ -61,10 +62,12 @@ extension Query: Codable {
     columns = try container.decode([ColumnReference]?.self, forKey: .columns)
     assignments = try container.decode([Assignment].self, forKey: .assignments)
     returns = try container.decode(Bool.self, forKey: .returning)
+    tableName = try container.decode(String?.self, forKey: .tableName)
   }
 
   @usableFromInline
   func encode(to encoder: any Encoder) throws {
+    guard source == nil else { throw SqlError.invalidStatement("an insert of a query has no form as data yet") }
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(kind, forKey: .kind)
     try container.encode(filter, forKey: .filter)
@@ -76,24 +79,29 @@ extension Query: Codable {
     try container.encode(columns, forKey: .columns)
     try container.encode(assignments, forKey: .assignments)
     try container.encode(returns, forKey: .returning)
+    try container.encode(tableName, forKey: .tableName)
   }
 }
 
 extension Upsert: Codable {
   private enum Key: String, CodingKey, CaseIterable {
-    case target, columns
+    case target, columns, assignments, condition
   }
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(exactly: Key.self)
     target = try container.decode([ColumnReference]?.self, forKey: .target)
     columns = try container.decode([ColumnReference]?.self, forKey: .columns)
+    assignments = try container.decode([Assignment].self, forKey: .assignments)
+    condition = try container.decode(SqlExpression?.self, forKey: .condition)
   }
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(target, forKey: .target)
     try container.encode(columns, forKey: .columns)
+    try container.encode(assignments, forKey: .assignments)
+    try container.encode(condition, forKey: .condition)
   }
 }
 
@@ -143,7 +151,7 @@ extension Query {
     case .first: output == Model?.self
     case .exists: output == Bool.self
     case .insertMany: output == [Int].self
-    case .count, .insert, .save, .update, .assign, .deleteRow, .delete: output == Int.self
+    case .count, .insert, .insertQuery, .save, .update, .assign, .deleteRow, .delete: output == Int.self
     }
   }
 }

@@ -18,7 +18,7 @@ extension Statement {
   }
 
   private func storedRows(_ models: [Model]) throws -> [StoredRow] {
-    let table = try TableInfo.of(Model.self)
+    let table = try query.table(of: Model.self)
     let buffer = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: buffer)
     return try models.map { model in

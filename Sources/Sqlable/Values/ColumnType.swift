@@ -148,6 +148,14 @@ public struct ColumnType: Sendable, Hashable {
     return storage
   }
 
+  /// Whether values of a column of another type may be stored here as they are.
+  func takesValues(of other: ColumnType) -> Bool {
+    switch (base, other.base) {
+    case (.real, .integer), (.real, .boolean), (.integer, .boolean): true
+    default: base == other.base
+    }
+  }
+
   /// What is said of a value that this column does not store.
   func mismatch(_ storageClass: StorageClass) -> SqlError {
     let own = self.storageClass

@@ -77,7 +77,7 @@ private struct Search: Codable, Hashable, Sendable {
     #expect(
       String(decoding: data, as: UTF8.self) == """
         {"query":{"assignments":[],"columns":null,"conflict":null,"filter":{"binary":{"_0":"=",\
-        "_1":{"column":{"_0":"color"}},"_2":{"value":{"_0":{"text":"red"}}}}},"kind":"count","limit":null,\
+        "_1":{"column":{"_0":"color"}},"_2":{"value":{"_0":{"text":"red"}}}}},"in":null,"kind":"count","limit":null,\
         "offset":null,"order":[],"returning":false,"upsert":null},"rows":[],"table":"bicycle"}
         """)
   }

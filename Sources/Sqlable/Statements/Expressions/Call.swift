@@ -36,6 +36,8 @@ extension SqlExpression {
       case jsonObject = "json_object"
       case jsonArray = "json_array"
       case jsonGroupArray = "json_group_array"
+      case jsonEach = "json_each"
+      case jsonTree = "json_tree"
       case scalarMin, scalarMax
 
       var name: String {

@@ -35,7 +35,7 @@ extension Statement {
 
   /// The statement as SQLite would get it. Throws whatever makes it impossible to run.
   func rendered() throws -> (sql: String, bindings: [SqlStorage]) {
-    let table = try TableInfo.of(Model.self)
+    let table = try query.table(of: Model.self)
     let buffer = SqlBuffer()
     let parameters = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: parameters)

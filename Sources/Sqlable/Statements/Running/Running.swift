@@ -5,7 +5,7 @@ extension Statement where Output == [Model] {
   /// Reads the rows. Throws `.schema` when table or column is missing, `.decoding` when a value does not fit the struct.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Model] {
-    let table = try TableInfo.of(Model.self)
+    let table = try query.table(of: Model.self)
     guard !query.kind.changesRows else { return try returned(db, table) }
     let reading = try db.beginReading(query, of: table)
     defer { db.endReading(reading) }
@@ -29,7 +29,7 @@ extension Statement where Output == [Model] {
   @_disfavoredOverload
   @inlinable
   public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
-    let table = try TableInfo.of(Model.self)
+    let table = try query.table(of: Model.self)
     let reading = try db.beginReading(query, of: table, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
@@ -40,7 +40,7 @@ extension Statement where Output == [Model] {
   /// Reads row after row without keeping them; what `body` returns is of no interest, unless it is ``Iteration/stop``.
   @inlinable
   public func forEach<Outcome>(_ db: SqliteDatabase, _ body: (Model) throws -> Outcome) throws {
-    let table = try TableInfo.of(Model.self)
+    let table = try query.table(of: Model.self)
     let reading = try db.beginReading(query, of: table, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
@@ -59,7 +59,7 @@ extension Statement where Output == Model? {
   /// Reads the row, or nil when there is none.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Model? {
-    let table = try TableInfo.of(Model.self)
+    let table = try query.table(of: Model.self)
     guard !query.kind.changesRows else { return try returned(db, table).first }
     let reading = try db.beginReading(query, of: table)
     defer { db.endReading(reading) }
@@ -70,7 +70,7 @@ extension Statement where Output == Model? {
 extension Statement where Output == Bool {
   /// Tells whether there is such a row.
   @inlinable
-  public func run(_ db: SqliteDatabase) throws -> Bool { try db.integer(of: query, TableInfo.of(Model.self)) != 0 }
+  public func run(_ db: SqliteDatabase) throws -> Bool { try db.integer(of: query, query.table(of: Model.self)) != 0 }
 }
 
 extension Statement where Output == Int {
@@ -78,7 +78,7 @@ extension Statement where Output == Int {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Int {
-    let table = try TableInfo.of(Model.self)
+    let table = try query.table(of: Model.self)
     guard query.kind.takesRows else { return try db.runWithoutRow(query, of: table) }
     return try db.runRow(query, of: table) { writer in try rows.take(0, into: &writer) }
   }
@@ -91,7 +91,7 @@ extension Statement where Output == [Int] {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Int] {
-    let (table, count) = (try TableInfo.of(Model.self), rows.count)
+    let (table, count) = (try query.table(of: Model.self), rows.count)
     if count == 0 { return [] }
     var ids: [Int] = []
     ids.reserveCapacity(count)
@@ -295,7 +295,7 @@ extension Statement where Output == [Int] {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase, next: () throws -> Model?) throws -> Int {
-    let (table, count) = (try TableInfo.of(Model.self), rows.count)
+    let (table, count) = (try query.table(of: Model.self), rows.count)
     var index = 0
     return try db.insert(query, of: table) { _ in
     } take: { writer in

@@ -7,10 +7,16 @@
 /// ```
 public struct Alias<Model: Sqlable>: Sendable, Hashable {
   public let name: String
-  private let common: SelectQuery.Source.Common?
+  @usableFromInline let source: SelectQuery.Source
 
-  /// The table of a model under another name.
-  public init(_ model: Model.Type, _ name: String) { self.init(name, nil) }
+  /// The table of a model under another name, or another table of its layout.
+  ///
+  /// ```swift
+  /// let old = Alias(Bicycle.self, "old", in: "archive")     // "archive" AS "old"
+  /// ```
+  public init(_ model: Model.Type, _ name: String, in table: String? = nil) {
+    self.init(name, .table, in: table)
+  }
 
   /// A query under a name, with the columns of a model: a common table expression.
   ///
@@ -30,16 +36,13 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
     self.init(name, .defined(query(Alias(name, .named)).query))
   }
 
-  private init(_ name: String, _ common: SelectQuery.Source.Common?) {
+  private init(_ name: String, _ kind: SelectQuery.Source.Kind, in table: String? = nil) {
     self.name = name
-    self.common = common
-  }
-
-  @usableFromInline var source: SelectQuery.Source {
     var source = Model.source()
+    if let table { source.table = source.table.named(table) }
     source.alias = name
-    source.common = common
-    return source
+    source.kind = kind
+    self.source = source
   }
 
   /// A column of the table under this name.

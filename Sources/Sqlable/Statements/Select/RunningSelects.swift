@@ -169,12 +169,16 @@ extension ResultLayout {
       case .term(let term):
         identities.append(Column.unknown.identity)
         types.append(term.columnDefinition?.type)
-      case .model(let index):
+      case .model(let index, _):
         for column in query.clauses.sources[index].table.columns {
           identities.append(column.identity)
           types.append(column.type)
         }
       }
+    }
+    for _ in query.clauses.rows.first ?? [] {
+      identities.append(Column.unknown.identity)
+      types.append(nil)
     }
     self.init(identities, types: types)
   }

@@ -92,6 +92,12 @@ extension SelectStatement {
     return self
   }
 
+  /// Reads the first table's rows from another table of the same layout: `SELECT … FROM "archive"`.
+  public consuming func `in`(_ table: String) -> Self {
+    if !query.clauses.sources.isEmpty { query.clauses.sources[0].table = query.clauses.sources[0].table.named(table) }
+    return self
+  }
+
   // MARK: Combining
 
   /// The rows of both, without those that are there twice: `SELECT … UNION SELECT …`.

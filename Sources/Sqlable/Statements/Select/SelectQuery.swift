@@ -4,6 +4,9 @@ public struct SelectQuery: Sendable, Hashable {
 
   init(_ source: Source, results: [Result]) { storage = Storage(Clauses(sources: [source], results: results)) }
 
+  /// A query of rows that it brings along.
+  init(rows: [[SqlExpression]]) { storage = Storage(Clauses(sources: [], results: [], rows: rows)) }
+
   /// All that it says; changed in place where nobody else has the same.
   var clauses: Clauses {
     _read { yield storage.clauses }
@@ -33,8 +36,14 @@ extension SelectQuery {
   /// A column of the result.
   enum Result: Sendable, Hashable {
     case term(SqlExpression)
-    /// All columns of the model of a source, by its place.
-    case model(Int)
+    /// All columns of the model of a source, by its place, some of them replaced by terms.
+    case model(Int, replaced: [Replacement] = [])
+  }
+
+  /// What is read in the place of a column.
+  struct Replacement: Sendable, Hashable {
+    let column: ColumnReference
+    let term: SqlExpression
   }
 
   /// A table, and how it is joined to those before it.
@@ -47,17 +56,21 @@ extension SelectQuery {
       case cross = " CROSS JOIN "
     }
 
-    /// Whether it is no table, but a query that goes by the alias.
-    enum Common: Sendable, Hashable {
+    /// What it is, if no table.
+    enum Kind: Sendable, Hashable {
+      case table
+      /// A query that goes by the alias.
+      case defined(SelectQuery)
       /// One that is defined around it: a query that names itself.
       case named
-      case defined(SelectQuery)
+      /// What a table-valued function gives.
+      case call(SqlExpression)
     }
 
-    let table: TableInfo
+    var table: TableInfo
     /// What it is called in the statement, when not by its own name.
     var alias: String?
-    var common: Common?
+    var kind = Kind.table
     var join = Join.inner
     var condition: SqlExpression?
 
@@ -80,6 +93,8 @@ extension SelectQuery {
   struct Clauses: Sendable, Hashable {
     var sources: [Source]
     var results: [Result]
+    /// The rows of VALUES, in the place of all that a SELECT begins with.
+    var rows: [[SqlExpression]] = []
     var isDistinct = false
     var filter: SqlExpression?
     var groups: [SqlExpression] = []
@@ -93,8 +108,20 @@ extension SelectQuery {
   /// All terms in it.
   var terms: [SqlExpression] {
     var terms = clauses.sources.compactMap(\.condition) + clauses.groups + clauses.order.map(\.expression)
-    for case .defined(let query) in clauses.sources.compactMap(\.common) { terms += query.terms }
-    for case .term(let term) in clauses.results { terms.append(term) }
+    terms += clauses.rows.joined()
+    for source in clauses.sources {
+      switch source.kind {
+      case .table, .named: break
+      case .defined(let query): terms += query.terms
+      case .call(let call): terms.append(call)
+      }
+    }
+    for result in clauses.results {
+      switch result {
+      case .term(let term): terms.append(term)
+      case .model(_, let replaced): terms += replaced.map(\.term)
+      }
+    }
     if let filter = clauses.filter { terms.append(filter) }
     if let having = clauses.having { terms.append(having) }
     for compound in clauses.compounds { terms += compound.query.terms }

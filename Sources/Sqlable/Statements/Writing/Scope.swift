@@ -120,11 +120,12 @@ final class Scope {
   }
 
   func missing(_ reference: ColumnReference) -> SqlError {
-    let names = sources.map(\.table.name).joined(separator: ", ")
+    let names = sources.map(\.table.name).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     return SqlError(
       .schema(.missingColumn(reference.name)),
-      message: "column \(reference.name) is not in the layout of table \(names); columns are static lets of the model",
-      table: sources.count == 1 ? table.name : nil, column: reference.name)
+      message: "column \(reference.name) is not in the layout of table \(names.joined(separator: ", ")); "
+        + "columns are static lets of the model",
+      table: names.count == 1 ? table.name : nil, column: reference.name)
   }
 }
 

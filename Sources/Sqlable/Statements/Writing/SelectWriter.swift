@@ -34,9 +34,9 @@ struct SelectWriter {
     var written: [SelectQuery.Source] = []
     let sources = query.sources + query.compounds.flatMap(\.query.clauses.sources)
     for source in sources {
-      guard case .defined(let definition) = source.common, let alias = source.alias else { continue }
+      guard case .defined(let definition) = source.kind, let alias = source.alias else { continue }
       if let earlier = written.first(where: { $0.name.isSameName(as: alias) }) {
-        guard earlier.common == source.common else {
+        guard earlier.kind == source.kind else {
           throw SqlError.invalidStatement("two queries go by the name \(alias)").at(table: source.table.name)
         }
         continue
@@ -70,15 +70,30 @@ struct SelectWriter {
 
   /// Writes the query without what comes after all of a compound.
   private func writeCore(_ query: SelectQuery.Clauses) throws {
+    guard !query.sources.isEmpty else {
+      // VALUES takes no order and no limit of its own.
+      let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil
+      if !isBare { sql.append("SELECT * FROM (") }
+      try writeRows(query)
+      if !isBare { sql.append(")") }
+      return
+    }
     for source in query.sources { if let defect = source.table.defect { throw defect } }
     let renderer = try renderer(query)
     sql.append(query.isDistinct ? "SELECT DISTINCT " : "SELECT ")
     try writeResults(query, renderer)
     for (index, source) in query.sources.enumerated() {
       sql.append(index == 0 ? " FROM " : source.join.rawValue)
-      if source.common == nil { sql.append(source.table.quotedName) }
+      switch source.kind {
+      case .table: sql.append(source.table.quotedName)
+      case .defined, .named: break
+      case .call(let call): try renderer.write(call)
+      }
       if let alias = source.alias {
-        if source.common == nil { sql.append(" AS ") }
+        switch source.kind {
+        case .table, .call: sql.append(" AS ")
+        case .defined, .named: break
+        }
         sql.append(SqlBuffer.quoted(alias))
       }
       if let condition = source.condition {
@@ -115,14 +130,36 @@ struct SelectWriter {
       case .term(let term):
         separate()
         try renderer.write(term)
-      case .model(let index):
+      case .model(let index, let replaced):
         let source = query.sources[index]
-        for column in source.table.columns {
+        let replaced = try replaced.map { (position: try renderer.position(of: $0.column), term: $0.term) }
+        for (position, column) in source.table.columns.enumerated() {
           separate()
-          if !renderer.scope.isPlain { renderer.writeName(source.name) }
-          sql.append(column.definition.quotedName)
+          if let (_, term) = replaced.first(where: { $0.position == position }) {
+            try renderer.write(term)
+          } else {
+            if !renderer.scope.isPlain { renderer.writeName(source.name) }
+            sql.append(column.definition.quotedName)
+          }
         }
       }
+    }
+  }
+
+  private func writeRows(_ query: SelectQuery.Clauses) throws {
+    guard query.columnCount > 0 else { throw SqlError.invalidStatement("a query of no rows, or of no columns") }
+    guard query.filter == nil, query.groups.isEmpty, query.having == nil, !query.isDistinct else {
+      throw SqlError.invalidStatement(
+        "rows of values take no filter, group or distinct; give them a name with an Alias")
+    }
+    let renderer = try renderer(query)
+    for (index, row) in query.rows.enumerated() {
+      sql.append(index == 0 ? "VALUES (" : ", (")
+      for (index, term) in row.enumerated() {
+        if index > 0 { sql.append(", ") }
+        try renderer.write(term)
+      }
+      sql.append(")")
     }
   }
 }
@@ -130,10 +167,11 @@ struct SelectWriter {
 extension SelectQuery.Clauses {
   /// How many columns the result has.
   var columnCount: Int {
-    results.reduce(0) { count, result in
+    guard rows.isEmpty else { return rows[0].count }
+    return results.reduce(0) { count, result in
       switch result {
       case .term: count + 1
-      case .model(let index): count + sources[index].table.count
+      case .model(let index, _): count + sources[index].table.count
       }
     }
   }

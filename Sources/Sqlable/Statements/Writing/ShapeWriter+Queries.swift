@@ -10,10 +10,11 @@ extension ShapeWriter {
   }
 
   /// Writes a query as a part of the key.
-  private func write(part query: SelectQuery) -> Bool { write(query.clauses) }
+  func write(part query: SelectQuery) -> Bool { write(query.clauses) }
 
   private func write(_ query: SelectQuery.Clauses) -> Bool {
-    guard query.limit ?? 0 >= 0, query.offset ?? 0 >= 0, writeCommonTables(query), writeCore(query) else { return false }
+    guard query.limit ?? 0 >= 0, query.offset ?? 0 >= 0 else { return false }
+    guard writeCommonTables(query), writeCore(query) else { return false }
     key.append(count: query.compounds.count)
     for compound in query.compounds {
       key.append(choice: compound.operation)
@@ -30,7 +31,7 @@ extension ShapeWriter {
     var names: [[UInt8]: SelectQuery] = [:]
     func write(_ sources: [SelectQuery.Source]) -> Bool {
       for source in sources {
-        guard case .defined(let definition) = source.common, let alias = source.alias else { continue }
+        guard case .defined(let definition) = source.kind, let alias = source.alias else { continue }
         if let earlier = names[alias.foldedName] {
           guard earlier == definition else { return false }
           continue
@@ -51,25 +52,36 @@ extension ShapeWriter {
 
   private func writeCore(_ query: SelectQuery.Clauses) -> Bool {
     key.append(byte: query.isDistinct ? 1 : 0)
+    // A list of rows is as long as its text, and hardly comes again.
+    guard query.rows.isEmpty else { return false }
     key.append(count: query.results.count)
     for result in query.results {
       switch result {
       case .term(let term):
         key.append(byte: 0)
         guard write(term, isOrdering: false) else { return false }
-      case .model(let index):
+      case .model(let index, let replaced):
         key.append(byte: 1)
         key.append(count: index)
+        key.append(count: replaced.count)
+        for replacement in replaced {
+          guard write(replacement.column) else { return false }
+        }
+        // The terms stand in the order of the columns.
+        guard replaced.count <= 1, replaced.allSatisfy({ write($0.term, isOrdering: false) }) else { return false }
       }
     }
     key.append(count: query.sources.count)
     for index in query.sources.indices {
       write(query.sources[index].table)
       key.append(choice: query.sources[index].join)
-      switch query.sources[index].common {
-      case nil: key.append(byte: 0)
+      switch query.sources[index].kind {
+      case .table: key.append(byte: 0)
       case .named: key.append(byte: 1)
       case .defined: key.append(byte: 2)
+      case .call(let call):
+        key.append(byte: 3)
+        guard write(call, isOrdering: false) else { return false }
       }
       key.append(byte: query.sources[index].alias == nil ? 0 : 1)
       if let alias = query.sources[index].alias { write(name: alias) }

@@ -9,8 +9,7 @@ struct ShapeWriter {
 
   /// Writes the key from the start of the buffer; false when the statement can be known by its text only, or not at all.
   func write(_ query: Query, of table: TableInfo) -> Bool {
-    guard query.upsert == nil, query.columns == nil, !query.returns, query.limit ?? 0 >= 0, query.offset ?? 0 >= 0
-    else { return false }
+    guard query.upsert == nil, !query.returns, query.limit ?? 0 >= 0, query.offset ?? 0 >= 0 else { return false }
     key.truncate()
     // No text begins with a NUL byte, so no text is a key. A table's information stays at its address for ever.
     key.append(byte: 0)
@@ -31,6 +30,12 @@ struct ShapeWriter {
         guard write(assignment.column), write(assignment.value) else { return false }
       }
       return write(query.filter) && writeOrderAndLimit(query, dropsOrder: !query.isLimited)
+    case .insertQuery:
+      key.append(choice: query.conflict)
+      key.append(count: query.columns?.count ?? 0)
+      for column in query.columns ?? [] where !write(column) { return false }
+      guard query.filter == nil, query.order.isEmpty, !query.isLimited, let source = query.source else { return false }
+      return write(part: source)
     case .insert, .insertMany, .save, .update, .deleteRow: return false
     }
   }
@@ -167,7 +172,7 @@ struct ShapeWriter {
 
   /// A column by the address of its declaration. One that is known by its name only, or is declared anew for every use, and
   /// may leave its address to another one, has no shape.
-  private func write(_ column: ColumnReference) -> Bool {
+  func write(_ column: ColumnReference) -> Bool {
     guard case .declared(let definition) = column, definition.isKept else { return false }
     key.append(bits: UInt64(UInt(bitPattern: ObjectIdentifier(definition))))
     return true

@@ -1,9 +1,9 @@
 /// Writes whole statements: the SQL of a query, and of the row that it carries.
 struct StatementWriter {
-  private let renderer: Renderer
-  private var table: TableInfo { renderer.scope.table }
-  private var sql: SqlBuffer { renderer.sql }
-  private var parameters: ParameterBuffer { renderer.parameters }
+  let renderer: Renderer
+  var table: TableInfo { renderer.scope.table }
+  var sql: SqlBuffer { renderer.sql }
+  var parameters: ParameterBuffer { renderer.parameters }
 
   init(table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer) {
     renderer = Renderer(scope: Scope(table), sql: sql, parameters: parameters)
@@ -18,6 +18,7 @@ struct StatementWriter {
     case .count: try writeCount(query)
     case .exists: try writeExists(query)
     case .insert, .insertMany, .save: try writeInsert(query, row)
+    case .insertQuery: try writeInsertOfQuery(query)
     case .update: try writeUpdate(query, row)
     case .assign: try writeAssign(query)
     case .deleteRow:
@@ -46,6 +47,11 @@ struct StatementWriter {
     try refuse("limit", takesRows && query.limit != nil)
     try refuse("offset", takesRows && query.offset != nil)
     switch query.kind {
+    case .insertQuery:
+      try refuse("filter; its query does", query.filter != nil)
+      try refuse("order; its query does", !query.order.isEmpty)
+      try refuse("limit; its query does", query.isLimited)
+      try refuse("two answers to a conflict", query.conflict != nil && query.upsert != nil)
     case .insert, .insertMany:
       try refuse("filter", query.filter != nil)
       try refuse("two answers to a conflict", query.conflict != nil && query.upsert != nil)
@@ -131,7 +137,7 @@ struct StatementWriter {
   }
 
   /// What tells one row from another: the rowid by one of its names, or the key of a WITHOUT ROWID table.
-  private func rowIdentity() throws -> [[UInt8]] {
+  func rowIdentity() throws -> [[UInt8]] {
     if table.isWithoutRowid || table.keyIsRowid { return table.key.map { table.columns[$0].definition.quotedName } }
     guard let name = String.rowidName(beside: table.columns.map(\.name)) else {
       throw SqlError.invalidStatement("columns of table \(table.name) hide all names of its rowid")
@@ -139,7 +145,7 @@ struct StatementWriter {
     return [[UInt8](name.utf8)]
   }
 
-  private func writeList(_ names: [[UInt8]]) {
+  func writeList(_ names: [[UInt8]]) {
     for (index, name) in names.enumerated() {
       if index > 0 { sql.append(", ") }
       sql.append(name)
@@ -148,7 +154,7 @@ struct StatementWriter {
 
   // MARK: Changes
 
-  private func writeConflict(_ policy: ConflictPolicy?) {
+  func writeConflict(_ policy: ConflictPolicy?) {
     switch policy {
     case nil, .abort: break
     case .ignore: sql.append("OR IGNORE ")
@@ -161,73 +167,23 @@ struct StatementWriter {
     sql.append("UPDATE ")
     writeConflict(query.conflict)
     sql.append(table.quotedName)
-    for (index, assignment) in query.assignments.enumerated() {
-      sql.append(index == 0 ? " SET " : ", ")
+    sql.append(" SET ")
+    try write(query.assignments, with: renderer)
+    try writeSelection(query)
+  }
+
+  /// Writes what columns are set to.
+  func write(_ assignments: [Assignment], with renderer: Renderer) throws {
+    for (index, assignment) in assignments.enumerated() {
+      if index > 0 { sql.append(", ") }
       let position = try renderer.position(of: assignment.column)
-      guard !query.assignments[..<index].contains(where: { $0.column == assignment.column }) else {
+      guard !assignments[..<index].contains(where: { $0.column == assignment.column }) else {
         throw SqlError.invalidStatement("column \(assignment.column.name) is set twice").at(table: table.name)
       }
       try checkWritable(position)
       renderer.writeColumn(position)
       sql.append(" = ")
       try renderer.write(assignment.value, settingColumn: position)
-    }
-    try writeSelection(query)
-  }
-
-  private func writeInsert(_ query: Query, _ row: RowValues) throws {
-    let positions = try writtenColumns(query, row)
-    sql.append("INSERT ")
-    writeConflict(query.conflict)
-    sql.append("INTO ")
-    sql.append(table.quotedName)
-    // In a table of that name excluded."a" would be the row that is there, and an upsert would change nothing.
-    if table.name.isSameName(as: "excluded") { sql.append(" AS \"own\"") }
-    if positions.isEmpty {
-      sql.append(" DEFAULT VALUES")
-    } else {
-      sql.append(" (")
-      renderer.writeColumns(positions)
-      sql.append(") VALUES (")
-      for (index, position) in positions.enumerated() {
-        sql.append(index == 0 ? "?" : ", ?")
-        parameters.append(written(row[position]))
-      }
-      sql.append(")")
-    }
-    if query.kind == .save {
-      try requireKey()
-      try writeUpsert(Upsert(), positions, returnsId: !query.returns)
-    } else if let upsert = query.upsert {
-      try writeUpsert(upsert, positions, returnsId: !query.returns)
-    }
-  }
-
-  private func writeUpsert(_ upsert: Upsert, _ written: [Int], returnsId: Bool) throws {
-    let target = try upsert.target?.map(renderer.position(of:)) ?? table.key
-    let columns = try upsert.columns?.map(renderer.position(of:)) ?? written.filter { !target.contains($0) }
-    guard !written.isEmpty else { throw SqlError.invalidStatement("an insert of no columns can't conflict") }
-    if !target.isEmpty {
-      sql.append(" ON CONFLICT (")
-      renderer.writeColumns(target)
-      sql.append(") DO ")
-    } else {
-      sql.append(" ON CONFLICT DO ")
-      guard columns.isEmpty else {
-        throw SqlError.invalidStatement("an upsert has to say on which columns it expects a conflict")
-      }
-    }
-    sql.append(columns.isEmpty ? "NOTHING" : "UPDATE SET ")
-    for (index, position) in columns.enumerated() {
-      try checkWritable(position)
-      if index > 0 { sql.append(", ") }
-      renderer.writeColumn(position)
-      sql.append(" = excluded.")
-      renderer.writeColumn(position)
-    }
-    if !table.isWithoutRowid, returnsId {
-      sql.append(" RETURNING ")
-      writeList(try rowIdentity())
     }
   }
 
@@ -271,13 +227,13 @@ struct StatementWriter {
     sql.append(")")
   }
 
-  private func requireKey() throws {
+  func requireKey() throws {
     guard !table.key.isEmpty else {
       throw SqlError.misuse("table \(table.name) has no primary key to find a struct's row by").at(table: table.name)
     }
   }
 
-  private func checkWritable(_ position: Int) throws {
+  func checkWritable(_ position: Int) throws {
     guard !table.cells[position].isGenerated else {
       throw SqlError.invalidStatement("column \(table.columns[position].name) is generated, and can't be set")
         .at(table: table.name, column: table.columns[position].name)
@@ -285,10 +241,10 @@ struct StatementWriter {
   }
 
   /// What is bound for a column that is written: NULL where it was chosen and the struct has no value for it.
-  private func written(_ parameter: BoundValue) -> BoundValue { parameter.isSet ? parameter : .null }
+  func written(_ parameter: BoundValue) -> BoundValue { parameter.isSet ? parameter : .null }
 
   /// The columns that a struct writes: those it has values for, or those that were chosen. Generated ones are computed.
-  private func writtenColumns(_ query: Query, _ row: RowValues) throws -> [Int] {
+  func writtenColumns(_ query: Query, _ row: RowValues) throws -> [Int] {
     guard let chosen = query.columns else { return row.indices.filter { row[$0].isSet } }
     let positions = try chosen.map { reference in
       let position = try renderer.position(of: reference)
@@ -306,7 +262,7 @@ extension Query.Kind {
     case .read, .first: "a read"
     case .count: "a count"
     case .exists: "an exists"
-    case .insert, .insertMany: "an insert"
+    case .insert, .insertMany, .insertQuery: "an insert"
     case .save: "a save"
     case .update: "an update of a struct"
     case .assign: "an update"

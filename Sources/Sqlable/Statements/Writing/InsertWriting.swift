@@ -1,0 +1,131 @@
+// Inserts, and what they do with rows that are in the way.
+
+extension StatementWriter {
+  func writeInsert(_ query: Query, _ row: RowValues) throws {
+    let positions = try writtenColumns(query, row)
+    writeInto(query)
+    if positions.isEmpty {
+      sql.append(" DEFAULT VALUES")
+    } else {
+      sql.append(" (")
+      renderer.writeColumns(positions)
+      sql.append(") VALUES (")
+      for (index, position) in positions.enumerated() {
+        sql.append(index == 0 ? "?" : ", ?")
+        parameters.append(written(row[position]))
+      }
+      sql.append(")")
+    }
+    if query.kind == .save {
+      try requireKey()
+      try writeUpsert(Upsert(), positions, returnsId: !query.returns)
+    } else if let upsert = query.upsert {
+      try writeUpsert(upsert, positions, returnsId: !query.returns)
+    }
+  }
+
+  /// Writes an insert of the rows of a query.
+  func writeInsertOfQuery(_ query: Query) throws {
+    guard let source = query.source else { throw SqlError.invalidStatement("an insert of no query") }
+    let positions =
+      try query.columns?.map(renderer.position(of:)) ?? table.columns.indices.filter { !table.cells[$0].isGenerated }
+    try positions.forEach(checkWritable)
+    if query.columns == nil, positions.count < table.count {
+      throw SqlError.invalidStatement("a table with generated columns is filled by a query of chosen columns").at(
+        table: table.name)
+    }
+    try check(source, fits: positions)
+    writeInto(query)
+    sql.append(" (")
+    renderer.writeColumns(positions)
+    sql.append(") ")
+    let writer = SelectWriter(sql: sql, parameters: parameters)
+    guard let upsert = query.upsert else { return try writer.write(source) }
+    // The parser takes an ON after a table for that of a join; not after a condition.
+    sql.append("SELECT * FROM (")
+    try writer.write(source)
+    sql.append(") WHERE 1")
+    try writeUpsert(upsert, positions, returnsId: false)
+  }
+
+  /// Holds what is known of a query's columns against those that they are stored in.
+  private func check(_ source: SelectQuery, fits positions: [Int]) throws {
+    let types = ResultLayout(source)
+    guard types.count == positions.count else {
+      throw SqlError.invalidStatement("a query of \(types.count) columns can't fill \(positions.count) columns").at(
+        table: table.name)
+    }
+    for (index, position) in positions.enumerated() {
+      let column = table.columns[position]
+      guard let type = types.types[index], !column.type.takesValues(of: type) else { continue }
+      throw SqlExpression.located(SqlError.encoding(expected: column.type.name, found: type.name), column: column)
+    }
+  }
+
+  private func writeInto(_ query: Query) {
+    sql.append("INSERT ")
+    writeConflict(query.conflict)
+    sql.append("INTO ")
+    sql.append(table.quotedName)
+    // In a table of that name excluded."a" would be the row that is there, and an upsert would change nothing.
+    if isNamedAsNewRow { sql.append(" AS \"own\"") }
+  }
+
+  private var isNamedAsNewRow: Bool { table.name.isSameName(as: Upsert.newRow) }
+
+  private func writeUpsert(_ upsert: Upsert, _ written: [Int], returnsId: Bool) throws {
+    let target = try upsert.target?.map(renderer.position(of:)) ?? table.key
+    let columns = try upsert.columns?.map(renderer.position(of:)) ?? written.filter { !target.contains($0) }
+    guard !written.isEmpty else { throw SqlError.invalidStatement("an insert of no columns can't conflict") }
+    if !target.isEmpty {
+      sql.append(" ON CONFLICT (")
+      renderer.writeColumns(target)
+      sql.append(") DO ")
+    } else {
+      sql.append(" ON CONFLICT DO ")
+      guard columns.isEmpty else {
+        throw SqlError.invalidStatement("an upsert has to say on which columns it expects a conflict")
+      }
+    }
+    guard !columns.isEmpty || !upsert.assignments.isEmpty else {
+      guard upsert.condition == nil else {
+        throw SqlError.invalidStatement("an upsert that updates nothing takes no condition").at(table: table.name)
+      }
+      sql.append("NOTHING")
+      return try writeId(isWanted: returnsId)
+    }
+    sql.append("UPDATE SET ")
+    for (index, position) in columns.enumerated() {
+      try checkWritable(position)
+      if index > 0 { sql.append(", ") }
+      renderer.writeColumn(position)
+      sql.append(" = excluded.")
+      renderer.writeColumn(position)
+    }
+    if !upsert.assignments.isEmpty || upsert.condition != nil { try writeTerms(of: upsert) }
+    try writeId(isWanted: returnsId)
+  }
+
+  private func writeId(isWanted: Bool) throws {
+    guard isWanted, !table.isWithoutRowid else { return }
+    sql.append(" RETURNING ")
+    writeList(try rowIdentity())
+  }
+
+  /// Writes what is set, and under which condition, by terms of both rows.
+  private func writeTerms(of upsert: Upsert) throws {
+    guard !isNamedAsNewRow else {
+      throw SqlError.invalidStatement("a table of the name \(table.name) can't be told from the new row in an upsert")
+        .at(
+          table: table.name)
+    }
+    var newRow = SelectQuery.Source(table: table)
+    newRow.alias = Upsert.newRow
+    let both = Renderer(
+      scope: try Scope([SelectQuery.Source(table: table), newRow], outer: nil), sql: sql, parameters: parameters)
+    try write(upsert.assignments, with: both)
+    guard let condition = upsert.condition else { return }
+    sql.append(" WHERE ")
+    try both.write(condition)
+  }
+}
