@@ -8,6 +8,7 @@ struct Session {
   func run() throws {
     // The file first: when it can't be read, nothing happens to the database.
     let path = try options.flightsPath ?? DataFiles.path(of: DataFiles.flights)
+    let files = DataFiles(flightsPath: options.flightsPath)
     let flights = try open(Flight.self, at: path)
     let place = try DatabasePlace(path: options.databasePath)
     defer { place.remove() }
@@ -17,15 +18,19 @@ struct Session {
     print("into \(place.path)" + (place.isTemporary ? ", which is removed at the end" : ""))
     if replaced > 0 { print("where the \(replaced.grouped) flights of an earlier import are replaced") }
 
-    var report = ImportReport(results: try importReferences(into: db))
+    var report = ImportReport(results: try importReferences(from: files, into: db))
     let background = try importFlights(from: flights, into: db, &report)
     printSection("Imported" + Session.buildNote, report.lines)
     if let result = report.results.last, let failure = result.failure {
       throw ImportStopped(path: failure is SqlError ? place.path : path, rows: result.rows, failure: failure)
     }
-    printSection("Read on a child handle meanwhile", background)
-    for answer in try Questions(db: db).answers() { printSection(answer.question, answer.lines, sql: answer.sql) }
-    printSection("What an observer of the flights hears", try ObserverDemonstration(db: db).lines())
+    if options.asksQuestions {
+      try ask(db)
+    } else {
+      printSection("Read on a child handle meanwhile", background)
+      for answer in try Overview(db: db).answers() { printSection(answer.question, answer.lines, sql: answer.sql) }
+      printSection("What an observer of the flights hears", try ObserverDemonstration(db: db).lines())
+    }
     try db.close()
   }
 }
@@ -44,9 +49,11 @@ extension Session {
       try db.createTable(Airline.self)
       try db.createTable(Airport.self)
       try db.createTable(Plane.self)
+      try db.createTable(Weather.self)
       try db.createTable(Flight.self)
       // The flights refer to the airlines, so they go first.
       let flights = try Flight.delete().run(db)
+      try Weather.delete().run(db)
       try Plane.delete().run(db)
       try Airport.delete().run(db)
       try Airline.delete().run(db)
@@ -54,10 +61,10 @@ extension Session {
     }
   }
 
-  /// Imports what the flights refer to, from the files that come with the program.
-  private func importReferences(into db: SqliteDatabase) throws -> [ImportResult] {
+  /// Imports what the flights refer to.
+  private func importReferences(from files: DataFiles, into db: SqliteDatabase) throws -> [ImportResult] {
     func importFile<Model: CSVModel>(_ model: Model.Type, _ name: String) throws -> ImportResult {
-      let path = try DataFiles.path(of: name)
+      let path = try files.path(of: name)
       let result = Importer(db: db).run(model, from: try open(model, at: path))
       if let failure = result.failure { throw ImportStopped(path: path, rows: result.rows, failure: failure) }
       return result
@@ -66,7 +73,20 @@ extension Session {
       try importFile(Airline.self, DataFiles.airlines),
       try importFile(Airport.self, DataFiles.airports),
       try importFile(Plane.self, DataFiles.planes),
+      try importFile(Weather.self, DataFiles.weather),
     ]
+  }
+
+  /// Asks the twenty questions. Throws when a statement and the SQL written by hand give other answers.
+  private func ask(_ db: SqliteDatabase) throws {
+    var differing: [Int] = []
+    for (index, question) in Question.all.enumerated() {
+      let comparison = try question.compare(db)
+      printSection("\(index + 1). \(question.title)", comparison.lines(of: question, count: 5))
+      if comparison.difference != nil { differing.append(index + 1) }
+    }
+    guard differing.isEmpty else { throw AnswersDiffer(questions: differing) }
+    print("\nAll \(Question.all.count) statements give the same answers as the SQL written by hand.")
   }
 
   /// Imports the flights while a child handle reads them; what that one found.
@@ -108,5 +128,14 @@ struct ImportStopped: Error, CustomStringConvertible {
   var description: String {
     let stored = rows == 0 ? "Nothing of it is stored." : "The \(rows.grouped) rows before it are stored."
     return "\(FileProblem(path: path, failure))\nThe import stopped there. \(stored)"
+  }
+}
+
+/// Questions to which a statement gives another answer than the SQL written by hand.
+struct AnswersDiffer: Error, CustomStringConvertible {
+  var questions: [Int]
+
+  var description: String {
+    "the statement and the SQL written by hand differ in \(questions.map(String.init).joined(separator: ", "))"
   }
 }

@@ -12,14 +12,11 @@ extension CSVReader {
     return isMissing(field) ? nil : try int(field, column)
   }
 
-  func double(_ column: Column) throws(CSVError) -> Double {
+  func double(_ column: Column) throws(CSVError) -> Double { try double(field(column), column) }
+
+  func optionalDouble(_ column: Column) throws(CSVError) -> Double? {
     let field = field(column)
-    guard !isMissing(field) else { throw error(.missing, in: column) }
-    // Swift reads "inf" and "nan" as numbers; a coordinate is neither.
-    guard let text = text(of: field), let number = Double(text), number.isFinite else {
-      throw error(.notANumber, in: column)
-    }
-    return number
+    return isMissing(field) ? nil : try double(field, column)
   }
 
   func text(_ column: Column) throws(CSVError) -> String {
@@ -49,6 +46,15 @@ extension CSVReader {
   private func isMissing(_ field: Field) -> Bool {
     let bytes = bytes(of: field)
     return bytes.count == 2 && bytes[0] == UInt8(ascii: "N") && bytes[1] == UInt8(ascii: "A") && !field.isQuoted
+  }
+
+  private func double(_ field: Field, _ column: Column) throws(CSVError) -> Double {
+    guard !isMissing(field) else { throw error(.missing, in: column) }
+    // Swift reads "inf" and "nan" as numbers; a coordinate is neither.
+    guard let text = text(of: field), let number = Double(text), number.isFinite else {
+      throw error(.notANumber, in: column)
+    }
+    return number
   }
 
   private func int(_ field: Field, _ column: Column) throws(CSVError) -> Int {

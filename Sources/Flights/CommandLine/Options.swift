@@ -9,6 +9,8 @@ struct Options: Hashable, Sendable {
   /// Where to keep the database; nil for a temporary directory that is removed at the end.
   var databasePath: String?
   var errorPolicy = ErrorPolicy.stop
+  /// Whether to ask the twenty questions and compare their answers, instead of showing a bit of everything.
+  var asksQuestions = false
   var isHelpWanted = false
 }
 
@@ -19,12 +21,14 @@ extension Options {
   }
 
   static let usage = """
-    Usage: Flights [path/to/flights.csv] [--database PATH] [--on-error stop|skip] [--help]
+    Usage: Flights [path/to/flights.csv] [--questions] [--database PATH] [--on-error stop|skip] [--help]
 
     Imports the flights that left New York City in 2013 into an SQLite database and answers questions about them.
     Without a file it takes January, which comes with the program.
 
-      path/to/flights.csv     a file of the form of nycflights13's flights.csv, of any size
+      path/to/flights.csv     a file of the form of nycflights13's flights.csv, of any size. Files beside it that are named
+                              airlines.csv, airports.csv, planes.csv or weather.csv go before those of the program
+      --questions             ask twenty questions, each by a statement and by SQL written by hand, and compare
       --database PATH         keep the database there (default: a temporary directory, removed at the end).
                               An existing database of this program is opened and its flights are replaced by
                               those of the file; a database of anything else is left alone
@@ -32,7 +36,8 @@ extension Options {
                               Either way the flights stored before it stay in the database
       --help                  show this text
 
-    Exit codes: 0 done, 1 a file cannot be read or stored, 2 a mistake on the command line.
+    Exit codes: 0 done, 1 a file cannot be read or stored, or two answers to a question differ, 2 a mistake on the
+    command line.
     """
 
   /// Reads the arguments that follow the program's name.
@@ -63,6 +68,8 @@ extension Options {
           throw UsageError(description: "--on-error is either stop or skip")
         }
         errorPolicy = policy
+      case "--questions" where parts.count == 1:
+        asksQuestions = true
       case "--help" where parts.count == 1, "-h" where parts.count == 1:
         isHelpWanted = true
       case "--" where parts.count == 1:

@@ -6,10 +6,18 @@ struct TextTable {
   private var rows: [[String]] = []
 
   init(_ alignments: Alignment...) {
-    self.alignments = alignments
+    self.init(columns: alignments)
+  }
+
+  init(columns: [Alignment]) {
+    alignments = columns
   }
 
   mutating func add(_ cells: String...) {
+    add(cells)
+  }
+
+  mutating func add(_ cells: [String]) {
     rows.append(cells)
   }
 

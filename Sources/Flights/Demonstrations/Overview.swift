@@ -1,11 +1,8 @@
 import Foundation
 import Sqlable
 
-/// What one would like to know of the flights, and the statements that tell.
-///
-/// What the statements can say is a value built of the models' columns; grouping is raw SQL, with its values bound all
-/// the same.
-struct Questions {
+/// A first look at the flights: structs, counts, groups and raw SQL, some of each.
+struct Overview {
   let db: SqliteDatabase
 
   struct Answer {
@@ -21,19 +18,15 @@ struct Questions {
   }
 }
 
-extension Questions {
+extension Overview {
   func busiestDestinations(count: Int = 5) throws -> Answer {
-    var table = TextTable(.left, .left, .right)
     // A left join, since four of the destinations are in no table of airports.
-    _ = try db.query(
-      """
-      SELECT flight.dest, airport.name, count(*) AS flights
-      FROM flight LEFT JOIN airport ON airport.faa = flight.dest
-      GROUP BY flight.dest ORDER BY flights DESC, flight.dest LIMIT \(count)
-      """
-    ) { row in
-      let name: String? = try row.get(at: 1)
-      table.add(try row.get(at: 0), name ?? "(not in the table)", try row.get(at: 2, as: Int.self).grouped)
+    let busiest = Flight.leftJoin(Airport.self, on: Airport.faa == Flight.destination.expression)
+      .select(Flight.destination, Airport.name.typed(as: String?.self), countAll())
+      .groupBy(Flight.destination).orderBy(countAll().desc, Flight.destination.asc).limit(count)
+    var table = TextTable(.left, .left, .right)
+    for (code, name, flights) in try busiest.run(db) {
+      table.add(code, name ?? "(not in the table)", flights.grouped)
     }
     return Answer(question: "The busiest destinations", lines: table.lines)
   }

@@ -1,0 +1,80 @@
+import Foundation
+import Sqlable
+
+/// Two answers to one question.
+struct Comparison {
+  let statement: Answer
+  let byHand: Answer
+  /// The first row that is not the same in both, counted from 1; nil when there is none. Order counts.
+  let difference: Int?
+
+  init(statement: Answer, byHand: Answer) {
+    self.statement = statement
+    self.byHand = byHand
+    let pairs = zip(statement.rows, byHand.rows)
+    let index = pairs.enumerated().first { !Comparison.isSame($0.element.0, $0.element.1) }?.offset
+    let (count, other) = (statement.rows.count, byHand.rows.count)
+    difference = index.map { $0 + 1 } ?? (count == other ? nil : min(count, other) + 1)
+  }
+
+  static func isSame(_ left: [Answer.Cell], _ right: [Answer.Cell]) -> Bool {
+    left.count == right.count && zip(left, right).allSatisfy { isSame($0, $1) }
+  }
+
+  /// Whether two values are stored alike. The last digits of a number may depend on the order in which rows are added.
+  private static func isSame(_ left: Answer.Cell, _ right: Answer.Cell) -> Bool {
+    guard let left = try? left.sqlStorage, let right = try? right.sqlStorage else { return false }
+    if case (.real(let left), .real(let right)) = (left, right) {
+      return left == right || abs(left - right) <= 1e-9 * max(abs(left), abs(right))
+    }
+    return left == right
+  }
+
+  /// The answer's first rows, how long they took, and whether both are the same.
+  func lines(of question: Question, count: Int) -> [String] {
+    var table = TextTable(columns: question.columns.indices.map { isNumber($0) ? .right : .left })
+    table.add(question.columns)
+    for row in statement.rows.prefix(count) { table.add(row.map(Comparison.text)) }
+    let rest = statement.rows.count - count
+    let more = rest > 0 ? "  and \(rest.grouped) more" : statement.rows.isEmpty ? "  nothing" : ""
+    let outcome = difference.map { "ANOTHER ANSWER from row \($0) on" } ?? "same answer"
+    let times = "\(statement.duration.inMilliseconds) ms, by hand \(byHand.duration.inMilliseconds) ms"
+    return table.lines + (more.isEmpty ? [] : [more]) + ["  (\(times): \(outcome))"]
+  }
+
+  private func isNumber(_ column: Int) -> Bool {
+    statement.rows.contains { $0[column] is Int || $0[column] is Double || $0[column] is Int? || $0[column] is Double? }
+  }
+
+  /// A value for people.
+  static func text(_ value: Answer.Cell) -> String {
+    switch value {
+    case let date as Date: return date.formattedHour
+    case let text as String: return text
+    default: break
+    }
+    switch try? value.sqlStorage {
+    case .integer(let integer): return String(integer)
+    case .real(let real): return real.rounded(to: 2)
+    case .text(let text): return text
+    default: return "–"
+    }
+  }
+}
+
+extension Double {
+  /// With so many decimals, the same on every machine.
+  fileprivate func rounded(to digits: Int) -> String { String(format: "%.\(digits)f", self) }
+}
+
+extension Date {
+  /// `2013-07-28 19:00` in UTC.
+  fileprivate var formattedHour: String {
+    String(ISO8601Format().prefix(16)).replacingOccurrences(of: "T", with: " ")
+  }
+}
+
+extension Duration {
+  /// With one decimal.
+  fileprivate var inMilliseconds: String { (seconds * 1000).rounded(to: 1) }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Sqlable
+
+/// A question about the flights: a statement that answers it, and SQL written by hand that has to answer the same.
+struct Question {
+  let title: String
+  /// What the columns of the answer are called.
+  let columns: [String]
+  /// The SQL that the library makes of the statement.
+  let sql: String
+  let byHand: SQL
+  /// Runs both, the statement first.
+  fileprivate let run: (SqliteDatabase) throws -> (statement: Answer, byHand: Answer)
+
+  static var all: [Question] { delays + planes + places + weather + rankings + sequences }
+}
+
+/// The rows of an answer, and how long it took to get them, as structs or tuples.
+struct Answer {
+  typealias Cell = any SqlValue
+
+  let rows: [[Cell]]
+  let duration: Duration
+}
+
+extension Question {
+  /// A query of columns and terms. What is written by hand is read into the same types.
+  init<each Value: SqlValue>(
+    _ title: String, _ columns: [String], _ statement: Select<repeat each Value>, byHand: SQL
+  ) {
+    func cells(_ row: (repeat each Value)) -> [Answer.Cell] {
+      var cells: [Answer.Cell] = []
+      for value in repeat each row { cells.append(value) }
+      return cells
+    }
+    self.init(title: title, columns: columns, sql: statement.sql, byHand: byHand) { db in
+      try Answer.measured({ try statement.run(db) }, cells)
+    } answerByHand: { db in
+      func row(_ row: ReadRow) throws -> (repeat each Value) {
+        var position = -1
+        func next<Cell: SqlValue>(_ type: Cell.Type) throws -> Cell {
+          position += 1
+          return try row.get(at: position)
+        }
+        return (repeat try next((each Value).self))
+      }
+      return try Answer.measured({ try db.query(byHand, row) }, cells)
+    }
+  }
+
+  /// A statement that reads structs; of the answer these columns are compared and shown.
+  init<Model: Sqlable>(
+    _ title: String, _ columns: [Column], _ statement: Statement<Model, [Model]>, byHand: SQL
+  ) {
+    func cells(_ model: Model) -> [Answer.Cell] { columns.map { model.valueForColumn($0) ?? Null() } }
+    self.init(title: title, columns: columns.map(\.name), sql: statement.sql, byHand: byHand) { db in
+      try Answer.measured({ try statement.run(db) }, cells)
+    } answerByHand: { db in
+      try Answer.measured({ try db.query(byHand, as: Model.self) }, cells)
+    }
+  }
+
+  private init(
+    title: String, columns: [String], sql: String, byHand: SQL,
+    answer: @escaping (SqliteDatabase) throws -> Answer,
+    answerByHand: @escaping (SqliteDatabase) throws -> Answer
+  ) {
+    self.title = title
+    self.columns = columns
+    self.sql = sql
+    self.byHand = byHand
+    run = { db in (try answer(db), try answerByHand(db)) }
+  }
+
+  /// Runs statement and SQL, and compares all their rows.
+  func compare(_ db: SqliteDatabase) throws -> Comparison {
+    let (statement, byHand) = try run(db)
+    return Comparison(statement: statement, byHand: byHand)
+  }
+}
+
+extension Answer {
+  fileprivate static func measured<Row>(_ read: () throws -> [Row], _ cells: (Row) -> [Cell]) rethrows -> Answer {
+    let start = ContinuousClock.now
+    let rows = try read()
+    let duration = ContinuousClock.now - start
+    return Answer(rows: rows.map(cells), duration: duration)
+  }
+}

@@ -1,0 +1,99 @@
+import Sqlable
+
+// Ranks and other windows, over rows and over groups.
+
+extension Question {
+  static var rankings: [Question] { [topDestinations, mostDelayedOfTheMonth, busiestHours] }
+
+  static var topDestinations: Question {
+    let ranked = Alias(RankedDestination.self, "ranked") { _ in
+      Flight.select(
+        Flight.carrier, Flight.destination, countAll(),
+        rank().over(partitionBy: Flight.carrier, orderBy: countAll().desc)
+      )
+      .groupBy(Flight.carrier, Flight.destination)
+    }
+    let top = ranked.all().join(Airline.self, on: Airline.carrier == ranked[RankedDestination.carrier])
+      .select(
+        Airline.name, ranked[RankedDestination.place], ranked[RankedDestination.destination],
+        ranked[RankedDestination.flights]
+      )
+      .filter(ranked[RankedDestination.place] <= 3)
+      .orderBy(Airline.name.asc, ranked[RankedDestination.place].asc, ranked[RankedDestination.destination].asc)
+    return Question(
+      "What are the three top destinations of each carrier?", ["carrier", "place", "destination", "flights"], top,
+      byHand: """
+        SELECT name, place, dest, flights
+        FROM (
+          SELECT carrier, dest, count(*) AS flights,
+            rank() OVER (PARTITION BY carrier ORDER BY count(*) DESC) AS place
+          FROM flight GROUP BY carrier, dest) JOIN airline USING (carrier)
+        WHERE place <= 3
+        ORDER BY name, place, dest
+        """)
+  }
+
+  static var mostDelayedOfTheMonth: Question {
+    let numbered = Alias(NumberedFlight.self, "numbered") { _ in
+      Flight.select(
+        Flight.id,
+        rowNumber().over(partitionBy: Flight.month, orderBy: Flight.departureDelay.desc, Flight.id.asc))
+    }
+    let latest = Flight.join(numbered, on: Flight.id == numbered[NumberedFlight.id])
+      .select(
+        Flight.month, Flight.day, Flight.carrier, Flight.number, Flight.origin, Flight.destination,
+        Flight.departureDelay
+      )
+      .filter(numbered[NumberedFlight.number] == 1)
+      .orderBy(Flight.month)
+    return Question(
+      "Which was the most delayed flight of each month?",
+      ["month", "day", "carrier", "flight", "from", "to", "delay"], latest,
+      byHand: """
+        SELECT month, day, carrier, flight, origin, dest, dep_delay
+        FROM flight
+        WHERE id IN (
+          SELECT min(id)
+          FROM flight JOIN (SELECT month AS worst, max(dep_delay) AS delay FROM flight GROUP BY month)
+            ON month = worst AND dep_delay = delay
+          GROUP BY month)
+        ORDER BY month
+        """)
+  }
+
+  static var busiestHours: Question {
+    let busiest = Flight.scheduledHour.firstValue()
+      .over(partitionBy: Flight.origin, orderBy: countAll().desc, Flight.scheduledHour.asc)
+    let hours = Flight.select(Flight.origin, busiest, countAll().max().over(partitionBy: Flight.origin))
+      .groupBy(Flight.origin, Flight.scheduledHour).distinct()
+      .orderBy(Flight.origin)
+    return Question(
+      "Which hour of the day is the busiest at each airport?", ["airport", "hour", "flights"], hours,
+      byHand: """
+        SELECT origin, hour, max(flights)
+        FROM (SELECT origin, hour, count(*) AS flights FROM flight GROUP BY origin, hour)
+        GROUP BY origin
+        ORDER BY origin
+        """)
+  }
+}
+
+/// The place of a destination among those of a carrier.
+struct RankedDestination: Sqlable {
+  static let carrier = column("carrier", String.self)
+  static let destination = column("dest", String.self)
+  static let flights = column("flights", Int.self)
+  static let place = column("place", Int.self)
+  static let tableLayout = [carrier.column, destination.column, flights.column, place.column]
+
+  init(row: ReadRow) throws {}
+}
+
+/// A flight and its number in an order.
+struct NumberedFlight: Sqlable {
+  static let id = column("id", Int.self)
+  static let number = column("number", Int.self)
+  static let tableLayout = [id.column, number.column]
+
+  init(row: ReadRow) throws {}
+}
