@@ -74,8 +74,8 @@ extension Question {
       )
       .select(
         worst[HourOfDelays.origin], worst[HourOfDelays.timeHour], worst[HourOfDelays.flights],
-        worst[HourOfDelays.delay], Weather.windSpeed, Weather.precipitation.expression.typed(as: Double?.self),
-        Weather.visibility.expression.typed(as: Double?.self)
+        worst[HourOfDelays.delay], Weather.windSpeed, Weather.precipitation.typed(as: Double?.self),
+        Weather.visibility.typed(as: Double?.self)
       )
       .orderBy(worst[HourOfDelays.delay].desc, worst[HourOfDelays.origin].asc, worst[HourOfDelays.timeHour].asc)
     return Question(

@@ -83,6 +83,16 @@ extension TypedTerm {
   }
 }
 
+extension TypedTerm {
+  /// The same term, whose value may be NULL: for a column of a left-joined table, read without its model.
+  ///
+  /// ```swift
+  /// Car.leftJoin(Garage.self, on: Car.garageId == Garage.id).select(Car.name, Garage.city.typed(as: String?.self))
+  /// // SELECT "car"."name", "garage"."city" FROM "car" LEFT JOIN "garage" ON …
+  /// ```
+  public func typed(as type: Value?.Type) -> TypedExpression<Value?> { TypedExpression(expression: expression) }
+}
+
 extension SqlTerm {
   /// How many rows have a value here, or how many different ones: `count("a")`, `count(DISTINCT "a")`.
   public func count(distinct: Bool = false, where condition: SqlExpression? = nil) -> SqlExpression {

@@ -140,6 +140,18 @@ import Testing
     }
   }
 
+  @Test func aTypedColumnOfALeftJoinedTableIsReadAsAnOptional() throws {
+    try withCompany { db in
+      let boss = Alias(Worker.self, "boss")
+      let all = Worker.leftJoin(boss, on: Worker.bossId == boss[Worker.id]).orderBy(Worker.id)
+      let names = try all.select(Worker.name, boss[Worker.name].typed(as: String?.self)).run(db)
+      #expect(names.map(\.1) == [nil, "Ada", "Ada", "Ben"])
+      #expect(sqlError { _ = try all.select(Worker.name, boss[Worker.name]).run(db) } != nil)
+      let salaries = try all.select(boss[Worker.salary].typed(as: Double?.self)).run(db)
+      #expect(salaries == [nil, 10, 10, 5])
+    }
+  }
+
   @Test func aColumnOfATableThatIsNotThereIsRefused() throws {
     try withCompany { db in
       let error = sqlError { _ = try Bicycle.select(Person.name).run(db) }
