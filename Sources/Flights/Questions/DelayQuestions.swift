@@ -22,14 +22,14 @@ extension Question {
     let meanDelay = Flight.arrivalDelay.average()
     let carriers = Flight.join(Airline.self, on: Flight.carrier == Airline.carrier)
       .select(Airline.name, Flight.arrivalDelay.count(), meanDelay)
-      .groupBy(Airline.carrier).orderBy(meanDelay, .desc)
+      .groupBy(Airline.carrier).orderBy(meanDelay.desc, Airline.name.asc)
     return Question(
       "Which carrier has the worst mean delay?", ["carrier", "flights", "mean delay"], carriers,
       byHand: """
         SELECT name, count(arr_delay), avg(arr_delay)
         FROM flight JOIN airline USING (carrier)
         GROUP BY carrier
-        ORDER BY 3 DESC
+        ORDER BY 3 DESC, 1
         """)
   }
 

@@ -28,7 +28,7 @@ extension Question {
     let airports = Airport.select(Airport.faa.typed(as: String.self))
     let unknown = Flight.select(Flight.destination, countAll())
       .filter(Flight.destination.notIn(airports))
-      .groupBy(Flight.destination).orderBy(countAll(), .desc)
+      .groupBy(Flight.destination).orderBy(countAll().desc, Flight.destination.asc)
     return Question(
       "Which destinations are not in the table of airports?", ["destination", "flights"], unknown,
       byHand: """
@@ -36,7 +36,7 @@ extension Question {
         FROM flight LEFT JOIN airport ON faa = dest
         WHERE faa IS NULL
         GROUP BY dest
-        ORDER BY 2 DESC
+        ORDER BY 2 DESC, 1
         """)
   }
 
@@ -62,8 +62,9 @@ extension Question {
           SELECT dest, count(DISTINCT origin) AS airports, min(origin) AS origin FROM flight GROUP BY dest)
         SELECT 'any', count(*), min(dest) FROM place
         UNION ALL SELECT 'all three', count(*), min(dest) FROM place WHERE airports = 3
-        UNION ALL SELECT * FROM (
-          SELECT origin || ' only', count(*), min(dest) FROM place WHERE airports = 1 GROUP BY origin ORDER BY origin)
+        UNION ALL SELECT 'EWR only', count(*), min(dest) FROM place WHERE airports = 1 AND origin = 'EWR'
+        UNION ALL SELECT 'JFK only', count(*), min(dest) FROM place WHERE airports = 1 AND origin = 'JFK'
+        UNION ALL SELECT 'LGA only', count(*), min(dest) FROM place WHERE airports = 1 AND origin = 'LGA'
         """)
   }
 

@@ -37,7 +37,9 @@ extension Question {
     let numbered = Alias(NumberedFlight.self, "numbered") { _ in
       Flight.select(
         Flight.id,
-        rowNumber().over(partitionBy: Flight.month, orderBy: Flight.departureDelay.desc, Flight.id.asc))
+        rowNumber().over(partitionBy: Flight.month, orderBy: Flight.departureDelay.desc, Flight.id.asc)
+      )
+      .filter(Flight.departureDelay.isNotNull)
     }
     let latest = Flight.join(numbered, on: Flight.id == numbered[NumberedFlight.id])
       .select(
@@ -70,8 +72,10 @@ extension Question {
     return Question(
       "Which hour of the day is the busiest at each airport?", ["airport", "hour", "flights"], hours,
       byHand: """
-        SELECT origin, hour, max(flights)
-        FROM (SELECT origin, hour, count(*) AS flights FROM flight GROUP BY origin, hour)
+        WITH per_hour AS (SELECT origin, hour, count(*) AS flights FROM flight GROUP BY origin, hour)
+        SELECT origin, min(hour), flights
+        FROM per_hour p
+        WHERE flights = (SELECT max(flights) FROM per_hour WHERE origin = p.origin)
         GROUP BY origin
         ORDER BY origin
         """)

@@ -32,7 +32,7 @@ extension Question {
         bands[WeatherBand.element], bands[WeatherBand.name], bands[WeatherBand.flights], bands[WeatherBand.delay],
         bands[WeatherBand.share]
       )
-      .orderBy(bands[WeatherBand.element].asc, bands[WeatherBand.delay].desc)
+      .orderBy(bands[WeatherBand.element].asc, bands[WeatherBand.delay].desc, bands[WeatherBand.name].asc)
     return Question(
       "In which weather are flights late?", ["weather", "", "flights", "mean delay", "per cent over an hour"],
       conditions,
@@ -56,7 +56,7 @@ extension Question {
             ELSE 'up to 15 mph' END AS band,
           count(*), avg(dep_delay), avg(dep_delay > 60) * 100
         FROM seen GROUP BY band
-        ORDER BY 1, 4 DESC
+        ORDER BY 1, 4 DESC, 2
         """)
   }
 

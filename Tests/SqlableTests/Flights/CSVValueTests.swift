@@ -69,6 +69,8 @@ import Testing
     #expect(try double("NA") == refused(.missing))
     #expect(try value("NA") { line throws(CSVError) in try line.optionalInt(.a) } == .success(nil))
     #expect(try value("7") { line throws(CSVError) in try line.optionalInt(.a) } == .success(7))
+    #expect(try value("NA") { line throws(CSVError) in try line.optionalDouble(.a) } == .success(nil))
+    #expect(try value("0.5") { line throws(CSVError) in try line.optionalDouble(.a) } == .success(0.5))
     #expect(try value("NA") { line in line.isMissing(.a) } == .success(true))
     #expect(try value("\"NA\"") { line in line.isMissing(.a) } == .success(false))
   }
@@ -81,6 +83,7 @@ import Testing
   @Test(arguments: ["", "x", "inf", "-infinity", "nan", "1e999", " 1", "1 ", "1.2.3", "\"1,5\"", "-"])
   func whatIsNoFiniteNumberIsRefused(field: String) throws {
     #expect(try double(field) == refused(.notANumber))
+    #expect(try value(field) { line throws(CSVError) in try line.optionalDouble(.a) } == refused(.notANumber))
   }
 
   // MARK: Text

@@ -41,6 +41,12 @@ import Testing
     #expect(mistake("--", "a", "--") == "only one file can be imported at a time")
   }
 
+  @Test func theQuestionsAreAskedOfAnyFile() throws {
+    #expect(try Options(["--questions"]) == Options(asksQuestions: true))
+    #expect(try Options(["--questions", "f.csv"]) == Options(flightsPath: "f.csv", asksQuestions: true))
+    #expect(mistake("--questions=3") == "unknown option --questions=3")
+  }
+
   @Test func helpIsAskedForInTwoWays() throws {
     #expect(try Options(["--help"]).isHelpWanted)
     #expect(try Options(["f.csv", "-h"]).isHelpWanted)
@@ -63,7 +69,7 @@ import Testing
   }
 
   @Test func theUsageNamesEveryOption() {
-    for word in ["--database", "--on-error", "--help", "stop", "skip"] { #expect(Options.usage.contains(word)) }
+    for word in ["--questions", "--database", "--on-error", "--help", "stop", "skip"] { #expect(Options.usage.contains(word)) }
     #expect(Options.usage.split(separator: "\n").allSatisfy { $0.count <= 120 })
   }
 }

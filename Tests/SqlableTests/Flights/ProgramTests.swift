@@ -52,6 +52,24 @@ struct ProgramTests {
     }
   }
 
+  @Test func theQuestionsAreAskedOfTheFileAndTheWeatherBesideIt() throws {
+    try withDirectory { directory in
+      try writeFlights((1...3).map { FlightLines.flight($0) }, to: directory + "/flights.csv")
+      let header = "origin,year,month,day,hour,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib,time_hour"
+      let line = "EWR,2013,1,1,5,39,26,59,270,10.5,NA,0.5,1012,2.5,2013-01-01T10:00:00Z"
+      try Data("\(header)\n\(line)\n".utf8).write(to: URL(fileURLWithPath: directory + "/weather.csv"))
+      let run = try Program.run(["flights.csv", "--questions", "--database", "x.sqlite"], in: directory)
+      #expect(run.exitCode == 0 && run.errors == "")
+      #expect(run.output.contains("\n  United Air Lines Inc.        3       11.00\n"))
+      #expect(run.output.contains("\n  EWR      2013-01-01 10:00        3        2.00  10.50  0.50  2.50\n"))
+      #expect(run.output.hasSuffix("\nAll 20 statements give the same answers as the SQL written by hand.\n"))
+      #expect(run.output.count(of: ": same answer)\n") == 20)
+      let db = try SqliteDatabase(filepath: directory + "/x.sqlite")
+      #expect(try Weather.count().run(db) == 1)
+      try db.close()
+    }
+  }
+
   @Test func aMalformedLineIsNamedAndWhatIsStoredIsSaid() throws {
     try withDirectory { directory in
       try writeFlights(
@@ -88,6 +106,10 @@ struct ProgramTests {
       #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
   }
+}
+
+extension String {
+  fileprivate func count(of text: String) -> Int { components(separatedBy: text).count - 1 }
 }
 
 /// The built executable.

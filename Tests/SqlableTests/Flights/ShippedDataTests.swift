@@ -121,4 +121,45 @@ import Testing
       }
     }
   }
+
+  @Test func theWeatherIsStoredAsItIsInTheFile() throws {
+    let lines = try lines(of: DataFiles.weather)
+    try #require(lines.count == 2_226)
+    try withFlightsDatabase { db in
+      #expect(try db.importShipped(Weather.self, DataFiles.weather).rows == lines.count)
+      let format = ISO8601DateFormatter()
+      for line in lines {
+        func number(_ name: String) -> Double? { line[name].flatMap { Double($0) } }
+        func whole(_ name: String) -> Int? { line[name].flatMap { Int($0) } }
+        let hour = try #require(format.date(from: String(line["time_hour"] ?? "")))
+        let query = Weather.read().filter(Weather.origin == String(line["origin"] ?? "") && Weather.timeHour == hour)
+        let weather = try #require(try query.first().run(db))
+        let stored: [Double?] = [
+          weather.temperature, weather.dewPoint, weather.humidity, weather.windSpeed, weather.windGust,
+          weather.precipitation, weather.pressure, weather.visibility,
+        ]
+        let names = ["temp", "dewp", "humid", "wind_speed", "wind_gust", "precip", "pressure", "visib"]
+        let times: [Int?] = [weather.year, weather.month, weather.day, weather.hour, weather.windDirection]
+        // An expectation per row would take longer than all the rest.
+        if stored != names.map(number) || times != ["year", "month", "day", "hour", "wind_dir"].map(whole) {
+          Issue.record("\(line)")
+        }
+      }
+      // The hour of a flight has one row of weather at most.
+      let again = try db.importShipped(Weather.self, DataFiles.weather)
+      #expect(again.failure.map { "\($0)" } == "line 2: refused by a constraint (primaryKey)")
+    }
+  }
+
+  @Test func filesBesideTheFlightsGoBeforeThoseOfTheProgram() throws {
+    try withDirectory { directory in
+      try Data("carrier,name\n".utf8).write(to: URL(fileURLWithPath: directory + "/airlines.csv"))
+      try Data("".utf8).write(to: URL(fileURLWithPath: directory + "/weather.csv"))
+      let files = DataFiles(flightsPath: directory + "/flights.csv")
+      #expect(try files.path(of: DataFiles.airlines) == directory + "/airlines.csv")
+      #expect(try files.path(of: DataFiles.weather) == directory + "/weather.csv")
+      #expect(try files.path(of: DataFiles.planes) == DataFiles.path(of: DataFiles.planes))
+      #expect(try DataFiles().path(of: DataFiles.weather) == DataFiles.path(of: DataFiles.weather))
+    }
+  }
 }

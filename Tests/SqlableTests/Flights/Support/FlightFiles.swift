@@ -58,6 +58,7 @@ func withFlightsDatabase<Result>(_ body: (SqliteDatabase) throws -> Result) thro
     try db.createTable(Airline.self)
     try db.createTable(Airport.self)
     try db.createTable(Plane.self)
+    try db.createTable(Weather.self)
     try db.createTable(Flight.self)
     let airlines = try db.importShipped(Airline.self, DataFiles.airlines)
     try #require(airlines.failure == nil && airlines.rows == 16)
