@@ -69,7 +69,9 @@ import Testing
   }
 
   @Test func theUsageNamesEveryOption() {
-    for word in ["--questions", "--database", "--on-error", "--help", "stop", "skip"] { #expect(Options.usage.contains(word)) }
+    for word in ["--questions", "--database", "--on-error", "--help", "stop", "skip"] {
+      #expect(Options.usage.contains(word))
+    }
     #expect(Options.usage.split(separator: "\n").allSatisfy { $0.count <= 120 })
   }
 }

@@ -55,7 +55,8 @@ struct ProgramTests {
   @Test func theQuestionsAreAskedOfTheFileAndTheWeatherBesideIt() throws {
     try withDirectory { directory in
       try writeFlights((1...3).map { FlightLines.flight($0) }, to: directory + "/flights.csv")
-      let header = "origin,year,month,day,hour,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib,time_hour"
+      let header =
+        "origin,year,month,day,hour,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib,time_hour"
       let line = "EWR,2013,1,1,5,39,26,59,270,10.5,NA,0.5,1012,2.5,2013-01-01T10:00:00Z"
       try Data("\(header)\n\(line)\n".utf8).write(to: URL(fileURLWithPath: directory + "/weather.csv"))
       let run = try Program.run(["flights.csv", "--questions", "--database", "x.sqlite"], in: directory)

@@ -62,7 +62,10 @@ import Testing
       (flight.arrivalDelay, flight.departureDelay, flight.carrier) = (200, nil, "UA")
       try flight.insert().run(db)
       let lines = try Question.carriersByDelay.compare(db).lines(of: Question.carriersByDelay, count: 5)
-      #expect(lines.prefix(2) == ["  carrier                flights  mean delay", "  United Air Lines Inc.        1      200.00"])
+      #expect(
+        lines.prefix(2) == [
+          "  carrier                flights  mean delay", "  United Air Lines Inc.        1      200.00",
+        ])
       #expect(lines.count == 3 && lines[2].hasSuffix(": same answer)"))
       let none = try Question.lateAllTheSame.compare(db).lines(of: Question.lateAllTheSame, count: 5)
       #expect(none[1] == "  nothing")
@@ -136,7 +139,8 @@ private struct Chance: RandomNumberGenerator {
       id: nil, year: 2013, month: one(of: [1, 2]), day: one(of: [1, 2, 3]), departure: delay.map { _ in 600 },
       scheduledDeparture: 600, departureDelay: delay, arrival: delay.map { _ in 700 }, scheduledArrival: 700,
       arrivalDelay: delay == nil ? nil : one(of: [nil, -5, 121, 200]), carrier: one(of: ["UA", "DL", "AA"]),
-      number: one(of: [1, 2]), tailnum: one(of: [nil, "N1", "N2", "N3", "N4", "N5"]), origin: one(of: ["EWR", "JFK", "LGA"]),
+      number: one(of: [1, 2]), tailnum: one(of: [nil, "N1", "N2", "N3", "N4", "N5"]),
+      origin: one(of: ["EWR", "JFK", "LGA"]),
       destination: one(of: ["AAA", "BBB", "CCC", "EWR", "LGA"]), airTime: nil, distance: one(of: [100, 200]),
       scheduledHour: hour % 24, scheduledMinute: 0, timeHour: Date(timeIntervalSince1970: Double(hour) * 3600))
   }
