@@ -90,7 +90,8 @@ extension GuidesTests {
       rawLines.reduce(into: []) { statements, line in
         let words = line.trimmingCharacters(in: .whitespaces)
         if line.hasPrefix(" "), let last = statements.popLast() {
-          statements.append("\(last) \(words)")
+          // A line may end with the parenthesis of a query.
+          statements.append(last.hasSuffix("(") ? last + words : "\(last) \(words)")
         } else if !words.isEmpty {
           statements.append(words)
         }
@@ -131,10 +132,10 @@ extension GuidesTests {
     }
   }
 
-  /// The sources that guides may quote: this folder, and the models that all tests share.
+  /// The sources that guides may quote: this folder, the models that all tests share, and the questions about the flights.
   static func sources() throws -> [Source] {
-    try ["Guides", "Support"].flatMap { folder in
-      let directory = root.appending(path: "Tests/SqlableTests/\(folder)")
+    try ["Tests/SqlableTests/Guides", "Tests/SqlableTests/Support", "Sources/Flights/Questions"].flatMap { folder in
+      let directory = root.appending(path: folder)
       return try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".swift") }
         .map { Source(try String(contentsOf: directory.appending(path: $0), encoding: .utf8)) }
     }
