@@ -15,6 +15,7 @@ struct Session {
     let db = try place.open()
     let replaced = try prepareTables(db)
     print("Importing \(options.flightsPath ?? "the flights of January 2013, which come with the program")")
+    if !files.ownNames.isEmpty { print("with \(files.ownNames.joined(separator: ", ")) beside it") }
     print("into \(place.path)" + (place.isTemporary ? ", which is removed at the end" : ""))
     if replaced > 0 { print("where the \(replaced.grouped) flights of an earlier import are replaced") }
 

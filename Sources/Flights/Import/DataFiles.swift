@@ -13,15 +13,20 @@ struct DataFiles: Sendable {
 
   /// The path of a file: one of the same name beside the flights of the user, where there is one, else that which comes with
   /// the program.
-  ///
-  /// The weather of a year is in `weather.csv`.
-  func path(of name: String) throws -> String {
+  func path(of name: String) throws -> String { try ownPath(of: name) ?? DataFiles.path(of: name) }
+
+  /// The names of the files that are beside the flights of the user.
+  var ownNames: [String] {
+    [DataFiles.airlines, DataFiles.airports, DataFiles.planes, DataFiles.weather]
+      .compactMap { ownPath(of: $0).map { URL(fileURLWithPath: $0).lastPathComponent } }
+  }
+
+  private func ownPath(of name: String) -> String? {
+    guard let flightsPath else { return nil }
+    // The weather that comes with the program is that of a month.
     let own = name == DataFiles.weather ? "weather.csv" : name
-    if let flightsPath {
-      let path = URL(fileURLWithPath: flightsPath).deletingLastPathComponent().appendingPathComponent(own).path
-      if FileManager.default.fileExists(atPath: path) { return path }
-    }
-    return try DataFiles.path(of: name)
+    let path = URL(fileURLWithPath: flightsPath).deletingLastPathComponent().appendingPathComponent(own).path
+    return FileManager.default.fileExists(atPath: path) ? path : nil
   }
 
   /// Not `Bundle.module`, which stops the process where the files are missing, as when the executable is copied

@@ -32,9 +32,9 @@ struct Comparison {
 
   /// The answer's first rows, how long they took, and whether both are the same.
   func lines(of question: Question, count: Int) -> [String] {
-    var table = TextTable(columns: question.columns.indices.map { isNumber($0) ? .right : .left })
+    var table = TextTable(columns: question.places.map { isNumber($0) ? .right : .left })
     table.add(question.columns)
-    for row in statement.rows.prefix(count) { table.add(row.map(Comparison.text)) }
+    for row in statement.rows.prefix(count) { table.add(question.places.map { Comparison.text(row[$0]) }) }
     let rest = statement.rows.count - count
     let more = rest > 0 ? "  and \(rest.grouped) more" : statement.rows.isEmpty ? "  nothing" : ""
     let outcome = difference.map { "ANOTHER ANSWER from row \($0) on" } ?? "same answer"

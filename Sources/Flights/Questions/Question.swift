@@ -4,8 +4,10 @@ import Sqlable
 /// A question about the flights: a statement that answers it, and SQL written by hand that has to answer the same.
 struct Question {
   let title: String
-  /// What the columns of the answer are called.
+  /// What the columns of the answer that are shown are called.
   let columns: [String]
+  /// Their places among all columns, which are compared.
+  let places: [Int]
   /// The SQL that the library makes of the statement.
   let sql: String
   let byHand: SQL
@@ -33,7 +35,8 @@ extension Question {
       for value in repeat each row { cells.append(value) }
       return cells
     }
-    self.init(title: title, columns: columns, sql: statement.sql, byHand: byHand) { db in
+    self.init(title: title, columns: columns, places: Array(columns.indices), sql: statement.sql, byHand: byHand) {
+      db in
       try Answer.measured({ try statement.run(db) }, cells)
     } answerByHand: { db in
       func row(_ row: ReadRow) throws -> (repeat each Value) {
@@ -48,12 +51,13 @@ extension Question {
     }
   }
 
-  /// A statement that reads structs; of the answer these columns are compared and shown.
+  /// A statement that reads structs, of which these columns are shown.
   init<Model: Sqlable>(
     _ title: String, _ columns: [Column], _ statement: Statement<Model, [Model]>, byHand: SQL
   ) {
-    func cells(_ model: Model) -> [Answer.Cell] { columns.map { model.valueForColumn($0) ?? Null() } }
-    self.init(title: title, columns: columns.map(\.name), sql: statement.sql, byHand: byHand) { db in
+    func cells(_ model: Model) -> [Answer.Cell] { Model.tableLayout.map { model.valueForColumn($0) ?? Null() } }
+    let places = columns.compactMap { column in Model.tableLayout.firstIndex { $0.name == column.name } }
+    self.init(title: title, columns: columns.map(\.name), places: places, sql: statement.sql, byHand: byHand) { db in
       try Answer.measured({ try statement.run(db) }, cells)
     } answerByHand: { db in
       try Answer.measured({ try db.query(byHand, as: Model.self) }, cells)
@@ -61,12 +65,13 @@ extension Question {
   }
 
   private init(
-    title: String, columns: [String], sql: String, byHand: SQL,
+    title: String, columns: [String], places: [Int], sql: String, byHand: SQL,
     answer: @escaping (SqliteDatabase) throws -> Answer,
     answerByHand: @escaping (SqliteDatabase) throws -> Answer
   ) {
     self.title = title
     self.columns = columns
+    self.places = places
     self.sql = sql
     self.byHand = byHand
     run = { db in (try answer(db), try answerByHand(db)) }

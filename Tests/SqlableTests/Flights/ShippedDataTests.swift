@@ -158,6 +158,7 @@ import Testing
       let files = DataFiles(flightsPath: directory + "/flights.csv")
       #expect(try files.path(of: DataFiles.airlines) == directory + "/airlines.csv")
       #expect(try files.path(of: DataFiles.weather) == directory + "/weather.csv")
+      #expect(files.ownNames == ["airlines.csv", "weather.csv"] && DataFiles().ownNames.isEmpty)
       #expect(try files.path(of: DataFiles.planes) == DataFiles.path(of: DataFiles.planes))
       #expect(try DataFiles().path(of: DataFiles.weather) == DataFiles.path(of: DataFiles.weather))
     }
