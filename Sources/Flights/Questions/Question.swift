@@ -35,20 +35,21 @@ extension Question {
       for value in repeat each row { cells.append(value) }
       return cells
     }
-    self.init(title: title, columns: columns, places: Array(columns.indices), sql: statement.sql, byHand: byHand) {
-      db in
-      try Answer.measured({ try statement.run(db) }, cells)
-    } answerByHand: { db in
-      func row(_ row: ReadRow) throws -> (repeat each Value) {
-        var position = -1
-        func next<Cell: SqlValue>(_ type: Cell.Type) throws -> Cell {
-          position += 1
-          return try row.get(at: position)
-        }
-        return (repeat try next((each Value).self))
-      }
-      return try Answer.measured({ try db.query(byHand, row) }, cells)
+    func answer(_ db: SqliteDatabase) throws -> Answer { try .measured({ try statement.run(db) }, cells) }
+    func answerByHand(_ db: SqliteDatabase) throws -> Answer {
+      try .measured({ try db.query(byHand, row) }, cells)
     }
+    func row(_ row: ReadRow) throws -> (repeat each Value) {
+      var position = -1
+      func next<Cell: SqlValue>(_ type: Cell.Type) throws -> Cell {
+        position += 1
+        return try row.get(at: position)
+      }
+      return (repeat try next((each Value).self))
+    }
+    self.init(
+      title: title, columns: columns, places: Array(columns.indices), sql: statement.sql, byHand: byHand,
+      answer: answer, answerByHand: answerByHand)
   }
 
   /// A statement that reads structs, of which these columns are shown.
@@ -57,11 +58,10 @@ extension Question {
   ) {
     func cells(_ model: Model) -> [Answer.Cell] { Model.tableLayout.map { model.valueForColumn($0) ?? Null() } }
     let places = columns.compactMap { column in Model.tableLayout.firstIndex { $0.name == column.name } }
-    self.init(title: title, columns: columns.map(\.name), places: places, sql: statement.sql, byHand: byHand) { db in
-      try Answer.measured({ try statement.run(db) }, cells)
-    } answerByHand: { db in
-      try Answer.measured({ try db.query(byHand, as: Model.self) }, cells)
-    }
+    self.init(
+      title: title, columns: columns.map(\.name), places: places, sql: statement.sql, byHand: byHand,
+      answer: { db in try .measured({ try statement.run(db) }, cells) },
+      answerByHand: { db in try .measured({ try db.query(byHand, as: Model.self) }, cells) })
   }
 
   private init(
