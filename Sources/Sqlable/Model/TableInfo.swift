@@ -53,7 +53,6 @@ final class TableInfo: Sendable {
     }
   }
 
-  // Sound: the memory behind both pointers is written here, before anybody sees it, and never freed.
   private init(_ model: (some Sqlable).Type) {
     self.model = ObjectIdentifier(model)
     let columns = model.tableLayout
@@ -67,12 +66,7 @@ final class TableInfo: Sendable {
     quotedName = SqlBuffer.quoted(name)
     let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
     selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
-    let identities = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: columns.count + 1)
-    _ = identities.initialize(from: columns.map(\.identity) + [RowState.noColumn])
-    self.identities = UnsafePointer(identities.baseAddress.unsafelyUnwrapped)
-    let cells = UnsafeMutableBufferPointer<Cell>.allocate(capacity: columns.count + 1)
-    _ = cells.initialize(from: columns.map { Cell($0.definition) } + [Cell()])
-    self.cells = UnsafePointer(cells.baseAddress.unsafelyUnwrapped)
+    (identities, cells) = TableInfo.memory(of: columns)
     let declared = columns.indices.filter { columns[$0].definition.options.primaryKey != nil }
     let composite = constraints.primaryKey.map { key in columns.firstIndex { $0.name == key.name } }
     key = declared.isEmpty ? composite.compactMap { $0 } : declared
@@ -83,6 +77,42 @@ final class TableInfo: Sendable {
     defect = TableInfo.defect(
       name: name, columns: columns, declaredKeys: declared.count, compositeKey: composite, indexes: indexes,
       options: options)
+  }
+
+  // Sound: the memory behind both pointers is written here, before anybody sees it, and never freed.
+  private static func memory(of columns: [Column]) -> (UnsafePointer<UnsafeRawPointer>, UnsafePointer<Cell>) {
+    let identities = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: columns.count + 1)
+    _ = identities.initialize(from: columns.map(\.identity) + [RowState.noColumn])
+    let cells = UnsafeMutableBufferPointer<Cell>.allocate(capacity: columns.count + 1)
+    _ = cells.initialize(from: columns.map { Cell($0.definition) } + [Cell()])
+    return (UnsafePointer(identities.baseAddress.unsafelyUnwrapped), UnsafePointer(cells.baseAddress.unsafelyUnwrapped))
+  }
+
+  /// What a query gives that goes by a name, and is no model.
+  private init(columnsOf types: [ColumnType]) {
+    model = ObjectIdentifier(Nothing.self)
+    name = ""
+    columns = types.enumerated().map { Column("c\($0 + 1)", $1) }
+    count = types.count
+    (identities, cells) = TableInfo.memory(of: columns)
+    (key, keyIsRowid, isWithoutRowid) = ([], false, false)
+    (constraints, indexes, options) = (TableConstraints(), [], [])
+    quotedName = SqlBuffer.quoted(name)
+    selectAll = []
+    defect = nil
+  }
+
+  private static let unnamed = Guarded<[[ColumnType]: TableInfo]>([:])
+
+  /// The columns of a query that goes by a name: the same for all with the same types.
+  static func columns(of types: [ColumnType]) -> TableInfo {
+    unnamed.withLock { unnamed in
+      if let known = unnamed[types] { return known }
+      let info = TableInfo(columnsOf: types)
+      unnamed[types] = info
+      for column in info.columns { column.definition.keep() }
+      return info
+    }
   }
 
   /// Another table of the same layout.

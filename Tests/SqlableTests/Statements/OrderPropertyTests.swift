@@ -95,7 +95,10 @@ private struct OracleChoice {
     order.append((.column(0), generator.random.chance(50)))
   }
 
+  private struct Refused: Error {}
+
   func ids(in rows: [[OracleValue]]) throws -> [Int] {
+    guard filter?.isRefused != true, !order.contains(where: \.term.isRefused) else { throw Refused() }
     let columns = OracleGenerator.columns
     var keyed = try rows.filter { try filter?.value($0, columns).truth ?? (filter == nil) }.map { row in
       (row: row, key: try order.map { try $0.term.value(row, columns) })

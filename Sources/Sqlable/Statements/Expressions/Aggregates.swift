@@ -7,7 +7,10 @@ public func countAll(where condition: SqlExpression? = nil) -> TypedExpression<I
 
 extension SqlExpression {
   func aggregate(_ function: Call.BuiltIn, isDistinct: Bool = false, where condition: SqlExpression?) -> SqlExpression {
-    SqlExpression(
+    if [.sum, .total, .avg].contains(function), let defect = defect(in: function.rawValue) {
+      return SqlExpression(invalid: defect)
+    }
+    return SqlExpression(
       .call(.init(function: .builtIn(function), arguments: [self], isDistinct: isDistinct, filter: condition)))
   }
 
@@ -29,28 +32,6 @@ extension TypedTerm {
   /// ```
   public func count(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Int> {
     TypedExpression(expression: expression.aggregate(.count, isDistinct: distinct, where: condition))
-  }
-
-  /// `sum("a")`; NULL for no rows. Throws when integers overflow.
-  public func sum(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
-    TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
-  }
-
-  /// `sum("a")`; NULL for no rows. Throws when integers overflow.
-  public func sum<Wrapped>(
-    distinct: Bool = false, where condition: SqlExpression? = nil
-  ) -> TypedExpression<Wrapped?> where Value == Wrapped? {
-    TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
-  }
-
-  /// `total("a")`: the sum as a `Double`; 0 for no rows.
-  public func total(where condition: SqlExpression? = nil) -> TypedExpression<Double> {
-    TypedExpression(expression: expression.aggregate(.total, where: condition))
-  }
-
-  /// `avg("a")`; NULL for no rows.
-  public func average(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Double?> {
-    TypedExpression(expression: expression.aggregate(.avg, isDistinct: distinct, where: condition))
   }
 
   /// `min("a")`; NULL for no rows.
@@ -81,6 +62,11 @@ extension TypedTerm {
   ) -> TypedExpression<String?> {
     TypedExpression(expression: expression.groupConcat(separator, where: condition))
   }
+
+  /// `group_concat(DISTINCT "a")`: all different values as one text with commas, the only separator that SQLite has for it.
+  public func groupConcat(distinct: Bool, where condition: SqlExpression? = nil) -> TypedExpression<String?> {
+    TypedExpression(expression: expression.aggregate(.groupConcat, isDistinct: distinct, where: condition))
+  }
 }
 
 extension TypedTerm {
@@ -91,6 +77,30 @@ extension TypedTerm {
   /// // SELECT "car"."name", "garage"."city" FROM "car" LEFT JOIN "garage" ON …
   /// ```
   public func typed(as type: Value?.Type) -> TypedExpression<Value?> { TypedExpression(expression: expression) }
+}
+
+extension TypedTerm where Value: SqlNumber {
+  /// `sum("a")`; NULL for no rows. Throws when integers overflow.
+  public func sum(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
+    TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
+  }
+
+  /// `sum("a")`; NULL for no rows. Throws when integers overflow.
+  public func sum<Wrapped>(
+    distinct: Bool = false, where condition: SqlExpression? = nil
+  ) -> TypedExpression<Wrapped?> where Value == Wrapped? {
+    TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
+  }
+
+  /// `total("a")`: the sum as a `Double`; 0 for no rows.
+  public func total(where condition: SqlExpression? = nil) -> TypedExpression<Double> {
+    TypedExpression(expression: expression.aggregate(.total, where: condition))
+  }
+
+  /// `avg("a")`; NULL for no rows.
+  public func average(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Double?> {
+    TypedExpression(expression: expression.aggregate(.avg, isDistinct: distinct, where: condition))
+  }
 }
 
 extension SqlTerm {
@@ -127,6 +137,11 @@ extension SqlTerm {
   /// `group_concat("a", ?)`: all values as one text, in no certain order; NULL for no rows.
   public func groupConcat(_ separator: String = ",", where condition: SqlExpression? = nil) -> SqlExpression {
     expression.groupConcat(separator, where: condition)
+  }
+
+  /// `group_concat(DISTINCT "a")`: all different values as one text with commas, the only separator that SQLite has for it.
+  public func groupConcat(distinct: Bool, where condition: SqlExpression? = nil) -> SqlExpression {
+    expression.aggregate(.groupConcat, isDistinct: distinct, where: condition)
   }
 
   /// Says which type the values have, for what reads them typed: SQL has no other form of it.

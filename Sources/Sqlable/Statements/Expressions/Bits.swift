@@ -1,7 +1,14 @@
 // Operations on the bits of integers. Methods: more operators would slow the compiler down with all filters.
 
+/// A number, or a number that may be NULL: what arithmetic takes. A type of one's own that is stored as one may conform.
+public protocol SqlNumber: SqlValue {}
+
+extension Double: SqlNumber {}
+extension Float: SqlNumber {}
+extension Optional: SqlNumber where Wrapped: SqlNumber {}
+
 /// An integer, or an integer that may be NULL: what operations on bits take.
-public protocol SqlInteger: SqlValue {}
+public protocol SqlInteger: SqlNumber {}
 
 extension Int: SqlInteger {}
 extension Int8: SqlInteger {}

@@ -6,7 +6,7 @@ extension SqlExpression {
     var isDistinct = false
     /// Which rows an aggregate takes.
     var filter: SqlExpression?
-    var window: Window?
+    var window: WindowClause?
 
     /// A function by its name, as SQL spells it.
     enum Function: Sendable, Hashable {
@@ -59,7 +59,7 @@ extension SqlExpression {
   }
 
   /// `OVER (PARTITION BY … ORDER BY … ROWS BETWEEN … AND …)`
-  struct Window: Sendable, Hashable {
+  struct WindowClause: Sendable, Hashable {
     var partition: [SqlExpression] = []
     var order: [OrderTerm] = []
     var frame: WindowFrame?

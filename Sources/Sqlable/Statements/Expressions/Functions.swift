@@ -1,19 +1,17 @@
+import FoundationEssentials
+
 // Functions of texts and numbers.
 
-/// A text, or a text that may be NULL: what functions of texts take. An enum of texts may conform.
+/// A text, or a text that may be NULL: what functions of texts take. An enum of texts, or another type of one's own that is
+/// stored as text, may conform.
 public protocol SqlText: SqlValue {
-  associatedtype Count: SqlValue
+  associatedtype Count: SqlValue = Int
 }
 
-extension SqlText where Self: RawRepresentable {
-  public typealias Count = Int
-}
+extension String: SqlText {}
+extension URL: SqlText {}
 
-extension String: SqlText {
-  public typealias Count = Int
-}
-
-extension Optional: SqlText where Wrapped == String {
+extension Optional: SqlText where Wrapped: SqlText {
   public typealias Count = Int?
 }
 
@@ -51,6 +49,30 @@ extension SqlExpression {
 }
 
 extension TypedTerm where Value: SqlText {
+  /// `"a" || ?`: texts one after the other.
+  public func concatenated(_ value: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.combined(.concatenated, with: value))
+  }
+
+  /// `"a" || "b"`
+  public func concatenated<Other: TypedTerm>(_ other: Other) -> TypedExpression<Value> where Other.Value == Value {
+    TypedExpression(expression: expression.combined(.concatenated, with: other.expression))
+  }
+
+  /// `"a" LIKE ? ESCAPE ?`: `%` stands for any text, `_` for one character; A to Z and a to z are the same.
+  public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
+    expression.isLike(pattern, escape: escape)
+  }
+
+  /// `lower("a")`: A to Z only.
+  public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.lower)) }
+
+  /// `upper("a")`: a to z only.
+  public func uppercase() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.upper)) }
+
+  /// `length("a")`: the number of characters, up to the first NUL.
+  public func length() -> TypedExpression<Value.Count> { TypedExpression(expression: expression.function(.length)) }
+
   /// `substr("a", ?, ?)`: from a character, counted from 1, or from the end with a negative number.
   public func substr(_ start: Int, _ length: Int? = nil) -> TypedExpression<Value> {
     TypedExpression(expression: expression.substr(start, length))
@@ -76,9 +98,19 @@ extension TypedTerm where Value: SqlText {
     TypedExpression(expression: expression.replace(text, other))
   }
 
+  /// `replace("a", "b", "c")`: every occurrence of one text by another.
+  public func replace(_ text: some TypedTerm, with other: some TypedTerm) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.call(.replace, text.expression, other.expression))
+  }
+
   /// `instr("a", ?)`: the place of the first occurrence, counted from 1; 0 where there is none.
   public func instr(_ text: String) -> TypedExpression<Value.Count> {
     TypedExpression(expression: expression.call(.instr, SqlExpression(SqlStorage.text(text))))
+  }
+
+  /// `instr("a", "b")`: the place of the first occurrence of another text.
+  public func instr(_ text: some TypedTerm<String>) -> TypedExpression<Value.Count> {
+    TypedExpression(expression: expression.call(.instr, text.expression))
   }
 
   /// `unicode("a")`: the number of the first character; NULL of an empty text.
@@ -97,6 +129,16 @@ extension TypedTerm where Value: SqlText {
 
   /// `"a" LIKE ? ESCAPE ?`: has the text, as it is, somewhere; A to Z and a to z are the same.
   public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
+}
+
+extension TypedTerm where Value == Data {
+  /// `length("a")`: the number of bytes.
+  public func length() -> TypedExpression<Int> { TypedExpression(expression: expression.function(.length)) }
+}
+
+extension TypedTerm where Value == Data? {
+  /// `length("a")`: the number of bytes.
+  public func length() -> TypedExpression<Int?> { TypedExpression(expression: expression.function(.length)) }
 }
 
 extension TypedTerm {
@@ -142,6 +184,9 @@ extension SqlTerm {
   public func instr(_ text: String) -> SqlExpression {
     expression.call(.instr, SqlExpression(SqlStorage.text(text)))
   }
+
+  /// `instr("a", "b")`: the place of the first occurrence of another text.
+  public func instr(_ text: some SqlTerm) -> SqlExpression { expression.call(.instr, text.expression) }
 
   /// `unicode("a")`: the number of the first character; NULL of an empty text.
   public func unicode() -> SqlExpression { expression.call(.unicode) }

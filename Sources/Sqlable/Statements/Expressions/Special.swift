@@ -19,6 +19,8 @@ extension SqlExpression {
       case day
       /// A date and the number of units that are added to it.
       case shifted(Int, DateUnit)
+
+      var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
 
     /// The term in whose form the values are.

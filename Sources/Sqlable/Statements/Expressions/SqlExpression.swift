@@ -233,6 +233,15 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
+  /// Whether its SQL has a `?`: two of it are not the same to SQLite, which has not seen the values.
+  var bindsValues: Bool {
+    switch self {
+    case .value, .parameter, .isIn, .like, .query: true
+    case .special(let special): special.form.bindsValues || terms.contains { $0.node.bindsValues }
+    default: terms.contains { $0.node.bindsValues }
+    }
+  }
+
   /// What it is made of beside terms.
   private var rest: AnyHashable? {
     switch self {

@@ -64,11 +64,12 @@ extension SqlExpression {
   }
 
   func combined(_ operation: BinaryOperator, with value: any SqlValue) -> SqlExpression {
-    SqlExpression(.binary(operation, self, SqlExpression(value)))
+    combined(operation, with: SqlExpression(value))
   }
 
   func combined(_ operation: BinaryOperator, with other: SqlExpression) -> SqlExpression {
-    SqlExpression(.binary(operation, self, other))
+    if let defect = SqlExpression.defect(of: operation, self, other) { return SqlExpression(invalid: defect) }
+    return SqlExpression(.binary(operation, self, other))
   }
 
   func isIn(_ values: some Sequence<some SqlValue>) -> SqlExpression {

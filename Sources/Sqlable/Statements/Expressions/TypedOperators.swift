@@ -61,6 +61,43 @@ extension TypedTerm {
     left.expression.combined(.greaterOrEqual, with: right.expression)
   }
 
+  /// `"a" IN (?, ?, ?)`; nothing is in an empty list.
+  public static func ∈ (left: Self, right: some Sequence<Value>) -> SqlExpression { left.in(right) }
+
+  /// `"a" IN (?, ?, ?)`
+  ///
+  /// Works for any number of values: a long list is bound as one. Nothing is in an empty list, not even NULL.
+  public func `in`(_ values: some Sequence<Value>) -> SqlExpression { expression.isIn(values) }
+
+  /// `NOT "a" IN (?, ?, ?)`; everything is outside an empty list.
+  public func notIn(_ values: some Sequence<Value>) -> SqlExpression { SqlExpression(.not(expression.isIn(values))) }
+
+  /// `"a" BETWEEN ? AND ?`, both ends included.
+  public func between(_ low: Value, and high: Value) -> SqlExpression { expression.isBetween(low, high) }
+
+  /// `"a" IS NULL`
+  public var isNull: SqlExpression { SqlExpression(.isNull(expression)) }
+
+  /// `"a" IS NOT NULL`
+  public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
+
+  /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
+  public func `is`(_ value: Value) -> SqlExpression {
+    SqlExpression(.binary(.isSame, expression, expression.value(value)))
+  }
+
+  /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
+  public func isNot(_ value: Value) -> SqlExpression {
+    SqlExpression(.binary(.isNotSame, expression, expression.value(value)))
+  }
+
+  /// `"a" COLLATE NOCASE`: compared and ordered in another way.
+  public func collate(_ collation: Collate) -> TypedExpression<Value> {
+    TypedExpression(expression: SqlExpression(.collate(expression, collation)))
+  }
+}
+
+extension TypedTerm where Value: SqlNumber {
   /// `"a" + ?`
   public static func + (left: Self, right: Value) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression.combined(.plus, with: right))
@@ -125,65 +162,6 @@ extension TypedTerm {
   public static prefix func - (term: Self) -> TypedExpression<Value> {
     TypedExpression(expression: SqlExpression(.negative(term.expression)))
   }
-
-  /// `"a" || ?`: texts one after the other.
-  public func concatenated(_ value: Value) -> TypedExpression<Value> {
-    TypedExpression(expression: expression.combined(.concatenated, with: value))
-  }
-
-  /// `"a" || "b"`
-  public func concatenated<Other: TypedTerm>(_ other: Other) -> TypedExpression<Value> where Other.Value == Value {
-    TypedExpression(expression: expression.combined(.concatenated, with: other.expression))
-  }
-
-  /// `"a" IN (?, ?, ?)`; nothing is in an empty list.
-  public static func ∈ (left: Self, right: some Sequence<Value>) -> SqlExpression { left.in(right) }
-
-  /// `"a" IN (?, ?, ?)`
-  ///
-  /// Works for any number of values: a long list is bound as one. Nothing is in an empty list, not even NULL.
-  public func `in`(_ values: some Sequence<Value>) -> SqlExpression { expression.isIn(values) }
-
-  /// `NOT "a" IN (?, ?, ?)`; everything is outside an empty list.
-  public func notIn(_ values: some Sequence<Value>) -> SqlExpression { SqlExpression(.not(expression.isIn(values))) }
-
-  /// `"a" BETWEEN ? AND ?`, both ends included.
-  public func between(_ low: Value, and high: Value) -> SqlExpression { expression.isBetween(low, high) }
-
-  /// `"a" IS NULL`
-  public var isNull: SqlExpression { SqlExpression(.isNull(expression)) }
-
-  /// `"a" IS NOT NULL`
-  public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
-
-  /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
-  public func `is`(_ value: Value) -> SqlExpression {
-    SqlExpression(.binary(.isSame, expression, expression.value(value)))
-  }
-
-  /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
-  public func isNot(_ value: Value) -> SqlExpression {
-    SqlExpression(.binary(.isNotSame, expression, expression.value(value)))
-  }
-
-  /// `"a" LIKE ? ESCAPE ?`: `%` stands for any text, `_` for one character; A to Z and a to z are the same.
-  public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
-    expression.isLike(pattern, escape: escape)
-  }
-
-  /// `"a" COLLATE NOCASE`: compared and ordered in another way.
-  public func collate(_ collation: Collate) -> TypedExpression<Value> {
-    TypedExpression(expression: SqlExpression(.collate(expression, collation)))
-  }
-
-  /// `lower("a")`: A to Z only.
-  public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.lower)) }
-
-  /// `upper("a")`: a to z only.
-  public func uppercase() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.upper)) }
-
-  /// `length("a")`: characters of a text up to its first NUL, bytes of a blob.
-  public func length() -> TypedExpression<Int> { TypedExpression(expression: expression.function(.length)) }
 
   /// `abs("a")`
   public func abs() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.abs)) }

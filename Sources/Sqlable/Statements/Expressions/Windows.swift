@@ -27,10 +27,14 @@ extension SelectStatement {
 extension SqlExpression {
   /// The call over a window. What is no call throws when the statement is run.
   func over(_ partition: [any AnyTerm], _ order: [Ordering], _ frame: WindowFrame?) -> SqlExpression {
+    calling(over: WindowClause(partition: partition.map(\.expression), order: order.map(\.term), frame: frame))
+  }
+
+  fileprivate func calling(over window: WindowClause) -> SqlExpression {
     guard case .call(var call) = node, call.window == nil else {
       return SqlExpression(invalid: SqlError.invalidStatement("only an aggregate or window function has a window"))
     }
-    call.window = Window(partition: partition.map(\.expression), order: order.map(\.term), frame: frame)
+    call.window = window
     return SqlExpression(.call(call))
   }
 
@@ -52,6 +56,25 @@ extension TypedExpression {
   public func over(
     partitionBy partition: any AnyTerm..., orderBy order: Ordering..., frame: WindowFrame? = nil
   ) -> TypedExpression { TypedExpression(expression: expression.over(partition, order, frame)) }
+
+  /// Makes a value for every row, of the rows of a window that several terms share.
+  public func over(_ window: Window) -> TypedExpression {
+    TypedExpression(expression: expression.calling(over: window.window))
+  }
+}
+
+/// Which rows a window function takes, for several of them.
+///
+/// ```swift
+/// let perCarrier = Window(partitionBy: Flight.carrier, orderBy: Flight.delay.desc)
+/// Flight.select(Flight.id, rank().over(perCarrier), Flight.delay.sum().over(perCarrier))
+/// ```
+public struct Window: Sendable, Hashable {
+  let window: SqlExpression.WindowClause
+
+  public init(partitionBy partition: any AnyTerm..., orderBy order: Ordering..., frame: WindowFrame? = nil) {
+    window = SqlExpression.WindowClause(partition: partition.map(\.expression), order: order.map(\.term), frame: frame)
+  }
 }
 
 extension SqlExpression {
@@ -59,6 +82,9 @@ extension SqlExpression {
   public func over(
     partitionBy partition: any AnyTerm..., orderBy order: Ordering..., frame: WindowFrame? = nil
   ) -> SqlExpression { over(partition, order, frame) }
+
+  /// Makes a value for every row, of the rows of a window that several terms share.
+  public func over(_ window: Window) -> SqlExpression { calling(over: window.window) }
 }
 
 /// `row_number()`: the number of the row in its partition, from 1.

@@ -129,6 +129,28 @@ extension SelectQuery {
   }
 }
 
+extension SelectQuery.Clauses {
+  /// The position in the result, from 1, by which a term that orders or groups has to be called: SQLite does not know it
+  /// again where it binds values, and looks for nothing but columns where queries are combined.
+  func position(of term: SqlExpression) -> Int? {
+    switch term.node {
+    case .column, .qualified: return nil
+    case .value where compounds.isEmpty: return nil
+    default: break
+    }
+    guard !compounds.isEmpty || term.node.bindsValues else { return nil }
+    var position = 1
+    for result in results {
+      switch result {
+      case .term(term): return position
+      case .term: position += 1
+      case .model(let index, _): position += sources[index].table.count
+      }
+    }
+    return nil
+  }
+}
+
 extension TableInfo: Hashable {
   @usableFromInline
   static func == (left: TableInfo, right: TableInfo) -> Bool { left === right }

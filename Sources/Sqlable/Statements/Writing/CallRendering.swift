@@ -25,7 +25,7 @@ extension Renderer {
     if let window = call.window { try write(window, stack: stack) }
   }
 
-  private func write(_ window: SqlExpression.Window, stack: Int) throws {
+  private func write(_ window: SqlExpression.WindowClause, stack: Int) throws {
     sql.append(" OVER (")
     for (index, term) in window.partition.enumerated() {
       sql.append(index == 0 ? "PARTITION BY " : ", ")
@@ -50,7 +50,7 @@ extension Renderer {
     let inner = SelectWriter(sql: sql, parameters: parameters, outer: scope, baseStack: stack + 24)
     switch term.kind {
     case .scalar, .isIn: try inner.write(term.query, columns: 1)
-    case .exists: try inner.write(term.query)
+    case .exists: try inner.write(existenceIn: term.query)
     }
     sql.append(")")
   }

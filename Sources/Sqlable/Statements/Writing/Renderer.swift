@@ -264,24 +264,30 @@ struct Renderer {
 
   // MARK: Order and limit
 
-  /// Writes what rows are ordered by; nothing for no terms.
-  func write(_ order: [OrderTerm], stack: Int) throws {
+  /// Writes what rows are ordered by; nothing for no terms. `position` says by which number of the result a term goes.
+  func write(_ order: [OrderTerm], stack: Int, position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
     var renderer = self
     renderer.isOrdering = true
     for (index, term) in order.enumerated() {
       sql.append(index == 0 ? "ORDER BY " : ", ")
-      // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
-      try renderer.write(term.expression, within: .any, stack: stack)
+      if let position = try position(term.expression) {
+        sql.append("\(position)")
+      } else {
+        // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
+        try renderer.write(term.expression, within: .any, stack: stack)
+      }
       if term.order == .desc { sql.append(" DESC") }
     }
   }
 
   /// Writes the order and the limit that end a query.
-  func write(_ order: [OrderTerm], limit: Int?, offset: Int?) throws {
+  func write(
+    _ order: [OrderTerm], limit: Int?, offset: Int?, position: (SqlExpression) throws -> Int? = { _ in nil }
+  ) throws {
     if let limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
     if let offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
     if !order.isEmpty { sql.append(" ") }
-    try write(order, stack: baseStack)
+    try write(order, stack: baseStack, position: position)
     guard limit != nil || offset != nil else { return }
     sql.append(" LIMIT ?")
     parameters.append(.integer(Int64(limit ?? -1)) as BoundValue)

@@ -8,13 +8,24 @@ struct SelectWriter {
   /// Writes the query. Throws when it is to have another number of columns.
   func write(_ query: SelectQuery, columns: Int? = nil) throws { try write(query.clauses, columns: columns) }
 
-  private func write(_ query: SelectQuery.Clauses, columns: Int?) throws {
+  /// Writes a query of which nothing counts but whether it has rows.
+  func write(existenceIn query: SelectQuery) throws {
+    var clauses = query.clauses
+    let isPlain = !clauses.isDistinct && clauses.compounds.isEmpty && clauses.rows.isEmpty
+    // A term may be an aggregate, which makes a row of none.
+    if isPlain, clauses.results.allSatisfy({ if case .model(_, []) = $0 { true } else { false } }) {
+      clauses.results = []
+    }
+    try write(clauses, columns: nil, isExistence: clauses.results.isEmpty)
+  }
+
+  private func write(_ query: SelectQuery.Clauses, columns: Int?, isExistence: Bool = false) throws {
     let count = query.columnCount
     guard columns == nil || columns == count else {
       throw SqlError.invalidStatement("a subquery that stands for a value has \(count) columns instead of one")
     }
     try writeCommonTables(query)
-    try writeCore(query)
+    try writeCore(query, isExistence: isExistence)
     for compound in query.compounds {
       let other = compound.query.clauses
       guard other.columnCount == count else {
@@ -26,7 +37,12 @@ struct SelectWriter {
       sql.append(compound.operation.rawValue)
       try writeCore(other)
     }
-    try renderer(query).write(query.order, limit: query.limit, offset: query.offset)
+    let renderer = try renderer(query)
+    try renderer.write(query.order, limit: query.limit, offset: query.offset) { term in
+      if let position = query.position(of: term) { return position }
+      guard !query.compounds.isEmpty, term.node.bindsValues else { return nil }
+      throw SqlError.invalidStatement("combined queries are ordered by what is a column of their result")
+    }
   }
 
   /// Writes the queries that go by a name, which may name themselves.
@@ -69,7 +85,7 @@ struct SelectWriter {
   }
 
   /// Writes the query without what comes after all of a compound.
-  private func writeCore(_ query: SelectQuery.Clauses) throws {
+  private func writeCore(_ query: SelectQuery.Clauses, isExistence: Bool = false) throws {
     guard !query.sources.isEmpty else {
       // VALUES takes no order and no limit of its own.
       let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil
@@ -81,7 +97,7 @@ struct SelectWriter {
     for source in query.sources { if let defect = source.table.defect { throw defect } }
     let renderer = try renderer(query)
     sql.append(query.isDistinct ? "SELECT DISTINCT " : "SELECT ")
-    try writeResults(query, renderer)
+    if isExistence { sql.append("1") } else { try writeResults(query, renderer) }
     for (index, source) in query.sources.enumerated() {
       sql.append(index == 0 ? " FROM " : source.join.rawValue)
       switch source.kind {
@@ -107,6 +123,10 @@ struct SelectWriter {
     }
     for (index, term) in query.groups.enumerated() {
       sql.append(index == 0 ? " GROUP BY " : ", ")
+      if let position = query.position(of: term) {
+        sql.append("\(position)")
+        continue
+      }
       var renderer = renderer
       renderer.isOrdering = true
       try renderer.write(term)

@@ -22,7 +22,7 @@ extension ShapeWriter {
       guard other.order.isEmpty, other.limit == nil, other.offset == nil, other.compounds.isEmpty, writeCore(other)
       else { return false }
     }
-    guard write(query.order) else { return false }
+    guard write(query.order, position: query.position(of:)) else { return false }
     write(limit: query.limit, offset: query.offset)
     return true
   }
@@ -89,7 +89,7 @@ extension ShapeWriter {
     }
     guard write(query.filter) else { return false }
     key.append(count: query.groups.count)
-    for group in query.groups where !write(group, isOrdering: true) { return false }
+    for group in query.groups where !write(group, orPosition: query.position(of: group)) { return false }
     return write(query.having)
   }
 

@@ -57,12 +57,20 @@ struct ShapeWriter {
     return true
   }
 
-  func write(_ order: [OrderTerm]) -> Bool {
+  func write(_ order: [OrderTerm], position: (SqlExpression) -> Int? = { _ in nil }) -> Bool {
     key.append(count: order.count)
     for term in order {
       key.append(choice: term.order)
-      guard write(term.expression, isOrdering: true) else { return false }
+      guard write(term.expression, orPosition: position(term.expression)) else { return false }
     }
+    return true
+  }
+
+  /// A term that orders or groups, or the number by which it goes.
+  func write(_ term: SqlExpression, orPosition position: Int?) -> Bool {
+    guard let position else { return write(term, isOrdering: true) }
+    key.append(byte: 254)
+    key.append(count: position)
     return true
   }
 

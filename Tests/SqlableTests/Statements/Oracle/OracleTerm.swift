@@ -70,6 +70,34 @@ extension OracleTerm.Operand {
   fileprivate var isNullValue: Bool { if case .value(.null) = self { true } else { false } }
 }
 
+// MARK: - What the library refuses
+
+extension OracleTerm {
+  /// Whether a part of it computes with texts, or compares texts with numbers.
+  var isRefused: Bool {
+    switch self {
+    case .compare(_, let left, .term(let right)):
+      if let own = left.isNumber, let other = right.isNumber, own != other { return true }
+    case .arithmetic(_, let left, let right):
+      if left.isNumber == false { return true }
+      if case .term(let right) = right, right.isNumber == false { return true }
+    default: break
+    }
+    return parts.contains(where: \.isRefused)
+  }
+
+  /// Whether it is known to give numbers, or known to give texts.
+  private var isNumber: Bool? {
+    switch self {
+    case .column(0...2), .arithmetic, .negative, .constant: true
+    case .all(let terms), .any(let terms): terms.isEmpty ? true : terms.count == 1 ? terms[0].isNumber : nil
+    case .column(3...4): false
+    case .collate(let term, _): term.isNumber
+    default: nil
+    }
+  }
+}
+
 // MARK: - Evaluation
 
 extension OracleTerm {

@@ -1,0 +1,68 @@
+// What is known of a term's values without looking at any: enough to refuse what SQLite would answer with nonsense.
+
+extension SqlExpression {
+  /// A class of values that operators tell from others: SQLite compares and computes with integers and reals alike.
+  private enum Values: Equatable {
+    case numbers
+    case others(StorageClass)
+
+    init?(_ storageClass: StorageClass) {
+      switch storageClass {
+      case .null: return nil
+      case .integer, .real: self = .numbers
+      case .text, .blob: self = .others(storageClass)
+      }
+    }
+  }
+
+  private var values: Values? {
+    switch node {
+    case .column(let reference), .qualified(_, let reference):
+      // SQLite keeps in a BLOB column whatever another program has stored there.
+      guard let storageClass = reference.definition?.type.storageClass, storageClass != .blob else { return nil }
+      return Values(storageClass)
+    case .value(let value): return Values(value.storageClass)
+    case .binary(let operation, _, _): return operation.takesNumbers ? .numbers : nil
+    case .negative: return .numbers
+    case .collate(let term, _): return term.values
+    case .call(let call): return call.formTerm?.values
+    case .special(let special): return special.formTerm?.values
+    default: return nil
+    }
+  }
+
+  /// Why the operator makes no sense between these terms; nil as far as is known.
+  static func defect(of operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) -> SqlError? {
+    if operation.takesNumbers {
+      for term in [left, right] {
+        guard case .others(let found) = term.values else { continue }
+        return mismatch("\(operation.rawValue) takes numbers, but was given \(found)", of: term)
+      }
+    } else if operation.isComparison, let own = left.values, let other = right.values, own != other {
+      return mismatch("terms of different types are compared, which are never equal", of: left)
+    }
+    return nil
+  }
+
+  /// Why a function of numbers makes no sense of this term; nil as far as is known.
+  func defect(in function: String) -> SqlError? {
+    guard case .others(let found) = values else { return nil }
+    return SqlExpression.mismatch("\(function) takes numbers, but was given \(found)", of: self)
+  }
+
+  private static func mismatch(_ message: String, of term: SqlExpression) -> SqlError {
+    SqlError.invalidStatement(message).at(table: nil, column: term.columnDefinition?.name)
+  }
+}
+
+extension SqlExpression.BinaryOperator {
+  /// Whether it computes: texts and blobs would be taken for 0.
+  fileprivate var takesNumbers: Bool {
+    switch self {
+    case .plus, .minus, .times, .divided, .remainder, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: true
+    case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .isSame, .isNotSame, .concatenated,
+      .matchesGlob, .json, .jsonValue:
+      false
+    }
+  }
+}

@@ -1,0 +1,78 @@
+// Comparisons of a typed term with an untyped one: what is known of their types is checked when the statement is run.
+// Disfavored: a parameter without a type is both.
+
+extension SqlTerm {
+  /// `"a" = "b"`
+  @_disfavoredOverload
+  public static func == (left: Self, right: some TypedTerm) -> SqlExpression {
+    left.expression.combined(.equal, with: right.expression)
+  }
+
+  /// `"a" <> "b"`
+  @_disfavoredOverload
+  public static func != (left: Self, right: some TypedTerm) -> SqlExpression {
+    left.expression.combined(.notEqual, with: right.expression)
+  }
+
+  /// `"a" < "b"`
+  @_disfavoredOverload
+  public static func < (left: Self, right: some TypedTerm) -> SqlExpression {
+    left.expression.combined(.less, with: right.expression)
+  }
+
+  /// `"a" <= "b"`
+  @_disfavoredOverload
+  public static func <= (left: Self, right: some TypedTerm) -> SqlExpression {
+    left.expression.combined(.lessOrEqual, with: right.expression)
+  }
+
+  /// `"a" > "b"`
+  @_disfavoredOverload
+  public static func > (left: Self, right: some TypedTerm) -> SqlExpression {
+    left.expression.combined(.greater, with: right.expression)
+  }
+
+  /// `"a" >= "b"`
+  @_disfavoredOverload
+  public static func >= (left: Self, right: some TypedTerm) -> SqlExpression {
+    left.expression.combined(.greaterOrEqual, with: right.expression)
+  }
+}
+
+extension TypedTerm {
+  /// `"a" = "b"`
+  @_disfavoredOverload
+  public static func == (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.equal, with: right.expression)
+  }
+
+  /// `"a" <> "b"`
+  @_disfavoredOverload
+  public static func != (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.notEqual, with: right.expression)
+  }
+
+  /// `"a" < "b"`
+  @_disfavoredOverload
+  public static func < (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.less, with: right.expression)
+  }
+
+  /// `"a" <= "b"`
+  @_disfavoredOverload
+  public static func <= (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.lessOrEqual, with: right.expression)
+  }
+
+  /// `"a" > "b"`
+  @_disfavoredOverload
+  public static func > (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.greater, with: right.expression)
+  }
+
+  /// `"a" >= "b"`
+  @_disfavoredOverload
+  public static func >= (left: Self, right: some SqlTerm) -> SqlExpression {
+    left.expression.combined(.greaterOrEqual, with: right.expression)
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Queries that go by a name, without a model.
+@Suite struct NamedQueryTests {
+  @Test func theColumnsOfANamedQueryAreTypedTerms() throws {
+    try withCompany { db in
+      let perBoss = Worker.select(Worker.bossId, countAll(), Worker.salary.max()).groupBy(Worker.bossId).named(
+        "per_boss")
+      let (boss, count, highest) = perBoss.columns
+      let large = perBoss.all().filter(count > 1 && highest > 6).orderBy(boss)
+      #expect(
+        large.sql == #"""
+          WITH RECURSIVE "per_boss" ("c1", "c2", "c3") AS (SELECT "boss_id", count(*), max("salary") FROM "worker" \#
+          GROUP BY "boss_id") SELECT "per_boss"."c1", "per_boss"."c2", "per_boss"."c3" FROM "per_boss" \#
+          WHERE "per_boss"."c2" > ? AND "per_boss"."c3" > ? ORDER BY "per_boss"."c1"
+          """#)
+      let rows: [(Int?, Int, Double?)] = try large.run(db)
+      #expect(rows.map(\.0) == [1] && rows.map(\.1) == [2] && rows.map(\.2) == [7])
+      let named = Worker.select(Worker.name, count).joining(perBoss, on: Worker.id == boss).orderBy(Worker.id)
+      let pairs = try named.run(db)
+      #expect(pairs.map(\.0) == ["Ada", "Ben"] && pairs.map(\.1) == [2, 1])
+      let all = Worker.select(Worker.name, count.typed(as: Int?.self).ifNull(0)).leftJoining(
+        perBoss, on: Worker.id == boss)
+      #expect(try all.orderBy(Worker.id).run(db).map(\.1) == [2, 1, 0, 0])
+      #expect(try Worker.count().filter(Worker.id.in(perBoss.all().select(boss))).run(db) == 2)
+    }
+  }
+
+  @Test func aNamedQueryMayFindItsOwnRowsAgain() throws {
+    try withCompany { db in
+      let team = Worker.select(Worker.id, TypedExpression(0)).filter(Worker.bossId == nil).named("team") { team in
+        let (id, level) = team.columns
+        return Worker.select(Worker.id, level + 1).joining(team, on: Worker.bossId == id)
+      }
+      let (id, _) = team.columns
+      let rows = try team.all().orderBy(id).run(db)
+      #expect(rows.map(\.0) == [1, 2, 3, 4] && rows.map(\.1) == [0, 1, 1, 2])
+      // A circle: each worker is under itself, which never ends but with distinct rows.
+      try Worker.update(Worker.bossId.set(to: 4)).filter(Worker.id == 1).run(db)
+      let under = Worker.select(Worker.id).filter(Worker.id == 1).named("under", distinct: true) { under in
+        Worker.select(Worker.id).joining(under, on: Worker.bossId == under.column)
+      }
+      #expect(try under.all().run(db).count == 4)
+    }
+  }
+
+  @Test func datesKeepTheFormOfTheirColumn() throws {
+    try withDatabase { db in
+      try db.createTable(Meeting.self)
+      let days = (0..<3).map { Date(timeIntervalSince1970: 1_700_000_000 + Double($0) * 86_400) }
+      for (index, day) in days.enumerated() { try Meeting(id: index, at: day).insert().run(db) }
+      let last = Meeting.select(Meeting.id, Meeting.at, Meeting.at.max().over()).named("last")
+      let (id, at, latest) = last.columns
+      let rows = try last.all().filter(at >= days[1] && latest > days[0]).orderBy(id).run(db)
+      #expect(rows.map(\.1) == [days[1], days[2]] && rows.map(\.2) == [days[2], days[2]])
+      #expect(try db.query("SELECT typeof(at) FROM meeting LIMIT 1", as: String.self) == ["text"])
+    }
+  }
+
+  @Test func termsWithValuesGroupAndOrderByTheirPosition() throws {
+    try withCompany { db in
+      let half = Worker.salary / 2
+      let groups = Worker.select(half, countAll()).groupBy(half).orderBy(half.desc)
+      #expect(
+        groups.sql == #"SELECT "salary" / ?, count(*) FROM "worker" GROUP BY 1 ORDER BY 1 DESC"#)
+      for _ in 1...2 {
+        let halves = try groups.run(db).map(\.0)
+        #expect(halves == [5, 3.5, 2.5])
+      }
+      let other = Worker.select(half, countAll()).groupBy(half).orderBy(countAll())
+      #expect(try other.run(db).map(\.1).last == 2)
+      let both = Worker.select(Worker.name, half).union(Worker.select(Worker.name, TypedExpression(9.0)))
+      #expect(try both.orderBy(half.desc, Worker.name.asc).limit(2).run(db).map(\.1) == [9, 9])
+      let error = expectInvalidStatement { _ = try both.orderBy(Worker.salary / 3).run(db) }
+      #expect(error?.message == "combined queries are ordered by what is a column of their result")
+    }
+  }
+
+  @Test func existenceAsksForNoColumns() throws {
+    try withCompany { db in
+      let owners = Person.read().filter(exists(Bicycle.all().filter(Bicycle.ownerId == Person.id)))
+      #expect(
+        owners.sql == #"""
+          SELECT "id", "name" FROM "person" WHERE EXISTS (SELECT 1 FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")
+          """#)
+      let names = try owners.run(db).map(\.name)
+      #expect(names == ["Anna", "Bo"])
+      // An aggregate has a row whatever there is.
+      let always = Person.count().filter(exists(Bicycle.select(Bicycle.id.max()).filter(Bicycle.id < 0)))
+      #expect(try always.run(db) == 3)
+    }
+  }
+}
+
+private struct Meeting: Sqlable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let at = column("at", Date.self, as: .date(.iso8601))
+  static let tableLayout = [id.column, at.column]
+  let id: Int
+  let at: Date
+
+  init(id: Int, at: Date) { (self.id, self.at) = (id, at) }
+  init(row: ReadRow) throws { self.init(id: try row.get(Meeting.id), at: try row.get(Meeting.at)) }
+  func write(to row: inout RowWriter) throws {
+    row.set(Meeting.id, id)
+    row.set(Meeting.at, at)
+  }
+}
