@@ -131,7 +131,9 @@ public final class SqliteDatabase: @unchecked Sendable {
       guard connection.transactionLevel == 0, connection.isAutocommit else {
         throw misuse("a handle can't be closed while its transaction is open")
       }
-      guard lock.depth == 1 else { throw misuse("a handle can't be closed while its rows are being read") }
+      guard lock.depth == 1, connection.openCursors == 0 else {
+        throw misuse("a handle can't be closed while its rows are being read")
+      }
       observation?.close()
       open.value = Open()
     }

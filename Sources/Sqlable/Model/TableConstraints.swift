@@ -118,6 +118,11 @@ public struct Index: Sendable, Hashable {
     givenName = name
   }
 
+  init(columns: [IndexColumn]) {
+    self.columns = columns
+    (isUnique, givenName) = (false, nil)
+  }
+
   func name(inTable table: String) -> String {
     givenName ?? ([table] + columns.map { $0.name + ($0.isDescending ? "_desc" : "") }).joined(separator: "_")
   }

@@ -25,6 +25,8 @@ final class Connection {
   private(set) var hasLostTransaction = false
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
+  /// How many cursors have not come to their end.
+  var openCursors = 0
   private var schemaVersionStatement: PreparedStatement?
   private var control: [PreparedStatement?] = Array(repeating: nil, count: Control.allCases.count)
 
@@ -181,6 +183,11 @@ final class Connection {
   /// Binds the values since the mark.
   @inline(__always)
   func bind(_ statement: PreparedStatement, since mark: ParameterBuffer.Mark) throws {
+    try bind(statement, parameters, since: mark)
+  }
+
+  @inline(__always)
+  func bind(_ statement: PreparedStatement, _ parameters: ParameterBuffer, since mark: ParameterBuffer.Mark) throws {
     if let (_, placeholder) = parameters.placeholders(since: mark)?.first {
       throw SqlError.misuse(
         "the statement has a parameter, \(placeholder.name), and so has to be prepared to be run")

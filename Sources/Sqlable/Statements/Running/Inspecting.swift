@@ -21,16 +21,7 @@ extension Statement {
     if query.kind.takesRows, rows.count == 0 {
       throw SqlError.invalidStatement("there are no rows to insert, so there is nothing to explain")
     }
-    let sql = try rendered().sql
-    return try db.locked {
-      let connection = try db.openConnection()
-      var steps: [QueryPlan.Step] = []
-      try connection.eachRow("EXPLAIN QUERY PLAN " + sql) { row in
-        guard row.count == 4, let id = Int(row[0]), let parent = Int(row[1]) else { return }
-        steps.append(QueryPlan.Step(id: id, parent: parent, detail: row[3]))
-      }
-      return QueryPlan(sql: sql, steps: steps)
-    }
+    return try db.plan(of: rendered().sql)
   }
 
   /// The statement as SQLite would get it. Throws whatever makes it impossible to run.
@@ -48,6 +39,32 @@ extension Statement {
   }
 }
 
+extension SelectStatement {
+  /// How SQLite would find the rows: its query plan. Nothing is run; throws what running it would throw before its first
+  /// row.
+  public func explain(_ db: SqliteDatabase) throws -> QueryPlan { try db.plan(of: query.rendered().sql) }
+}
+
+extension SqliteDatabase {
+  func plan(of sql: String) throws -> QueryPlan {
+    try locked {
+      let connection = try openConnection()
+      do { return try connection.plan(of: sql) } catch { throw connection.labelled(error) }
+    }
+  }
+}
+
+extension Connection {
+  func plan(of sql: String) throws -> QueryPlan {
+    var steps: [QueryPlan.Step] = []
+    try eachRow("EXPLAIN QUERY PLAN " + sql) { row in
+      guard row.count == 4, let id = Int(row[0]), let parent = Int(row[1]) else { return }
+      steps.append(QueryPlan.Step(id: id, parent: parent, detail: row[3]))
+    }
+    return QueryPlan(sql: sql, steps: steps)
+  }
+}
+
 /// How SQLite finds the rows of a statement.
 public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
   public let sql: String
@@ -59,6 +76,23 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
     public let parent: Int
     /// What is done, in SQLite's words: `SCAN bicycle`, `SEARCH bicycle USING INDEX bicycle_color (color=?)`.
     public let detail: String
+  }
+
+  /// The tables, by their names in the statement, that are read from the first row to the last, without any index.
+  ///
+  /// Right for a small table, and for a statement that wants all rows; for others see `advice(db)`.
+  public var scans: [String] {
+    steps.compactMap { step in
+      // An index that is made for the statement alone reads all rows too.
+      if step.detail.hasPrefix("SEARCH "), let rest = step.detail.suffix(after: " USING AUTOMATIC ") {
+        return String(
+          step.detail.dropFirst("SEARCH ".count).dropLast(rest.count + " USING AUTOMATIC ".count))
+      }
+      guard step.detail.hasPrefix("SCAN "), !step.detail.contains(" USING "), !step.detail.contains(" VIRTUAL TABLE ")
+      else { return nil }
+      let name = String(step.detail.dropFirst("SCAN ".count))
+      return name.hasPrefix("(") || name.hasPrefix("CONSTANT ROW") || name.hasSuffix("-ROW VALUES CLAUSE") ? nil : name
+    }
   }
 
   /// One line a step, parts indented.

@@ -1,0 +1,70 @@
+// Which indexes would serve a statement.
+
+extension Statement {
+  /// Proposes indexes for the tables that the statement would read from the first row to the last to find some of them.
+  ///
+  /// ```swift
+  /// for index in try Bicycle.read().filter(Bicycle.name == "Trek").advice(db) { print(index.sql) }
+  /// // CREATE INDEX "bicycle_name" ON "bicycle" ("name")
+  /// ```
+  ///
+  /// They were tried: in a copy of the schema, in memory, SQLite's own planner uses them for this statement. Nothing is changed
+  /// in the database, and an index is not free: every write keeps it up to date. Empty where none is missing, or none would
+  /// help. Throws what ``explain(_:)`` throws.
+  public func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
+    let plan = try explain(db)
+    var candidates = IndexCandidates()
+    candidates.add(query, of: try query.table(of: Model.self))
+    return try db.advice(plan, candidates)
+  }
+}
+
+extension SelectStatement {
+  /// Proposes indexes for the tables that the query would read from the first row to the last to find some of them.
+  ///
+  /// They were tried: in a copy of the schema, in memory, SQLite's own planner uses them for this query. Nothing is changed in
+  /// the database. Throws what ``explain(_:)`` throws.
+  public func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
+    let plan = try explain(db)
+    var candidates = IndexCandidates()
+    candidates.add(query.clauses, outer: [])
+    return try db.advice(plan, candidates)
+  }
+}
+
+/// An index that would serve a statement.
+public struct IndexAdvice: Sendable, Hashable, CustomStringConvertible {
+  public let table: String
+  /// The columns, in the order of the index.
+  public let columns: [String]
+  /// `CREATE INDEX "bicycle_name" ON "bicycle" ("name")`; in a model it is `Index(Bicycle.name)`.
+  public let sql: String
+  /// How SQLite would find the rows with all that is proposed.
+  public let plan: QueryPlan
+
+  public var description: String { sql }
+}
+
+extension SqliteDatabase {
+  fileprivate func advice(_ plan: QueryPlan, _ candidates: IndexCandidates) throws -> [IndexAdvice] {
+    guard !plan.scans.isEmpty else { return [] }
+    return try locked {
+      let copy = try SchemaCopy(of: openConnection(), functions: functions)
+      // All at once: which of them go together is the planner's to know.
+      var indexes: [(table: TableInfo, columns: [IndexColumn], name: String, sql: String)] = []
+      for table in candidates.tables {
+        for columns in table.lists {
+          let index = Index(columns: columns)
+          let name = index.name(inTable: table.table.name)
+          guard !indexes.contains(where: { $0.name == name }) else { continue }
+          indexes.append((table.table, columns, name, try TableDefinition(table.table).create(index)))
+        }
+      }
+      let (better, used) = try copy.plan(of: plan.sql, with: indexes.map { ($0.name, $0.sql) })
+      guard better.scans.count < plan.scans.count else { return [] }
+      return indexes.filter { used.contains($0.name) }.map { index in
+        IndexAdvice(table: index.table.name, columns: index.columns.map(\.name), sql: index.sql, plan: better)
+      }
+    }
+  }
+}

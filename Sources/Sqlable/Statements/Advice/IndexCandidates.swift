@@ -1,0 +1,137 @@
+/// The columns by which a statement looks for rows, by table: what an index could serve.
+struct IndexCandidates {
+  private(set) var tables: [Table] = []
+
+  /// A table, under its name in the statement, and how its columns are used.
+  struct Table {
+    let name: String
+    let table: TableInfo
+    var equal: [IndexColumn] = []
+    var compared: [IndexColumn] = []
+    var order: [IndexColumn] = []
+    var groups: [IndexColumn] = []
+
+    /// The columns of possible indexes, the most promising first.
+    var lists: [[IndexColumn]] {
+      var lists: [[IndexColumn]] = []
+      func add(_ columns: [IndexColumn]) {
+        if !columns.isEmpty, !lists.contains(columns) { lists.append(columns) }
+      }
+      let isOrdered = !order.isEmpty
+      if isOrdered, compared.isEmpty { add(equal + order) }
+      for column in compared { add(equal + [column]) }
+      if isOrdered { add(equal + order) }
+      add(equal)
+      for column in equal { add([column]) }
+      add(groups)
+      return lists.filter { !isKey($0) }
+    }
+
+    /// Whether the table is found by these columns as it is.
+    private func isKey(_ columns: [IndexColumn]) -> Bool {
+      table.key.prefix(1).map { table.columns[$0].name } == columns.prefix(1).map(\.name) && columns.count == 1
+    }
+  }
+
+  mutating func add(_ query: Query, of table: TableInfo) {
+    let source = SelectQuery.Source(table: table)
+    add([source])
+    if let filter = query.filter { add(filter, [source]) }
+    for assignment in query.assignments { add(subqueriesOf: assignment.value, [source]) }
+    addOrder(query.order, [source])
+    if let inserted = query.source { add(inserted.clauses, outer: []) }
+  }
+
+  mutating func add(_ query: SelectQuery.Clauses, outer: [SelectQuery.Source]) {
+    let sources = query.sources + outer
+    add(query.sources)
+    for source in query.sources {
+      if let condition = source.condition { add(condition, sources) }
+      if case .defined(let definition) = source.kind { add(definition.clauses, outer: []) }
+    }
+    if let filter = query.filter { add(filter, sources) }
+    for case .term(let term) in query.results { add(subqueriesOf: term, sources) }
+    for group in query.groups {
+      if let (table, column) = column(group, sources) { tables[table].groups.append(column) }
+    }
+    // An order serves where nothing stands between the table and the result.
+    if query.sources.count == 1, query.groups.isEmpty, query.compounds.isEmpty { addOrder(query.order, query.sources) }
+    for compound in query.compounds { add(compound.query.clauses, outer: outer) }
+  }
+
+  private mutating func add(_ sources: [SelectQuery.Source]) {
+    for source in sources where source.kind == .table && !tables.contains(where: { $0.name == source.name }) {
+      tables.append(Table(name: source.name, table: source.table))
+    }
+  }
+
+  private mutating func addOrder(_ order: [OrderTerm], _ sources: [SelectQuery.Source]) {
+    for term in order {
+      guard let (table, found) = column(term.expression, sources) else { return }
+      tables[table].order.append(IndexColumn(name: found.name, isDescending: term.order == .desc))
+    }
+  }
+
+  // MARK: Conditions
+
+  private mutating func add(_ condition: SqlExpression, _ sources: [SelectQuery.Source]) {
+    switch condition.node {
+    case .all(let terms): for term in terms { add(term, sources) }
+    case .binary(let operation, let left, let right):
+      for term in [left, right] { add(term, as: operation, sources) }
+      for term in [left, right] { add(subqueriesOf: term, sources) }
+    case .isIn(let term, _), .isNull(let term): addEqual(term, sources)
+    case .between(let term, _, _): addCompared(term, sources)
+    default: add(subqueriesOf: condition, sources)
+    }
+    if case .query(let term) = condition.node, let needle = term.term { addEqual(needle, sources) }
+  }
+
+  private mutating func add(
+    _ term: SqlExpression, as operation: SqlExpression.BinaryOperator, _ sources: [SelectQuery.Source]
+  ) {
+    switch operation {
+    case .equal, .isSame: addEqual(term, sources)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual: addCompared(term, sources)
+    default: break
+    }
+  }
+
+  private mutating func addEqual(_ term: SqlExpression, _ sources: [SelectQuery.Source]) {
+    guard let (table, column) = column(term, sources), !tables[table].equal.contains(column) else { return }
+    tables[table].equal.append(column)
+  }
+
+  private mutating func addCompared(_ term: SqlExpression, _ sources: [SelectQuery.Source]) {
+    guard let (table, column) = column(term, sources), !tables[table].compared.contains(column) else { return }
+    tables[table].compared.append(column)
+  }
+
+  /// Looks into the queries that a term holds.
+  private mutating func add(subqueriesOf term: SqlExpression, _ sources: [SelectQuery.Source]) {
+    switch term.node {
+    case .query(let query): add(query.query.clauses, outer: sources)
+    case .not(let term), .negative(let term): add(subqueriesOf: term, sources)
+    case .any(let terms), .all(let terms): for term in terms { add(subqueriesOf: term, sources) }
+    case .binary(_, let left, let right): for term in [left, right] { add(subqueriesOf: term, sources) }
+    case .call(let call): for term in call.terms { add(subqueriesOf: term, sources) }
+    case .special(let special): for term in special.terms { add(subqueriesOf: term, sources) }
+    default: break
+    }
+  }
+
+  /// The table and column that a term is, if it is one.
+  private func column(_ term: SqlExpression, _ sources: [SelectQuery.Source]) -> (table: Int, column: IndexColumn)? {
+    let (alias, reference): (String?, ColumnReference)
+    switch term.node {
+    case .column(let column): (alias, reference) = (nil, column)
+    case .qualified(let name, let column): (alias, reference) = (name, column)
+    default: return nil
+    }
+    let source =
+      sources.first { $0.alias == alias && $0.table.position(of: reference) != nil }
+      ?? sources.first { alias == nil && $0.table.position(of: reference) != nil }
+    guard let source, let table = tables.firstIndex(where: { $0.name == source.name }) else { return nil }
+    return (table, IndexColumn(name: reference.name, isDescending: false))
+  }
+}

@@ -1,0 +1,53 @@
+import CSQLite
+
+/// The schema of a database in memory, without its rows, to try indexes on.
+struct SchemaCopy {
+  private let connection: Connection
+
+  init(of original: Connection, functions: FunctionRegistry?) throws {
+    connection = try Connection(
+      path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, isURI: false, label: original.label,
+      cacheCapacity: 0)
+    try functions?.apply(to: connection)
+    var statements: [String] = []
+    // Tables before what is on them; the tables that belong to a virtual one come into being with it.
+    try original.eachRow(
+      """
+      SELECT sql FROM (SELECT type, sql, rowid AS place FROM main.sqlite_schema
+        UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema)
+      WHERE sql IS NOT NULL AND type IN ('table', 'view', 'index') AND sql NOT LIKE 'CREATE TABLE sqlite\\_%' ESCAPE '\\'
+      ORDER BY type = 'index', sql NOT LIKE 'CREATE VIRTUAL%', place
+      """
+    ) { statements.append($0[0]) }
+    for statement in statements {
+      // What can't be made here, for want of a module or because it is there already, is not what is scanned.
+      _ = try? connection.pragma(statement)
+    }
+    try copyStatistics(from: original)
+  }
+
+  /// What ANALYZE has found out about the rows, if it ever ran: the planner decides by it.
+  private func copyStatistics(from original: Connection) throws {
+    var rows: [[String]] = []
+    try? original.eachRow("SELECT quote(tbl), quote(idx), quote(stat) FROM main.sqlite_stat1") { rows.append($0) }
+    guard !rows.isEmpty else { return }
+    try connection.pragma("ANALYZE main")
+    for row in rows { try connection.pragma("INSERT INTO main.sqlite_stat1 VALUES (\(row.joined(separator: ", ")))") }
+    try connection.pragma("ANALYZE main.sqlite_schema")
+  }
+
+  /// The plan of a statement with further indexes, and the names of those that it uses.
+  func plan(of statement: String, with indexes: [(name: String, sql: String)]) throws -> (QueryPlan, used: [String]) {
+    var made: [String] = []
+    for index in indexes {
+      // One of that name may be there already.
+      guard case .success = Result(catching: { try connection.pragma(index.sql) }) else { continue }
+      made.append(index.name)
+    }
+    let plan = try connection.plan(of: statement)
+    let used = made.filter { name in
+      plan.steps.contains { $0.detail.hasSuffix(" INDEX \(name)") || $0.detail.contains(" INDEX \(name) (") }
+    }
+    return (plan, used)
+  }
+}

@@ -1,0 +1,142 @@
+/// The rows of a statement or query, one at a time: as many are read, and made structs, as are asked for.
+///
+/// ```swift
+/// let bikes = try Bicycle.read().orderBy(Bicycle.name).cursor(db)
+/// while let bike = try bikes.next() {
+///   if bike.color == "red" { break }
+/// }
+/// ```
+///
+/// Its handle can be used meanwhile, by other threads too: the lock is held for each step only. Rows that are changed
+/// meanwhile may or may not be seen. Until its end is reached, or it is let go of, it holds on to what it reads: the
+/// write-ahead log can't shrink, and the handle can't be closed. It is not `Sendable`: it is used, and let go of, by one
+/// thread.
+public final class Cursor<Element> {
+  private let core: CursorCore
+  private let element: (PreparedStatement) throws -> Element
+
+  init(_ core: CursorCore, _ element: @escaping (PreparedStatement) throws -> Element) {
+    self.core = core
+    self.element = element
+  }
+
+  /// The next row, or nil after the last.
+  ///
+  /// Throws `.decoding` when a value does not fit; the row is passed over then. After any other error there are no more rows.
+  public func next() throws -> Element? { try core.next(element) }
+}
+
+extension Statement where Output == [Model] {
+  /// Reads row after row, as they are asked for. A change that returns its rows throws `.invalidStatement`.
+  public func cursor(_ db: SqliteDatabase) throws -> Cursor<Model> {
+    let table = try query.table(of: Model.self)
+    guard !query.kind.changesRows else {
+      throw SqlError.invalidStatement("a change that returns its rows is run, it has no cursor").at(table: table.name)
+    }
+    let core = try CursorCore(db, table: table) { sql, parameters in
+      try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
+    } expect: {
+      $0.expectColumns(table.identities, count: table.count)
+    }
+    return Cursor(core) { try Model(row: ReadRow($0)) }
+  }
+}
+
+extension Select {
+  /// Reads row after row, as they are asked for.
+  public func cursor(_ db: SqliteDatabase) throws -> Cursor<(repeat each Output)> {
+    let layout = ResultLayout(query)
+    let core = try CursorCore(db, query, layout)
+    return Cursor(core) { statement in
+      var row = ResultRow(ReadRow(statement), types: layout.types)
+      return (repeat try (each Output).next(of: &row))
+    }
+  }
+}
+
+extension SingleSelect {
+  /// Reads row after row, as they are asked for.
+  public func cursor(_ db: SqliteDatabase) throws -> Cursor<Output> {
+    let layout = ResultLayout(query)
+    let core = try CursorCore(db, query, layout)
+    return Cursor(core) { statement in
+      var row = ResultRow(ReadRow(statement), types: layout.types)
+      return try Output.next(of: &row)
+    }
+  }
+}
+
+/// The compiled statement of a cursor, which is its own until the end; its handle's lock is held whenever it changes.
+final class CursorCore {
+  private let db: SqliteDatabase
+  private let table: TableInfo?
+  /// The bound values, which stay where they are.
+  private let parameters = ParameterBuffer()
+  private var statement: PreparedStatement?
+
+  convenience init(_ db: SqliteDatabase, _ query: SelectQuery, _ layout: ResultLayout) throws {
+    try self.init(db, table: nil) { sql, parameters in
+      try SelectWriter(sql: sql, parameters: parameters).write(query)
+    } expect: {
+      $0.expect(layout)
+    }
+  }
+
+  init(
+    _ db: SqliteDatabase, table: TableInfo?, write: (SqlBuffer, ParameterBuffer) throws -> Void,
+    expect: (PreparedStatement) -> Void
+  ) throws {
+    self.db = db
+    self.table = table
+    try db.locked {
+      let connection = try db.openConnection()
+      do {
+        try db.checkTransactionIsAlive(connection)
+        let mark = parameters.mark
+        connection.sql.truncate()
+        try write(connection.sql, parameters)
+        let statement = try connection.prepareBuffered()
+        do { try connection.bind(statement, parameters, since: mark) } catch {
+          connection.finish(statement)
+          throw error
+        }
+        expect(statement)
+        connection.openCursors += 1
+        self.statement = statement
+      } catch { throw located(connection.labelled(error)) }
+    }
+  }
+
+  deinit { if statement != nil { db.lockedAnyway { finish() } } }
+
+  func next<Element>(_ element: (PreparedStatement) throws -> Element) throws -> Element? {
+    guard statement != nil else { return nil }
+    return try db.locked {
+      guard let statement else { return nil }
+      let connection = try db.openConnection()
+      let run = db.beginRun()
+      defer { db.endRun(run) }
+      do {
+        try db.checkTransactionIsAlive(connection)
+        guard try statement.step() else {
+          finish()
+          return nil
+        }
+      } catch {
+        finish()
+        throw located(connection.labelled(error))
+      }
+      return try element(statement)
+    }
+  }
+
+  private func located(_ error: any Error) -> any Error { table.map { placed(error, in: $0) } ?? error }
+
+  private func finish() {
+    guard let statement else { return }
+    statement.connection.openCursors -= 1
+    statement.clearBindings()
+    statement.connection.finish(statement)
+    self.statement = nil
+  }
+}

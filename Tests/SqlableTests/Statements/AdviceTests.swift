@@ -1,0 +1,89 @@
+import Sqlable
+import Testing
+
+@Suite struct AdviceTests {
+  private func expectAdvice(
+    _ advice: [IndexAdvice], _ sql: [String], sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(advice.map(\.sql) == sql, sourceLocation: sourceLocation)
+  }
+
+  @Test func aFilterWithoutAnIndexIsGivenOne() throws {
+    try withCompany { db in
+      let bens = Worker.read().filter(Worker.name == "Ben")
+      #expect(try bens.explain(db).scans == ["worker"])
+      let advice = try bens.advice(db)
+      expectAdvice(advice, [#"CREATE INDEX "worker_name" ON "worker" ("name")"#])
+      #expect(advice.first?.plan.description == "SEARCH worker USING INDEX worker_name (name=?)")
+      // Nothing was changed, and what is proposed helps.
+      #expect(try bens.explain(db).scans == ["worker"])
+      for index in advice { try db.execute(SQL(verbatim: index.sql)) }
+      #expect(try bens.explain(db).scans.isEmpty && bens.advice(db).isEmpty)
+    }
+  }
+
+  @Test func equalityComesBeforeComparisonAndOrder() throws {
+    try withCompany { db in
+      expectAdvice(
+        try Worker.read().filter(Worker.salary > 5 && Worker.name == "Ben").advice(db),
+        [#"CREATE INDEX "worker_name_salary" ON "worker" ("name", "salary")"#])
+      expectAdvice(
+        try Worker.count().filter(Worker.salary.between(1, and: 5) || Worker.id == 1).filter(Worker.bossId ∈ [1, 2])
+          .advice(db),
+        [#"CREATE INDEX "worker_boss_id" ON "worker" ("boss_id")"#])
+      expectAdvice(
+        try Worker.read().filter(Worker.bossId == 1).orderBy(Worker.salary, .desc).limit(1).advice(db),
+        [#"CREATE INDEX "worker_boss_id_salary_desc" ON "worker" ("boss_id", "salary" DESC)"#])
+      expectAdvice(
+        try Worker.update(Worker.salary.set(to: 1)).filter(Worker.name == "x").advice(db),
+        [#"CREATE INDEX "worker_name" ON "worker" ("name")"#])
+    }
+  }
+
+  @Test func joinsAndSubqueriesAreServedToo() throws {
+    try withCompany { db in
+      expectAdvice(
+        try Person.join(Bicycle.self, on: Bicycle.ownerId == Person.id).filter(Person.name == "Anna").advice(db),
+        [
+          #"CREATE INDEX "person_name" ON "person" ("name")"#,
+          #"CREATE INDEX "bicycle_owner_id" ON "bicycle" ("owner_id")"#,
+        ])
+      expectAdvice(
+        try Person.read().filter(exists(Bicycle.all().filter(Bicycle.ownerId == Person.id))).advice(db),
+        [#"CREATE INDEX "bicycle_owner_id" ON "bicycle" ("owner_id")"#])
+      let other = Alias(Worker.self, "other")
+      expectAdvice(
+        try Worker.all().joining(other, on: Worker.name == other[Worker.name]).filter(Worker.id == 1).advice(db),
+        [#"CREATE INDEX "worker_name" ON "worker" ("name")"#])
+    }
+  }
+
+  @Test func whereNothingHelpsNothingIsProposed() throws {
+    try withCompany { db in
+      let none = try Worker.read().advice(db)
+      #expect(try none.isEmpty && Worker.byId(1).advice(db).isEmpty)
+      #expect(try Worker.read().filter(Worker.name.like("%a%")).advice(db).isEmpty)
+      #expect(try Worker.read().filter(Worker.salary + 1 == 6).advice(db).isEmpty)
+      #expect(try Bicycle.read().filter(Bicycle.color == "red").advice(db).isEmpty)
+      expectError(.schema(.missingTable("nosuch"))) {
+        _ = try Worker.read().in("nosuch").filter(Worker.name == "a").advice(db)
+      }
+    }
+  }
+
+  @Test func viewsFunctionsAndVirtualTablesAreNotInTheWay() throws {
+    try withCompany { db in
+      try db.register(ScalarFunction("twice") { (number: Int) in number * 2 })
+      try db.execute(
+        """
+        CREATE VIEW rich AS SELECT * FROM worker WHERE salary > 6;
+        CREATE VIRTUAL TABLE papers USING fts5(title);
+        CREATE INDEX odd ON worker (salary) WHERE salary > 1;
+        ANALYZE
+        """)
+      expectAdvice(
+        try Worker.read().filter(Worker.name == "Ben").advice(db),
+        [#"CREATE INDEX "worker_name" ON "worker" ("name")"#])
+    }
+  }
+}
