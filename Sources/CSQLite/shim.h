@@ -10,6 +10,11 @@ static inline int sqlable_db_config_flag(sqlite3 *db, int option, int on) {
   return sqlite3_db_config(db, option, on, (int *)0);
 }
 
+// sqlite3_vtab_config is variadic.
+static inline int sqlable_vtab_innocuous(sqlite3 *db) {
+  return sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+}
+
 // The pre-update hook is looked up at run time: a SQLite built without it lacks the symbols, and a link against them
 // would keep the whole program from starting.
 typedef void (*sqlable_preupdate_callback)(void *context, sqlite3 *db, int operation, const char *database,

@@ -27,6 +27,11 @@ public struct Configuration: Sendable, Hashable {
   /// Enforce foreign keys. Default: true. (SQLite's own default is false.)
   public var foreignKeys: Bool
 
+  /// Let delete triggers fire for rows that REPLACE deletes too, which full-text indexes rely on, and let a trigger fire
+  /// itself. Default: true. (SQLite's own default is false.) A trigger that updates its own table without a condition that
+  /// comes to an end needs false.
+  public var recursiveTriggers: Bool
+
   /// Overwrite what is deleted. Default: `.fast`, where it costs no further input or output.
   public var secureDelete: SecureDelete
 
@@ -57,6 +62,7 @@ public struct Configuration: Sendable, Hashable {
     journalMode: JournalMode = .wal,
     synchronous: Synchronous = .normal,
     foreignKeys: Bool = true,
+    recursiveTriggers: Bool = true,
     secureDelete: SecureDelete = .fast,
     statementCacheCapacity: Int = 128,
     cacheSize: Int = 8_192,
@@ -71,6 +77,7 @@ public struct Configuration: Sendable, Hashable {
     self.journalMode = journalMode
     self.synchronous = synchronous
     self.foreignKeys = foreignKeys
+    self.recursiveTriggers = recursiveTriggers
     self.secureDelete = secureDelete
     self.statementCacheCapacity = statementCacheCapacity
     self.cacheSize = cacheSize

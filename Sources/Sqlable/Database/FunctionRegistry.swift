@@ -1,7 +1,7 @@
 import CSQLite
 import Synchronization
 
-/// The functions and collations of a handle, its children and their children.
+/// The functions, collations and tokenizers of a handle, its children and their children.
 ///
 /// A connection may be touched with its handle's lock held only, so a handle takes what was registered on another when it
 /// is used the next time.
@@ -9,12 +9,14 @@ final class FunctionRegistry: Sendable {
   enum Entry: Sendable {
     case function(UserFunction)
     case collation(UserCollation)
+    case tokenizer(UserTokenizer)
 
     /// SQLite compares names without regard to the case of the letters A to Z.
     fileprivate var key: Key {
       switch self {
       case .function(let function): Key(name: function.name.foldedName, argumentCount: function.argumentCount)
       case .collation(let collation): Key(name: collation.name.foldedName, argumentCount: nil)
+      case .tokenizer(let tokenizer): Key(name: tokenizer.name.foldedName, argumentCount: -1)
       }
     }
 
@@ -22,6 +24,7 @@ final class FunctionRegistry: Sendable {
       switch self {
       case .function(let function): connection.register(function)
       case .collation(let collation): connection.register(collation)
+      case .tokenizer(let tokenizer): connection.register(tokenizer)
       }
     }
   }
@@ -36,6 +39,9 @@ final class FunctionRegistry: Sendable {
 
   /// Raised by every registration.
   var version: Int { latest.load(ordering: .acquiring) }
+
+  /// Whether there is one of that kind and name.
+  func holds(_ entry: Entry) -> Bool { entries.withLock { $0[entry.key] != nil } }
 
   /// Takes note of what a connection has registered, for the others.
   func add(_ entry: Entry, registeredOn connection: Connection) {
@@ -90,9 +96,24 @@ extension SqliteDatabase {
     try register(.collation(collation.collation), name: collation.name)
   }
 
+  /// Makes a tokenizer for full-text tables known to this handle and to all that belong to it.
+  ///
+  /// Register it before a table that uses it is touched: each handle of a file needs it, in whatever process. Throws
+  /// `.misuse` as for a function, for the names of FTS5's own tokenizers, for a name that is registered already (tables that
+  /// are in use would keep the earlier one), and when this SQLite was built without FTS5.
+  public func register(_ tokenizer: Tokenizer) throws {
+    guard let own = tokenizer.own, !Tokenizer.builtIn.contains(where: { $0.isSameName(as: own.name) }) else {
+      throw misuse("FTS5's own tokenizers are there already, and can't be replaced")
+    }
+    guard functions?.holds(.tokenizer(own)) != true else {
+      throw misuse("a tokenizer of the name \(own.name) is registered already")
+    }
+    try register(.tokenizer(own), name: own.name)
+  }
+
   private func register(_ entry: FunctionRegistry.Entry, name: String) throws {
     guard !name.isEmpty, !name.utf8.contains(0), name.utf8.count <= 255 else {
-      throw misuse("the name of a function or collation must have 1 to 255 bytes and no NUL byte")
+      throw misuse("the name of a function, collation or tokenizer must have 1 to 255 bytes and no NUL byte")
     }
     if case .function(let function) = entry, function.argumentCount > 100 {
       throw misuse("function \(name) has \(function.argumentCount) parameters; SQLite takes up to 100")
@@ -102,6 +123,7 @@ extension SqliteDatabase {
       try checkIsNotInFunction(connection)
       switch entry.register(on: connection) {
       case SQLITE_OK: functions?.add(entry, registeredOn: connection)
+      case SQLITE_NOTFOUND: throw SqlError.withoutFullText.labelled(configuration.label)
       case SQLITE_BUSY: throw misuse("\(name) can't be replaced while rows of the handle are being read")
       case let code: throw connection.error(code, sql: nil)
       }

@@ -1,5 +1,5 @@
 /// A property of a column beside its name and type: ``PrimaryKey``, ``Default``, ``Unique``, ``Check``, ``Collate``,
-/// ``Generated``, ``ForeignKey``.
+/// ``Generated``, ``ForeignKey``, ``Unindexed``.
 public protocol ColumnOption: Sendable {
   func apply(to options: inout ColumnOptions)
 }
@@ -13,6 +13,7 @@ public struct ColumnOptions: Sendable {
   var check: String?
   var generated: Generated?
   var foreignKey: ForeignKeyReference?
+  var isUnindexed = false
 }
 
 /// Makes the column the table's primary key.

@@ -38,6 +38,10 @@ extension SqliteDatabase {
   ) -> ObserverToken {
     do {
       let table = try TableInfo.of(model, named: tableName ?? TableInfo.of(model).name)
+      if table.fullText?.isExternal == false {
+        throw SqlError.misuse("a full-text table can't be observed: SQLite tells nothing of its rows")
+          .at(table: table.name)
+      }
       let key = try id.map { id in
         try table.key.count == 1 ? id.sqlStorage(in: table.columns[table.key[0]].type) : id.sqlStorage
       }

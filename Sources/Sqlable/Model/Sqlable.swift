@@ -46,6 +46,9 @@ public protocol Sqlable: Sendable, SelectOutput {
   /// Properties of the whole table. None by default. Declare it with its type, `[TableOption]`, as `tableConstraints`.
   static var tableOptions: [TableOption] { get }
 
+  /// The full-text index of the table's columns. None by default.
+  static var tableFullText: FullTextIndex { get }
+
   /// The value that goes into a column.
   ///
   /// `nil` leaves the column out: an insert stores its default, NULL or the next free key, an update leaves it as it is.
@@ -75,6 +78,7 @@ extension Sqlable {
   public static var tableConstraints: [TableConstraint] { [] }
   public static var tableIndexes: [Index] { [] }
   public static var tableOptions: [TableOption] { [] }
+  public static var tableFullText: FullTextIndex { FullTextIndex() }
 
   public func valueForColumn(_ column: Column) -> SqlValue? { UnwrittenValue() }
 

@@ -134,4 +134,18 @@ public enum TableOption: Sendable, Hashable {
   case strict
   /// The rows are kept in the order of the primary key, without a rowid of their own.
   case withoutRowid
+  /// The table is a full-text index, `CREATE VIRTUAL TABLE … USING fts5(…)`, whose rows are the model's.
+  ///
+  /// ```swift
+  /// static let tableOptions: [TableOption] = [.fullText(tokenizer: .porter, prefixes: [2, 3])]
+  /// // CREATE VIRTUAL TABLE "note" USING fts5("title", "body", tokenize = 'porter …', prefix = '2 3')
+  /// ```
+  ///
+  /// Its columns are texts; others are ``Unindexed``. A key is an integer and is called `rowid`.
+  ///
+  /// - Parameters:
+  ///   - tokenizer: How texts are cut into words.
+  ///   - prefixes: How many characters the beginnings of words have that are to be found fast; 1 to 999.
+  ///   - content: Whether the texts themselves are stored too.
+  case fullText(tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], content: FullTextContent = .stored)
 }

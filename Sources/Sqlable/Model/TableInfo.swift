@@ -20,6 +20,8 @@ final class TableInfo: Sendable {
   let constraints: TableConstraints
   let indexes: [Index]
   let options: [TableOption]
+  /// The full-text index that it is, or has.
+  let fullText: FullTextTable?
   /// `"table"`
   let quotedName: [UInt8]
   /// `SELECT "a", "b", "c" FROM "table"`
@@ -74,9 +76,12 @@ final class TableInfo: Sendable {
     keyIsRowid =
       key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid
       && columns[key[0]].definition.options.primaryKey?.isDescending != true
-    defect = TableInfo.defect(
+    fullText = FullTextTable(model, columns: columns)
+    let defect = TableInfo.defect(
       name: name, columns: columns, declaredKeys: declared.count, compositeKey: composite, indexes: indexes,
       options: options)
+    self.defect =
+      defect ?? fullText?.defect(of: model, key: keyIsRowid ? columns[key[0]] : nil, hasKey: !key.isEmpty)
   }
 
   // Sound: the memory behind both pointers is written here, before anybody sees it, and never freed.
@@ -96,7 +101,7 @@ final class TableInfo: Sendable {
     count = types.count
     (identities, cells) = TableInfo.memory(of: columns)
     (key, keyIsRowid, isWithoutRowid) = ([], false, false)
-    (constraints, indexes, options) = (TableConstraints(), [], [])
+    (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
     quotedName = SqlBuffer.quoted(name)
     selectAll = []
     defect = nil
@@ -124,6 +129,7 @@ final class TableInfo: Sendable {
     (constraints, indexes, options) = (own.constraints, own.indexes, own.options)
     quotedName = SqlBuffer.quoted(name)
     selectAll = own.selectAll.dropLast(own.quotedName.count) + quotedName
+    fullText = own.fullText.map { FullTextTable($0, besideTable: name) }
     defect =
       name.isEmpty || name.utf8.contains(0)
       ? .misuse("a table of the layout of \(own.name) has an empty name, or one with a NUL byte") : own.defect
@@ -189,6 +195,9 @@ final class TableInfo: Sendable {
     if let defect = info.defect { throw defect }
     return info
   }
+
+  /// Whether both are tables of one model.
+  func isOfSameModel(as other: TableInfo) -> Bool { model == other.model }
 
   /// The information on a table of the same layout.
   func named(_ name: String) -> TableInfo {

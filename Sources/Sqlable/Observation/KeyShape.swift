@@ -56,11 +56,16 @@ extension Connection {
   /// The names of the tables of database "main".
   func tableNames() throws -> [String] {
     var names: [String] = []
-    // Virtual tables have no rows of their own. SQLite's own tables are nobody's business.
+    // Virtual tables have no rows of their own. SQLite's own tables are nobody's business, and neither are those in which
+    // FTS5 keeps a full-text table.
     try eachRow(
       """
       SELECT name FROM main.sqlite_master
       WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%'
+        AND lower(name) NOT IN (
+          SELECT lower(virtual.name) || suffix.column1
+          FROM main.sqlite_master AS virtual, (VALUES ('_data'), ('_idx'), ('_content'), ('_docsize'), ('_config')) AS suffix
+          WHERE virtual.type = 'table' AND virtual.sql LIKE 'CREATE VIRTUAL%fts5%')
       """
     ) { names.append($0[0]) }
     return names

@@ -65,6 +65,7 @@ final class Connection {
     sqlite3_extended_result_codes(handle, 1)
     let registered = ValueListModule.register(on: handle)
     guard registered == SQLITE_OK else { throw error(registered, sql: nil) }
+    FullTextModule.allowInTriggers(on: self)
   }
 
   deinit {

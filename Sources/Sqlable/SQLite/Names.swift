@@ -6,6 +6,9 @@ extension String {
   /// The name in double quotes, with the quotes inside it doubled.
   var quotedName: String { String(decoding: SqlBuffer.quoted(self), as: UTF8.self) }
 
+  /// The text as SQL spells it, in single quotes, with the quotes inside it doubled. It has no NUL byte.
+  var quotedText: String { "'\(split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'" }
+
   /// The name as SQLite compares it: A to Z and a to z are the same, all else is bytes.
   var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
 

@@ -24,18 +24,33 @@ final class UserCode {
     return UserCode.marker + String(count)
   }
 
-  /// The error that a message stands for, and nothing that was thrown after it: that was thrown while it was cleared up.
-  func take(_ message: String) -> (any Error)? {
-    guard !thrown.isEmpty, message.hasPrefix(UserCode.marker),
-      let number = Int(message.dropFirst(UserCode.marker.count)),
-      let index = thrown.firstIndex(where: { $0.number == number })
-    else { return nil }
+  /// Keeps an error where SQLite takes a code and no message, and gives the extended code that stands for it.
+  func keepAsCode(_ error: any Error) -> Int32 {
+    _ = keep(error)
+    return UserCode.codeMarker | Int32(count & 0xFFFF) << 8
+  }
+
+  /// The error that SQLite's error stands for, and nothing that was thrown after it: that was thrown while it was cleared
+  /// up.
+  func take(_ error: SqlError) -> (any Error)? {
+    guard !thrown.isEmpty, let index = thrown.firstIndex(where: { error.stands(forNumber: $0.number) }) else {
+      return nil
+    }
     let error = thrown[index].error
     thrown.removeSubrange(index...)
     return error
   }
 
-  private static let marker = "a function failed with error "
+  fileprivate static let marker = "a function failed with error "
+  /// A plain error with an extended code that SQLite has no use for: 0x01, a number, and SQLITE_ERROR.
+  fileprivate static let codeMarker: Int32 = 0x0100_0001
+}
+
+extension SqlError {
+  fileprivate func stands(forNumber number: Int) -> Bool {
+    extendedCode == Int(UserCode.codeMarker | Int32(number & 0xFFFF) << 8)
+      || message == UserCode.marker + String(number)
+  }
 }
 
 /// A call of a function that the library refuses itself: it is completed with the statement's text and label.
@@ -46,7 +61,7 @@ struct RefusedCall: Error {
 extension Connection {
   /// What a failing statement throws: SQLite's error, unless a function has thrown one of its own.
   func thrown(insteadOf error: SqlError) -> any Error {
-    guard let thrown = userCode.take(error.message) else { return error }
+    guard let thrown = userCode.take(error) else { return error }
     guard var refused = (thrown as? RefusedCall)?.error else { return thrown }
     refused.sql = error.sql
     refused.transaction = error.transaction

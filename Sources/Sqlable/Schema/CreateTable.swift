@@ -11,6 +11,10 @@ extension SqliteDatabase {
   /// `.schema(.mismatch)` for a column that can't be added to a table with rows (no default, or part of the key)
   /// and for an index whose name is taken; then nothing is done. Constraints of the whole table are those that it was created
   /// with.
+  ///
+  /// A full-text index is filled from the rows that are there, and made anew when its columns or its tokenizer are not the
+  /// model's any more. A table that is full-text itself can't be changed: one that is declared otherwise throws
+  /// `.schema(.mismatch)`.
   @discardableResult
   public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {
     try createTable(TableInfo.of(model))
@@ -29,6 +33,7 @@ extension SqliteDatabase {
   private func createTable(_ table: TableInfo) throws -> SchemaChange {
     try asOne { db in
       let connection = try db.openConnection()
+      if let fullText = table.fullText, !fullText.isExternal { return try db.createFullTextTable(fullText) }
       var change = SchemaChange(table: table.name)
       var existing: Set<[UInt8]> = []
       try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { existing.insert($0[1].foldedName) }
@@ -58,6 +63,9 @@ extension SqliteDatabase {
         try db.execute(SQL(verbatim: TableDefinition(table).create(index)))
         change.addedIndexes.append(name)
       }
+      if let fullText = table.fullText {
+        change.builtFullText = try db.createFullTextIndex(fullText, isNewTable: change.createdTable)
+      }
       return change
     }
   }
@@ -73,8 +81,11 @@ public struct SchemaChange: Sendable, Hashable {
   /// The indexes that were created.
   public internal(set) var addedIndexes: [String] = []
 
+  /// Whether the full-text index was created, or made anew because the model declares it otherwise.
+  public internal(set) var builtFullText = false
+
   init(table: String) { self.table = table }
 
   /// Whether the database was as the model wants it.
-  public var isEmpty: Bool { !createdTable && addedColumns.isEmpty && addedIndexes.isEmpty }
+  public var isEmpty: Bool { !createdTable && addedColumns.isEmpty && addedIndexes.isEmpty && !builtFullText }
 }

@@ -117,7 +117,7 @@ struct TableDefinition {
     case .text(let text):
       // A NUL byte would end the statement's text.
       guard !text.utf8.contains(0) else { return "(CAST(\(hexadecimal(text.utf8)) AS TEXT))" }
-      return "'\(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'"
+      return text.quotedText
     case .blob(let data): return hexadecimal(data)
     }
   }

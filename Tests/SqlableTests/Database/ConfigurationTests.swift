@@ -13,7 +13,7 @@ import Testing
   @Test func theDefaultsAreThoseOfAService() throws {
     let defaults = [
       "journal_mode": "wal", "foreign_keys": "1", "synchronous": "1", "secure_delete": "2", "busy_timeout": "5000",
-      "cache_size": "-8192", "trusted_schema": "0", "wal_autocheckpoint": "1000",
+      "cache_size": "-8192", "trusted_schema": "0", "wal_autocheckpoint": "1000", "recursive_triggers": "1",
     ]
     try withDatabase { db in
       for (name, value) in defaults {
@@ -25,14 +25,15 @@ import Testing
 
   @Test func childrenHaveTheSameSettings() throws {
     let configuration = Configuration(
-      label: "shop", busyTimeout: 1.25, synchronous: .full, foreignKeys: false, secureDelete: .on, cacheSize: 512,
-      walAutocheckpoint: 77, maximumPageCount: 1234)
+      label: "shop", busyTimeout: 1.25, synchronous: .full, foreignKeys: false, recursiveTriggers: false,
+      secureDelete: .on, cacheSize: 512, walAutocheckpoint: 77, maximumPageCount: 1234)
     try withDatabase(configuration) { db in
       for handle in [db, try db.createChild(), try db.createChild().createChild()] {
         #expect(handle.configuration == configuration)
         #expect(try pragma(handle, "busy_timeout") == "1250")
         #expect(try pragma(handle, "synchronous") == "2")
         #expect(try pragma(handle, "foreign_keys") == "0")
+        #expect(try pragma(handle, "recursive_triggers") == "0")
         #expect(try pragma(handle, "secure_delete") == "1")
         #expect(try pragma(handle, "cache_size") == "-512")
         #expect(try pragma(handle, "wal_autocheckpoint") == "77")
@@ -101,6 +102,27 @@ import Testing
     try withDatabase { db in
       try db.execute("SELECT 1")
       expectSqlError { _ = try db.query("SELECT load_extension('/tmp/x.so')", as: String.self) }
+    }
+  }
+
+  @Test func triggersHearOfRowsThatREPLACEDeletesUnlessSwitchedOff() throws {
+    for isOn in [true, false] {
+      try withDatabase(.init(recursiveTriggers: isOn)) { db in
+        try db.execute(
+          """
+          CREATE TABLE t (id INTEGER PRIMARY KEY, at INTEGER);
+          CREATE TABLE gone (id);
+          CREATE TRIGGER d AFTER DELETE ON t BEGIN INSERT INTO gone VALUES (old.id); END;
+          INSERT INTO t VALUES (1, 0);
+          REPLACE INTO t VALUES (1, 0);
+          """)
+        #expect(try db.query("SELECT count(*) FROM gone", as: Bool.self) == [isOn])
+        // A trigger that updates its own table fires itself, and has to come to an end.
+        try db.execute(
+          "CREATE TRIGGER u AFTER UPDATE ON t WHEN new.at < 3 BEGIN UPDATE t SET at = at + 1 WHERE id = new.id; END")
+        try db.execute("UPDATE t SET at = 1")
+        #expect(try db.query("SELECT at FROM t", as: Int.self) == [isOn ? 3 : 2])
+      }
     }
   }
 

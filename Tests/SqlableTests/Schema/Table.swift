@@ -7,6 +7,7 @@ protocol TableDeclaration: Sendable {
   static var constraints: [TableConstraint] { get }
   static var indexes: [Index] { get }
   static var options: [TableOption] { get }
+  static var fullText: FullTextIndex { get }
 }
 
 extension TableDeclaration {
@@ -14,6 +15,7 @@ extension TableDeclaration {
   static var constraints: [TableConstraint] { [] }
   static var indexes: [Index] { [] }
   static var options: [TableOption] { [] }
+  static var fullText: FullTextIndex { FullTextIndex() }
 }
 
 /// Rows of a table that is declared in a line: the values stand in the order of the columns, nil leaves one out.
@@ -25,6 +27,7 @@ struct Table<Declaration: TableDeclaration>: Sqlable, Equatable {
   static var tableConstraints: [TableConstraint] { Declaration.constraints }
   static var tableIndexes: [Index] { Declaration.indexes }
   static var tableOptions: [TableOption] { Declaration.options }
+  static var tableFullText: FullTextIndex { Declaration.fullText }
 
   init(_ values: SqlStorage?...) { self.values = values }
 

@@ -19,6 +19,8 @@ extension SqlExpression {
       case day
       /// A date and the number of units that are added to it.
       case shifted(Int, DateUnit)
+      /// What a full-text index finds, and tells of what it has found.
+      case fullText(FullTextTerm)
 
       var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
@@ -28,7 +30,7 @@ extension SqlExpression {
       switch form {
       case .choice: terms.count > 1 ? terms[1] : nil
       case .shifted: terms.first
-      case .cast, .inverted, .datePart, .dateFormat, .day: nil
+      case .cast, .inverted, .datePart, .dateFormat, .day, .fullText: nil
       }
     }
   }

@@ -6,6 +6,10 @@ extension SqlError {
   func placed(in info: TableInfo) -> SqlError {
     var error = self
     switch kind {
+    case _ where isTakenRowid(in: info):
+      error.kind = .constraint(.primaryKey)
+      error.message = "the full-text table \(info.name) has a row of that id already"
+      (error.table, error.column) = (info.name, FullTextTable.rowid)
     case .constraint(let constraint):
       switch constraint {
       case .unique, .primaryKey, .notNull, .rowId:
@@ -44,6 +48,17 @@ extension SqlError {
     default: return self
     }
     return error
+  }
+
+  /// Whether it is all that FTS5 says of a row whose id is taken; see the insert into a table that stores no texts.
+  private func isTakenRowid(in info: TableInfo) -> Bool {
+    switch info.fullText?.content {
+    // SQLITE_CONSTRAINT, the only constraint that it has.
+    case .stored: code == 19
+    // SQLITE_MISMATCH
+    case .none?: code == 20
+    case .external, nil: false
+    }
   }
 }
 

@@ -73,6 +73,8 @@ extension SelectQuery {
     var kind = Kind.table
     var join = Join.inner
     var condition: SqlExpression?
+    /// Whether its rows are those that its full-text index finds.
+    var isSearched = false
 
     var name: String { alias ?? table.name }
   }

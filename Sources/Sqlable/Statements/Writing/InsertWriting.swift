@@ -3,7 +3,8 @@
 extension StatementWriter {
   func writeInsert(_ query: Query, _ row: RowValues) throws {
     let positions = try writtenColumns(query, row)
-    writeInto(query)
+    let replaces = query.kind == .save && table.fullText?.isExternal == false
+    writeInto(query, conflict: replaces ? .replace : query.conflict)
     if positions.isEmpty {
       sql.append(" DEFAULT VALUES")
     } else {
@@ -11,13 +12,15 @@ extension StatementWriter {
       renderer.writeColumns(positions)
       sql.append(") VALUES (")
       for (index, position) in positions.enumerated() {
-        sql.append(index == 0 ? "?" : ", ?")
+        if index > 0 { sql.append(", ") }
+        writePlace(of: position, at: index)
         parameters.append(written(row[position]))
       }
       sql.append(")")
     }
     if query.kind == .save {
       try requireKey()
+      if replaces { return try checkReplaces(positions) }
       try writeUpsert(Upsert(), positions, returnsId: !query.returns)
     } else if let upsert = query.upsert {
       try writeUpsert(upsert, positions, returnsId: !query.returns)
@@ -35,7 +38,7 @@ extension StatementWriter {
         table: table.name)
     }
     try check(source, fits: positions)
-    writeInto(query)
+    writeInto(query, conflict: query.conflict)
     sql.append(" (")
     renderer.writeColumns(positions)
     sql.append(") ")
@@ -62,9 +65,9 @@ extension StatementWriter {
     }
   }
 
-  private func writeInto(_ query: Query) {
+  private func writeInto(_ query: Query, conflict: ConflictPolicy?) {
     sql.append("INSERT ")
-    writeConflict(query.conflict)
+    writeConflict(conflict)
     sql.append("INTO ")
     sql.append(table.quotedName)
     // In a table of that name excluded."a" would be the row that is there, and an upsert would change nothing.

@@ -193,7 +193,7 @@ struct Renderer {
     case .all: .all
     case .not: .not
     case .isNull, .isNotNull, .between, .isIn, .like: .equality
-    case .special(let special): special.form == .inverted ? .unary : .atom
+    case .special(let special): strength(of: special.form)
     case .negative, .collate: .unary
     case .binary(let operation, _, _):
       switch operation {

@@ -27,7 +27,10 @@ final class Scope {
   init(_ sources: [SelectQuery.Source], outer: Scope?) throws {
     self.sources = sources
     self.outer = outer
-    isPlain = sources.count == 1 && sources[0].alias == nil && outer == nil
+    // A full-text index beside its table has columns of the same names.
+    isPlain =
+      sources.count == 1 && sources[0].alias == nil && outer == nil
+      && !(sources[0].isSearched && sources[0].table.fullText?.isExternal == true)
     isFree = false
     for (index, source) in sources.enumerated()
     where sources[..<index].contains(where: { $0.name.isSameName(as: source.name) }) {
@@ -104,6 +107,37 @@ final class Scope {
     }
     throw SqlError.invalidStatement("no table of the query goes by the alias \(alias)").at(
       table: nil, column: reference.name)
+  }
+
+  /// The table of a model under an alias, or under its own name or else any; nil where only SQL written by hand knows it.
+  func source(of table: TableInfo, alias: String?) throws -> SelectQuery.Source? {
+    if isFree { return nil }
+    var scope: Scope? = self
+    while let current = scope {
+      let sources = current.sources.filter {
+        $0.table.isOfSameModel(as: table) && (alias == nil || $0.alias == alias)
+      }
+      if let source = sources.first(where: { $0.alias == alias }) ?? (sources.count == 1 ? sources[0] : nil) {
+        if current !== self { try checkNotHidden(source, in: current) }
+        return source
+      }
+      scope = current.outer
+    }
+    throw SqlError.invalidStatement("table \(alias ?? table.name) is searched, and is not in the query").at(
+      table: table.name)
+  }
+
+  /// The table that is searched, here or around here; nil when there is none.
+  func searched(_ table: TableInfo) throws -> SelectQuery.Source? {
+    var scope: Scope? = self
+    while let current = scope {
+      if let source = current.sources.first(where: { $0.isSearched && $0.table.isOfSameModel(as: table) }) {
+        if current !== self { try checkNotHidden(source, in: current) }
+        return source
+      }
+      scope = current.outer
+    }
+    return nil
   }
 
   /// A name between here and the query of a table would be taken for it.

@@ -112,6 +112,7 @@ struct SelectWriter {
         }
         sql.append(SqlBuffer.quoted(alias))
       }
+      if source.isSearched { renderer.writeIndex(of: source) }
       if let condition = source.condition {
         sql.append(" ON ")
         try renderer.write(condition)

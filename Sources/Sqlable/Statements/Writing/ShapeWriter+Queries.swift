@@ -73,6 +73,8 @@ extension ShapeWriter {
     }
     key.append(count: query.sources.count)
     for index in query.sources.indices {
+      // It has a term that is known by its text only.
+      guard !query.sources[index].isSearched else { return false }
       write(query.sources[index].table)
       key.append(choice: query.sources[index].join)
       switch query.sources[index].kind {
@@ -136,6 +138,8 @@ extension ShapeWriter {
 
   func write(_ special: SqlExpression.Special, isOrdering: Bool) -> Bool {
     switch special.form {
+    // Columns, and a number of words, that are a part of the text.
+    case .fullText: return false
     case .choice: key.append(byte: 0)
     case .cast(let type):
       key.append(byte: 1)

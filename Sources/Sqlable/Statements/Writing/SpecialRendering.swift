@@ -25,6 +25,16 @@ extension Renderer {
       try writeDate(special.terms, "its day", stack: stack)
       sql.append(")")
     case .shifted(let count, let unit): try writeDate(special.terms, plus: count, unit, stack: stack)
+    case .fullText(let term): try write(term, special.terms, stack: stack)
+    }
+  }
+
+  /// How strong a term of that form binds.
+  func strength(of form: SqlExpression.Special.Form) -> Strength {
+    switch form {
+    case .inverted: .unary
+    case .fullText(let term) where term.isCondition: .equality
+    default: .atom
     }
   }
 

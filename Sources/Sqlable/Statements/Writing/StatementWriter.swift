@@ -63,6 +63,7 @@ struct StatementWriter {
       try refuse("answer to a conflict", query.conflict != nil || query.upsert != nil)
     }
     try refuse("returning: it gives rows, or a number", query.returns && !query.kind.changesRows)
+    try checkFullText(query)
   }
 
   // MARK: Reads

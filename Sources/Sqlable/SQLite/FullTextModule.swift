@@ -1,0 +1,96 @@
+import CSQLite
+
+/// What FTS5 needs to be used by triggers of a schema that is not trusted.
+///
+/// The triggers that keep a full-text index in step write to a virtual table, and without trust in the schema SQLite lets
+/// a trigger do that only where the table says that it is innocuous. FTS5 says so in newer versions and not in 3.40. To
+/// trust the whole schema instead would open all that it keeps shut. So it is said for FTS5 where that does not: while a
+/// table is connected it has its tokenizer made, and there SQLite takes the word for the table that it connects.
+enum FullTextModule {
+  /// Whether FTS5 is there and does not say itself that it is innocuous, asked of a database of its own.
+  private static let isToBeAllowed: Bool = {
+    var handle: OpaquePointer?
+    defer { sqlite3_close(handle) }
+    guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK,
+      let handle, sqlable_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0) == SQLITE_OK,
+      sqlite3_exec(handle, "CREATE TABLE a (b); CREATE VIRTUAL TABLE c USING fts5(b)", nil, nil, nil) == SQLITE_OK,
+      sqlite3_exec(
+        handle, "CREATE TRIGGER d AFTER INSERT ON a BEGIN INSERT INTO c VALUES (new.b); END", nil, nil, nil)
+        == SQLITE_OK
+    else { return false }
+    return sqlite3_exec(handle, "INSERT INTO a VALUES ('')", nil, nil, nil) != SQLITE_OK
+  }()
+
+  private static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
+
+  /// Puts tokenizers that say it in the place of FTS5's own, which they make use of.
+  static func allowInTriggers(on connection: Connection) {
+    guard isToBeAllowed, let api = connection.fullTextAPI, let find = api.pointee.xFindTokenizer,
+      let create = api.pointee.xCreateTokenizer
+    else { return }
+    for name in tokenizers {
+      var (data, methods): (UnsafeMutableRawPointer?, _) = (nil, fts5_tokenizer())
+      // An older FTS5 has no trigram.
+      guard find(api, name, &data, &methods) == SQLITE_OK else { continue }
+      let own = Unmanaged.passRetained(BuiltInTokenizer(connection.handle, create: methods.xCreate, data))
+      methods.xCreate = { context, arguments, count, tokenizer in
+        guard let context else { return SQLITE_MISUSE }
+        return Unmanaged<BuiltInTokenizer>.fromOpaque(context).takeUnretainedValue()
+          .make(arguments, count, tokenizer)
+      }
+      let code = create(api, name, own.toOpaque(), &methods) { context in
+        if let context { Unmanaged<BuiltInTokenizer>.fromOpaque(context).release() }
+      }
+      // FTS5 does not let go of what it did not take.
+      if code != SQLITE_OK { own.release() }
+    }
+  }
+
+  /// Says that the table that is being connected may be used by triggers. To be called while its tokenizer is made.
+  static func allowInTriggers(_ handle: OpaquePointer) {
+    if isToBeAllowed { _ = sqlable_vtab_innocuous(handle) }
+  }
+}
+
+/// One of FTS5's own tokenizers, on one connection.
+private final class BuiltInTokenizer {
+  typealias Create =
+    @convention(c) (
+      UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafePointer<CChar>?>?, Int32,
+      UnsafeMutablePointer<OpaquePointer?>?
+    ) -> Int32
+
+  private let handle: OpaquePointer
+  private let create: Create?
+  private let data: UnsafeMutableRawPointer?
+
+  init(_ handle: OpaquePointer, create: Create?, _ data: UnsafeMutableRawPointer?) {
+    self.handle = handle
+    self.create = create
+    self.data = data
+  }
+
+  func make(
+    _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?, _ count: Int32,
+    _ tokenizer: UnsafeMutablePointer<OpaquePointer?>?
+  ) -> Int32 {
+    FullTextModule.allowInTriggers(handle)
+    return create?(data, arguments, count, tokenizer) ?? SQLITE_MISUSE
+  }
+}
+
+extension Connection {
+  /// What FTS5 is extended by; nil when this SQLite was built without FTS5.
+  var fullTextAPI: UnsafeMutablePointer<fts5_api>? {
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    guard sqlite3_prepare_v2(handle, "SELECT fts5(?1)", -1, &statement, nil) == SQLITE_OK else { return nil }
+    var api: UnsafeMutablePointer<fts5_api>?
+    withUnsafeMutablePointer(to: &api) { api in
+      // FTS5 writes to where the pointer shows while the statement is stepped.
+      sqlite3_bind_pointer(statement, 1, api, "fts5_api_ptr", nil)
+      sqlite3_step(statement)
+    }
+    return api
+  }
+}

@@ -1,0 +1,57 @@
+// The terms of full-text search.
+
+extension Renderer {
+  func write(_ term: FullTextTerm, _ terms: [SqlExpression], stack: Int) throws {
+    switch term.form {
+    case .matches(let alias):
+      // In a subquery: beside OR and under NOT FTS5 can't match by itself.
+      let source = try scope.source(of: term.table, alias: alias)
+      let table = source?.table ?? term.table
+      guard let index = table.fullText else { return }
+      if let source, !scope.isPlain { writeName(source.name) }
+      sql.append(index.rowid.quotedName)
+      sql.append(" IN (SELECT \"rowid\" FROM \(index.quotedName) WHERE \(index.quotedName) MATCH ")
+      for value in terms { try write(value, within: .atom, stack: stack + 14) }
+      sql.append(")")
+    case .search: try writeSearched(term, nil, " MATCH ", terms, stack: stack)
+    case .weighting: try writeSearched(term, "rank", " MATCH ", terms, stack: stack)
+    case .rank: try writeSearched(term, "rank", "", terms, stack: stack)
+    case .snippet(let column, let tokens):
+      sql.append("snippet(")
+      let position = try column.flatMap { try term.table.fullText?.position(of: $0) } ?? -1
+      try writeSearched(term, nil, ", \(position), ", terms, stack: stack + 5)
+      sql.append(", \(tokens))")
+    case .highlight(let column):
+      sql.append("highlight(")
+      let position = try term.table.fullText?.position(of: column) ?? 0
+      try writeSearched(term, nil, ", \(position), ", terms, stack: stack + 5)
+      sql.append(")")
+    }
+  }
+
+  /// Writes a hidden column of the index that is searched, the one of its own name for nil, and values behind it.
+  private func writeSearched(
+    _ term: FullTextTerm, _ column: String?, _ operation: String, _ values: [SqlExpression], stack: Int
+  ) throws {
+    guard let source = try scope.searched(term.table), let index = source.table.fullText else {
+      throw SqlError.invalidStatement(
+        "the rank, a snippet or a highlight of table \(term.table.name) belongs to a query that begins with search(_:)"
+      ).at(table: term.table.name)
+    }
+    if index.isExternal { writeName(index.name) } else if !scope.isPlain { writeName(source.name) }
+    sql.append((column ?? index.name).quotedName)
+    sql.append(operation)
+    for (position, value) in values.enumerated() {
+      if position > 0 { sql.append(", ") }
+      try write(value, within: .atom, stack: stack)
+    }
+  }
+
+  /// Writes the join of a table with the index beside it.
+  func writeIndex(of source: SelectQuery.Source) {
+    guard let index = source.table.fullText, index.isExternal else { return }
+    sql.append(" JOIN \(index.quotedName) ON \(index.quotedName).\"rowid\" = ")
+    writeName(source.name)
+    sql.append(index.rowid.quotedName)
+  }
+}

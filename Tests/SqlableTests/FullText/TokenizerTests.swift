@@ -1,0 +1,249 @@
+import Foundation
+import Testing
+
+@testable import Sqlable
+
+/// Words between commas, in lower case.
+private let commas = Tokenizer("commas") { text, _ in
+  text.split(separator: ",").map { Tokenizer.Token($0.lowercased(), at: $0.startIndex..<$0.endIndex) }
+}
+
+private struct Refusal: Error, Equatable {
+  let text: String
+}
+
+/// Words between blanks; "bad" is refused, "bike" is also a bicycle in what is stored.
+private let strict = Tokenizer("my \"own\" tokenizer's") { text, purpose in
+  try text.split(separator: " ").flatMap { word -> [Tokenizer.Token] in
+    if word == "bad" { throw Refusal(text: text) }
+    let token = Tokenizer.Token(String(word), at: word.startIndex..<word.endIndex)
+    guard word == "bike", purpose == .document else { return [token] }
+    return [token, Tokenizer.Token("bicycle", at: token.range, isSynonym: true)]
+  }
+}
+
+private let key = Column("id", .integer, PrimaryKey())
+private let text = Column("text", .text)
+
+private enum Commas: TableDeclaration {
+  static let columns = [key, text]
+  static let fullText = FullTextIndex(text, tokenizer: commas)
+}
+private enum Strict: TableDeclaration {
+  static let columns = [key, text]
+  static let fullText = FullTextIndex(text, tokenizer: strict)
+}
+private enum Unknown: TableDeclaration {
+  static let columns = [key, text]
+  static let fullText = FullTextIndex(text, tokenizer: .named("nobody's", "a b", "'"))
+}
+
+@Suite struct TokenizerTests {
+  @Test func aTokenizerIsWrittenAsFTS5ReadsIt() {
+    let spellings: [(Tokenizer, String)] = [
+      (.unicode61, "'unicode61 remove_diacritics 2'"),
+      (.unicode61(removeDiacritics: false), "'unicode61 remove_diacritics 0'"),
+      (
+        .unicode61(tokenCharacters: "-_", separators: "x"),
+        "'unicode61 remove_diacritics 2 tokenchars ''-_'' separators x'"
+      ),
+      (.ascii, "'ascii'"), (.ascii(tokenCharacters: "'\"é"), "'ascii tokenchars ''''''\"é'''"),
+      (.porter, "'porter unicode61 remove_diacritics 2'"), (.porter(.ascii), "'porter ascii'"),
+      (.trigram, "'trigram case_sensitive 0'"), (.trigram(caseSensitive: true), "'trigram case_sensitive 1'"),
+      (commas, "'commas'"), (.porter(commas), "'porter commas'"), (.named("a", "b c", ""), "'a ''b c'' '''''"),
+      (strict, "'''my \"own\" tokenizer''''s'''"),
+    ]
+    for (tokenizer, sql) in spellings { #expect(tokenizer.sql.quotedText == sql) }
+  }
+
+  @Test func theTokenizersFindWhatTheySay() throws {
+    func finds(_ tokenizer: Tokenizer, _ text: String, _ query: FullTextQuery) throws -> Bool {
+      let db = try SqliteDatabase.inMemory()
+      try db.execute(SQL(verbatim: "CREATE VIRTUAL TABLE t USING fts5(a, tokenize = \(tokenizer.sql.quotedText))"))
+      try db.execute("INSERT INTO t VALUES (\(text))")
+      return try db.query("SELECT count(*) FROM t WHERE t MATCH \(query.rawValue)", as: Bool.self)[0]
+    }
+    #expect(try finds(.unicode61, "Ångström Éa", .words("angstrom ea")))
+    #expect(try !finds(.unicode61(removeDiacritics: false), "Ångström", .words("angstrom")))
+    #expect(try finds(.unicode61(removeDiacritics: false), "Ångström", .words("ångström")))
+    #expect(try !finds(.unicode61, "well-known", .words("wellknown")))
+    #expect(try finds(.unicode61, "well-known", .words("known")))
+    #expect(try !finds(.unicode61(tokenCharacters: "-"), "well-known", .words("known")))
+    #expect(try finds(.unicode61(separators: "x"), "axb", .words("b")))
+    #expect(try !finds(.ascii, "É", .words("é")))
+    #expect(try finds(.ascii, "É", .words("É")))
+    #expect(try finds(.porter, "corrections", .words("corrected")))
+    #expect(try finds(.trigram, "Notation", .words("TAT")))
+    #expect(try !finds(.trigram(caseSensitive: true), "Notation", .words("TAT")))
+    #expect(try finds(.ascii(tokenCharacters: "'"), "it's", .words("it's")))
+  }
+
+  @Test func oneOfOnesOwnIsRegisteredForAHandleAndAllThatBelongToIt() throws {
+    try withDatabase { db in
+      let early = try db.createChild()
+      try db.register(commas)
+      try db.createTable(Table<Commas>.self)
+      try Table<Commas>(1, "Grey Heron,White Stork").insert().run(db)
+      let late = try db.createChild()
+      for handle in [db, early, late] {
+        #expect(try Table<Commas>.search(.phrase("grey heron")).run(handle).count == 1)
+        #expect(try Table<Commas>.search(.words("heron")).run(handle).isEmpty)
+        let marked = Table<Commas>.search(.phrase("WHITE STORK")).select(Table<Commas>.highlight(text))
+        #expect(try marked.run(handle) == ["Grey Heron,<b>White Stork</b>"])
+      }
+      try Table<Commas>(2, "é,日本,👍").insert().run(late)
+      let marked = Table<Commas>.search(.phrase("日本")).select(Table<Commas>.highlight(text))
+      #expect(try marked.run(early) == ["é,<b>日本</b>,👍"])
+      #expect(try db.isFullTextIntact(Table<Commas>.self))
+    }
+  }
+
+  @Test func aSynonymIsFoundWhereTheWordIs() throws {
+    try withDatabase { db in
+      try db.register(strict)
+      try db.createTable(Table<Strict>.self)
+      try Table<Strict>.insert([Table(1, "my bike rides"), Table(2, "my bicycle rides")]).run(db)
+      #expect(try Table<Strict>.search(.words("bicycle")).run(db).count == 2)
+      #expect(try Table<Strict>.search(.phrase("my bicycle rides")).run(db).count == 2)
+      #expect(try Table<Strict>.search(.words("bike")).run(db).count == 1)
+      #expect(try Table<Strict>.search(.prefix("bicy")).run(db).count == 2)
+      try Table<Strict>.delete(text == "my bike rides").run(db)
+      #expect(try Table<Strict>.search(.words("bicycle")).run(db).count == 1)
+      #expect(try db.isFullTextIntact(Table<Strict>.self))
+    }
+  }
+
+  @Test func whatATokenizerThrowsComesOutOfTheStatementWhichIsUndone() throws {
+    try withDatabase { db in
+      try db.register(strict)
+      try db.createTable(Table<Strict>.self)
+      try Table<Strict>.insert([Table(1, "good"), Table(2, "good")]).run(db)
+      #expect(throws: Refusal(text: "a bad")) { try Table<Strict>(3, "a bad").insert().run(db) }
+      #expect(throws: Refusal(text: "bad b")) {
+        try Table<Strict>.insert([Table(4, "good"), Table(5, "bad b")]).run(db)
+      }
+      #expect(throws: Refusal(text: "bad")) { try Table<Strict>.update(text.set(to: "bad")).run(db) }
+      #expect(throws: Refusal(text: "bad")) { try Table<Strict>.search(.words("x bad")).run(db) }
+      try db.transaction { db -> Void in
+        try Table<Strict>(6, "kept").insert().run(db)
+        #expect(throws: Refusal(text: "bad")) { try Table<Strict>(7, "bad").insert().run(db) }
+      }
+      #expect(try Table<Strict>.search(.words("good")).run(db).count == 2)
+      #expect(try Table<Strict>.count().run(db) == 3)
+      #expect(try db.isFullTextIntact(Table<Strict>.self))
+    }
+  }
+
+  @Test func whatATokenizerThrowsAtTheMarkingOfATextComesOutToo() throws {
+    try withDatabase { db in
+      try db.register(
+        Tokenizer("shy") { text, purpose in
+          if purpose == .excerpt { throw Refusal(text: text) }
+          return text.isEmpty ? [] : [Tokenizer.Token("word", at: text.startIndex..<text.endIndex)]
+        })
+      try db.execute("CREATE VIRTUAL TABLE t USING fts5(a, tokenize = 'shy'); INSERT INTO t VALUES ('one')")
+      for function in ["highlight(t, 0, '', '')", "snippet(t, 0, '', '', '', 4)"] {
+        #expect(throws: Refusal(text: "one")) {
+          try db.query(SQL(verbatim: "SELECT \(function) FROM t WHERE t MATCH 'word'"), as: String.self)
+        }
+      }
+      #expect(try db.query("SELECT a FROM t WHERE t MATCH 'word'", as: String.self) == ["one"])
+    }
+  }
+
+  @Test func handlesOnThreadsOfTheirOwnTokenizeAtOnce() throws {
+    try withDatabase { db in
+      try db.register(commas)
+      try db.createTable(Table<Commas>.self)
+      let handles = try (0..<4).map { _ in try db.createChild() }
+      let failures = Mutex<[String]>([])
+      onThreads(4) { index in
+        do {
+          for number in 0..<times(25) {
+            let id = Int64(index * 1_000 + number)
+            try Table<Commas>(.integer(id), .text("Thread \(index),Number \(number)")).insert().run(handles[index])
+            let own = try Table<Commas>.search(.phrase("thread \(index)")).run(handles[index])
+            if own.count != number + 1 { failures.withLock { $0.append("\(index): \(own.count) of \(number + 1)") } }
+          }
+        } catch { failures.withLock { $0.append("\(error)") } }
+      }
+      #expect(failures.withLock { $0 } == [])
+      #expect(try db.isFullTextIntact(Table<Commas>.self))
+    }
+  }
+
+  @Test func aTokenizerIsAskedForWhatItIsToldAndMayNotWrite() throws {
+    try withDatabase { db in
+      let asked = Mutex<[String]>([])
+      let handle = Mutex<SqliteDatabase?>(nil)
+      let curious = Tokenizer("curious") { text, purpose in
+        asked.withLock { $0.append("\(purpose) \(text)") }
+        if text == "write" { try handle.withLock { $0 }?.execute("CREATE TABLE x (a)") }
+        return text.isEmpty ? [] : [Tokenizer.Token(text, at: text.startIndex..<text.endIndex)]
+      }
+      try db.register(curious)
+      handle.withLock { $0 = db }
+      defer { handle.withLock { $0 = nil } }
+      try db.execute("CREATE VIRTUAL TABLE t USING fts5(a, tokenize = 'curious'); INSERT INTO t VALUES ('one')")
+      let rows = try db.query(
+        "SELECT highlight(t, 0, '', '') FROM t WHERE t MATCH '\"o\" * OR \"one\"'", as: String.self)
+      #expect(rows == ["one"])
+      #expect(asked.withLock { $0 } == ["document one", "prefixQuery o", "query one", "excerpt one"])
+      expectMisuse { try db.execute("INSERT INTO t VALUES ('write')") }
+      #expect(try db.definition(of: "x") == nil)
+    }
+  }
+
+  @Test func wordsAtPlacesThatTheTextDoesNotHaveAreRefused() throws {
+    try withDatabase { db in
+      let other = "a much longer text than the one that is given"
+      try db.register(
+        Tokenizer("wrong") { _, _ in [Tokenizer.Token("x", at: other.startIndex..<other.endIndex)] })
+      try db.register(Tokenizer("empty") { text, _ in [Tokenizer.Token("", at: text.startIndex..<text.endIndex)] })
+      try db.register(
+        Tokenizer("lone") { text, _ in [Tokenizer.Token("x", at: text.startIndex..<text.startIndex, isSynonym: true)] })
+      for name in ["wrong", "empty", "lone"] {
+        try db.execute(SQL(verbatim: "CREATE VIRTUAL TABLE \(name) USING fts5(a, tokenize = '\(name)')"))
+      }
+      let error = expectMisuse { try db.execute("INSERT INTO wrong VALUES ('secret')") }
+      #expect(error?.message == "tokenizer wrong gave a word at a place that its text does not have")
+      #expect(error?.sql == "INSERT INTO wrong VALUES ('secret')")
+      try db.execute("INSERT INTO empty VALUES ('a'); INSERT INTO lone VALUES ('a')")
+      #expect(try db.query("SELECT count(*) FROM lone WHERE lone MATCH 'y'", as: Int.self) == [1])
+      // Bytes that are no text.
+      try db.execute("INSERT INTO lone VALUES (CAST(x'ff00fe' AS TEXT)), (NULL), (x''), (12)")
+    }
+  }
+
+  @Test func aNameThatIsTakenOrMakesNoSenseIsRefused() throws {
+    try withDatabase { db in
+      try db.register(commas)
+      expectMisuse { try db.register(commas) }
+      expectMisuse { try db.createChild().register(Tokenizer("COMMAS") { _, _ in [] }) }
+      for name in ["unicode61", "Porter", "", "a\0b", String(repeating: "x", count: 256)] {
+        expectMisuse { try db.register(Tokenizer(name) { _, _ in [] }) }
+      }
+      expectMisuse { try db.register(.porter) }
+      expectMisuse { try db.register(.named("commas")) }
+      let error = expectSqlError { try db.createTable(Table<Unknown>.self) }
+      #expect(error?.message.contains("no such tokenizer") == true)
+      #expect(try db.definition(of: "t") == nil)
+      #expect(commas == .named("commas") && commas != .porter(commas))
+    }
+  }
+
+  @Test func trustInTheSchemaIsGivenToFTS5Only() throws {
+    try withDatabase { db in
+      try db.createTable(Story.self)
+      try Story(1, "swift").insert().run(db)
+      #expect(try db.query("PRAGMA trusted_schema", as: Bool.self) == [false])
+      try db.execute(
+        """
+        CREATE VIRTUAL TABLE place USING rtree(id, a, b);
+        CREATE TRIGGER far AFTER INSERT ON story BEGIN INSERT INTO place VALUES (new.id, 0, 1); END
+        """)
+      let error = expectSqlError { try Story(2, "swift").insert().run(db) }
+      #expect(error?.message.contains("unsafe use of virtual table") == true)
+    }
+  }
+}
