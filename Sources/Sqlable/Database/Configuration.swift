@@ -27,9 +27,9 @@ public struct Configuration: Sendable, Hashable {
   /// Enforce foreign keys. Default: true. (SQLite's own default is false.)
   public var foreignKeys: Bool
 
-  /// Let delete triggers fire for rows that REPLACE deletes too, which full-text indexes rely on, and let a trigger fire
-  /// itself. Default: true. (SQLite's own default is false.) A trigger that updates its own table without a condition that
-  /// comes to an end needs false.
+  /// Let delete triggers fire for rows that REPLACE deletes too, and let a trigger fire itself. Default: false, as SQLite
+  /// has it: a trigger that updates its own table, without a condition that comes to an end, would throw. REPLACE on a table
+  /// with a ``FullTextIndex`` needs true, and throws `.misuse` otherwise.
   public var recursiveTriggers: Bool
 
   /// Overwrite what is deleted. Default: `.fast`, where it costs no further input or output.
@@ -62,7 +62,7 @@ public struct Configuration: Sendable, Hashable {
     journalMode: JournalMode = .wal,
     synchronous: Synchronous = .normal,
     foreignKeys: Bool = true,
-    recursiveTriggers: Bool = true,
+    recursiveTriggers: Bool = false,
     secureDelete: SecureDelete = .fast,
     statementCacheCapacity: Int = 128,
     cacheSize: Int = 8_192,

@@ -95,6 +95,7 @@ extension Connection {
     try setFlag(SQLITE_DBCONFIG_DEFENSIVE, true)
     try pragma("PRAGMA foreign_keys = \(configuration.foreignKeys ? "ON" : "OFF")")
     try pragma("PRAGMA recursive_triggers = \(configuration.recursiveTriggers ? "ON" : "OFF")")
+    firesDeleteTriggersOnReplace = configuration.recursiveTriggers
     try pragma("PRAGMA secure_delete = \(configuration.secureDelete.rawValue)")
     try pragma("PRAGMA synchronous = \(configuration.synchronous.rawValue)")
     try pragma("PRAGMA cache_size = -\(configuration.cacheSize)")

@@ -13,7 +13,7 @@ import Testing
   @Test func theDefaultsAreThoseOfAService() throws {
     let defaults = [
       "journal_mode": "wal", "foreign_keys": "1", "synchronous": "1", "secure_delete": "2", "busy_timeout": "5000",
-      "cache_size": "-8192", "trusted_schema": "0", "wal_autocheckpoint": "1000", "recursive_triggers": "1",
+      "cache_size": "-8192", "trusted_schema": "0", "wal_autocheckpoint": "1000", "recursive_triggers": "0",
     ]
     try withDatabase { db in
       for (name, value) in defaults {
@@ -25,7 +25,7 @@ import Testing
 
   @Test func childrenHaveTheSameSettings() throws {
     let configuration = Configuration(
-      label: "shop", busyTimeout: 1.25, synchronous: .full, foreignKeys: false, recursiveTriggers: false,
+      label: "shop", busyTimeout: 1.25, synchronous: .full, foreignKeys: false, recursiveTriggers: true,
       secureDelete: .on, cacheSize: 512, walAutocheckpoint: 77, maximumPageCount: 1234)
     try withDatabase(configuration) { db in
       for handle in [db, try db.createChild(), try db.createChild().createChild()] {
@@ -33,7 +33,7 @@ import Testing
         #expect(try pragma(handle, "busy_timeout") == "1250")
         #expect(try pragma(handle, "synchronous") == "2")
         #expect(try pragma(handle, "foreign_keys") == "0")
-        #expect(try pragma(handle, "recursive_triggers") == "0")
+        #expect(try pragma(handle, "recursive_triggers") == "1")
         #expect(try pragma(handle, "secure_delete") == "1")
         #expect(try pragma(handle, "cache_size") == "-512")
         #expect(try pragma(handle, "wal_autocheckpoint") == "77")
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func triggersHearOfRowsThatREPLACEDeletesUnlessSwitchedOff() throws {
+  @Test func triggersHearOfRowsThatREPLACEDeletesWhenSwitchedOn() throws {
     for isOn in [true, false] {
       try withDatabase(.init(recursiveTriggers: isOn)) { db in
         try db.execute(

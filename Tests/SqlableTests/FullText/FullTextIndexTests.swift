@@ -57,7 +57,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
   }
 
   @Test func aRowThatREPLACEDeletesLeavesTheIndexToo() throws {
-    try withStories { db in
+    try withStories(.init(recursiveTriggers: true)) { db in
       // By the key, by another unique column, both at once, in an update, and in SQL by hand.
       try Story(1, "replaced").insert().replaceOnConflict().run(db)
       try Story(5, "moved", slug: "2").insert().replaceOnConflict().run(db)
@@ -76,8 +76,17 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
   }
 
   @Test func withoutRecursiveTriggersREPLACEIsFoundOutAndRepaired() throws {
-    try withStories(.init(recursiveTriggers: false)) { db in
-      try Story(5, "moved", slug: "2").insert().replaceOnConflict().run(db)
+    try withStories { db in
+      let replacing = Story(5, "moved", slug: "2").insert().replaceOnConflict()
+      let error = expectMisuse { try replacing.run(db) }
+      #expect(error?.message.contains("recursiveTriggers") == true && error?.table == "story")
+      expectMisuse { try Story.insert([Story(5, "moved", slug: "2")]).replaceOnConflict().run(db) }
+      expectMisuse { try Story.update(Story.slug.set(to: "2")).replaceOnConflict().run(db) }
+      expectMisuse { _ = try db.prepare(Story.update(Story.slug.set(to: "2")).replaceOnConflict()) }
+      expectMisuse { _ = try replacing.returning().run(db) }
+      #expect(try db.isFullTextIntact(Story.self))
+      // SQL by hand is not looked into.
+      try db.execute("REPLACE INTO story VALUES (5, 'moved', NULL, 1, '2')")
       #expect(try !db.isFullTextIntact(Story.self))
       try db.rebuildFullText(Story.self)
       #expect(try db.isFullTextIntact(Story.self))
@@ -187,7 +196,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
   }
 
   @Test func observersHearOfTheTableAndOfNothingBehindTheIndex() throws {
-    try withStories { db in
+    try withStories(.init(recursiveTriggers: true)) { db in
       let heard = Mutex<[String]>([])
       db.didUpdate = { table, id, change in heard.withLock { $0.append("\(table) \(id) \(change)") } }
       db.observe(on: Story.self) { id in heard.withLock { $0.append("story \(id)") } }

@@ -98,7 +98,7 @@ import Testing
     #expect(defaults.busyTimeout == 5 && defaults.journalMode == .wal && defaults.synchronous == .normal)
     #expect(defaults.foreignKeys && defaults.secureDelete == .fast && defaults.statementCacheCapacity == 128)
     #expect(defaults.cacheSize == 8_192 && defaults.walAutocheckpoint == 1_000 && defaults.maximumPageCount == nil)
-    #expect(defaults.usesPreupdateHook && defaults.recursiveTriggers)
+    #expect(defaults.usesPreupdateHook && !defaults.recursiveTriggers)
     try withDatabase { db in
       func pragma(_ name: String) throws -> String? {
         try db.query(SQL(verbatim: "PRAGMA \(name)")) { row in try row.get(at: 0, as: SqlText.self).text }.first

@@ -108,6 +108,7 @@ final class PreparedCore {
     try db.locked {
       let connection = try db.openConnection()
       do {
+        if case .statement(let query, let table) = subject { try connection.check(query, table) }
         let statement = try compile(connection)
         try subject.check(statement)
         kept.statement.value = statement

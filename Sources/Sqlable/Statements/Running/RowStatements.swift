@@ -26,11 +26,13 @@ extension Connection {
     if !hasShape { parameters.drop(since: mark) }
     return try prepared(since: mark) {
       guard hasShape else {
+        try check(query, table)
         try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
         return try prepareBuffered()
       }
       return try prepareBuffered {
         parameters.drop(since: mark)
+        try check(query, table)
         try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
       }
     }
@@ -41,6 +43,7 @@ extension Connection {
     let mark = parameters.mark
     guard query.isPlain, let shape = row.shape, query.kind.isInsert || row.holdsKey(of: table) else {
       return try prepared(since: mark) {
+        try check(query, table)
         try StatementWriter(table: table, sql: sql, parameters: parameters).write(query, row: row)
         return try prepareBuffered()
       }
@@ -56,6 +59,7 @@ extension Connection {
     let statement: PreparedStatement
     do {
       statement = try prepareBuffered {
+        try check(query, table)
         try StatementWriter(table: table, sql: sql, parameters: parameters).write(query, row: row)
         parameters.drop(since: mark)
       }
@@ -70,6 +74,18 @@ extension Connection {
       throw error
     }
     return statement
+  }
+}
+
+extension Connection {
+  /// Throws where the statement would leave an index behind that is not told of the rows that REPLACE deletes.
+  func check(_ query: Query, _ table: TableInfo) throws {
+    guard query.conflict == .replace, !firesDeleteTriggersOnReplace, case .external = table.fullText?.content else {
+      return
+    }
+    throw SqlError.misuse(
+      "REPLACE on a table with a full-text index needs Configuration.recursiveTriggers; an upsert or save() does not"
+    ).at(table: table.name)
   }
 }
 
