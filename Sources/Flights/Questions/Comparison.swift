@@ -1,20 +1,26 @@
 import Foundation
 import Sqlable
 
-/// Two answers to one question.
+/// Three answers to one question.
 struct Comparison {
   let statement: Answer
+  /// What the SQL that the library makes of the statement answers when it is run as text: tells what the typed form costs.
+  let asText: Answer
   let byHand: Answer
-  /// The first row that is not the same in both, counted from 1; nil when there is none. Order counts.
+  /// The first row that is not the same in all, counted from 1; nil when there is none. Order counts.
   let difference: Int?
 
-  init(statement: Answer, byHand: Answer) {
+  init(statement: Answer, asText: Answer, byHand: Answer) {
     self.statement = statement
+    self.asText = asText
     self.byHand = byHand
-    let pairs = zip(statement.rows, byHand.rows)
-    let index = pairs.enumerated().first { !Comparison.isSame($0.element.0, $0.element.1) }?.offset
-    let (count, other) = (statement.rows.count, byHand.rows.count)
-    difference = index.map { $0 + 1 } ?? (count == other ? nil : min(count, other) + 1)
+    let differences = [asText, byHand].compactMap { Comparison.difference(of: statement.rows, from: $0.rows) }
+    difference = differences.min()
+  }
+
+  private static func difference(of rows: [[Answer.Cell]], from others: [[Answer.Cell]]) -> Int? {
+    let index = zip(rows, others).enumerated().first { !isSame($0.element.0, $0.element.1) }?.offset
+    return index.map { $0 + 1 } ?? (rows.count == others.count ? nil : min(rows.count, others.count) + 1)
   }
 
   static func isSame(_ left: [Answer.Cell], _ right: [Answer.Cell]) -> Bool {
@@ -38,7 +44,8 @@ struct Comparison {
     let rest = statement.rows.count - count
     let more = rest > 0 ? "  and \(rest.grouped) more" : statement.rows.isEmpty ? "  nothing" : ""
     let outcome = difference.map { "ANOTHER ANSWER from row \($0) on" } ?? "same answer"
-    let times = "\(statement.duration.inMilliseconds) ms, by hand \(byHand.duration.inMilliseconds) ms"
+    let times = zip(["", "as text ", "by hand "], [statement, asText, byHand])
+      .map { "\($0)\($1.duration.inMilliseconds) ms" }.joined(separator: ", ")
     return table.lines + (more.isEmpty ? [] : [more]) + ["  (\(times): \(outcome))"]
   }
 

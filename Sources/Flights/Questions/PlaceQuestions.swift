@@ -7,7 +7,7 @@ extension Question {
 
   static var destinationsOnTheMap: Question {
     let meanDelay = Flight.arrivalDelay.average()
-    let map = Flight.join(Airport.self, on: Flight.destination == Airport.faa.typed(as: String.self))
+    let map = Flight.join(Airport.self, on: Flight.destination == Airport.faa)
       .select(
         Airport.name.typed(as: String.self), Airport.latitude.typed(as: Double.self),
         Airport.longitude.typed(as: Double.self), Flight.arrivalDelay.count(), meanDelay
@@ -46,8 +46,8 @@ extension Question {
     }
     let (ewr, jfk, lga) = (from("EWR"), from("JFK"), from("LGA"))
     func count(_ title: String, _ query: SingleSelect<String>) -> Select<String, Int, String?> {
-      let places = Alias(Destination.self, title) { _ in query }
-      return places.all().select(TypedExpression(title), countAll(), places[Destination.code].min())
+      let places = query.named(title)
+      return places.all().select(TypedExpression(title), countAll(), places.column.min())
     }
     let destinations = count("any", ewr.union(jfk).union(lga))
       .unionAll(count("all three", ewr.intersect(jfk).intersect(lga)))
@@ -69,22 +69,18 @@ extension Question {
   }
 
   static var routes: Question {
-    let route = Alias(Route.self, "route") { _ in
-      Flight.select(Flight.origin, Flight.destination, Flight.distance.min())
-        .groupBy(Flight.origin, Flight.destination)
+    let route = Flight.select(Flight.origin, Flight.destination, Flight.distance.min())
+      .groupBy(Flight.origin, Flight.destination).named("route")
+    let (start, finish, distance) = route.columns
+    let root = Flight.select(Flight.origin, TypedExpression(0), TypedExpression<Int?>(0), Flight.origin).distinct()
+    let tree = root.named("tree") { tree in
+      let (airport, legs, miles, path) = tree.columns
+      return tree.all().joining(route, on: start == airport)
+        .filter(legs < 3)
+        .select(finish, legs + 1, miles + distance, path.concatenated(" > ").concatenated(finish))
     }
-    let tree = Alias(Branch.self, "tree") { tree in
-      Flight.select(Flight.origin, TypedExpression(0), TypedExpression(0), Flight.origin).distinct()
-        .unionAll(
-          tree.all().joining(route, on: route[Route.from] == tree[Branch.airport])
-            .filter(tree[Branch.legs] < 3)
-            .select(
-              route[Route.to], tree[Branch.legs] + 1, tree[Branch.miles] + route[Route.miles],
-              tree[Branch.path].concatenated(" > ").concatenated(route[Route.to])))
-    }
-    let routes = tree.all()
-      .select(tree[Branch.path], tree[Branch.legs], tree[Branch.miles])
-      .orderBy(tree[Branch.legs].desc, tree[Branch.miles].desc, tree[Branch.path].asc)
+    let (_, legs, miles, path) = tree.columns
+    let routes = tree.all().select(path, legs, miles).orderBy(legs.desc, miles.desc, path.asc)
     return Question(
       "Where can one get to from New York, by way of which airports? (the tree of routes, the longest first)",
       ["path", "legs", "miles"], routes,
@@ -99,33 +95,4 @@ extension Question {
         SELECT path, legs, miles FROM tree ORDER BY legs DESC, miles DESC, path
         """)
   }
-}
-
-/// A place that one can fly to.
-struct Destination: Sqlable {
-  static let code = column("code", String.self)
-  static let tableLayout = [code.column]
-
-  init(row: ReadRow) throws {}
-}
-
-/// A way from one airport to another.
-struct Route: Sqlable {
-  static let from = column("from", String.self)
-  static let to = column("to", String.self)
-  static let miles = column("miles", Int.self)
-  static let tableLayout = [from.column, to.column, miles.column]
-
-  init(row: ReadRow) throws {}
-}
-
-/// An airport in the tree of routes.
-struct Branch: Sqlable {
-  static let airport = column("airport", String.self)
-  static let legs = column("legs", Int.self)
-  static let miles = column("miles", Int.self)
-  static let path = column("path", String.self)
-  static let tableLayout = [airport.column, legs.column, miles.column, path.column]
-
-  init(row: ReadRow) throws {}
 }

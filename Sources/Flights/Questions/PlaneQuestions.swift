@@ -9,7 +9,7 @@ extension Question {
 
   static var worstPlanes: Question {
     let meanDelay = Flight.arrivalDelay.average()
-    let worst = Flight.leftJoin(Plane.self, on: Flight.tailnum == Plane.tailnum.typed(as: String.self))
+    let worst = Flight.leftJoin(Plane.self, on: Flight.tailnum == Plane.tailnum)
       .select(Flight.tailnum, Plane.manufacturer.typed(as: String?.self), Flight.arrivalDelay.count(), meanDelay)
       .filter(Flight.tailnum.isNotNull)
       .groupBy(Flight.tailnum).having(Flight.arrivalDelay.count() >= 20)
@@ -27,7 +27,7 @@ extension Question {
   }
 
   static var planesNotOnRecord: Question {
-    let known = Plane.all().filter(Plane.tailnum == Flight.tailnum.expression)
+    let known = Plane.all().filter(Plane.tailnum == Flight.tailnum)
     let unknown = Flight.join(Airline.self, on: Flight.carrier == Airline.carrier)
       .select(Airline.name, Flight.tailnum.count(distinct: true), countAll())
       .filter(Flight.tailnum.isNotNull && !exists(known))
@@ -45,7 +45,7 @@ extension Question {
 
   static var ageAndDelay: Question {
     let age = (Flight.year - Plane.year.typed(as: Int.self)).least(25)
-    let ages = Flight.join(Plane.self, on: Flight.tailnum == Plane.tailnum.typed(as: String.self))
+    let ages = Flight.join(Plane.self, on: Flight.tailnum == Plane.tailnum)
       .select(age, Flight.tailnum.count(distinct: true), countAll(), Flight.departureDelay.average())
       .filter(Plane.year.isNotNull)
       .groupBy(age).orderBy(age)
@@ -81,19 +81,16 @@ extension Question {
 
   static var flightsBeforeALongDelay: Question {
     let delays = Case.when(Flight.departureDelay > 60, then: 1).else(0).sum()
-    let soFar = Alias(PlaneSoFar.self, "so_far") { _ in
-      Flight.select(
-        Flight.tailnum,
-        delays.over(partitionBy: Flight.tailnum, orderBy: Flight.timeHour.asc, Flight.id.asc),
-        Flight.distance.sum().over(partitionBy: Flight.tailnum, orderBy: Flight.timeHour.asc, Flight.id.asc)
-      )
+    let untilThen = Window(partitionBy: Flight.tailnum, orderBy: Flight.timeHour.asc, Flight.id.asc)
+    let soFar = Flight.select(Flight.tailnum, delays.over(untilThen), Flight.distance.sum().over(untilThen))
       .filter(Flight.tailnum.isNotNull && Flight.departureDelay.isNotNull)
-    }
+      .named("so_far")
+    let (plane, delaysSoFar, miles) = soFar.columns
     let planes = soFar.all()
-      .select(soFar[PlaneSoFar.tailnum], countAll(), soFar[PlaneSoFar.miles].max())
-      .filter(soFar[PlaneSoFar.delays] == 0)
-      .groupBy(soFar[PlaneSoFar.tailnum])
-      .orderBy(countAll().desc, soFar[PlaneSoFar.tailnum].asc)
+      .select(plane, countAll(), miles.max())
+      .filter(delaysSoFar == 0)
+      .groupBy(plane)
+      .orderBy(countAll().desc, plane.asc)
     return Question(
       "How many flights, and miles, has each plane behind it before it is first late by more than an hour?",
       ["tail number", "flights", "miles"], planes,
@@ -110,14 +107,4 @@ extension Question {
         ORDER BY 2 DESC, 1
         """)
   }
-}
-
-/// A flight of a plane, with the long delays and the miles up to it.
-struct PlaneSoFar: Sqlable {
-  static let tailnum = column("tailnum", String.self)
-  static let delays = column("delays", Int.self)
-  static let miles = column("miles", Int.self)
-  static let tableLayout = [tailnum.column, delays.column, miles.column]
-
-  init(row: ReadRow) throws {}
 }

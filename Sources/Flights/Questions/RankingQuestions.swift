@@ -6,20 +6,16 @@ extension Question {
   static var rankings: [Question] { [topDestinations, mostDelayedOfTheMonth, busiestHours] }
 
   static var topDestinations: Question {
-    let ranked = Alias(RankedDestination.self, "ranked") { _ in
-      Flight.select(
-        Flight.carrier, Flight.destination, countAll(),
-        rank().over(partitionBy: Flight.carrier, orderBy: countAll().desc)
-      )
-      .groupBy(Flight.carrier, Flight.destination)
-    }
-    let top = ranked.all().join(Airline.self, on: Airline.carrier == ranked[RankedDestination.carrier])
-      .select(
-        Airline.name, ranked[RankedDestination.place], ranked[RankedDestination.destination],
-        ranked[RankedDestination.flights]
-      )
-      .filter(ranked[RankedDestination.place] <= 3)
-      .orderBy(Airline.name.asc, ranked[RankedDestination.place].asc, ranked[RankedDestination.destination].asc)
+    let ranked = Flight.select(
+      Flight.carrier, Flight.destination, countAll(),
+      rank().over(partitionBy: Flight.carrier, orderBy: countAll().desc)
+    )
+    .groupBy(Flight.carrier, Flight.destination).named("ranked")
+    let (carrier, destination, flights, place) = ranked.columns
+    let top = ranked.all().join(Airline.self, on: Airline.carrier == carrier)
+      .select(Airline.name, place, destination, flights)
+      .filter(place <= 3)
+      .orderBy(Airline.name.asc, place.asc, destination.asc)
     return Question(
       "What are the three top destinations of each carrier?", ["carrier", "place", "destination", "flights"], top,
       byHand: """
@@ -34,20 +30,18 @@ extension Question {
   }
 
   static var mostDelayedOfTheMonth: Question {
-    let numbered = Alias(NumberedFlight.self, "numbered") { _ in
-      Flight.select(
-        Flight.id,
-        rowNumber().over(partitionBy: Flight.month, orderBy: Flight.departureDelay.desc, Flight.id.asc)
-      )
-      .filter(Flight.departureDelay.isNotNull)
-    }
-    let latest = Flight.join(numbered, on: Flight.id == numbered[NumberedFlight.id])
-      .select(
-        Flight.month, Flight.day, Flight.carrier, Flight.number, Flight.origin, Flight.destination,
-        Flight.departureDelay
-      )
-      .filter(numbered[NumberedFlight.number] == 1)
-      .orderBy(Flight.month)
+    let numbered = Flight.select(
+      Flight.id, rowNumber().over(partitionBy: Flight.month, orderBy: Flight.departureDelay.desc, Flight.id.asc)
+    )
+    .filter(Flight.departureDelay.isNotNull).named("numbered")
+    let (id, number) = numbered.columns
+    let latest = Flight.select(
+      Flight.month, Flight.day, Flight.carrier, Flight.number, Flight.origin, Flight.destination,
+      Flight.departureDelay
+    )
+    .joining(numbered, on: Flight.id == id)
+    .filter(number == 1)
+    .orderBy(Flight.month)
     return Question(
       "Which was the most delayed flight of each month?",
       ["month", "day", "carrier", "flight", "from", "to", "delay"], latest,
@@ -80,24 +74,4 @@ extension Question {
         ORDER BY origin
         """)
   }
-}
-
-/// The place of a destination among those of a carrier.
-struct RankedDestination: Sqlable {
-  static let carrier = column("carrier", String.self)
-  static let destination = column("dest", String.self)
-  static let flights = column("flights", Int.self)
-  static let place = column("place", Int.self)
-  static let tableLayout = [carrier.column, destination.column, flights.column, place.column]
-
-  init(row: ReadRow) throws {}
-}
-
-/// A flight and its number in an order.
-struct NumberedFlight: Sqlable {
-  static let id = column("id", Int.self)
-  static let number = column("number", Int.self)
-  static let tableLayout = [id.column, number.column]
-
-  init(row: ReadRow) throws {}
 }

@@ -26,19 +26,17 @@ extension Question {
   }
 
   static var delayOfTheFlightBefore: Question {
-    let pair = Alias(DelayPair.self, "pair") { _ in
-      Flight.select(
-        Flight.departureDelay,
-        Flight.departureDelay.lag().over(
-          partitionBy: Flight.origin, orderBy: Flight.month.asc, Flight.day.asc, Flight.departure.asc, Flight.id.asc)
-      )
-      .filter(Flight.departureDelay.isNotNull)
-    }
-    let before = pair[DelayPair.before]
+    let pair = Flight.select(
+      Flight.departureDelay,
+      Flight.departureDelay.lag().over(
+        partitionBy: Flight.origin, orderBy: Flight.month.asc, Flight.day.asc, Flight.departure.asc, Flight.id.asc)
+    )
+    .filter(Flight.departureDelay.isNotNull).named("pair")
+    let (delay, before) = pair.columns
     let band = Case.when(before > 120, then: "over two hours").when(before > 60, then: "over an hour")
       .when(before > 0, then: "late").else("not late")
     let delays = pair.all()
-      .select(band, countAll(), pair[DelayPair.delay].average())
+      .select(band, countAll(), delay.average())
       .filter(before.isNotNull)
       .groupBy(band).orderBy(before.max())
     return Question(
@@ -58,13 +56,4 @@ extension Question {
         ORDER BY max(before)
         """)
   }
-}
-
-/// The delay of a flight, and of the one before it.
-struct DelayPair: Sqlable {
-  static let delay = column("delay", Int.self)
-  static let before = column("before", Int?.self)
-  static let tableLayout = [delay.column, before.column]
-
-  init(row: ReadRow) throws {}
 }

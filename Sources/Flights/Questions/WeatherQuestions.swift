@@ -7,7 +7,8 @@ extension Question {
   static var weather: [Question] { [weatherAndDelay, worstHours] }
 
   static var weatherAndDelay: Question {
-    func delays(_ element: String, _ band: TypedExpression<String>) -> some SelectStatement {
+    typealias Delays = Select<String, String, Int, Double?, Double>
+    func delays(_ element: String, _ band: TypedExpression<String>) -> Delays {
       let share = countAll(where: Flight.departureDelay > 60).cast(to: Double.self) * 100
       return Flight.join(
         Weather.self, on: Flight.origin == Weather.origin && Flight.timeHour == Weather.timeHour
@@ -24,15 +25,9 @@ extension Question {
       .when(Weather.visibility < 10, then: "under 10 mi").else("10 mi")
     let wind = Case.when(Weather.windSpeed > 25, then: "over 25 mph")
       .when(Weather.windSpeed > 15, then: "over 15 mph").else("up to 15 mph")
-    let bands = Alias(WeatherBand.self, "band") { _ in
-      delays("rain", rain).unionAll(delays("view", view)).unionAll(delays("wind", wind))
-    }
-    let conditions = bands.all()
-      .select(
-        bands[WeatherBand.element], bands[WeatherBand.name], bands[WeatherBand.flights], bands[WeatherBand.delay],
-        bands[WeatherBand.share]
-      )
-      .orderBy(bands[WeatherBand.element].asc, bands[WeatherBand.delay].desc, bands[WeatherBand.name].asc)
+    let bands = delays("rain", rain).unionAll(delays("view", view)).unionAll(delays("wind", wind)).named("band")
+    let (element, band, _, delay, _) = bands.columns
+    let conditions = bands.all().orderBy(element.asc, delay.desc, band.asc)
     return Question(
       "In which weather are flights late?", ["weather", "", "flights", "mean delay", "per cent over an hour"],
       conditions,
@@ -61,23 +56,20 @@ extension Question {
   }
 
   static var worstHours: Question {
-    let worst = Alias(HourOfDelays.self, "worst") { _ in
-      Flight.select(Flight.origin, Flight.timeHour, countAll(), Flight.departureDelay.average())
-        .filter(Flight.departureDelay.isNotNull)
-        .groupBy(Flight.origin, Flight.timeHour)
-        .orderBy(Flight.departureDelay.average().desc, Flight.origin.asc, Flight.timeHour.asc).limit(48)
-    }
+    let meanDelay = Flight.departureDelay.average()
+    let worst = Flight.select(Flight.origin, Flight.timeHour, countAll(), meanDelay)
+      .filter(Flight.departureDelay.isNotNull)
+      .groupBy(Flight.origin, Flight.timeHour)
+      .orderBy(meanDelay.desc, Flight.origin.asc, Flight.timeHour.asc).limit(48)
+      .named("worst")
+    let (airport, hour, flights, delay) = worst.columns
     let hours = worst.all()
-      .leftJoin(
-        Weather.self,
-        on: Weather.origin == worst[HourOfDelays.origin] && Weather.timeHour == worst[HourOfDelays.timeHour]
-      )
+      .leftJoin(Weather.self, on: Weather.origin == airport && Weather.timeHour == hour)
       .select(
-        worst[HourOfDelays.origin], worst[HourOfDelays.timeHour], worst[HourOfDelays.flights],
-        worst[HourOfDelays.delay], Weather.windSpeed, Weather.precipitation.typed(as: Double?.self),
+        airport, hour, flights, delay, Weather.windSpeed, Weather.precipitation.typed(as: Double?.self),
         Weather.visibility.typed(as: Double?.self)
       )
-      .orderBy(worst[HourOfDelays.delay].desc, worst[HourOfDelays.origin].asc, worst[HourOfDelays.timeHour].asc)
+      .orderBy(delay.desc, airport.asc, hour.asc)
     return Question(
       "Which were the 48 hours with the worst delays, and what was the weather?",
       ["airport", "hour (UTC)", "flights", "mean delay", "wind", "rain", "view"], hours,
@@ -90,27 +82,4 @@ extension Question {
         LIMIT 48
         """)
   }
-}
-
-/// An hour at an airport, and how late its flights left.
-struct HourOfDelays: Sqlable {
-  static let origin = column("origin", String.self)
-  static let timeHour = column("time_hour", Date.self)
-  static let flights = column("flights", Int.self)
-  static let delay = column("delay", Double.self)
-  static let tableLayout = [origin.column, timeHour.column, flights.column, delay.column]
-
-  init(row: ReadRow) throws {}
-}
-
-/// How late flights leave in weather of one kind.
-struct WeatherBand: Sqlable {
-  static let element = column("element", String.self)
-  static let name = column("name", String.self)
-  static let flights = column("flights", Int.self)
-  static let delay = column("delay", Double.self)
-  static let share = column("share", Double.self)
-  static let tableLayout = [element.column, name.column, flights.column, delay.column, share.column]
-
-  init(row: ReadRow) throws {}
 }

@@ -79,7 +79,11 @@ import Testing
 
   @Test func theFirstRowThatDiffersIsNamed() {
     func difference(_ left: [[any SqlValue]], _ right: [[any SqlValue]]) -> Int? {
-      Comparison(statement: answer(left), byHand: answer(right)).difference
+      let (left, right) = (answer(left), answer(right))
+      let asText = Comparison(statement: left, asText: right, byHand: left).difference
+      let byHand = Comparison(statement: left, asText: left, byHand: right).difference
+      #expect(asText == byHand)
+      return byHand
     }
     #expect(difference([], []) == nil)
     #expect(difference([[1, "a"], [2, "b"]], [[1, "a"], [2, "b"]]) == nil)
@@ -101,8 +105,9 @@ import Testing
 
 extension Comparison {
   fileprivate func row(_ number: Int) -> String {
-    [statement, byHand].map { $0.rows.dropFirst(number - 1).first.map { "\($0.map(Comparison.text))" } ?? "none" }
-      .joined(separator: ", by hand ")
+    [statement, asText, byHand]
+      .map { $0.rows.dropFirst(number - 1).first.map { "\($0.map(Comparison.text))" } ?? "none" }
+      .joined(separator: ", then as text and by hand ")
   }
 }
 
