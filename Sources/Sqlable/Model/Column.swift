@@ -56,7 +56,22 @@ final class ColumnDefinition: Sendable {
     self.file = file
     self.line = line
     quotedName = SqlBuffer.quoted(name)
-    nameHash = name.utf8.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
+    nameHash = ColumnDefinition.hash(of: name)
+  }
+
+  /// The column of a field that is embedded under another name.
+  init(embedding field: ColumnDefinition, name: String, isOptional: Bool, file: StaticString, line: UInt) {
+    self.name = name
+    type = isOptional ? .nullable(field.type) : field.type
+    options = field.options
+    self.file = file
+    self.line = line
+    quotedName = SqlBuffer.quoted(name)
+    nameHash = ColumnDefinition.hash(of: name)
+  }
+
+  private static func hash(of name: String) -> UInt32 {
+    name.utf8.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
   }
 
   var isKept: Bool { keeping.load(ordering: .relaxed) }

@@ -1,0 +1,200 @@
+/// A struct that is spread over columns of its owner's table.
+///
+/// ```swift
+/// struct Address: SqlEmbedded {
+///   var street: String
+///   var city: String?
+///   static let street = field("street", String.self)
+///   static let city = field("city", String?.self)
+///   static let fields = [street.column, city.column]
+///
+///   init(row: EmbeddedRow) throws {
+///     street = try row.get(Address.street)
+///     city = try row.get(Address.city)
+///   }
+///
+///   func write(to row: inout EmbeddedWriter) throws {
+///     row.set(Address.street, street)
+///     row.set(Address.city, city)
+///   }
+/// }
+///
+/// extension Person: Sqlable {
+///   static let home = embedded("home", Address.self)          // "home_street" TEXT NOT NULL, "home_city" TEXT
+///   static let work = embedded("work", Address?.self)         // the same, all of which may be NULL
+///   static let tableLayout = [id.column] + home.columns + work.columns
+///   …
+/// }
+/// Person.read().filter(Person.home[Address.city] == "Oslo")   // … WHERE "home_city" = ?
+/// ```
+public protocol SqlEmbedded: Sendable {
+  /// The columns that it takes, under their names inside of it. Asked whenever it is embedded.
+  static var fields: [Column] { get }
+
+  /// Makes a value of its columns. What does not fit throws `.decoding`, which names table, column and row.
+  init(row: EmbeddedRow) throws
+
+  /// Writes all its columns. One that is not set, or set to `nil`, is left out.
+  func write(to row: inout EmbeddedWriter) throws
+}
+
+/// A column of a struct that is embedded, whatever it is embedded in.
+public struct Field<Owner: SqlEmbedded, Value: SqlValue>: Sendable, Hashable {
+  /// The column, under its name inside of the struct.
+  public let column: Column
+}
+
+extension SqlEmbedded {
+  /// Declares a field. Its SQL type follows from `Value`: an optional may be NULL.
+  public static func field<Value: SqlValue>(
+    _ name: String, _ type: Value.Type, _ options: any ColumnOption..., file: StaticString = #fileID,
+    line: UInt = #line
+  ) -> Field<Self, Value> {
+    Field(column: Column(name, Value.columnType, options: options, file: file, line: line))
+  }
+
+  /// Declares a field with a SQL type of its own, such as `.date(.iso8601)`.
+  public static func field<Value: SqlValue>(
+    _ name: String, _ type: Value.Type, as columnType: ColumnType, _ options: any ColumnOption...,
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> Field<Self, Value> {
+    let type = Value.columnType.isNullable ? .nullable(columnType) : columnType
+    return Field(column: Column(name, type, options: options, file: file, line: line))
+  }
+}
+
+/// A struct that is embedded in a model: the columns of the model's table that it takes.
+public struct Embedded<Model: Sqlable, Value: SqlEmbedded>: Sendable {
+  /// The columns, for the table's layout.
+  public let columns: [Column]
+  let fields: [Column]
+
+  fileprivate init(_ prefix: String, _ isOptional: Bool, _ file: StaticString, _ line: UInt) {
+    fields = Value.fields
+    columns = fields.map { field in
+      Column(
+        ColumnDefinition(
+          embedding: field.definition, name: prefix + "_" + field.name, isOptional: isOptional, file: file, line: line))
+    }
+  }
+
+  /// The column of a field.
+  public subscript<Part>(_ field: Field<Value, Part>) -> TypedColumn<Model, Part> {
+    TypedColumn(column(of: field.column))
+  }
+
+  /// The column of a field. One that the struct does not list among its fields is in no table: statements that name it throw
+  /// `.schema`.
+  fileprivate func column(of field: Column) -> Column {
+    fields.firstIndex { $0.definition === field.definition || $0.isSame(as: field) }.map { columns[$0] } ?? field
+  }
+}
+
+/// A struct that may be embedded in a model, or not: then all its columns are NULL.
+public struct EmbeddedOptional<Model: Sqlable, Value: SqlEmbedded>: Sendable {
+  @usableFromInline let embedded: Embedded<Model, Value>
+
+  /// The columns, for the table's layout.
+  public var columns: [Column] { embedded.columns }
+
+  /// The column of a field, which may be NULL.
+  public subscript<Part>(_ field: Field<Value, Part>) -> TypedColumn<Model, Part?> {
+    TypedColumn(embedded.column(of: field.column))
+  }
+
+  /// The column of a field, which may be NULL.
+  public subscript<Part>(_ field: Field<Value, Part?>) -> TypedColumn<Model, Part?> {
+    TypedColumn(embedded.column(of: field.column))
+  }
+}
+
+extension Sqlable {
+  /// Embeds a struct: its fields become columns, with the prefix and an underscore before their names.
+  public static func embedded<Value: SqlEmbedded>(
+    _ prefix: String, _ type: Value.Type, file: StaticString = #fileID, line: UInt = #line
+  ) -> Embedded<Self, Value> { Embedded(prefix, false, file, line) }
+
+  /// Embeds a struct that may be missing: then all its columns are NULL.
+  public static func embedded<Value: SqlEmbedded>(
+    _ prefix: String, _ type: Value?.Type, file: StaticString = #fileID, line: UInt = #line
+  ) -> EmbeddedOptional<Self, Value> { EmbeddedOptional(embedded: Embedded(prefix, true, file, line)) }
+}
+
+// MARK: - Reading
+
+/// The columns of an embedded struct in the row that is being read; valid as long as that.
+public struct EmbeddedRow {
+  fileprivate let row: ReadRow
+  fileprivate let fields: [Column]
+  fileprivate let columns: [Column]
+
+  /// The value of a field. NULL fits an optional only; what does not fit throws `.decoding`.
+  public func get<Owner, Value>(_ field: Field<Owner, Value>) throws -> Value {
+    guard let position = fields.firstIndex(where: { $0.isSame(as: field.column) }) else {
+      throw SqlError.misuse("field \(field.column.name) is not among the fields of \(Owner.self)")
+    }
+    return try row.get(columns[position])
+  }
+}
+
+extension ReadRow {
+  /// The embedded struct.
+  public func get<Model, Value>(_ embedded: Embedded<Model, Value>) throws -> Value {
+    try Value(row: EmbeddedRow(row: self, fields: embedded.fields, columns: embedded.columns))
+  }
+
+  /// The embedded struct, or nil when all its columns are NULL.
+  public func get<Model, Value>(_ embedded: EmbeddedOptional<Model, Value>) throws -> Value? {
+    let isMissing = try embedded.columns.allSatisfy { isNull(at: try position(of: $0)) }
+    return isMissing ? nil : try get(embedded.embedded)
+  }
+}
+
+// MARK: - Writing
+
+/// Takes the values of an embedded struct; valid during `write(to:)` only.
+public struct EmbeddedWriter {
+  fileprivate var row: RowWriter
+  fileprivate let fields: [Column]
+  fileprivate let columns: [Column]
+
+  /// Sets a field.
+  public mutating func set<Owner, Value>(_ field: Field<Owner, Value>, _ value: Value) {
+    row.assign(column(of: field), value)
+  }
+
+  /// Sets a field that may be NULL; `nil` leaves it out.
+  public mutating func set<Owner, Value>(_ field: Field<Owner, Value?>, _ value: Value?) {
+    row.set(column(of: field), value)
+  }
+
+  /// Sets a field, `nil` as NULL instead of leaving it out.
+  public mutating func setOrNull<Owner, Value>(_ field: Field<Owner, Value?>, _ value: Value?) {
+    row.setOrNull(column(of: field), value)
+  }
+
+  /// The table's column; for a field that the struct does not list, the field itself, which the row refuses.
+  private func column<Owner, Value>(of field: Field<Owner, Value>) -> Column {
+    fields.firstIndex { $0.isSame(as: field.column) }.map { columns[$0] } ?? field.column
+  }
+}
+
+extension RowWriter {
+  /// Sets the columns of an embedded struct.
+  public mutating func set<Model, Value>(_ embedded: Embedded<Model, Value>, _ value: Value) {
+    var writer = EmbeddedWriter(row: self, fields: embedded.fields, columns: embedded.columns)
+    do { try value.write(to: &writer) } catch { writer.row.failure = writer.row.failure ?? error }
+    self = writer.row
+  }
+
+  /// Sets the columns of an embedded struct; `nil` leaves them out.
+  public mutating func set<Model, Value>(_ embedded: EmbeddedOptional<Model, Value>, _ value: Value?) {
+    if let value { set(embedded.embedded, value) }
+  }
+
+  /// Sets the columns of an embedded struct, `nil` as NULL instead of leaving them out.
+  public mutating func setOrNull<Model, Value>(_ embedded: EmbeddedOptional<Model, Value>, _ value: Value?) {
+    if let value { return set(embedded.embedded, value) }
+    for column in embedded.columns { assign(column, Null()) }
+  }
+}

@@ -1,0 +1,248 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// The later sections of Docs/Queries.md, and what Docs/Statements.md says of queries.
+@Suite struct QueryFormsGuide {
+  private func withAll<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
+    try withDatabase { db in
+      try fillCompany(db)
+      try db.createTable(Car.self)
+      try Car.insert([
+        Car(id: 1, name: "Zoe", price: 9_000, isElectric: true),
+        Car(id: 2, name: "Golf", price: 15_000, isElectric: false),
+        Car(id: 3, name: "Zoe", price: 30_000, isElectric: true),
+      ]).run(db)
+      return try body(db)
+    }
+  }
+
+  @Test func queriesWithANameAndNoModel() throws {
+    try withAll { db in
+      let perName = Car.select(Car.name, Car.price.average()).groupBy(Car.name).named("per_name")
+      let (name, average) = perName.columns  // TypedExpression<String>, TypedExpression<Double?>
+      let dear = Car.select(Car.name, Car.price, average).joining(perName, on: Car.name == name)
+        .filter(Car.price > average)
+      #expect(
+        dear.sql
+          == #"WITH RECURSIVE "per_name" ("c1", "c2") AS (SELECT "name", avg("price") FROM "car" GROUP BY "name") SELECT "car"."name", "car"."price", "per_name"."c2" FROM "car" JOIN "per_name" ON "car"."name" = "per_name"."c1" WHERE "car"."price" > "per_name"."c2""#
+      )
+      #expect(try dear.run(db).map(\.1) == [30_000])
+      let team = Worker.select(Worker.id, TypedExpression(0)).filter(Worker.id == 1).named("team") { team in
+        let (id, level) = team.columns
+        return Worker.select(Worker.id, level + 1).joining(team, on: Worker.bossId == id)
+      }
+      let levels = try team.all().run(db)  // [(Int, Int)]
+      #expect(levels.map(\.1).sorted() == [0, 1, 1, 2])
+    }
+  }
+
+  @Test func valuesAndReplacements() throws {
+    try withAll { db in
+      let rates = values([("EUR", 1.0), ("USD", 1.08)]).named("rate")
+      let (currency, factor) = rates.columns
+      let prices = Car.select(Car.name, currency, Car.price * factor).joining(rates, on: .all([]))
+      #expect(
+        prices.sql
+          == #"WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) SELECT "car"."name", "rate"."c1", "car"."price" * "rate"."c2" FROM "car" JOIN "rate" ON ?"#
+      )
+      let count = try prices.run(db).count
+      #expect(count == 6)
+      let dearest = Car.read(replacing: Car.price, with: Car.price.max()).groupBy(Car.name)  // SingleSelect<Car>
+      #expect(
+        dearest.sql
+          == #"SELECT "id", "name", max("price"), "is_electric", "sold_at" FROM "car" GROUP BY "name""#)
+      #expect(try dearest.run(db).count == 2)
+    }
+  }
+
+  @Test func rowsWithThoseThatReferToThem() throws {
+    try withAll { db in
+      let owners = Person.read().orderBy(Person.name)
+        .including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId)
+      for (person, bikes) in try owners.run(db) { print(person.name, bikes.map(\.name)) }  // Person, [Bicycle]
+      let workers = try Worker.read().including(Worker.bossId).run(db)  // [(Worker, [Worker])]
+      #expect(workers.count == 4)
+    }
+  }
+
+  @Test func oneRowAtATime() throws {
+    try withAll { db in
+      let cars = try Car.select(Car.name, Car.price).orderBy(Car.price).cursor(db)
+      while let (name, price) = try cars.next() {
+        if price > 10_000 { break }
+        print(name)
+      }
+    }
+  }
+
+  @Test func preparedQueries() throws {
+    try withAll { db in
+      let dear = try db.prepare(Car.select(Car.name, Car.price).filter(Car.price > Parameter("least")))
+      let rows = try dear.run(["least": 10_000])  // [(String, Double)]
+      let others = try dear.run(20_000)
+      #expect(rows.count == 2 && others.count == 1)
+    }
+  }
+
+  @Test func sharedWindows() throws {
+    try withAll { db in
+      let perKind = Window(partitionBy: Car.isElectric, orderBy: Car.price.desc)
+      let places = Car.select(Car.name, rank().over(perKind), Car.price.sum().over(perKind))
+      let count = try places.run(db).count
+      #expect(count == 3)
+    }
+  }
+
+  @Test func insertsFromQueries() throws {
+    try withAll { db in
+      try db.createTable(Bicycle.self, named: "archive")
+      let archive = Bicycle.insert(from: Bicycle.all().filter(Bicycle.color == "red")).in("archive")
+      let names = Person.insert(Person.name, from: Worker.select(Worker.name).filter(Worker.salary > 6))
+      #expect(
+        archive.sql
+          == #"INSERT INTO "archive" ("id", "name", "color", "owner_id") SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?"#
+      )
+      #expect(names.sql == #"INSERT INTO "person" ("name") SELECT "name" FROM "worker" WHERE "salary" > ?"#)
+      #expect(try archive.run(db) == 2 && names.run(db) == 2)
+      let old = try Bicycle.read().in("archive").run(db)
+      #expect(old.count == 2)
+    }
+  }
+
+  @Test func upsertsWithTerms() throws {
+    try withAll { db in
+      let car = Car(id: 1, name: "Zoe", price: 8_000, isElectric: true)
+      let lower = car.insert().onConflict(Car.id, update: Car.price, where: Car.price > Car.price.excluded)
+      let sum = car.insert().onConflict(Car.id, set: Car.price.set(to: Car.price + Car.price.excluded))
+      #expect(
+        lower.sql
+          == #"INSERT INTO "car" ("id", "name", "price", "is_electric") VALUES (?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "price" = excluded."price" WHERE "car"."price" > "excluded"."price" RETURNING "id""#
+      )
+      #expect(
+        sum.sql
+          == #"INSERT INTO "car" ("id", "name", "price", "is_electric") VALUES (?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "price" = "car"."price" + "excluded"."price" RETURNING "id""#
+      )
+      let ids = try [lower.run(db), sum.run(db)]
+      #expect(try ids == [1, 1] && Car.byId(1).run(db)?.price == 16_000)
+    }
+  }
+
+  @Test func statementsInsideSQL() throws {
+    try withAll { db in
+      let dear = Car.select(Car.name, Car.price).filter(Car.price > 10_000)
+      let highest = try db.query("SELECT max(price) FROM (\(dear))", as: Double.self)
+      let wanted = Car.isElectric == true && Car.price < 20_000
+      let count = try db.query("SELECT count(*) FROM car WHERE \(wanted)", as: Int.self)
+      let pairs = try db.query("SELECT name, price FROM car ORDER BY price", as: String.self, Double.self)
+      #expect(highest == [30_000] && count == [1] && pairs.map(\.0) == ["Zoe", "Golf", "Zoe"])
+      let byName = try db.prepare("SELECT price FROM car WHERE name = \(Parameter<String>("name"))", as: Double.self)
+      let zoes = try byName.run("Zoe")
+      #expect(zoes.count == 2)
+    }
+  }
+
+  @Test func advice() throws {
+    try withAll { db in
+      let zoes = Car.read().filter(Car.name == "Zoe")
+      let plan = try zoes.explain(db)
+      if plan.scans.contains("car") {
+        for index in try zoes.advice(db) { print(index.sql) }  // CREATE INDEX "car_name" ON "car" ("name")
+      }
+      #expect(try zoes.advice(db).map(\.sql) == [#"CREATE INDEX "car_name" ON "car" ("name")"#])
+    }
+  }
+
+  @Test func elementsOfJSON() throws {
+    try withDatabase { db in
+      try db.createTable(Shop.self)
+      try Shop(id: 1, tags: ["new", "cheap"]).insert().run(db)
+      let tag = JSONEach(Shop.tags, as: "tag")
+      let tags = Shop.select(tag.value(as: String.self), countAll()).joining(tag).groupBy(tag.value(as: String.self))
+      let cheap = Shop.read().filter(Shop.tags.jsonContains("cheap"))
+      #expect(
+        tags.sql
+          == #"SELECT "tag"."value", count(*) FROM "shop" JOIN json_each("shop"."tags") AS "tag" GROUP BY "tag"."value""#
+      )
+      #expect(
+        cheap.sql
+          == #"SELECT "id", "tags" FROM "shop" WHERE ? IN (SELECT "element"."value" FROM json_each("shop"."tags") AS "element")"#
+      )
+      #expect(try tags.run(db).count == 2 && cheap.run(db).count == 1)
+    }
+  }
+
+  @Test func embeddedStructs() throws {
+    try withDatabase { db in
+      try db.createTable(House.self)
+      try House(id: 1, address: Address(street: "Storgata 1", city: "Oslo"), owner: nil).insert().run(db)
+      let inOslo = House.read().filter(House.address[Address.city] == "Oslo")
+      #expect(
+        inOslo.sql
+          == #"SELECT "id", "address_street", "address_city", "owner_street", "owner_city" FROM "house" WHERE "address_city" = ?"#
+      )
+      #expect(try inOslo.run(db).first?.owner == nil)
+    }
+  }
+}
+
+private struct Shop: Sqlable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let tags = column("tags", [String].self)
+  static let tableLayout = [id.column, tags.column]
+  let id: Int
+  let tags: [String]
+
+  init(id: Int, tags: [String]) { (self.id, self.tags) = (id, tags) }
+  init(row: ReadRow) throws { self.init(id: try row.get(Shop.id), tags: try row.get(Shop.tags)) }
+  func write(to row: inout RowWriter) throws {
+    row.set(Shop.id, id)
+    row.set(Shop.tags, tags)
+  }
+}
+
+struct Address {
+  var street: String
+  var city: String?
+}
+
+extension Address: SqlEmbedded {
+  static let street = field("street", String.self)
+  static let city = field("city", String?.self)
+  static let fields = [street.column, city.column]
+
+  init(row: EmbeddedRow) throws {
+    street = try row.get(Address.street)
+    city = try row.get(Address.city)
+  }
+
+  func write(to row: inout EmbeddedWriter) throws {
+    row.set(Address.street, street)
+    row.set(Address.city, city)
+  }
+}
+
+struct House {
+  let id: Int
+  var address: Address
+  var owner: Address?
+}
+
+extension House: Sqlable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let address = embedded("address", Address.self)  // "address_street" TEXT NOT NULL, "address_city" TEXT
+  static let owner = embedded("owner", Address?.self)  // "owner_street" TEXT, "owner_city" TEXT
+  static let tableLayout = [id.column] + address.columns + owner.columns
+
+  init(row: ReadRow) throws {
+    id = try row.get(House.id)
+    address = try row.get(House.address)
+    owner = try row.get(House.owner)
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(House.id, id)
+    row.set(House.address, address)
+    row.set(House.owner, owner)
+  }
+}
