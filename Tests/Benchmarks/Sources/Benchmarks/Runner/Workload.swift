@@ -86,4 +86,6 @@ enum Name {
   /// For the form whose statement is prepared once, by hand.
   static let prepared = "Sqlable prepared"
   static let sqlable = "Sqlable"
+  /// For SQL by hand that is prepared through the library, to which other forms of a query are a ratio.
+  static let preparedSQL = "prepared SQL"
 }
