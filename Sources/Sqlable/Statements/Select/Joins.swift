@@ -80,7 +80,8 @@ extension SelectStatement {
   /// Gives this typed column or term instead, of all tables that are joined.
   @inlinable
   public consuming func select<Term: TypedTerm>(_ term: Term) -> SingleSelect<Term.Value> {
-    SingleSelect(query.giving([term.expression]))
+    query.give([term.expression])
+    return SingleSelect(query)
   }
 
   /// Gives these typed columns and terms instead, of all tables that are joined.
@@ -88,12 +89,14 @@ extension SelectStatement {
   public consuming func select<each Term: TypedTerm>(_ term: repeat each Term) -> Select<repeat (each Term).Value> {
     var terms: [SqlExpression] = []
     for term in repeat each term { terms.append(term.expression) }
-    return Select(query.giving(terms))
+    query.give(terms)
+    return Select(query)
   }
 
   /// Gives these untyped columns and terms instead; beside them a typed one stands as its `expression`.
   public consuming func select(_ terms: any SqlTerm...) -> SingleSelect<DynamicRow> {
-    SingleSelect(query.giving(terms.map(\.expression)))
+    query.give(terms.map(\.expression))
+    return SingleSelect(query)
   }
 }
 
@@ -106,18 +109,22 @@ extension SelectQuery {
     clauses.sources.append(source)
   }
 
-  /// The query with another table, whose columns come last in the result.
+  /// Joins a table, whose columns come last in the result.
+  // Not a copy that is joined: a query that two have is copied with all that it says.
   @usableFromInline
-  consuming func joined(_ source: Source, _ join: Source.Join, on condition: SqlExpression? = nil) -> SelectQuery {
+  mutating func add(_ source: Source, _ join: Source.Join, on condition: SqlExpression? = nil) {
     self.join(source, join, on: condition)
     clauses.results.append(.model(clauses.sources.count - 1))
-    return self
   }
+
+  /// Makes these terms the result.
+  @usableFromInline
+  mutating func give(_ terms: [SqlExpression]) { clauses.results = terms.map { .term($0) } }
 
   /// The query with these terms as its result.
   @usableFromInline
   consuming func giving(_ terms: [SqlExpression]) -> SelectQuery {
-    clauses.results = terms.map { .term($0) }
+    give(terms)
     return self
   }
 }
@@ -127,36 +134,50 @@ extension SingleSelect {
   @inlinable
   public consuming func join<Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression
-  ) -> Select<Output, Other> { Select(query.joined(Other.source(), .inner, on: condition)) }
+  ) -> Select<Output, Other> {
+    query.add(Other.source(), .inner, on: condition)
+    return Select(query)
+  }
 
   /// Joins a table under another name.
   @inlinable
   public consuming func join<Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
-  ) -> Select<Output, Other> { Select(query.joined(other.source, .inner, on: condition)) }
+  ) -> Select<Output, Other> {
+    query.add(other.source, .inner, on: condition)
+    return Select(query)
+  }
 
   /// Joins another table: all rows so far, each with those that belong to it, or with nil.
   @inlinable
   public consuming func leftJoin<Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression
-  ) -> Select<Output, Other?> { Select(query.joined(Other.source(), .left, on: condition)) }
+  ) -> Select<Output, Other?> {
+    query.add(Other.source(), .left, on: condition)
+    return Select(query)
+  }
 
   /// Joins a table under another name: all rows so far, each with those that belong to it, or with nil.
   @inlinable
   public consuming func leftJoin<Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
-  ) -> Select<Output, Other?> { Select(query.joined(other.source, .left, on: condition)) }
+  ) -> Select<Output, Other?> {
+    query.add(other.source, .left, on: condition)
+    return Select(query)
+  }
 
   /// Joins another table: every row so far with every row of it.
   @inlinable
   public consuming func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<Output, Other> {
-    Select(query.joined(Other.source(), .cross))
+    query.add(Other.source(), .cross)
+    return Select(query)
   }
 
   /// Joins a table under another name: every row so far with every row of it.
   @inlinable
   public consuming func crossJoin<Other: Sqlable>(_ other: Alias<Other>) -> Select<Output, Other> {
-    Select(query.joined(other.source, .cross))
+    query.add(other.source, .cross)
+    return Select(query)
   }
 }
 
@@ -165,35 +186,49 @@ extension Select {
   @inlinable
   public consuming func join<Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression
-  ) -> Select<repeat each Output, Other> { .init(query.joined(Other.source(), .inner, on: condition)) }
+  ) -> Select<repeat each Output, Other> {
+    query.add(Other.source(), .inner, on: condition)
+    return .init(query)
+  }
 
   /// Joins a table under another name.
   @inlinable
   public consuming func join<Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
-  ) -> Select<repeat each Output, Other> { .init(query.joined(other.source, .inner, on: condition)) }
+  ) -> Select<repeat each Output, Other> {
+    query.add(other.source, .inner, on: condition)
+    return .init(query)
+  }
 
   /// Joins another table: all rows so far, each with those that belong to it, or with nil.
   @inlinable
   public consuming func leftJoin<Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression
-  ) -> Select<repeat each Output, Other?> { .init(query.joined(Other.source(), .left, on: condition)) }
+  ) -> Select<repeat each Output, Other?> {
+    query.add(Other.source(), .left, on: condition)
+    return .init(query)
+  }
 
   /// Joins a table under another name: all rows so far, each with those that belong to it, or with nil.
   @inlinable
   public consuming func leftJoin<Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
-  ) -> Select<repeat each Output, Other?> { .init(query.joined(other.source, .left, on: condition)) }
+  ) -> Select<repeat each Output, Other?> {
+    query.add(other.source, .left, on: condition)
+    return .init(query)
+  }
 
   /// Joins another table: every row so far with every row of it.
   @inlinable
   public consuming func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<repeat each Output, Other> {
-    .init(query.joined(Other.source(), .cross))
+    query.add(Other.source(), .cross)
+    return .init(query)
   }
 
   /// Joins a table under another name: every row so far with every row of it.
   @inlinable
   public consuming func crossJoin<Other: Sqlable>(_ other: Alias<Other>) -> Select<repeat each Output, Other> {
-    .init(query.joined(other.source, .cross))
+    query.add(other.source, .cross)
+    return .init(query)
   }
 }

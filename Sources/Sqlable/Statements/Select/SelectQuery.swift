@@ -9,10 +9,10 @@ public struct SelectQuery: Sendable, Hashable {
 
   /// All that it says; changed in place where nobody else has the same.
   var clauses: Clauses {
-    _read { yield storage.clauses }
+    _read { yield storage.clauses.value }
     _modify {
-      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.clauses) }
-      yield &storage.clauses
+      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.clauses.value) }
+      yield &storage.clauses.value
     }
   }
 
@@ -20,9 +20,11 @@ public struct SelectQuery: Sendable, Hashable {
   ///
   /// Sound as `Sendable`: it is changed by one that has the only reference, and by no other.
   private final class Storage: @unchecked Sendable {
-    var clauses: Clauses
+    let clauses: Unchecked<Clauses>
 
-    init(_ clauses: Clauses) { self.clauses = clauses }
+    init(_ clauses: Clauses) { self.clauses = Unchecked(clauses) }
+
+    deinit { clauses.free() }
   }
 
   public static func == (left: SelectQuery, right: SelectQuery) -> Bool {
