@@ -253,9 +253,9 @@ extension Sqlable {
   ///
   /// Running it throws `.invalidStatement` when there are more or fewer columns than the query has, and `.encoding` when a
   /// column of another type is stored in one.
-  public static func insert(_ columns: Column..., from query: some SelectStatement) -> Statement<Self, Int> {
-    insert(columns, query.query)
-  }
+  public static func insert(
+    _ first: Column, _ others: Column..., from query: some SelectStatement
+  ) -> Statement<Self, Int> { insert([first] + others, query.query) }
 
   @usableFromInline
   static func insert(_ columns: [any ColumnConvertible], _ source: SelectQuery) -> Statement<Self, Int> {

@@ -102,7 +102,7 @@ extension TypedTerm {
   }
 
   /// `coalesce("a", "b", "c")`: the first value that is not NULL.
-  public func coalesce(_ first: any TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
+  public func coalesce(_ first: some TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
     TypedExpression(expression: .call(.coalesce, [expression, first.expression] + others.map(\.expression)))
   }
 
@@ -158,7 +158,7 @@ extension TypedTerm {
   }
 
   /// `min("a", "b", "c")`: the least of several; NULL where one is NULL.
-  public func least(_ first: any TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
+  public func least(_ first: some TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
     TypedExpression(expression: .call(.scalarMin, [expression, first.expression] + others.map(\.expression)))
   }
 
@@ -168,7 +168,7 @@ extension TypedTerm {
   }
 
   /// `max("a", "b", "c")`: the greatest of several; NULL where one is NULL.
-  public func greatest(_ first: any TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
+  public func greatest(_ first: some TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
     TypedExpression(expression: .call(.scalarMax, [expression, first.expression] + others.map(\.expression)))
   }
 

@@ -26,10 +26,6 @@ extension SelectStatement {
 
 extension SqlExpression {
   /// The call over a window. What is no call throws when the statement is run.
-  func over(_ partition: [any AnyTerm], _ order: [Ordering], _ frame: WindowFrame?) -> SqlExpression {
-    calling(over: WindowClause(partition: partition.map(\.expression), order: order.map(\.term), frame: frame))
-  }
-
   fileprivate func calling(over window: WindowClause) -> SqlExpression {
     guard case .call(var call) = node, call.window == nil else {
       return SqlExpression(invalid: SqlError.invalidStatement("only an aggregate or window function has a window"))
@@ -43,6 +39,8 @@ extension SqlExpression {
   }
 }
 
+// Partitions are packs: the compiler can't make `any AnyTerm` of an element of a named query's columns.
+
 extension TypedExpression {
   /// Makes a value for every row, of the rows of its partition up to it, or of those of the frame.
   ///
@@ -53,9 +51,13 @@ extension TypedExpression {
   ///
   /// For aggregates and window functions; anything else throws `.invalidStatement` when the statement is run. Without an
   /// order a partition is one group, and every row has the same value.
-  public func over(
-    partitionBy partition: any AnyTerm..., orderBy order: Ordering..., frame: WindowFrame? = nil
-  ) -> TypedExpression { TypedExpression(expression: expression.over(partition, order, frame)) }
+  public func over<each Term: AnyTerm>(
+    partitionBy partition: repeat each Term, orderBy order: Ordering..., frame: WindowFrame? = nil
+  ) -> TypedExpression {
+    var terms: [SqlExpression] = []
+    for term in repeat each partition { terms.append(term.expression) }
+    return over(Window(partition: terms, order: order, frame: frame))
+  }
 
   /// Makes a value for every row, of the rows of a window that several terms share.
   public func over(_ window: Window) -> TypedExpression {
@@ -72,16 +74,28 @@ extension TypedExpression {
 public struct Window: Sendable, Hashable {
   let window: SqlExpression.WindowClause
 
-  public init(partitionBy partition: any AnyTerm..., orderBy order: Ordering..., frame: WindowFrame? = nil) {
-    window = SqlExpression.WindowClause(partition: partition.map(\.expression), order: order.map(\.term), frame: frame)
+  public init<each Term: AnyTerm>(
+    partitionBy partition: repeat each Term, orderBy order: Ordering..., frame: WindowFrame? = nil
+  ) {
+    var terms: [SqlExpression] = []
+    for term in repeat each partition { terms.append(term.expression) }
+    self.init(partition: terms, order: order, frame: frame)
+  }
+
+  fileprivate init(partition: [SqlExpression], order: [Ordering], frame: WindowFrame?) {
+    window = SqlExpression.WindowClause(partition: partition, order: order.map(\.term), frame: frame)
   }
 }
 
 extension SqlExpression {
   /// Makes a value for every row, of the rows of its partition up to it, or of those of the frame.
-  public func over(
-    partitionBy partition: any AnyTerm..., orderBy order: Ordering..., frame: WindowFrame? = nil
-  ) -> SqlExpression { over(partition, order, frame) }
+  public func over<each Term: AnyTerm>(
+    partitionBy partition: repeat each Term, orderBy order: Ordering..., frame: WindowFrame? = nil
+  ) -> SqlExpression {
+    var terms: [SqlExpression] = []
+    for term in repeat each partition { terms.append(term.expression) }
+    return over(Window(partition: terms, order: order, frame: frame))
+  }
 
   /// Makes a value for every row, of the rows of a window that several terms share.
   public func over(_ window: Window) -> SqlExpression { calling(over: window.window) }

@@ -20,7 +20,8 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
     table = NamedTable(name, query, types, isNamed: isNamed)
   }
 
-  /// The columns, in the order of the query, to be taken apart: `let (day, delay) = perDay.columns`.
+  /// The columns, in the order of the query, to be taken apart, `let (day, delay) = perDay.columns`, or taken singly,
+  /// `perDay.columns.0`.
   public var columns: (repeat TypedExpression<each Output>) {
     var index = 0
     func next<Value: SqlValue>(_ type: Value.Type) -> TypedExpression<Value> {

@@ -52,8 +52,9 @@ extension SelectStatement {
   }
 
   /// Makes one row of all that have the same values in these terms: `GROUP BY "color"`.
-  public consuming func groupBy(_ terms: any AnyTerm...) -> Self {
-    query.clauses.groups += terms.map(\.expression)
+  // A pack: the compiler can't make `any AnyTerm` of an element of a named query's columns.
+  public consuming func groupBy<each Term: AnyTerm>(_ term: repeat each Term) -> Self {
+    for term in repeat each term { query.clauses.groups.append(term.expression) }
     return self
   }
 
@@ -68,7 +69,7 @@ extension SelectStatement {
   }
 
   /// Orders the rows; a second call orders those that are equal by the first.
-  public consuming func orderBy(_ term: any AnyTerm, _ order: Order = .asc) -> Self {
+  public consuming func orderBy(_ term: some AnyTerm, _ order: Order = .asc) -> Self {
     query.clauses.order.append(OrderTerm(expression: term.expression, order: order))
     return self
   }

@@ -28,6 +28,26 @@ import Testing
     }
   }
 
+  @Test func aColumnMayBeTakenByItsPlace() throws {
+    try withCompany { db in
+      let team = Worker.select(Worker.bossId, Worker.salary).named("team")
+      let sums = team.all().select(team.columns.0, team.columns.1.sum())
+        .groupBy(team.columns.0).orderBy(team.columns.0)
+      #expect(
+        sums.sql == #"""
+          WITH RECURSIVE "team" ("c1", "c2") AS (SELECT "boss_id", "salary" FROM "worker") \#
+          SELECT "team"."c1", sum("team"."c2") FROM "team" GROUP BY "team"."c1" ORDER BY "team"."c1"
+          """#)
+      let bosses = try sums.run(db).map(\.0)
+      let ranked = team.all().select(
+        team.columns.0.coalesce(team.columns.0), rank().over(partitionBy: team.columns.0, orderBy: team.columns.1.desc))
+      let ranks = try ranked.run(db).map(\.1)
+      #expect(bosses == [nil, 1, 2] && ranks.sorted() == [1, 1, 1, 2])
+      let none = team.all().groupBy()
+      #expect(none.sql.hasSuffix(#"FROM "team""#))
+    }
+  }
+
   @Test func aNamedQueryMayFindItsOwnRowsAgain() throws {
     try withCompany { db in
       let team = Worker.select(Worker.id, TypedExpression(0)).filter(Worker.bossId == nil).named("team") { team in
