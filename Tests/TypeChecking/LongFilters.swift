@@ -4,35 +4,15 @@
 import Foundation
 import Sqlable
 
-struct Car: Sqlable {
-  static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
-  static let name = column("name", String.self)
-  static let price = column("price", Double.self)
-  static let isElectric = column("is_electric", Bool.self)
-  static let tableLayout = [id.column, name.column, price.column, isElectric.column]
-  init(row: ReadRow) throws {}
-}
-
-struct Bicycle: Sqlable {
-  static let id = Column("id", .integer, PrimaryKey())
-  static let name = Column("name", .text)
-  static let price = Column("price", .real)
-  static let isOld = Column("is_old", .boolean)
-  static let tableLayout = [id, name, price, isOld]
-  init(row: ReadRow) throws {}
-}
-
-struct NoValue {}
-
 // swift-format-ignore
-func filters() {
+func longFilters() {
   _ = Car.read().filter(Car.id == 3 && Car.name == "x" && Car.name != "red" && Car.price > 2.5 || Car.id < 7 && Car.name.like("%x%") && Car.isElectric == true && Car.price * 2 > 3.0 && Car.id == 3 && Car.name == "x" && Car.name != "red" && Car.price > 2 || Car.id == nil && Car.name == Car.name && Car.name == "u" && Car.price + Car.price >= 3.0)
   _ = Bicycle.read().filter(Bicycle.id == 3 && Bicycle.name == "x" && Bicycle.name != "red" && Bicycle.price > 2.5 || Bicycle.id < 7 && Bicycle.name.like("%x%") && Bicycle.isOld == true && Bicycle.price * 2 > 3.0 && Bicycle.id == 3 && Bicycle.name == "x" && Bicycle.name != "red" && Bicycle.price > 2 || Bicycle.id == nil && Bicycle.name == Bicycle.name && Bicycle.name == "u" && Bicycle.price + Bicycle.price >= 3.0)
   _ = Bicycle.read().filter(Bicycle.id == 3 && Bicycle.name == "x" && !Bicycle.name && Car.price > 2.5 || Bicycle.id < 7 && Bicycle.name.like("%x%") && Car.isElectric == true && Bicycle.price * 2 > 3.0 && Car.id ∈ [3, 4] && Bicycle.name == "x" && Bicycle.name != "red" && Bicycle.price > 2 || !(Bicycle.id == nil) && Bicycle.name == Bicycle.name && Bicycle.name.lowercase() == "u" && Bicycle.price - 1 >= 3.0)
 }
 
 // swift-format-ignore
-func refused() {
+func longRefused() {
   _ = Car.read().filter(Car.id == 3 && Car.name == "x" && Car.name != "red" && Car.price > 2.5 || Car.id < 7 && Car.name.like("%x%") && Car.isElectric == "yes" && Car.price * 2 > 3.0 && Car.id == 3 && Car.name == "x" && Car.name != "red" && Car.price > 2 || Car.id == nil && Car.name == Car.name && Car.name == "u" && Car.price + Car.price >= 3.0) // refused: of another type
   _ = Car.read().filter(Car.id == 3 && Car.name == "x" && Car.name != "red" && Car.price > 2.5 || Car.id < 7 && Car.name.like("%x%") && Car.isElectric == true && Car.price * "2" > 3.0 && Car.id == 3 && Car.name == "x" && Car.name != "red" && Car.price > 2 || Car.id == nil && Car.name == Car.name && Car.name == "u" && Car.price + Car.price >= 3.0) // refused: of another type
   _ = Car.read().filter(Car.id == "x" && Car.name == "x" && Car.name != "red" && Car.price > 2.5 || Car.id < 7 && Car.name.like("%x%") && Car.isElectric == true && Car.price * 2 > 3.0 && Car.id == 3 && Car.name == "x" && Car.name != "red" && Car.price > 2 || Car.id == nil && Car.name == Car.name && Car.name == "u" && Car.price + Car.price >= 3.0) // refused: of another type

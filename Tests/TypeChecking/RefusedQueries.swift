@@ -1,0 +1,63 @@
+// Queries that make no sense. What is right stands beside it: `.ci/type-checking` says how the lines are read.
+
+import Foundation
+import Sqlable
+
+// swift-format-ignore
+func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Counter) throws {
+  _ = Car.select(Car.name, Car.price.sum()).groupBy(Car.name, Bicycle.name).having(Car.price.sum() > 5).orderBy(Car.name)
+  _ = Car.select(Car.name).union(Person.select(Person.name))
+  _ = Car.select(Car.name, Bicycle.name) // refused: static method 'select' requires that 'Column' conform to 'TypedTerm'
+  _ = Car.select(Car.name, "x") // refused: static method 'select' requires that 'String' conform to 'TypedTerm'
+  _ = Car.select("name") // refused: static method 'select' requires that 'String' conform to 'TypedTerm'
+  _ = Car.select(Car.name.asc) // refused: no exact matches in call to static method 'select'
+  _ = Car.select(Car.self) // refused: no exact matches in call to static method 'select'
+  _ = Car.select(Car.name).groupBy("name") // refused: instance method 'groupBy' requires that 'String' conform to 'AnyTerm'
+  _ = Car.select(Car.name).groupBy(Car.name.asc) // refused: instance method 'groupBy' requires that 'Ordering' conform to 'AnyTerm'
+  _ = Car.select(Car.name).having(Car.price.sum()) // refused: cannot convert value of type 'TypedExpression<Double?>' to expected argument type 'SqlExpression'
+  _ = Car.select(Car.name).orderBy("name") // refused: cannot convert value of type 'String' to expected argument type 'Ordering'
+  _ = Car.select(Car.name).orderBy(Car.name, "desc") // refused: cannot convert value of type 'String' to expected argument type 'Order'
+  _ = Car.read().orderBy(Car.name.desc) // refused: no exact matches in call to instance method 'orderBy'
+  _ = Car.read().orderBy(Car.name, Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Order'
+  _ = Car.select(Car.name).union(Car.select(Car.price)) // refused: the other query gives other types, or another number of columns
+  _ = Car.select(Car.name).union(Car.select(Car.name, Car.price)) // refused: the other query gives other types, or another number of columns
+  _ = Car.select(Car.name, Car.price).unionAll(Car.select(Car.price, Car.name)) // refused: the other query gives other types, or another number of columns
+  _ = Car.select(Car.name).except(Car.all()) // refused: the other query gives other types, or another number of columns
+  _ = Car.all().union(Person.all()) // refused: the other query gives other types, or another number of columns
+  _ = Car.read().union(Car.read()) // refused: value of type 'Statement<Car, [Car]>' has no member 'union'
+  _ = Car.read(replacing: Car.price, with: Car.name.max()) // refused: no exact matches in call to static method 'read'
+  _ = Car.read(replacing: Person.age, with: Person.age.max()) // refused: cannot convert value of type 'TypedColumn<Person, Int?>' to expected argument type 'TypedColumn<Car, Int?>'
+  _ = Car.read(replacing: Car.price, with: 5) // refused: no exact matches in call to static method 'read'
+}
+
+// swift-format-ignore
+func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Counter) throws {
+  _ = Car.join(Person.self, on: Car.ownerId == Person.id && Car.name == Bicycle.name)
+  _ = Car.join(Person.self) // refused: missing argument for parameter 'on' in call
+  _ = Car.join(Person.self, on: Car.ownerId == Person.name) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, Int?>' and 'TypedColumn<Person, String>'
+  _ = Car.join(Person.self, on: Car.ownerId) // refused: cannot convert value of type 'TypedColumn<Car, Int?>' to expected argument type 'SqlExpression'
+  _ = Car.join(Person.self, on: "car.owner_id = person.id") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
+  _ = Car.join(NoValue.self, on: Car.ownerId == 1) // refused: static method 'join(_:on:)' requires that 'NoValue' conform to 'Sqlable'
+  _ = Car.join(person, on: Car.ownerId == Person.id) // refused: no exact matches in call to static method 'join'
+  _ = Car.read().join(Person.self, on: Car.ownerId == Person.id) // refused: value of type 'Statement<Car, [Car]>' has no member 'join'
+  _ = Car.select(Car.name).joining(Person.self) // refused: a join says which rows belong together: joining(_:on:)
+}
+
+// swift-format-ignore
+func names(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Counter) throws {
+  let q = Car.select(Car.price, Car.name).named("c"); _ = q.all().groupBy(q.columns.0, q.columns.1).orderBy(q.columns.0)
+  let q = Car.select(Car.price, Car.name).named("c"); _ = rank().over(partitionBy: q.columns.0)
+  let q = Car.select(Car.price, Car.name).named("c"); _ = Car.name.coalesce(q.columns.1) == q.columns.1
+  _ = Car.all().named("c") // refused: referencing instance method 'named' on 'SingleSelect' requires that 'Car' conform to 'SqlValue'
+  _ = Car.select(Car.name, Car.price).named("c").column // refused: value of type 'NamedQuery<String, Double>' has no member 'column'
+  _ = Car.select(Car.name).named("c").column == 5 // refused: the value is of another type than the term on the left
+  _ = Car.select(Car.name, Car.price).named("c") { c in Car.select(Car.name) } // refused: cannot convert value of type 'SingleSelect<String>' to closure result type 'Select<String, Double>'
+  _ = Car.select(Car.name, Car.seats).named("c") { c in Car.select(Car.seats, Car.name) } // refused: cannot convert value of type 'Select<Int, String>' to closure result type 'Select<String, Int>'
+  _ = Alias(Car.self, "c")[Person.name] // refused: cannot convert value of type 'TypedColumn<Person, String>' to expected argument type 'TypedColumn<Car, String>'
+  _ = Alias(Car.self, "c")["name"] // refused: cannot convert value of type 'String' to expected argument type 'Column'
+  _ = Alias(Car.self, "c")[Car.name] == 5 // refused: the value is of another type than the term on the left
+  _ = values([NoValue()]) // refused: global function 'values' requires that 'NoValue' conform to 'SqlValue'
+  let (_, _, _) = Car.select(Car.name, Car.price).named("c").columns // refused: '(TypedExpression<String>, TypedExpression<Double>)' is not convertible to '(TypedExpression<String>, TypedExpression<Double>, _)', tuples have a different number of elements
+  let q = Car.select(Car.price, Car.name).named("c"); _ = q.columns.1 == 5 // refused: the value is of another type than the term on the left
+  let q = Car.select(Car.price, Car.name).named("c"); _ = Car.name == q.columns.0 // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'TypedExpression<Double>'
+}

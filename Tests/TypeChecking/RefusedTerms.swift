@@ -1,0 +1,121 @@
+// Terms that make no sense. What is right stands beside it: `.ci/type-checking` says how the lines are read.
+
+import Foundation
+import Sqlable
+
+// swift-format-ignore
+func numbers(text: String, number: Int, date: Date) throws {
+  _ = Car.price * 2 - Car.price / 3 + 1 - (-Car.price).abs()
+  let _: TypedExpression<Int?> = Car.seats + Car.ownerId
+  _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: 2).else(3)
+  _ = Case.when(Car.price > 5, then: Car.name).else("x")
+  _ = Car.price + "x" // refused: the value is of another type than the term on the left
+  _ = Car.price + Car.seats // refused: binary operator '+' cannot be applied to operands of type 'TypedColumn<Car, Double>' and 'TypedColumn<Car, Int>'
+  _ = Car.seats / 2.5 // refused: the value is of another type than the term on the left
+  _ = Car.isElectric + 1 // refused: the value is of another type than the term on the left
+  _ = Car.seats % "x" // refused: the value is of another type than the term on the left
+  _ = 2 * Car.price // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Int'
+  _ = Car.seats.round() // refused: referencing instance method 'round' on 'TypedTerm' requires that 'Int' conform to 'BinaryFloatingPoint'
+  _ = Car.color.ifNull(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
+  _ = Car.color.ifNull(Car.price) // refused: instance method 'ifNull' requires the types 'String?' and 'Double?' be equivalent
+  _ = Car.price.least("x") // refused: cannot convert value of type 'String' to expected argument type 'Double'
+  _ = Case.when(Car.price > 5, then: 1).else("x") // refused: the result is of another type than the first
+  _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: "x").end() // refused: the result is of another type than the first
+  _ = Case.when(Car.price, then: 1).end() // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'SqlExpression'
+  let _: TypedExpression<String> = Car.price + 1 // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
+  _ = TypedExpression(NoValue()) // refused: generic struct 'TypedExpression' requires that 'NoValue' conform to 'SqlValue'
+  _ = Bicycle.name.typed(as: String.self) == 5 // refused: the value is of another type than the term on the left
+  _ = Bicycle.name.typed(as: NoValue.self) // refused: instance method 'typed(as:)' requires that 'NoValue' conform to 'SqlValue'
+}
+
+// swift-format-ignore
+func texts(text: String, number: Int, date: Date) throws {
+  _ = Car.name.concatenated("x").concatenated(Car.name).lowercase().trim("-").substr(1, 2)
+  _ = Car.name.coalesce(Car.name, Person.name).instr(Car.name.uppercase())
+  _ = Car.name + "x" // refused: texts are put together by concatenated(_:)
+  _ = Car.name + Car.name // refused: texts are put together by concatenated(_:)
+  _ = Car.name - 1 // refused: the value is of another type than the term on the left
+  _ = Car.name * 2 // refused: the value is of another type than the term on the left
+  _ = -Car.name // refused: only numbers are negated
+  _ = Car.price * Car.name // refused: binary operator '*' cannot be applied to operands of type 'TypedColumn<Car, Double>' and 'TypedColumn<Car, String>'
+  _ = Car.name.abs() // refused: referencing instance method 'abs()' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
+  _ = Car.name.round() // refused: referencing instance method 'round' on 'TypedTerm' requires that 'String' conform to 'BinaryFloatingPoint'
+  _ = Car.price.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Double' conform to 'SqlText'
+  _ = Car.price.like("%x%") // refused: referencing instance method 'like(_:escape:)' on 'TypedTerm' requires that 'Double' conform to 'SqlText'
+  _ = Car.seats.length() // refused: no exact matches in call to instance method 'length'
+  _ = Car.seats.concatenated("x") // refused: only texts are put together, with values of their own type
+  _ = Car.name.concatenated(5) // refused: only texts are put together, with values of their own type
+  _ = Car.name.concatenated(Car.price) // refused: only texts are put together, with terms of their own type
+  _ = Car.name.instr(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
+  _ = Car.name.instr(Car.price) // refused: instance method 'instr' requires the types 'Double' and 'String' be equivalent
+  _ = Car.seats.hasPrefix("x") // refused: referencing instance method 'hasPrefix' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
+  _ = Car.seats.trim() // refused: referencing instance method 'trim' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
+  _ = Car.seats.glob("x") // refused: referencing instance method 'glob' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
+  _ = Car.name.like(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
+  _ = Car.name.ifNull("x") // refused: instance method 'ifNull' requires the types 'String' and 'String?' be equivalent
+  _ = Car.name.coalesce(Car.price) // refused: instance method 'coalesce' requires the types 'String' and 'Double' be equivalent
+  _ = Car.name.nullIf(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
+  _ = Car.price.greatest(Car.name) // refused: instance method 'greatest' requires the types 'Double' and 'String' be equivalent
+  _ = Case.when(Car.price > 5, then: Car.name).else(Car.price) // refused: the result is of another type than the first
+  _ = Car.name.cast(to: NoValue.self) // refused: instance method 'cast(to:)' requires that 'NoValue' conform to 'SqlValue'
+  let _: TypedExpression<Int> = Car.color.length() // refused: cannot assign value of type 'TypedExpression<Optional<String>.Count>' (aka 'TypedExpression<Optional<Int>>') to type 'TypedExpression<Int>'
+  _ = Car.name & 1 // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'Int'
+  _ = Car.name << 2 // refused: binary operator '<<' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'Int'
+  _ = Car.name.typed(as: Int.self) // refused: cannot convert value of type 'Int.Type' to expected argument type 'String?.Type'
+  _ = Car.name.typed(as: Int?.self) // refused: cannot convert value of type 'Int?.Type' to expected argument type 'String?.Type'
+  _ = Car.name.collate("nocase") // refused: cannot convert value of type 'String' to expected argument type 'Collate'
+  _ = Car.name.substr("x") // refused: cannot convert value of type 'String' to expected argument type 'Int'
+  _ = Car.isElectric.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Bool' conform to 'SqlText'
+}
+
+// swift-format-ignore
+func dates(text: String, number: Int, date: Date) throws {
+  _ = Car.soldAt.adding(1, .day).year() == 2026 && Car.soldAt.strftime("%Y") == "2026"
+  _ = Car.soldAt + 60 // refused: the value is of another type than the term on the left
+  _ = Car.soldAt - Car.soldAt // refused: referencing operator function '-' on 'TypedTerm' requires that 'Date' conform to 'SqlNumber'
+  _ = Car.name.year() // refused: referencing instance method 'year()' on 'TypedTerm' requires that 'String' conform to 'SqlDate'
+  _ = Car.seats.month() // refused: referencing instance method 'month()' on 'TypedTerm' requires that 'Int' conform to 'SqlDate'
+  _ = Car.price.strftime("%Y") // refused: referencing instance method 'strftime' on 'TypedTerm' requires that 'Double' conform to 'SqlDate'
+  _ = Car.name.adding(1, .day) // refused: referencing instance method 'adding' on 'TypedTerm' requires that 'String' conform to 'SqlDate'
+  _ = Car.soldAt.adding(1, .week) // refused: type 'DateUnit' has no member 'week'
+  _ = Car.soldAt.adding(1.5, .day) // refused: cannot convert value of type 'Double' to expected argument type 'Int'
+  _ = Car.soldAt.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Date' conform to 'SqlText'
+}
+
+// swift-format-ignore
+func functions(f: ScalarFunction<Double, Double, Double>, g: AggregateFunction<Double?, Double>) throws {
+  _ = f(Car.price, Car.price * 2)
+  _ = f(Bicycle.price, Bicycle.price) > 5
+  _ = g(Car.price, distinct: true, where: Car.name == "x")
+  _ = f(Car.price) // refused: the terms are not those that the function takes, in number or type
+  _ = f(Car.price, Car.name) // refused: the terms are not those that the function takes, in number or type
+  _ = f(Car.price, Car.price, Car.price) // refused: the terms are not those that the function takes, in number or type
+  _ = f(Car.price, Bicycle.price) // refused: the terms are not those that the function takes, in number or type
+  _ = f(1, 2) // refused: instance method 'callAsFunction' requires that 'Int' conform to 'TypedTerm'
+  _ = g(Car.name) // refused: the terms are not those that the function takes, in number or type
+  _ = g(Car.price, Car.price) // refused: the terms are not those that the function takes, in number or type
+  let _: TypedExpression<String> = f(Car.price, Car.price) // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
+}
+
+// swift-format-ignore
+func aggregates(text: String, number: Int, date: Date) throws {
+  _ = Car.price.sum(where: Car.isElectric == true)
+  _ = scalar(Car.select(Car.price.max())) == 5
+  _ = countAll(where: Car.price > 5) > 3
+  _ = Car.name.sum() // refused: referencing instance method 'sum(distinct:where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
+  _ = Car.name.average() // refused: referencing instance method 'average(distinct:where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
+  _ = Car.name.total() // refused: referencing instance method 'total(where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
+  _ = Car.soldAt.sum() // refused: referencing instance method 'sum(distinct:where:)' on 'TypedTerm' requires that 'Date' conform to 'SqlNumber'
+  _ = Car.isElectric.average() // refused: referencing instance method 'average(distinct:where:)' on 'TypedTerm' requires that 'Bool' conform to 'SqlNumber'
+  let _: TypedExpression<Double> = Car.price.sum() // refused: cannot assign value of type 'TypedExpression<Double?>' to type 'TypedExpression<Double>'
+  let _: TypedExpression<Int> = Car.ownerId.max() // refused: no 'max' candidates produce the expected contextual result type 'TypedExpression<Int>'
+  _ = countAll(where: Car.isElectric) // refused: cannot convert value of type 'TypedColumn<Car, Bool>' to expected argument type 'SqlExpression'
+  _ = Car.price.sum(where: true) // refused: cannot convert value of type 'Bool' to expected argument type 'SqlExpression'
+  _ = Car.name.groupConcat(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
+  _ = Car.name.count() == "x" // refused: the value is of another type than the term on the left
+  _ = scalar(Car.select(Car.price)) == "x" // refused: the value is of another type than the term on the left
+  _ = scalar(Car.select(Car.price, Car.name)) // refused: only a query of one column is a value
+  _ = scalar(Car.all()) // refused: global function 'scalar' requires that 'Car' conform to 'SqlValue'
+  _ = exists(Car.read()) // refused: global function 'exists' requires that 'Statement<Car, [Car]>' conform to 'SelectStatement'
+  _ = Car.color.ifNull(Car.color.count()) // refused: instance method 'ifNull' requires the types 'String?' and 'Int?' be equivalent
+}
