@@ -17,7 +17,7 @@ func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter:
   _ = Car.select(Car.name).having(Car.price.sum()) // refused: cannot convert value of type 'TypedExpression<Double?>' to expected argument type 'SqlExpression'
   _ = Car.select(Car.name).orderBy("name") // refused: cannot convert value of type 'String' to expected argument type 'Ordering'
   _ = Car.select(Car.name).orderBy(Car.name, "desc") // refused: cannot convert value of type 'String' to expected argument type 'Order'
-  _ = Car.read().orderBy(Car.name.desc) // refused: no exact matches in call to instance method 'orderBy'
+  _ = Car.read().orderBy(Car.name.desc)
   _ = Car.read().orderBy(Car.name, Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Order'
   _ = Car.select(Car.name).union(Car.select(Car.price)) // refused: the other query gives other types, or another number of columns
   _ = Car.select(Car.name).union(Car.select(Car.name, Car.price)) // refused: the other query gives other types, or another number of columns

@@ -6,11 +6,12 @@ import Sqlable
 // swift-format-ignore
 func numbers(text: String, number: Int, date: Date) throws {
   _ = Car.price * 2 - Car.price / 3 + 1 - (-Car.price).abs()
-  let _: TypedExpression<Int?> = Car.seats + Car.ownerId
+  _ = Car.seats + Car.ownerId // refused: requires the types 'Int' and 'Int?' be equivalent
+  let _: TypedExpression<Int?> = Car.seats.optional + Car.ownerId
   _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: 2).else(3)
   _ = Case.when(Car.price > 5, then: Car.name).else("x")
   _ = Car.price + "x" // refused: the value is of another type than the term on the left
-  _ = Car.price + Car.seats // refused: binary operator '+' cannot be applied to operands of type 'TypedColumn<Car, Double>' and 'TypedColumn<Car, Int>'
+  _ = Car.price + Car.seats // refused: requires the types 'Double' and 'Int' be equivalent
   _ = Car.seats / 2.5 // refused: the value is of another type than the term on the left
   _ = Car.isElectric + 1 // refused: the value is of another type than the term on the left
   _ = Car.seats % "x" // refused: the value is of another type than the term on the left
@@ -37,7 +38,7 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name - 1 // refused: the value is of another type than the term on the left
   _ = Car.name * 2 // refused: the value is of another type than the term on the left
   _ = -Car.name // refused: only numbers are negated
-  _ = Car.price * Car.name // refused: binary operator '*' cannot be applied to operands of type 'TypedColumn<Car, Double>' and 'TypedColumn<Car, String>'
+  _ = Car.price * Car.name // refused: requires the types 'Double' and 'String' be equivalent
   _ = Car.name.abs() // refused: referencing instance method 'abs()' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
   _ = Car.name.round() // refused: referencing instance method 'round' on 'TypedTerm' requires that 'String' conform to 'BinaryFloatingPoint'
   _ = Car.price.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Double' conform to 'SqlText'

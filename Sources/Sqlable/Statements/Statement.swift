@@ -63,6 +63,12 @@ extension Statement {
     return self
   }
 
+  /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
+  public consuming func orderBy(_ orderings: Ordering...) -> Statement {
+    query.order += orderings.map(\.term)
+    return self
+  }
+
   /// Takes at most `limit` rows. Running it with a limit below zero throws `.invalidStatement`.
   ///
   /// ```swift

@@ -10,6 +10,11 @@ extension TypedColumn {
   public static prefix func ! (column: TypedColumn) -> SqlExpression { column.isNull }
 }
 
+extension TypedColumn where Value == Bool {
+  /// `NOT "a"`: a column that is never NULL is asked whether it is false.
+  public static prefix func ! (column: TypedColumn) -> SqlExpression { !column.expression }
+}
+
 extension SqlExpression {
   /// `NOT a`; NULL stays NULL.
   public static prefix func ! (term: SqlExpression) -> SqlExpression { SqlExpression(.not(term)) }

@@ -62,64 +62,12 @@ extension TypedTerm {
   }
 }
 
-extension TypedTerm where Value: SqlNumber {
-  /// `"a" + "b"`, where `a` may be NULL.
-  public static func + <Right: TypedTerm>(left: Self, right: Right) -> TypedExpression<Value>
-  where Value == Right.Value? {
-    TypedExpression(expression: left.expression.combined(.plus, with: right.expression))
-  }
-
-  /// `"a" + "b"`, where `b` may be NULL.
-  public static func + <Right: TypedTerm>(left: Self, right: Right) -> TypedExpression<Right.Value>
-  where Right.Value == Value? {
-    TypedExpression(expression: left.expression.combined(.plus, with: right.expression))
-  }
-
-  /// `"a" - "b"`, where `a` may be NULL.
-  public static func - <Right: TypedTerm>(left: Self, right: Right) -> TypedExpression<Value>
-  where Value == Right.Value? {
-    TypedExpression(expression: left.expression.combined(.minus, with: right.expression))
-  }
-
-  /// `"a" - "b"`, where `b` may be NULL.
-  public static func - <Right: TypedTerm>(left: Self, right: Right) -> TypedExpression<Right.Value>
-  where Right.Value == Value? {
-    TypedExpression(expression: left.expression.combined(.minus, with: right.expression))
-  }
-
-  /// `"a" * "b"`, where `a` may be NULL.
-  public static func * <Right: TypedTerm>(left: Self, right: Right) -> TypedExpression<Value>
-  where Value == Right.Value? {
-    TypedExpression(expression: left.expression.combined(.times, with: right.expression))
-  }
-
-  /// `"a" * "b"`, where `b` may be NULL.
-  public static func * <Right: TypedTerm>(left: Self, right: Right) -> TypedExpression<Right.Value>
-  where Right.Value == Value? {
-    TypedExpression(expression: left.expression.combined(.times, with: right.expression))
-  }
-
-  /// `"a" / "b"`, where `a` may be NULL.
-  public static func / <Right: TypedTerm>(left: Self, right: Right) -> TypedExpression<Value>
-  where Value == Right.Value? {
-    TypedExpression(expression: left.expression.combined(.divided, with: right.expression))
-  }
-
-  /// `"a" / "b"`, where `b` may be NULL.
-  public static func / <Right: TypedTerm>(left: Self, right: Right) -> TypedExpression<Right.Value>
-  where Right.Value == Value? {
-    TypedExpression(expression: left.expression.combined(.divided, with: right.expression))
-  }
-
-  /// `"a" % "b"`, where `a` may be NULL.
-  public static func % <Right: TypedTerm>(left: Self, right: Right) -> TypedExpression<Value>
-  where Value == Right.Value? {
-    TypedExpression(expression: left.expression.combined(.remainder, with: right.expression))
-  }
-
-  /// `"a" % "b"`, where `b` may be NULL.
-  public static func % <Right: TypedTerm>(left: Self, right: Right) -> TypedExpression<Right.Value>
-  where Right.Value == Value? {
-    TypedExpression(expression: left.expression.combined(.remainder, with: right.expression))
-  }
+extension TypedTerm {
+  /// The same term, as one that may be NULL: to compute with one that is.
+  ///
+  /// ```swift
+  /// Flight.year.optional - Plane.year     // "year" - "year", an Int?
+  /// ```
+  // No overloads of the operators for it: with them the compiler takes seconds for a sum of ten terms.
+  public var optional: TypedExpression<Value?> { TypedExpression(expression: expression) }
 }
