@@ -52,7 +52,12 @@ final class Scope {
 
   /// A column: of the innermost query that has it under its own name, else of the innermost that has it under an alias.
   func find(_ reference: ColumnReference) throws -> Found {
-    if let found = try find(reference, isAliased: false) ?? find(reference, isAliased: true) { return found }
+    if let found = try find(reference, at: { source, own in source.table.columns.firstIndex { $0.definition === own } })
+    {
+      return found
+    }
+    // Declared anew for every use, or known by its name only.
+    if let found = try find(reference, at: { source, _ in source.table.position(of: reference) }) { return found }
     guard let free = try freeColumn(reference) else { throw missing(reference) }
     return Found(qualifier: nil, column: free)
   }
@@ -72,11 +77,20 @@ final class Scope {
     return reference.definition
   }
 
-  private func find(_ reference: ColumnReference, isAliased: Bool) throws -> Found? {
+  private func find(
+    _ reference: ColumnReference, at position: (SelectQuery.Source, ColumnDefinition?) -> Int?
+  ) throws -> Found? {
+    try find(reference, isAliased: false, at: position) ?? find(reference, isAliased: true, at: position)
+  }
+
+  private func find(
+    _ reference: ColumnReference, isAliased: Bool, at position: (SelectQuery.Source, ColumnDefinition?) -> Int?
+  ) throws -> Found? {
+    let definition = reference.definition
     var scope: Scope? = self
     while let current = scope {
       let found = current.sources.filter { ($0.alias != nil) == isAliased }
-        .compactMap { source in source.table.position(of: reference).map { (source, $0) } }
+        .compactMap { source in position(source, definition).map { (source, $0) } }
       if found.count > 1 {
         throw SqlError.invalidStatement(
           "column \(reference.name) is one of several tables of the query; an alias says of which"
