@@ -80,7 +80,7 @@ final class ColumnDefinition: Sendable {
   /// Whether both are the same declaration, evaluated once (`static let`) or again (`static var`, in a generic type).
   func isSame(as other: ColumnDefinition) -> Bool {
     self === other
-      || (name == other.name && type == other.type && line == other.line
+      || (line == other.line && name.isExactly(other.name) && type == other.type
         && (file.utf8Start == other.file.utf8Start || file.description == other.file.description))
   }
 }

@@ -70,7 +70,7 @@ final class TableInfo: Sendable {
     selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
     (identities, cells) = TableInfo.memory(of: columns)
     let declared = columns.indices.filter { columns[$0].definition.options.primaryKey != nil }
-    let composite = constraints.primaryKey.map { key in columns.firstIndex { $0.name == key.name } }
+    let composite = constraints.primaryKey.map { key in columns.firstIndex { $0.name.isExactly(key.name) } }
     key = declared.isEmpty ? composite.compactMap { $0 } : declared
     // SQLite numbers the rows by every single integer key, except one that is declared PRIMARY KEY DESC: an old quirk.
     keyIsRowid =
@@ -261,7 +261,7 @@ final class TableInfo: Sendable {
     columns.firstIndex { $0.definition === definition } ?? columns.firstIndex { $0.definition.isSame(as: definition) }
   }
 
-  func position(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
+  func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
 
   func keyNames() throws -> [String] {
     guard !key.isEmpty else {

@@ -12,6 +12,9 @@ extension String {
   /// The name as SQLite compares it: A to Z and a to z are the same, all else is bytes.
   var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
 
+  /// Whether both are the same bytes: two forms of an é, which == takes for one, are two names to SQLite.
+  func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+
   /// Whether SQLite takes the two for one name.
   func isSameName(as other: String) -> Bool {
     // Not by ==, which takes the two forms of an é for one.

@@ -75,7 +75,7 @@ final class PreparedStatement {
   func step() throws -> Bool {
     let code = sqlite3_step(handle)
     if code == SQLITE_ROW {
-      row.pointee.begin()
+      try row.pointee.begin()
       return true
     }
     // Nothing is left of the last row, though the statement is not at rest yet.

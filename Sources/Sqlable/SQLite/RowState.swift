@@ -106,17 +106,21 @@ extension RowState {
 
   /// Another row is the current one.
   @inlinable
-  mutating func begin() {
+  mutating func begin() throws {
     nextGeneration()
     next = 0
     // One call a row instead of one a column, as long as the row lies where the last one was found to lie.
-    if firstValue == nil || firstValue != UnsafeRawPointer(sqlite3_column_value(handle, 0)) { findValues() }
+    if firstValue == nil || firstValue != UnsafeRawPointer(sqlite3_column_value(handle, 0)) { try findValues() }
   }
 
-  /// Finds out whether the row's values lie in one array.
+  /// Finds out whether the row's values lie in one array. Throws when there are fewer of them than are to be read.
   @usableFromInline
-  mutating func findValues() {
+  mutating func findValues() throws {
     firstValue = nil
+    // Compiled anew by this step, a SELECT * may have fewer columns than before.
+    guard columnCount >= count else {
+      throw SqlError.misuse("the result has \(columnCount) columns, and \(count) are to be read")
+    }
     guard valueStride > 0, count > 0, let first = UnsafeRawPointer(sqlite3_column_value(handle, 0)),
       let last = UnsafeRawPointer(sqlite3_column_value(handle, Int32(truncatingIfNeeded: count - 1))),
       last == first + (count - 1) * valueStride

@@ -31,7 +31,7 @@ struct TableDefinition {
   func addColumn(_ column: Column) throws -> String {
     let options = column.definition.options
     let hasDefault = try options.defaultValue.map { try $0.value(in: column.type) != .null } ?? false
-    let isKey = table.key.contains { table.columns[$0].name == column.name }
+    let isKey = table.key.contains { table.columns[$0].name.isExactly(column.name) }
     let reason: String? =
       if isKey { "it is part of the primary key" } else if options.isUnique {
         "it is unique"

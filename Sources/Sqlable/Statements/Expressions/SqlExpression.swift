@@ -254,7 +254,7 @@ extension SqlExpression.Node: Hashable {
     case .like(_, _, let escape): escape
     case .function(let function, _): function
     case .collate(_, let collation): collation
-    case .qualified(let alias, let column): [AnyHashable(alias), AnyHashable(column)]
+    case .qualified(let alias, let column): [AnyHashable(SqlStorage.text(alias)), AnyHashable(column)]
     case .call(let call): call
     case .special(let special): special.form
     case .query(let query): query
@@ -282,7 +282,9 @@ extension SqlExpression.Node {
     case .column, .value, .parameter, .qualified, .invalid: return SqlExpression.Size()
     case .call(let call): size = call.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
     case .special(let special): size = special.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
-    case .query(let query): size = query.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
+    case .query(let query):
+      size = query.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
+      size.depth = Swift.max(size.depth, query.query.clauses.depth)
     case .all(let terms), .any(let terms):
       let depth = terms.reduce(0) { Swift.max($0, $1.size.depth) }
       return SqlExpression.Size(depth: depth + 1, height: SqlExpression.heightOfChain(terms[...]))
@@ -322,7 +324,8 @@ extension SqlExpression {
   }
 }
 
-/// A column as an expression names it; two are equal when their names are.
+/// A column as an expression names it; two are equal when they are of one declaration, or, where one was decoded, of one
+/// name.
 enum ColumnReference: Sendable, Hashable {
   case declared(ColumnDefinition)
   /// In a statement that was decoded, until it is checked against its model.
@@ -345,7 +348,11 @@ enum ColumnReference: Sendable, Hashable {
     }
   }
 
-  static func == (left: ColumnReference, right: ColumnReference) -> Bool { left.name == right.name }
+  static func == (left: ColumnReference, right: ColumnReference) -> Bool {
+    guard let own = left.definition, let other = right.definition else { return left.name.isExactly(right.name) }
+    return own.isSame(as: other)
+  }
+
   func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 

@@ -279,7 +279,7 @@ extension PreparedStatement {
       try check(layout)
       expect(layout)
     }
-    row.pointee.findValues()
+    try row.pointee.findValues()
   }
 }
 

@@ -73,7 +73,7 @@ extension ToMany {
   /// Reads the rows, each with those that refer to it.
   ///
   /// A row whose key is NULL, or that nothing refers to, comes with none. Throws what reading throws, and `.misuse` when the
-  /// parents have no key of one column, or the foreign key's collation is one's own.
+  /// parents have no key of one column, or the foreign key is of another class than it or has a collation of one's own.
   public func run(_ db: SqliteDatabase) throws -> [(Parent, repeat [each Child])] {
     // Outside a transaction the statements would see what others commit between them.
     try db.transaction(.deferred) { db in
@@ -81,7 +81,10 @@ extension ToMany {
       var keys: [[SqlStorage]] = []
       let table = try self.parents.query.table(of: Parent.self)
       var positions: [Int] = []
-      for child in repeat each children { positions.append(try table.position(ofKey: child.key)) }
+      for child in repeat each children {
+        positions.append(try table.position(ofKey: child.key))
+        try child.check(refersTo: table.columns[positions[positions.count - 1]])
+      }
       try self.parents.eachRow(db) { row in
         keys.append(try positions.map { try row.storage(at: $0) })
         parents.append(try Parent(row: row))
@@ -109,6 +112,18 @@ extension Children {
     self.statement = statement
     self.foreignKey = ColumnReference(foreignKey.column)
     self.key = key.map { ColumnReference($0.column) }
+  }
+
+  /// Throws when the foreign key is of another class than what it refers to: as keys of groups, '1' and 1 are two.
+  fileprivate func check(refersTo key: Column) throws {
+    let table = try statement.query.table(of: Child.self)
+    let column = table.columns[try table.position(ofColumn: foreignKey)]
+    let classes = [column, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
+    // What is declared without a class holds any.
+    guard classes[0] != classes[1], !classes.contains(.blob) else { return }
+    throw SqlError.misuse(
+      "rows can't be grouped by a foreign key of \(column.type.name) that refers to \(key.type.name)"
+    ).at(table: table.name, column: column.name)
   }
 
   /// The children of the parents with these keys.

@@ -33,15 +33,18 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   /// The closure gets the name itself, for a query that is recursive. What it gives has as many columns as the model, else
   /// running it throws `.invalidStatement`.
   public init(_ model: Model.Type, _ name: String, as query: (Alias) -> some SelectStatement) {
-    self.init(name, .defined(query(Alias(name, .named)).query))
+    self.init(name, .named, defining: query(Alias(name, .named)).query)
   }
 
-  private init(_ name: String, _ kind: SelectQuery.Source.Kind, in table: String? = nil) {
+  private init(
+    _ name: String, _ kind: SelectQuery.Source.Kind, in table: String? = nil, defining query: SelectQuery? = nil
+  ) {
     self.name = name
     var source = Model.source()
     if let table { source.table = source.table.named(table) }
     source.alias = name
     source.kind = kind
+    if let query { source.define(query) }
     self.source = source
   }
 

@@ -67,7 +67,7 @@ private struct NamedTable: Sendable, Hashable {
     }
     var source = SelectQuery.Source(table: TableInfo.columns(of: types))
     source.alias = name
-    source.kind = isNamed ? .named : .defined(query)
+    if isNamed { source.kind = .named } else { source.define(query) }
     self.name = name
     self.source = source
   }

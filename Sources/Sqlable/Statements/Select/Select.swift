@@ -116,7 +116,7 @@ extension SelectStatement {
   public consuming func except(_ other: Self) -> Self { combined(.except, with: other) }
 
   private consuming func combined(_ operation: SelectQuery.Compound.Operator, with other: Self) -> Self {
-    query.clauses.compounds.append(SelectQuery.Compound(operation: operation, query: other.query))
+    query.clauses.compounds.append(SelectQuery.Compound(operation: operation, query: other.query.flat))
     return self
   }
 }

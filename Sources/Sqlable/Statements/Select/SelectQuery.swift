@@ -78,7 +78,20 @@ extension SelectQuery {
     /// Whether its rows are those that its full-text index finds.
     var isSearched = false
 
+    /// How many queries under a name are in one another here.
+    private(set) var depth: Int16 = 0
+
     var name: String { alias ?? table.name }
+
+    /// Makes it a query that goes by the alias.
+    mutating func define(_ query: SelectQuery) {
+      depth = query.clauses.depth + 1
+      guard depth > SqlExpression.maximumDepth else { return kind = .defined(query) }
+      // Trees are walked by recursion: one as deep is not kept.
+      let error = SqlError.invalidStatement("queries under a name nest more than \(SqlExpression.maximumDepth) deep")
+      depth = 0
+      kind = .defined(SelectQuery(rows: [Array(repeating: SqlExpression(invalid: error), count: query.clauses.columnCount)]))
+    }
   }
 
   /// Another query whose rows are added, or taken away.
@@ -109,7 +122,18 @@ extension SelectQuery {
     var offset: Int?
   }
 
-  /// All terms in it.
+  /// The query with no more than one level of others in it: more are refused, and would be walked by recursion.
+  var flat: SelectQuery {
+    guard clauses.compounds.contains(where: { !$0.query.clauses.compounds.isEmpty }) else { return self }
+    var query = self
+    query.clauses.compounds.removeAll { !$0.query.clauses.compounds.isEmpty }
+    var nested = clauses.compounds[0].query
+    nested.clauses.compounds = []
+    query.clauses.compounds.append(Compound(operation: .union, query: nested))
+    return query
+  }
+
+  /// All terms in it, those of the queries that it is made of included.
   var terms: [SqlExpression] {
     var terms = clauses.sources.compactMap(\.condition) + clauses.groups + clauses.order.map(\.expression)
     terms += clauses.rows.joined()
@@ -134,6 +158,24 @@ extension SelectQuery {
 }
 
 extension SelectQuery.Clauses {
+  /// How deep its own terms, and the queries that it is made of, are.
+  var depth: Int16 {
+    var depth: Int16 = 0
+    func add(_ terms: some Sequence<SqlExpression>) { for term in terms { depth = max(depth, term.size.depth) } }
+    for source in sources { depth = max(depth, source.depth, source.condition?.size.depth ?? 0) }
+    for result in results {
+      switch result {
+      case .term(let term): add([term])
+      case .model(_, let replaced): add(replaced.map(\.term))
+      }
+    }
+    add(groups)
+    add(order.map(\.expression))
+    add([filter, having].compactMap { $0 })
+    for compound in compounds { depth = max(depth, compound.query.clauses.depth) }
+    return depth
+  }
+
   /// The position in the result, from 1, by which a term that orders or groups has to be called: SQLite does not know it
   /// again where it binds values, and looks for nothing but columns where queries are combined.
   func position(of term: SqlExpression) -> Int? {

@@ -6,6 +6,8 @@ final class Scope {
   let isPlain: Bool
   /// Whether it is SQL written by hand, whose tables are not known: any column may be named.
   let isFree: Bool
+  /// The names that stand for queries, here and in the queries around.
+  let named: [String]
 
   /// The table of a statement about one.
   init(_ table: TableInfo) {
@@ -13,6 +15,7 @@ final class Scope {
     outer = nil
     isPlain = true
     isFree = false
+    named = []
   }
 
   /// SQL written by hand.
@@ -21,12 +24,14 @@ final class Scope {
     outer = nil
     isPlain = false
     isFree = true
+    named = []
   }
 
   /// The tables of a query. Throws when two go by one name.
-  init(_ sources: [SelectQuery.Source], outer: Scope?) throws {
+  init(_ sources: [SelectQuery.Source], outer: Scope?, named: [String] = []) throws {
     self.sources = sources
     self.outer = outer
+    self.named = named
     // A full-text index beside its table has columns of the same names.
     isPlain =
       sources.count == 1 && sources[0].alias == nil && outer == nil
@@ -111,7 +116,7 @@ final class Scope {
   func find(_ reference: ColumnReference, ofAlias alias: String) throws -> Found {
     var scope: Scope? = self
     while let current = scope {
-      if let source = current.sources.first(where: { $0.alias == alias }) {
+      if let source = current.sources.first(where: { $0.alias?.isExactly(alias) == true }) {
         guard let position = source.table.position(of: reference) else { throw missing(reference) }
         if current !== self { try checkNotHidden(source, in: current) }
         return Found(qualifier: source.name, column: source.table.columns[position].definition)

@@ -4,6 +4,8 @@ struct SelectWriter {
   let parameters: ParameterBuffer
   var outer: Scope?
   var baseStack = 0
+  /// The names of the queries that this one is the definition of, or stands beside.
+  var named: [String] = []
 
   /// Writes the query. Throws when it is to have another number of columns.
   func write(_ query: SelectQuery, columns: Int? = nil) throws { try write(query.clauses, columns: columns) }
@@ -35,7 +37,7 @@ struct SelectWriter {
         throw SqlError.invalidStatement("order and limit of combined queries come after the last")
       }
       sql.append(compound.operation.rawValue)
-      try writeCore(other)
+      try writeCore(other, named: names(of: query))
     }
     let renderer = try renderer(query)
     try renderer.write(query.order, limit: query.limit, offset: query.offset) { term in
@@ -49,6 +51,7 @@ struct SelectWriter {
   private func writeCommonTables(_ query: SelectQuery.Clauses) throws {
     var written: [SelectQuery.Source] = []
     let sources = query.sources + query.compounds.flatMap(\.query.clauses.sources)
+    let named = names(of: query)
     for source in sources {
       guard case .defined(let definition) = source.kind, let alias = source.alias else { continue }
       if let earlier = written.first(where: { $0.name.isSameName(as: alias) }) {
@@ -72,7 +75,9 @@ struct SelectWriter {
         sql.append(column.definition.quotedName)
       }
       sql.append(") AS (")
-      try SelectWriter(sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 24).write(definition)
+      // It begins before all that the parser holds of a SELECT: WITH RECURSIVE, a list, a name, its columns, AS (.
+      let writer = SelectWriter(sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 8, named: named)
+      try writer.write(definition)
       sql.append(")")
       written.append(source)
     }
@@ -80,12 +85,21 @@ struct SelectWriter {
   }
 
   private func renderer(_ query: SelectQuery.Clauses) throws -> Renderer {
-    Renderer(
-      scope: try Scope(query.sources, outer: outer), sql: sql, parameters: parameters, baseStack: baseStack)
+    let scope = try Scope(query.sources, outer: outer, named: names(of: query))
+    return Renderer(scope: scope, sql: sql, parameters: parameters, baseStack: baseStack)
+  }
+
+  /// The names that stand for queries in this one.
+  private func names(of query: SelectQuery.Clauses) -> [String] {
+    var names = named + (outer?.named ?? [])
+    for source in query.sources + query.compounds.flatMap(\.query.clauses.sources) {
+      if case .defined = source.kind, let alias = source.alias { names.append(alias) }
+    }
+    return names
   }
 
   /// Writes the query without what comes after all of a compound.
-  private func writeCore(_ query: SelectQuery.Clauses, isExistence: Bool = false) throws {
+  private func writeCore(_ query: SelectQuery.Clauses, isExistence: Bool = false, named: [String] = []) throws {
     guard !query.sources.isEmpty else {
       // VALUES takes no order and no limit of its own.
       let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil
@@ -101,7 +115,12 @@ struct SelectWriter {
     for (index, source) in query.sources.enumerated() {
       sql.append(index == 0 ? " FROM " : source.join.rawValue)
       switch source.kind {
-      case .table: sql.append(source.table.quotedName)
+      case .table:
+        guard !(renderer.scope.named + named).contains(where: source.table.name.isSameName(as:)) else {
+          throw SqlError.invalidStatement("a query of the name \(source.table.name) hides the table").at(
+            table: source.table.name)
+        }
+        sql.append(source.table.quotedName)
       case .defined, .named: break
       case .call(let call): try renderer.write(call)
       }

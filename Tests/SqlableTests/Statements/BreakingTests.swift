@@ -1,0 +1,342 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite struct BreakingTests {
+  @Test func insertsOfDeepQueries() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      for depth in 1...70 {
+        let deep = (0..<depth).reduce(Worker.name.expression) { Worker.name.expression.concatenated($1.isMultiple(of: 2) ? $0 : $0) }
+        let query = Worker.select(Worker.id + 100, Worker.name, Worker.bossId, Worker.salary).filter(deep == "x").limit(1)
+        var all: SingleSelect<Worker> = Worker.all()
+        all.query = query.query
+        for statement in [
+          Worker.insert(from: all), Worker.insert(from: all).onConflict(Worker.id, update: Worker.name),
+        ] {
+          do { _ = try statement.run(db) } catch let error as SqlError {
+            guard case .invalidStatement = error.kind, error.message.contains("nests deeper") else {
+              Issue.record("\(depth) \(error.message)")
+              return
+            }
+          }
+        }
+        let named = query.named("n\(depth)")
+        do { _ = try named.all().run(db) } catch let error as SqlError {
+          guard case .invalidStatement = error.kind, error.message.contains("nests deeper") else {
+            Issue.record("named \(depth) \(error.message)")
+            return
+          }
+        }
+        let inside = Worker.read().filter(Worker.id.in(Worker.select(Worker.id).filter(deep == "y")))
+        do { _ = try inside.run(db) } catch let error as SqlError {
+          guard case .invalidStatement = error.kind, error.message.contains("nests deeper") else {
+            Issue.record("inside \(depth) \(error.message)")
+            return
+          }
+        }
+      }
+    }
+  }
+
+  @Test func fullWhileInserting() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      let other = Alias(Worker.self, "other")
+      let third = Alias(Worker.self, "third")
+      let before = try Worker.count().run(db)
+      let pages = try db.query("PRAGMA page_count", as: Int.self)[0]
+      _ = try db.query(SQL(verbatim: "PRAGMA max_page_count = \(pages + 2)"), as: Int.self)
+      let text = String(repeating: "x", count: 5000)
+      let query = Worker.all().crossJoin(other).crossJoin(third).select(
+        (Worker.id + 10) * 100 + other[Worker.id] * 10 + third[Worker.id], TypedExpression(text), TypedExpression<Int?>(nil),
+        Worker.salary)
+      let statement = Worker.insert(Worker.id, Worker.name, Worker.bossId, Worker.salary, from: query)
+      expectError(.full) { _ = try statement.run(db) }
+      let after = try Worker.count().run(db)
+      #expect(after == before)
+      var rolledBack = false
+      let error = sqlError {
+        try db.transaction { db in
+          try Worker(id: 50, name: "E", bossId: nil, salary: 1).insert().run(db)
+          do { _ = try statement.run(db) } catch { rolledBack = true; throw error }
+        }
+      }
+      #expect(error?.kind == .full && rolledBack)
+      #expect(try Worker.count().run(db) == before)
+      try db.query("PRAGMA max_page_count = 1000000")  { _ in }
+      try Worker(id: 50, name: "E", bossId: nil, salary: 1).insert().run(db)
+    }
+  }
+
+  @Test(.enabled(if: SQLiteProcess.isAvailable)) func schemaChangesOfOthersBetweenRuns() throws {
+    try withDirectory { directory in
+      let path = directory + "/a.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      try db.execute("CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+      let pairs = try db.prepare("SELECT * FROM t", as: Int?.self, String?.self)
+      #expect(try pairs.run().map(\.1) == ["x", "y"])
+      let process = try SQLiteProcess(path)
+      try process.run("ALTER TABLE t ADD COLUMN c;")
+      #expect(try pairs.run().map(\.1) == ["x", "y"])
+      try process.run("DROP TABLE t; CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (7);")
+      let error = sqlError { let rows = try pairs.run(); print("ROWS", rows) }
+      #expect(error != nil)
+      let error2 = sqlError { let rows = try db.query("SELECT * FROM t", as: Int?.self, String?.self); print("ROWS", rows) }
+      #expect(error2 != nil)
+      try process.run("DROP TABLE t; CREATE VIEW t AS SELECT 'v' AS b, 1 AS a;")
+      let error3 = sqlError { let rows = try pairs.run(); print("ROWS", rows) }
+      #expect(error3 != nil)
+      let one = try db.prepare("SELECT * FROM t", as: String.self)
+      #expect(try one.run() == ["v"])
+      process.quit()
+    }
+  }
+
+  @Test func threadsShareAHandle() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      let failures = Mutex<[String]>([])
+      let prepared = try db.prepare(Worker.select(Worker.name).filter(Worker.id == Parameter("id")))
+      let shared = Unchecked(prepared)
+      onThreads(6) { number in
+        do {
+          for round in 0..<times(60) {
+            let boss = Alias(Worker.self, "boss")
+            let rows = try Worker.join(boss, on: Worker.bossId == boss[Worker.id]).select(Worker.name, boss[Worker.name])
+              .filter(Worker.id <= 4 && Worker.name != "thread \(number) \(round)").orderBy(Worker.id).run(db)
+            if rows.map(\.1) != ["Ada", "Ada", "Ben"] { failures.withLock { $0.append("rows") } }
+            let cursor = try Worker.all().filter(Worker.id <= 4).orderBy(Worker.id).cursor(db)
+            var seen: [Int] = []
+            while let worker = try cursor.next() {
+              seen.append(worker.id)
+              if number == 0 { try Worker(id: 1000 + round * 10 + worker.id, name: "n", bossId: nil, salary: 0).insert().run(db) }
+            }
+            if seen != [1, 2, 3, 4] { failures.withLock { $0.append("cursor \(seen)") } }
+            if try shared.value.run(number % 4 + 1) != [Worker.all[number % 4].name] { failures.withLock { $0.append("prepared") } }
+            var found: [String] = []
+            try Worker.select(Worker.name).filter(Worker.id <= 3).orderBy(Worker.id).forEach(db) { name in
+              found.append(name)
+              return found.count == 2 ? .stop : .continue
+            }
+            if found != ["Ada", "Ben"] { failures.withLock { $0.append("each") } }
+            let many = try Person.read().orderBy(Person.id).including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId).run(db)
+            if many.map(\.1.count) != [2, 1, 0] { failures.withLock { $0.append("many") } }
+            let raw = try db.query("SELECT name, id FROM worker WHERE \(Worker.id == number % 4 + 1)", as: String.self, Int.self)
+            if raw.count != 1 { failures.withLock { $0.append("raw") } }
+          }
+        } catch { failures.withLock { $0.append("\(error)") } }
+      }
+      #expect(failures.withLock { $0 } == [])
+    }
+  }
+
+  private struct Unchecked<Value>: @unchecked Sendable {
+    let value: Value
+    init(_ value: Value) { self.value = value }
+  }
+
+  @Test func functionsThatQuery() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      let bosses = ScalarFunction("boss_name") { (id: Int?) in try bossName(id, db) }
+      try db.register(bosses)
+      let query = Worker.select(Worker.name, bosses(Worker.bossId)).orderBy(Worker.id)
+      for _ in 1...3 {
+        let rows = try query.run(db)
+        #expect(rows.map(\.1) == [nil, "Ada", "Ada", "Ben"])
+      }
+      // The same query, inside of itself.
+      let depth = Mutex(0)
+      let nested = ScalarFunction("nested") { (id: Int) in try nestedCall(id, depth, db) }
+      try db.register(nested)
+      let values = try Worker.select(nested(Worker.id)).orderBy(Worker.id).run(db)
+      #expect(values == [1, 2, 3, 4])
+      let closing = ScalarFunction("closing") { (id: Int) in try closed(id, db) }
+      try db.register(closing)
+      expectMisuse { _ = try Worker.select(closing(Worker.id)).run(db) }
+      let writing = ScalarFunction("writing") { (id: Int) in try Worker.delete().run(db) }
+      try db.register(writing)
+      expectMisuse { _ = try Worker.select(writing(Worker.id)).run(db) }
+      let releasing = ScalarFunction("releasing") { (id: Int) in try released(id, db) }
+      try db.register(releasing)
+      let names = try Worker.select(releasing(Worker.id), Worker.name).orderBy(Worker.id).run(db)
+      #expect(names.map(\.1) == ["Ada", "Ben", "Cleo", "Dan"])
+    }
+  }
+
+  @Test func functionsThatThrow() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      let failing = ScalarFunction("failing") { (id: Int) in try notThree(id) }
+      try db.register(failing)
+      #expect(throws: Stop.self) { _ = try Worker.select(failing(Worker.id)).run(db) }
+      let cursor = try Worker.select(failing(Worker.id)).orderBy(Worker.id).cursor(db)
+      let first = try [cursor.next(), cursor.next()]
+      #expect(first == [1, 2])
+      #expect(throws: Stop.self) { _ = try cursor.next() }
+      let end = try cursor.next()
+      #expect(end == nil)
+      let source = Worker.select(failing(Worker.id) + 10, Worker.name, Worker.bossId, Worker.salary)
+      let insert = Worker.insert(Worker.id, Worker.name, Worker.bossId, Worker.salary, from: source)
+      #expect(throws: Stop.self) { _ = try insert.run(db) }
+      let count = try Worker.count().run(db)
+      #expect(count == 4)
+    }
+  }
+
+  @Test func observersThatQuery() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      let seen = Mutex<[Int]>([])
+      let token = db.observe(on: Worker.self) { _ in
+        let ids = (try? Worker.select(Worker.id).orderBy(Worker.id).run(db)) ?? []
+        seen.withLock { $0 = ids }
+      }
+      let open = try Worker.select(Worker.id).orderBy(Worker.id).cursor(db)
+      _ = try open.next()
+      try Worker(id: 7, name: "g", bossId: nil, salary: 0).insert().run(db)
+      let ids = seen.withLock { $0 }
+      #expect(ids == [1, 2, 3, 4, 7])
+      let next = try open.next()
+      #expect(next == 2)
+      db.removeObserver(token)
+    }
+  }
+
+  @Test(arguments: [0, 1, 2]) func cursorsAndRollbacks(capacity: Int) throws {
+    try withDatabase(Configuration(statementCacheCapacity: capacity)) { (db: SqliteDatabase) throws -> Void in
+      try fillCompany(db)
+      let all = Worker.select(Worker.id).orderBy(Worker.id)
+      let cursor = try all.cursor(db)
+      #expect(try cursor.next() == 1)
+      _ = try? db.transaction { db -> TransactionResult in
+        try Worker(id: 9, name: "x", bossId: nil, salary: 1).insert().run(db)
+        return .rollback
+      }
+      let afterRollback = sqlError { let next = try cursor.next(); #expect(next == 2) }
+      #expect(afterRollback == nil, "\(String(describing: afterRollback))")
+      var inner: Cursor<Int>?
+      let error = sqlError {
+        try db.transaction { db in
+          inner = try Worker.select(Worker.id).filter(Worker.id > 1).orderBy(Worker.id).cursor(db)
+          _ = try inner?.next()
+        }
+      }
+      print("COMMIT under cursor", error as Any)
+      #expect(try inner?.next() == 3)
+      inner = nil
+      try db.execute("CREATE TABLE other (x)")
+      try db.execute("ALTER TABLE worker ADD COLUMN more")
+      _ = sqlError { _ = try cursor.next() }
+      let dropped = sqlError { try db.execute("DROP TABLE worker") }
+      print("DROP under cursor", dropped as Any)
+      var ids: [Int] = []
+      try all.forEach(db) { id in
+        try all.forEach(db) { other in
+          ids.append(id * 10 + other)
+          let again = try all.run(db)
+          #expect(again.count == 4)
+          return other == 2 ? .stop : .continue
+        }
+        return id == 2 ? .stop : .continue
+      }
+      #expect(ids == [11, 12, 21, 22])
+      let child = try db.createChild()
+      let own = try all.cursor(child)
+      #expect(try own.next() == 1)
+      try Worker(id: 9, name: "x", bossId: nil, salary: 1).insert().run(db)
+      #expect(try own.next() == 2)
+      expectMisuse { try child.close() }
+    }
+  }
+
+  @Test func rowsKeptBeyondTheirTime() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      var kept: ReadRow?
+      for position in [-1, 3, .max, .min] {
+        expectSqlError { _ = try db.query("SELECT 1, 2, 3") { try $0.get(at: position, as: Int.self) } }
+      }
+      _ = try db.query("SELECT 1, 2, 3") { row in kept = row }
+      expectSqlError { _ = try kept?.get(at: 0, as: Int.self) }
+      let row = try Worker.select(Worker.id.expression, Worker.name.expression).run(db)[0]
+      expectMisuse { _ = try row.get(-1, as: Int.self) }
+      expectMisuse { _ = try row.get(2, as: Int.self) }
+      expectSqlError { _ = try row.get(1, as: Int.self) }
+    }
+  }
+
+  @Test func manyOfEveryKindOfKey() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Parent.self)
+      try db.createTable(Child.self)
+      for (id, key) in [(1, "e\u{301}"), (2, "é"), (3, ""), (4, "a"), (5, "A "), (6, "1")] {
+        try db.execute("INSERT INTO parent VALUES (\(id), \(key))")
+        try db.execute("INSERT INTO child VALUES (\(id * 10), \(String(id)), \(key)), (\(id * 10 + 1), NULL, NULL)")
+      }
+      let byText = try Parent.read().orderBy(Parent.id).including(Child.read().orderBy(Child.id), by: Child.key, of: Parent.key).run(db)
+      #expect(byText.map { $0.1.map(\.id) } == [[10], [20], [30], [40], [50], [60]])
+      let error = expectMisuse { _ = try Parent.read().including(Child.read(), by: Child.parent).run(db) }
+      #expect(error?.column == "parent" && error?.message.contains("a foreign key of TEXT that refers to INTEGER") == true)
+    }
+  }
+
+  private struct Parent: Sqlable {
+    static let id = Column("id", .integer, PrimaryKey())
+    static let key = Column("key", .text)
+    static let tableLayout = [id, key]
+    let id: Int
+    init(row: ReadRow) throws { id = try row.get(Parent.id) }
+  }
+
+  private struct Child: Sqlable {
+    static let id = Column("id", .integer, PrimaryKey())
+    // A reference of another class than what it refers to: SQLite compares them as integers.
+    static let parent = Column("parent", .nullable(.text))
+    static let key = Column("key", .nullable(.text))
+    static let tableLayout = [id, parent, key]
+    let id: Int
+    init(row: ReadRow) throws { id = try row.get(Child.id) }
+  }
+
+  @Test func queriesNamedLikeTables() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      let person = Worker.select(Worker.id, Worker.name).named("PERSON")
+      let (id, _) = person.columns
+      let shadowed = person.all().filter(exists(Person.all().filter(Person.name == "Anna" && id > 0)))
+      expectInvalidStatement { _ = try shadowed.run(db) }
+      let itself = Worker.select(Worker.id).named("worker")
+      expectInvalidStatement { _ = try itself.all().run(db) }
+      #expect(try person.all().run(db).count == 4)
+      let aliased = Alias(Person.self, "p")
+      let also = person.all().filter(exists(aliased.all().filter(aliased[Person.name] == "Anna")))
+      expectInvalidStatement { _ = try also.run(db) }
+    }
+  }
+}
+
+private struct Stop: Error {}
+
+private func bossName(_ id: Int?, _ db: SqliteDatabase) throws -> String? {
+  guard let id else { return nil }
+  return try Worker.select(Worker.name).filter(Worker.id == id).first(db)
+}
+
+private func nestedCall(_ id: Int, _ depth: Mutex<Int>, _ db: SqliteDatabase) throws -> Int {
+  let level = depth.withLock { level in
+    level += 1
+    return level
+  }
+  defer { depth.withLock { $0 -= 1 } }
+  guard level < 4 else { return id }
+  return try db.query("SELECT nested(id) FROM worker WHERE id = \(id)", as: Int.self)[0]
+}
+
+private func closed(_ id: Int, _ db: SqliteDatabase) throws -> Int {
+  try db.close()
+  return id
+}
+
+private func released(_ id: Int, _ db: SqliteDatabase) throws -> Int {
+  try db.releaseMemory()
+  return id
+}
+
+private func notThree(_ id: Int) throws -> Int {
+  if id == 3 { throw Stop() }
+  return id
+}

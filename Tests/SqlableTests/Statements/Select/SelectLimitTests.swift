@@ -1,0 +1,82 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Queries larger than SQLite takes are refused with an error, and never end the process.
+@Suite struct SelectLimitTests {
+  @Test func manyCombinedQueriesWorkUpToTheLimitOfSQLite() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      func union(_ count: Int) -> SingleSelect<Int> {
+        (1..<count).reduce(Worker.select(Worker.id)) { query, _ in query.unionAll(Worker.select(Worker.id)) }
+      }
+      #expect(try union(500).run(db).count == 2000)
+      let error = sqlError { _ = try union(501).run(db) }
+      #expect(error?.message == "too many terms in compound SELECT")
+    }
+  }
+
+  @Test func manyJoinedTablesWorkUpToTheLimitOfSQLite() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      func joined(_ count: Int) -> SingleSelect<Int> {
+        (1..<count).reduce(Worker.select(Worker.id)) { query, index in
+          let other = Alias(Worker.self, "w\(index)")
+          return query.joining(other, on: other[Worker.id] == Worker.id)
+        }
+      }
+      #expect(try joined(64).run(db).count == 4)
+      let error = sqlError { _ = try joined(65).run(db) }
+      #expect(error?.message == "at most 64 tables in a join")
+    }
+  }
+
+  @Test func queriesThatAreMadeOfNamedOnesMayBeMadeOfNamedOnes() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      for count in [1, 2, 3, 5, 8] {
+        #expect(try chain(count).run(db).sorted() == [1, 2, 3, 4].map { $0 + count }, "\(count)")
+      }
+      expectInvalidStatement { _ = try chain(12).run(db) }
+      for query in [chain(101), try onThread(stackSize: smallStack) { chain(20_000) }] {
+        let text = try onThread(stackSize: smallStack) { query.sql }
+        #expect(text.contains("queries under a name nest more than 100 deep"), "\(text.prefix(200))")
+      }
+    }
+  }
+
+  @Test func combinedQueriesThatNestAreRefusedHoweverDeep() throws {
+    let text = try onThread(stackSize: smallStack) {
+      let query = (0..<20_000).reduce(Worker.select(Worker.id)) { query, _ in Worker.select(Worker.id).union(query) }
+      #expect(query == query && query.hashValue == query.hashValue)
+      return query.sql
+    }
+    #expect(text.contains("order and limit of combined queries come after the last"), "\(text.prefix(200))")
+  }
+
+  @Test func subqueriesThatNestAreRefusedHoweverDeep() throws {
+    let text = try onThread(stackSize: smallStack) {
+      let query = (0..<20_000).reduce(Worker.all()) { query, _ in Worker.all().filter(exists(query)) }
+      return query.sql
+    }
+    #expect(text.contains("deep"), "\(text.prefix(200))")
+  }
+
+  @Test func moreValuesThanSQLiteBindsAreAnError() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      #expect(try values(1...30_000).run(db).count == 30_000)
+      expectInvalidStatement { _ = try values([Int]()).run(db) }
+      expectInvalidStatement { _ = try Worker.count().filter(Worker.id.in(values([Int]()))).run(db) }
+      #expect(try Worker.count().filter(Worker.id.in(values([1, 2, 9]))).run(db) == 2)
+      #expect(try values([3, 1, 2]).first(db) == 3)
+      expectInvalidStatement { _ = try Worker.all().limit(-1).run(db) }
+      expectInvalidStatement { _ = try Worker.all().limit(1, offset: .min).run(db) }
+      #expect(try Worker.all().limit(.max, offset: .max).run(db).isEmpty)
+    }
+  }
+}
+
+/// Every query made of the one before, by its name.
+private func chain(_ count: Int) -> SingleSelect<Int> {
+  (0..<count).reduce(Worker.select(Worker.id)) { query, index in
+    let named = query.named("step_\(index)")
+    return named.all().select(named.column + 1).filter(named.column > 0)
+  }
+}
