@@ -117,9 +117,11 @@ extension RowState {
   @usableFromInline
   mutating func findValues() throws {
     firstValue = nil
-    // Compiled anew by this step, a SELECT * may have fewer columns than before.
-    guard columnCount >= count else {
-      throw SqlError.misuse("the result has \(columnCount) columns, and \(count) are to be read")
+    if columnCount < count, let statement = statement?.takeUnretainedValue(), let layout = statement.layout,
+      layout.identities == columns
+    {
+      // Compiled anew by this step, a SELECT * may have fewer columns than before.
+      try statement.check(layout)
     }
     guard valueStride > 0, count > 0, let first = UnsafeRawPointer(sqlite3_column_value(handle, 0)),
       let last = UnsafeRawPointer(sqlite3_column_value(handle, Int32(truncatingIfNeeded: count - 1))),

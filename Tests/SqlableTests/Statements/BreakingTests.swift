@@ -6,8 +6,11 @@ import Testing
   @Test func insertsOfDeepQueries() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       for depth in 1...70 {
-        let deep = (0..<depth).reduce(Worker.name.expression) { Worker.name.expression.concatenated($1.isMultiple(of: 2) ? $0 : $0) }
-        let query = Worker.select(Worker.id + 100, Worker.name, Worker.bossId, Worker.salary).filter(deep == "x").limit(1)
+        let deep = (0..<depth).reduce(Worker.name.expression) {
+          Worker.name.expression.concatenated($1.isMultiple(of: 2) ? $0 : $0)
+        }
+        let query = Worker.select(Worker.id + 100, Worker.name, Worker.bossId, Worker.salary).filter(deep == "x").limit(
+          1)
         var all: SingleSelect<Worker> = Worker.all()
         all.query = query.query
         for statement in [
@@ -47,7 +50,8 @@ import Testing
       _ = try db.query(SQL(verbatim: "PRAGMA max_page_count = \(pages + 2)"), as: Int.self)
       let text = String(repeating: "x", count: 5000)
       let query = Worker.all().crossJoin(other).crossJoin(third).select(
-        (Worker.id + 10) * 100 + other[Worker.id] * 10 + third[Worker.id], TypedExpression(text), TypedExpression<Int?>(nil),
+        (Worker.id + 10) * 100 + other[Worker.id] * 10 + third[Worker.id], TypedExpression(text),
+        TypedExpression<Int?>(nil),
         Worker.salary)
       let statement = Worker.insert(Worker.id, Worker.name, Worker.bossId, Worker.salary, from: query)
       expectError(.full) { _ = try statement.run(db) }
@@ -57,12 +61,15 @@ import Testing
       let error = sqlError {
         try db.transaction { db in
           try Worker(id: 50, name: "E", bossId: nil, salary: 1).insert().run(db)
-          do { _ = try statement.run(db) } catch { rolledBack = true; throw error }
+          do { _ = try statement.run(db) } catch {
+            rolledBack = true
+            throw error
+          }
         }
       }
       #expect(error?.kind == .full && rolledBack)
       #expect(try Worker.count().run(db) == before)
-      try db.query("PRAGMA max_page_count = 1000000")  { _ in }
+      try db.query("PRAGMA max_page_count = 1000000") { _ in }
       try Worker(id: 50, name: "E", bossId: nil, salary: 1).insert().run(db)
     }
   }
@@ -78,12 +85,21 @@ import Testing
       try process.run("ALTER TABLE t ADD COLUMN c;")
       #expect(try pairs.run().map(\.1) == ["x", "y"])
       try process.run("DROP TABLE t; CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (7);")
-      let error = sqlError { let rows = try pairs.run(); print("ROWS", rows) }
+      let error = sqlError {
+        let rows = try pairs.run()
+        print("ROWS", rows)
+      }
       #expect(error != nil)
-      let error2 = sqlError { let rows = try db.query("SELECT * FROM t", as: Int?.self, String?.self); print("ROWS", rows) }
+      let error2 = sqlError {
+        let rows = try db.query("SELECT * FROM t", as: Int?.self, String?.self)
+        print("ROWS", rows)
+      }
       #expect(error2 != nil)
       try process.run("DROP TABLE t; CREATE VIEW t AS SELECT 'v' AS b, 1 AS a;")
-      let error3 = sqlError { let rows = try pairs.run(); print("ROWS", rows) }
+      let error3 = sqlError {
+        let rows = try pairs.run()
+        print("ROWS", rows)
+      }
       #expect(error3 != nil)
       let one = try db.prepare("SELECT * FROM t", as: String.self)
       #expect(try one.run() == ["v"])
@@ -100,26 +116,35 @@ import Testing
         do {
           for round in 0..<times(60) {
             let boss = Alias(Worker.self, "boss")
-            let rows = try Worker.join(boss, on: Worker.bossId == boss[Worker.id]).select(Worker.name, boss[Worker.name])
-              .filter(Worker.id <= 4 && Worker.name != "thread \(number) \(round)").orderBy(Worker.id).run(db)
+            let rows = try Worker.join(boss, on: Worker.bossId == boss[Worker.id]).select(
+              Worker.name, boss[Worker.name]
+            )
+            .filter(Worker.id <= 4 && Worker.name != "thread \(number) \(round)").orderBy(Worker.id).run(db)
             if rows.map(\.1) != ["Ada", "Ada", "Ben"] { failures.withLock { $0.append("rows") } }
             let cursor = try Worker.all().filter(Worker.id <= 4).orderBy(Worker.id).cursor(db)
             var seen: [Int] = []
             while let worker = try cursor.next() {
               seen.append(worker.id)
-              if number == 0 { try Worker(id: 1000 + round * 10 + worker.id, name: "n", bossId: nil, salary: 0).insert().run(db) }
+              if number == 0 {
+                try Worker(id: 1000 + round * 10 + worker.id, name: "n", bossId: nil, salary: 0).insert().run(db)
+              }
             }
             if seen != [1, 2, 3, 4] { failures.withLock { $0.append("cursor \(seen)") } }
-            if try shared.value.run(number % 4 + 1) != [Worker.all[number % 4].name] { failures.withLock { $0.append("prepared") } }
+            if try shared.value.run(number % 4 + 1) != [Worker.all[number % 4].name] {
+              failures.withLock { $0.append("prepared") }
+            }
             var found: [String] = []
             try Worker.select(Worker.name).filter(Worker.id <= 3).orderBy(Worker.id).forEach(db) { name in
               found.append(name)
               return found.count == 2 ? .stop : .continue
             }
             if found != ["Ada", "Ben"] { failures.withLock { $0.append("each") } }
-            let many = try Person.read().orderBy(Person.id).including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId).run(db)
+            let many = try Person.read().orderBy(Person.id).including(
+              Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId
+            ).run(db)
             if many.map(\.1.count) != [2, 1, 0] { failures.withLock { $0.append("many") } }
-            let raw = try db.query("SELECT name, id FROM worker WHERE \(Worker.id == number % 4 + 1)", as: String.self, Int.self)
+            let raw = try db.query(
+              "SELECT name, id FROM worker WHERE \(Worker.id == number % 4 + 1)", as: String.self, Int.self)
             if raw.count != 1 { failures.withLock { $0.append("raw") } }
           }
         } catch { failures.withLock { $0.append("\(error)") } }
@@ -208,7 +233,10 @@ import Testing
         try Worker(id: 9, name: "x", bossId: nil, salary: 1).insert().run(db)
         return .rollback
       }
-      let afterRollback = sqlError { let next = try cursor.next(); #expect(next == 2) }
+      let afterRollback = sqlError {
+        let next = try cursor.next()
+        #expect(next == 2)
+      }
       #expect(afterRollback == nil, "\(String(describing: afterRollback))")
       var inner: Cursor<Int>?
       let error = sqlError {
@@ -268,10 +296,13 @@ import Testing
         try db.execute("INSERT INTO parent VALUES (\(id), \(key))")
         try db.execute("INSERT INTO child VALUES (\(id * 10), \(String(id)), \(key)), (\(id * 10 + 1), NULL, NULL)")
       }
-      let byText = try Parent.read().orderBy(Parent.id).including(Child.read().orderBy(Child.id), by: Child.key, of: Parent.key).run(db)
+      let byText = try Parent.read().orderBy(Parent.id).including(
+        Child.read().orderBy(Child.id), by: Child.key, of: Parent.key
+      ).run(db)
       #expect(byText.map { $0.1.map(\.id) } == [[10], [20], [30], [40], [50], [60]])
       let error = expectMisuse { _ = try Parent.read().including(Child.read(), by: Child.parent).run(db) }
-      #expect(error?.column == "parent" && error?.message.contains("a foreign key of TEXT that refers to INTEGER") == true)
+      #expect(
+        error?.column == "parent" && error?.message.contains("a foreign key of TEXT that refers to INTEGER") == true)
     }
   }
 

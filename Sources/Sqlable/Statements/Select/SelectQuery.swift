@@ -86,11 +86,15 @@ extension SelectQuery {
     /// Makes it a query that goes by the alias.
     mutating func define(_ query: SelectQuery) {
       depth = query.clauses.depth + 1
-      guard depth > SqlExpression.maximumDepth else { return kind = .defined(query) }
+      guard depth > SqlExpression.maximumDepth else {
+        kind = .defined(query)
+        return
+      }
       // Trees are walked by recursion: one as deep is not kept.
       let error = SqlError.invalidStatement("queries under a name nest more than \(SqlExpression.maximumDepth) deep")
       depth = 0
-      kind = .defined(SelectQuery(rows: [Array(repeating: SqlExpression(invalid: error), count: query.clauses.columnCount)]))
+      kind = .defined(
+        SelectQuery(rows: [Array(repeating: SqlExpression(invalid: error), count: query.clauses.columnCount)]))
     }
   }
 

@@ -65,7 +65,8 @@ import Testing
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(LeftTwin.self)
       try db.createTable(RightTwin.self)
-      try db.execute("INSERT INTO left_twin VALUES (1, 'left 1'), (2, 'left 2'); INSERT INTO right_twin VALUES (1, 'right 1')")
+      try db.execute(
+        "INSERT INTO left_twin VALUES (1, 'left 1'), (2, 'left 2'); INSERT INTO right_twin VALUES (1, 'right 1')")
       try body(db)
     }
   }
