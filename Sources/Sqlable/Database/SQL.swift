@@ -189,7 +189,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       if count == 0, text.utf8.last != UInt8(ascii: "(") { text += " " }
     }
 
-    private mutating func bind(_ storage: () throws -> SqlStorage) {
+    mutating func bind(_ storage: () throws -> SqlStorage) {
       beginInterpolation()
       var value = SqlStorage.null
       do { value = try storage().checked() } catch {

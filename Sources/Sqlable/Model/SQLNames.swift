@@ -7,6 +7,21 @@ extension SQL.StringInterpolation {
     appendIdentifier(column.name)
   }
 
+  /// Binds a value in the form that a column has for it, which for dates need not be the default one.
+  ///
+  /// ```swift
+  /// try db.query("SELECT count(*) FROM visit WHERE at > \(day, as: Visit.at)", as: Int.self)
+  /// ```
+  public mutating func appendInterpolation(_ value: any SqlValue, as column: any ColumnConvertible) {
+    bind {
+      switch SqlExpression(value, for: column.column).node {
+      case .value(let value): value
+      case .invalid(let term): throw term.error
+      default: .null
+      }
+    }
+  }
+
   /// Writes the quoted name of a model's table.
   public mutating func appendInterpolation<Model: Sqlable>(_ model: Model.Type) { appendIdentifier(model.tableName) }
 }

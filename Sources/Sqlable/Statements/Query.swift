@@ -199,13 +199,13 @@ extension Column {
   }
 
   public func set(to term: some SqlTerm) -> Assignment {
-    Assignment(column: ColumnReference(self), value: term.expression)
+    Assignment(column: ColumnReference(self), value: term.expression.storable(in: self))
   }
 
   // Disfavored: a parameter without a type is untyped beside an untyped column.
   @_disfavoredOverload
   public func set(to term: some TypedTerm) -> Assignment {
-    Assignment(column: ColumnReference(self), value: term.expression)
+    Assignment(column: ColumnReference(self), value: term.expression.storable(in: self))
   }
 
   /// `excluded."color"`: the value that was to be inserted, for what an upsert sets and asks.
@@ -216,11 +216,11 @@ extension TypedColumn {
   public func set(to value: Value) -> Assignment { column.set(to: value) }
 
   public func set<Term: TypedTerm>(to term: Term) -> Assignment where Term.Value == Value {
-    Assignment(column: ColumnReference(column), value: term.expression)
+    Assignment(column: ColumnReference(column), value: term.expression.storable(in: column))
   }
 
   public func set<Term: TypedTerm>(to term: Term) -> Assignment where Value == Term.Value? {
-    Assignment(column: ColumnReference(column), value: term.expression)
+    Assignment(column: ColumnReference(column), value: term.expression.storable(in: column))
   }
 
   /// `excluded."color"`: the value that was to be inserted, for what an upsert sets and asks.

@@ -35,6 +35,8 @@ extension TypedTerm {
   }
 
   /// `min("a")`; NULL for no rows.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
   public func min(where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.aggregate(.min, where: condition))
   }
@@ -46,6 +48,8 @@ extension TypedTerm {
   }
 
   /// `max("a")`; NULL for no rows.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
   public func max(where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.aggregate(.max, where: condition))
   }
@@ -81,6 +85,8 @@ extension TypedTerm {
 
 extension TypedTerm where Value: SqlNumber {
   /// `sum("a")`; NULL for no rows. Throws when integers overflow.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
   public func sum(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
   }

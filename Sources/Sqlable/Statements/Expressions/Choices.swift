@@ -25,6 +25,15 @@ public enum Case {
   }
 }
 
+extension SqlExpression {
+  /// Conditions and results in turn, and what is left at the end.
+  fileprivate static func choice(_ terms: [SqlExpression]) -> SqlExpression {
+    let results = terms.indices.filter { !$0.isMultiple(of: 2) || $0 == terms.count - 1 }.map { terms[$0] }
+    if let defect = mixedDates(results) { return SqlExpression(invalid: defect) }
+    return SqlExpression(.special(.init(form: .choice, terms: terms)))
+  }
+}
+
 /// A ``Case`` with typed results, until it is ended.
 public struct Choice<Value: SqlValue>: Sendable, Hashable {
   let terms: [SqlExpression]
@@ -32,7 +41,7 @@ public struct Choice<Value: SqlValue>: Sendable, Hashable {
   private func term(_ value: Value) -> SqlExpression { terms[1].value(value) }
 
   private func ended<Result>(_ last: [SqlExpression] = []) -> TypedExpression<Result> {
-    TypedExpression(expression: SqlExpression(.special(.init(form: .choice, terms: terms + last))))
+    TypedExpression(expression: .choice(terms + last))
   }
 
   /// `WHEN a THEN ?`
@@ -65,7 +74,7 @@ public struct UntypedChoice: Sendable, Hashable {
   let terms: [SqlExpression]
 
   private func ended(_ last: [SqlExpression] = []) -> SqlExpression {
-    SqlExpression(.special(.init(form: .choice, terms: terms + last)))
+    .choice(terms + last)
   }
 
   /// `WHEN a THEN ?`
@@ -107,6 +116,8 @@ extension TypedTerm {
   }
 
   /// `nullif("a", ?)`: the value, or NULL where it is this one.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
   public func nullIf(_ value: Value) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.call(.nullif, expression.value(value)))
   }

@@ -35,9 +35,16 @@ extension SqlExpression {
 
   /// LIKE with a pattern made of a text that stands for itself.
   func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
-    guard !text.utf8.contains(0) else {
-      return SqlExpression(
-        invalid: SqlError.invalidStatement("LIKE ends a pattern at the first NUL; look for it with instr"))
+    // LIKE ends a pattern at the first NUL, and takes none of 50,000 bytes.
+    guard !text.utf8.contains(0), text.utf8.count < 25_000 else {
+      let place = call(.instr, SqlExpression(SqlStorage.text(text)))
+      guard before.isEmpty || !after.isEmpty else {
+        let end = call(
+          .substr, SqlExpression(.negative(SqlExpression(SqlStorage.integer(Int64(text.unicodeScalars.count))))))
+        return SqlExpression(.binary(.equal, end, SqlExpression(SqlStorage.text(text))))
+      }
+      let least = SqlExpression(SqlStorage.integer(before.isEmpty ? 1 : 0))
+      return SqlExpression(.binary(before.isEmpty ? .equal : .greater, place, least))
     }
     var pattern = before
     for scalar in text.unicodeScalars {

@@ -38,10 +38,34 @@ extension SqlExpression {
         guard case .others(let found) = term.values else { continue }
         return mismatch("\(operation.rawValue) takes numbers, but was given \(found)", of: term)
       }
-    } else if operation.isComparison, let own = left.values, let other = right.values, own != other {
-      return mismatch("terms of different types are compared, which are never equal", of: left)
+    } else if operation.isComparison {
+      if let own = left.values, let other = right.values, own != other {
+        return mismatch("terms of different types are compared, which are never equal", of: left)
+      }
+      return mixedDates([left, right])
     }
     return nil
+  }
+
+  /// Why terms can't stand for one another: they are dates that are stored in different forms, as far as is known.
+  static func mixedDates(_ terms: some Sequence<SqlExpression>) -> SqlError? {
+    var known: ColumnType.DateFormat?
+    for term in terms {
+      guard case .date(let format) = term.columnDefinition?.type.base else { continue }
+      guard known == nil || known == format else {
+        return mismatch("dates in different forms are mixed, as if a second were a millisecond", of: term)
+      }
+      known = format
+    }
+    return nil
+  }
+
+  /// The term, or why it can't be stored in a column as it is.
+  func storable(in column: Column) -> SqlExpression {
+    guard let type = columnDefinition?.type, !column.type.takesValues(of: type) else { return self }
+    return SqlExpression(
+      invalid: SqlExpression.located(
+        SqlError.encoding(expected: column.type.name, found: type.name), column: column))
   }
 
   /// Why a function of numbers makes no sense of this term; nil as far as is known.

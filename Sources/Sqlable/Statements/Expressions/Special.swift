@@ -40,12 +40,21 @@ extension SqlExpression {
   }
 
   static func call(_ function: Call.BuiltIn, _ arguments: [SqlExpression]) -> SqlExpression {
-    SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
+    if let defect = mixedDates(arguments) { return SqlExpression(invalid: defect) }
+    return SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
   }
 
   /// The function of this term and further ones.
   func call(_ function: Call.BuiltIn, _ arguments: SqlExpression...) -> SqlExpression {
     .call(function, [self] + arguments)
+  }
+}
+
+extension SqlExpression.QueryTerm {
+  /// The term in whose form the values of a query that stands for one are.
+  var formTerm: SqlExpression? {
+    guard kind == .scalar, case .term(let term) = query.clauses.results.first else { return nil }
+    return term
   }
 }
 

@@ -32,6 +32,7 @@ extension SqlExpression {
     case .collate(let term, _): term.columnTerm
     case .call(let call): call.formTerm?.columnTerm ?? self
     case .special(let special): special.formTerm?.columnTerm ?? self
+    case .query(let term): term.formTerm?.columnTerm ?? self
     default: self
     }
   }

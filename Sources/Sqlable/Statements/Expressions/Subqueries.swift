@@ -22,7 +22,10 @@ public func scalar<Value: SqlValue>(_ query: SingleSelect<Value?>) -> TypedExpre
 
 extension SqlExpression {
   func isIn(_ query: SelectQuery) -> SqlExpression {
-    SqlExpression(.query(.init(kind: .isIn, term: self, query: query)))
+    if case .term(let term) = query.clauses.results.first, let defect = SqlExpression.mixedDates([self, term]) {
+      return SqlExpression(invalid: defect)
+    }
+    return SqlExpression(.query(.init(kind: .isIn, term: self, query: query)))
   }
 }
 

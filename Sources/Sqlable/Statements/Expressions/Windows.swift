@@ -124,6 +124,8 @@ public func ntile(_ count: Int) -> TypedExpression<Int> {
 
 extension TypedTerm {
   /// `lag("a", ?)`: the value of an earlier row of the partition; NULL where there is none.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
   public func lag(_ rows: Int = 1) -> TypedExpression<Value?> {
     TypedExpression(expression: .window(.lag, expression, SqlExpression(SqlStorage.integer(Int64(rows)))))
   }
@@ -134,6 +136,8 @@ extension TypedTerm {
   }
 
   /// `lead("a", ?)`: the value of a later row of the partition; NULL where there is none.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
   public func lead(_ rows: Int = 1) -> TypedExpression<Value?> {
     TypedExpression(expression: .window(.lead, expression, SqlExpression(SqlStorage.integer(Int64(rows)))))
   }

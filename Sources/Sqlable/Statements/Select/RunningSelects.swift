@@ -77,6 +77,11 @@ extension SingleSelect {
 }
 
 extension SelectStatement {
+  /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
+  public func count(_ db: SqliteDatabase) throws -> Int {
+    try db.query("SELECT count(*) FROM (\(self))", as: Int.self).first ?? 0
+  }
+
   /// The query's SQL, with `?` for every value. One that can't be run gives a comment that says why.
   public var sql: String {
     do { return try query.rendered().sql } catch { return SqlError.comment(error) }

@@ -36,6 +36,7 @@ struct SelectWriter {
       guard other.order.isEmpty, other.limit == nil, other.offset == nil, other.compounds.isEmpty else {
         throw SqlError.invalidStatement("order and limit of combined queries come after the last")
       }
+      try check(query, canBeCombinedWith: other)
       sql.append(compound.operation.rawValue)
       try writeCore(other, named: names(of: query))
     }
@@ -44,6 +45,15 @@ struct SelectWriter {
       if let position = query.position(of: term) { return position }
       guard !query.compounds.isEmpty, term.node.bindsValues else { return nil }
       throw SqlError.invalidStatement("combined queries are ordered by what is a column of their result")
+    }
+  }
+
+  /// Throws when columns that come under one another hold dates in different forms.
+  private func check(_ query: SelectQuery.Clauses, canBeCombinedWith other: SelectQuery.Clauses) throws {
+    for (own, other) in zip(query.columnTypes, other.columnTypes) {
+      if case (.date(let format), .date(let another)) = (own?.base, other?.base), format != another {
+        throw SqlError.invalidStatement("combined queries give dates in different forms")
+      }
     }
   }
 
@@ -205,6 +215,16 @@ struct SelectWriter {
 }
 
 extension SelectQuery.Clauses {
+  /// How the columns of the result are stored, where that is known.
+  fileprivate var columnTypes: [ColumnType?] {
+    results.flatMap { result -> [ColumnType?] in
+      switch result {
+      case .term(let term): [term.columnDefinition?.type]
+      case .model(let index, _): sources[index].table.columns.map(\.type)
+      }
+    }
+  }
+
   /// How many columns the result has.
   var columnCount: Int {
     guard rows.isEmpty else { return rows[0].count }

@@ -1,0 +1,112 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Dates are stored in several forms, and never taken for one another.
+@Suite struct MixedDatesTests {
+  private let day = Date(timeIntervalSince1970: 1_700_000_000)
+
+  private func withStamps(_ body: (SqliteDatabase) throws -> Void) throws {
+    try withDatabase { db in
+      try db.createTable(Stamp.self)
+      try Stamp(id: 1, a: day, b: day, c: day, d: day).insert().run(db)
+      try body(db)
+    }
+  }
+
+  @Test func columnsInDifferentFormsAreNotMixed() throws {
+    try withStamps { db in
+      let wrong: [SqlExpression] = [
+        Stamp.a == Stamp.b, Stamp.b > Stamp.c, Stamp.c != Stamp.d, Stamp.b.least(Stamp.c) > day,
+        Stamp.a.coalesce(Stamp.b) == day, Case.when(Stamp.id > 0, then: Stamp.a).else(Stamp.c) == day,
+        Stamp.a.in(Stamp.select(Stamp.b)), Stamp.b == scalar(Stamp.select(Stamp.c)),
+      ]
+      for condition in wrong { expectInvalidStatement { _ = try Stamp.count().filter(condition).run(db) } }
+      expectInvalidStatement { _ = try Stamp.select(Stamp.a).union(Stamp.select(Stamp.b)).run(db) }
+      for assignment in [Stamp.b.set(to: Stamp.c), Stamp.a.set(to: Stamp.d), Stamp.c.set(to: Stamp.b.least(Stamp.b))] {
+        expectSqlError { try Stamp.update(assignment).run(db) }
+      }
+      let stamps = try Stamp.read().run(db)
+      #expect(stamps.allSatisfy { [$0.a, $0.b, $0.c, $0.d] == [day, day, day, day] })
+    }
+  }
+
+  @Test func whatIsInOneFormIsComparedAndStored() throws {
+    try withStamps { db in
+      let other = Alias(Stamp.self, "other")
+      let right: [SqlExpression] = [
+        Stamp.b == Stamp.b, Stamp.d.least(Stamp.d) == day, Stamp.b.in(Stamp.select(Stamp.b)),
+        scalar(other.all().select(other[Stamp.d])) == day, scalar(other.all().select(other[Stamp.b])) >= day,
+        Case.when(Stamp.id > 0, then: Stamp.d).else(Stamp.d) == day,
+      ]
+      for condition in right {
+        let count = try Stamp.count().filter(condition).run(db)
+        #expect(count == 1)
+      }
+      try Stamp.update(Stamp.b.set(to: Stamp.b.adding(1, .day))).run(db)
+      #expect(try Stamp.read().run(db).first?.b == day + 86_400)
+    }
+  }
+
+  @Test func aDateInSQLTextTakesTheFormOfAColumn() throws {
+    try withStamps { db in
+      for column in [Stamp.a, Stamp.b, Stamp.c, Stamp.d] {
+        let found = try db.query("SELECT count(*) FROM stamp WHERE \(column) = \(day, as: column)", as: Int.self)
+        #expect(found == [1])
+        let later = try db.query("SELECT count(*) FROM stamp WHERE \(column) > \(day, as: column)", as: Int.self)
+        #expect(later == [0])
+      }
+      expectSqlError { _ = try db.query("SELECT \("x", as: Stamp.b)", as: Int.self) }
+    }
+  }
+
+  @Test func aggregatesOfWhatMayBeNULLHaveOneOptional() throws {
+    try withCompany { db in
+      let rows = try Worker.select(Worker.bossId.max(), Worker.bossId.sum(), Worker.bossId.lag().over()).run(db)
+      for (highest, sum, before) in rows { print(highest ?? 0, sum ?? 0, before ?? 0) }
+      #expect(try Worker.select(Worker.bossId).filter(Worker.bossId.isNotNull).distinct().count(db) == 2)
+    }
+  }
+
+  @Test func aTextThatLIKEDoesNotTakeIsLookedForAllTheSame() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      let long = String(repeating: "x", count: 60_000)
+      let texts = ["a\0b", "ba\0", "\0ab", long + "y"]
+      try Person.insert(texts.enumerated().map { Person(id: $0 + 1, name: $1) }).run(db)
+      func ids(_ condition: SqlExpression) throws -> [Int?] {
+        try Person.read().filter(condition).orderBy(Person.id).run(db).map(\.id)
+      }
+      #expect(try ids(Person.name.contains("a\0")) == [1, 2] && ids(Person.name.hasPrefix("a\0")) == [1])
+      #expect(try ids(Person.name.contains(long)) == [4] && ids(Person.name.hasPrefix(long)) == [4])
+      #expect(
+        try ids(Person.name.contains(long + "z")) == []
+          && ids(Person.name.hasSuffix(String(long.dropFirst(30_000)))) == [])
+    }
+  }
+}
+
+private struct Stamp: Sqlable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let a = column("a", Date.self)
+  static let b = column("b", Date.self, as: .date(.unixMilliseconds))
+  static let c = column("c", Date.self, as: .date(.unixSeconds))
+  static let d = column("d", Date.self, as: .date(.iso8601))
+  static let tableLayout = [id.column, a.column, b.column, c.column, d.column]
+  let id: Int
+  let (a, b, c, d): (Date, Date, Date, Date)
+
+  init(id: Int, a: Date, b: Date, c: Date, d: Date) { (self.id, self.a, self.b, self.c, self.d) = (id, a, b, c, d) }
+  init(row: ReadRow) throws {
+    self.init(
+      id: try row.get(Stamp.id), a: try row.get(Stamp.a), b: try row.get(Stamp.b), c: try row.get(Stamp.c),
+      d: try row.get(Stamp.d))
+  }
+  func write(to row: inout RowWriter) throws {
+    row.set(Stamp.id, id)
+    row.set(Stamp.a, a)
+    row.set(Stamp.b, b)
+    row.set(Stamp.c, c)
+    row.set(Stamp.d, d)
+  }
+}
