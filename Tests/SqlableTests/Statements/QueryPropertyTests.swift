@@ -11,7 +11,7 @@ import Testing
     let seed = SeededGenerator.seed
     var generator = QueryGenerator(seed: seed)
     var (checked, evaluated, tooDeep, found, prepared) = (0, 0, 0, 0, 0)
-    for _ in 0..<times(20) {
+    for _ in 0..<times(8) {
       let tables = [generator.rows(), generator.rows()]
       try withQueryTables(tables, world) { warm, cold in
         for _ in 0..<60 {
@@ -56,6 +56,132 @@ import Testing
     #expect(
       tooDeep < checked / 20 && evaluated > checked / 2 && found > checked / 3 && prepared > checked,
       "\(checked) checked, \(evaluated) evaluated, \(found) not empty, \(tooDeep) too deep, \(prepared) parameters")
+  }
+
+  @Test(arguments: [false, true])
+  func randomChangesAreThoseOfSQLText(isHostile: Bool) throws {
+    let world = isHostile ? QueryWorld.hostile : .harmless
+    let seed = SeededGenerator.seed
+    var generator = QueryGenerator(seed: seed &+ 2)
+    var (checked, changed) = (0, 0)
+    for _ in 0..<times(8) {
+      try withQueryTables([generator.rows(), generator.rows()], world) { db, _ in
+        for index in 0..<40 {
+          let change = generator.change(of: index % 2)
+          let text = QueryText(world: world, sources: generator.sources)
+          let table = world.tables[index % 2]
+          for (statement, sql) in try statements(table, change, text, world) {
+            let note: Comment = "seed \(seed): \(sql)"
+            let before = try rows(of: table, db)
+            let own = try outcome(table, db) { try statement($0) }
+            let other = try outcome(table, db) { try $0.execute(SQL(verbatim: sql)) }
+            guard let own else { continue }
+            checked += 1
+            changed += own == before ? 0 : 1
+            let isSame = own == other
+            #expect(isSame, note)
+          }
+        }
+      }
+    }
+    #expect(checked > times(800) && changed > checked / 4, "\(checked) checked, \(changed) changed something")
+  }
+
+  /// Changes of a table, and the same as SQL text.
+  private func statements<Model: QueryModel>(
+    _ model: Model.Type, _ change: (condition: RandomTerm, number: RandomTerm, pairs: RandomQuery), _ text: QueryText,
+    _ world: QueryWorld
+  ) throws -> [((SqliteDatabase) throws -> Void, String)] {
+    var builder = QueryBuilder(world: world)
+    let names = [0: Model.columns.map(\.expression)]
+    let (condition, number) = (builder.term(change.condition, names), builder.term(change.number, names))
+    let pairs = builder.select(change.pairs)
+    let (a, b) = (Model.columns[1], Model.columns[2])
+    let table = "\(Model.tableName.quoted) AS alias_0"
+    let (filter, value) = (text.text(change.condition), text.text(change.number))
+    let (first, second) = (a.name.quoted, b.name.quoted)
+    return [
+      ({ _ = try Model.delete(condition).run($0) }, "DELETE FROM \(table) WHERE \(filter)"),
+      (
+        { _ = try Model.update(a.set(to: number), b.set(to: 7)).filter(condition).run($0) },
+        "UPDATE \(table) SET \(first) = \(value), \(second) = 7 WHERE \(filter)"
+      ),
+      (
+        { _ = try Model.insert(a, b, from: pairs).run($0) },
+        "INSERT INTO \(Model.tableName.quoted) (\(first), \(second)) \(text.text(change.pairs))"
+      ),
+    ]
+  }
+
+  /// What is in a table after a change, which is undone; nil when it nests deeper than the library allows.
+  private func outcome(
+    _ table: any QueryModel.Type, _ db: SqliteDatabase, _ change: (SqliteDatabase) throws -> Void
+  ) throws -> [[SqlStorage]: Int]? {
+    var found: [[SqlStorage]: Int]?
+    do {
+      try db.transaction { db -> TransactionResult in
+        try change(db)
+        found = try rows(of: table, db)
+        return .rollback
+      }
+    } catch {
+      guard "\(error)".contains("nests deeper") else { throw error }
+    }
+    return found
+  }
+
+  /// The rows of a table without their ids, in no order.
+  private func rows(of table: any QueryModel.Type, _ db: SqliteDatabase) throws -> [[SqlStorage]: Int] {
+    let rows = try db.query("SELECT * FROM \(table: table.tableName)", as: DynamicRow.self)
+    return rows.reduce(into: [:]) { $0[Array($1.values.dropFirst()), default: 0] += 1 }
+  }
+
+  @Test(arguments: [false, true])
+  func randomJoinsGiveModels(isHostile: Bool) throws {
+    let world = isHostile ? QueryWorld.hostile : .harmless
+    let seed = SeededGenerator.seed
+    var generator = QueryGenerator(seed: seed &+ 3)
+    var found = 0
+    for _ in 0..<times(8) {
+      let tables = [generator.rows(), generator.rows()]
+      try withQueryTables(tables, world) { db, _ in
+        for _ in 0..<40 {
+          let query = generator.join()
+          let rows =
+            isHostile
+            ? try models(QueryRow<HostileLeft>.self, QueryRow<HostileRight>.self, query, world, db)
+            : try models(QueryRow<HarmlessLeft>.self, QueryRow<HarmlessRight>.self, query, world, db)
+          let expected = try QueryEvaluation(world: world, tables: tables).rows(query)
+          found += rows.isEmpty ? 0 : 1
+          #expect(rows == expected, "seed \(seed): \(QueryText(world: world, sources: generator.sources).text(query))")
+        }
+      }
+    }
+    #expect(found > times(100))
+  }
+
+  private func models<Left: QueryNames, Right: QueryNames>(
+    _ left: QueryRow<Left>.Type, _ right: QueryRow<Right>.Type, _ query: RandomQuery, _ world: QueryWorld,
+    _ db: SqliteDatabase
+  ) throws -> [[SqlStorage]] {
+    var builder = QueryBuilder(world: world)
+    let alias = Alias(right, world.aliases(1))
+    let names = [0: Left.columns.map(\.expression), 1: Right.columns.map { alias[$0] }]
+    func ended<Query: SelectStatement>(_ select: Query) -> Query {
+      var select = select
+      if let filter = query.filter { select = select.filter(builder.term(filter, names)) }
+      for (ordering, term) in zip(query.order, [Left.columns[0].expression, alias[Right.columns[0]]]) {
+        select = select.orderBy(term, ordering.isDescending ? .desc : .asc)
+      }
+      return query.limit.map { select.limit($0) } ?? select
+    }
+    let condition = try #require(query.sources[1].condition)
+    let on = builder.term(condition, names)
+    if query.sources[1].join == .left {
+      let rows = try ended(left.leftJoin(alias, on: on)).run(db)
+      return rows.map { $0.values + ($1?.values ?? Array(repeating: .null, count: 5)) }
+    }
+    return try ended(left.join(alias, on: on)).run(db).map { $0.values + $1.values }
   }
 
   private func evaluation(
@@ -113,4 +239,11 @@ private func fill<Model: QueryModel>(
 ) throws {
   try db.createTable(model)
   for row in rows { try db.execute("INSERT INTO \(model) VALUES (\(row.map(world.storage)))") }
+}
+
+extension String {
+  /// The name in double quotes, by itself.
+  fileprivate var quoted: String {
+    "\"\(split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+  }
 }

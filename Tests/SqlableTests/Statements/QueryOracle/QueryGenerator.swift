@@ -46,16 +46,30 @@ struct QueryGenerator {
     return query(types: (0..<width).map { _ in random.chance(30) }, depth: 2, around: [])
   }
 
-  /// A condition on the rows of a table under its own name, whose columns have this number.
-  mutating func filter(of table: Int) -> (condition: RandomTerm, source: Int) {
+  /// What a table's rows are changed by: a condition and a number of them, and a query of two numbers.
+  mutating func change(of table: Int) -> (condition: RandomTerm, number: RandomTerm, pairs: RandomQuery) {
     (sources, bare) = ([:], [table])
     let source = RandomQuery.Source(id: 0, kind: .table(table), isBare: true)
     sources[0] = source
-    return (condition(2, places(of: source)), 0)
+    let places = places(of: source)
+    let change = (condition(2, places, subqueries: true), number(2, places, subqueries: true))
+    bare = []
+    return (change.0, change.1, query(types: [false, false], depth: 1, around: []))
   }
 
-  mutating func number(of table: Int) -> RandomTerm {
-    number(2, places(of: RandomQuery.Source(id: 0, kind: .table(table), isBare: true)))
+  /// Two tables with all their columns.
+  mutating func join() -> RandomQuery {
+    (sources, bare) = ([:], [0])
+    var query = RandomQuery(sources: [.init(id: 0, kind: .table(0), isBare: true), .init(id: 1, kind: .table(1))])
+    sources = [0: query.sources[0], 1: query.sources[1]]
+    let all = query.sources.flatMap(places(of:))
+    query.sources[1].join = random.chance(50) ? .left : .inner
+    query.sources[1].condition = condition(2, all, subqueries: true)
+    if random.chance(50) { query.filter = condition(2, all) }
+    query.results = all.map(\.term)
+    query.order = [0, 5].map { .init(key: .result($0), isDescending: random.chance(50)) }
+    if random.chance(50) { query.limit = 3 }
+    return query
   }
 
   /// A query whose columns are texts or numbers.
