@@ -109,7 +109,7 @@ func aggregates(text: String, number: Int, date: Date) throws {
   _ = Car.soldAt.sum() // refused: referencing instance method 'sum(distinct:where:)' on 'TypedTerm' requires that 'Date' conform to 'SqlNumber'
   _ = Car.isElectric.average() // refused: referencing instance method 'average(distinct:where:)' on 'TypedTerm' requires that 'Bool' conform to 'SqlNumber'
   let _: TypedExpression<Double> = Car.price.sum() // refused: cannot assign value of type 'TypedExpression<Double?>' to type 'TypedExpression<Double>'
-  let _: TypedExpression<Int> = Car.ownerId.max() // refused: no 'max' candidates produce the expected contextual result type 'TypedExpression<Int>'
+  let _: TypedExpression<Int> = Car.ownerId.max() // refused: cannot assign value of type 'TypedExpression<Int?>' to type 'TypedExpression<Int>'
   _ = countAll(where: Car.isElectric) // refused: cannot convert value of type 'TypedColumn<Car, Bool>' to expected argument type 'SqlExpression'
   _ = Car.price.sum(where: true) // refused: cannot convert value of type 'Bool' to expected argument type 'SqlExpression'
   _ = Car.name.groupConcat(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
