@@ -46,12 +46,14 @@ struct Query: Sendable, Hashable {
     var columns: [ColumnReference]?
     var assignments: [Assignment] = []
     var returns = false
+    /// What is given of the rows that were changed, if not the whole.
+    var returned: [SqlExpression] = []
     var tableName: String?
     var source: SelectQuery?
 
     var isEmpty: Bool {
       order.isEmpty && offset == nil && conflict == nil && upsert == nil && columns == nil && assignments.isEmpty
-        && !returns && tableName == nil && source == nil
+        && !returns && returned.isEmpty && tableName == nil && source == nil
     }
   }
 
@@ -113,6 +115,12 @@ struct Query: Sendable, Hashable {
   @usableFromInline var returns: Bool {
     get { rest?.parts.returns ?? false }
     set { parts.returns = newValue }
+  }
+
+  /// The terms that a change gives of the rows that it changed; none for the whole.
+  var returned: [SqlExpression] {
+    get { rest?.parts.returned ?? [] }
+    set { parts.returned = newValue }
   }
 
   /// The query whose rows are inserted.

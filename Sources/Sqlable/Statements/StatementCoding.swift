@@ -67,6 +67,7 @@ extension Query: Codable {
 
   @usableFromInline
   func encode(to encoder: any Encoder) throws {
+    guard returned.isEmpty else { throw SqlError.invalidStatement("a change that returns terms has no form as data") }
     guard source == nil else { throw SqlError.invalidStatement("an insert of a query has no form as data yet") }
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(kind, forKey: .kind)

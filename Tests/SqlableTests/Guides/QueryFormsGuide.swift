@@ -37,6 +37,17 @@ import Testing
     }
   }
 
+  @Test func joinsOfThreeModels() throws {
+    try withAll { db in
+      let pairs = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
+      let all = pairs.leftJoin(Worker.self, on: Worker.name == Person.name)  // (Bicycle, Person, Worker?)
+      let rows = try all.filter(Bicycle.color == "red").orderBy(Bicycle.id).run(db)
+      #expect(rows.map(\.0.name) == ["Norco", "Giant"] && rows.allSatisfy { $0.2 == nil })
+      let count = try all.count(db)
+      #expect(count == 3)
+    }
+  }
+
   @Test func valuesAndReplacements() throws {
     try withAll { db in
       let rates = values([("EUR", 1.0), ("USD", 1.08)]).named("rate")

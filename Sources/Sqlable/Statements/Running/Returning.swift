@@ -35,6 +35,8 @@ extension Statement {
     var index = 0
     let count = rows.count
     try db.change(query, of: table) { statement in
+      statement.expectColumns(table.identities, count: table.count)
+    } read: { statement in
       models.append(try Model(row: ReadRow(statement)))
     } take: { writer in
       guard index < count else { return false }
@@ -46,12 +48,12 @@ extension Statement {
 }
 
 extension SqliteDatabase {
-  /// Runs a change as one, and calls `read` for each row that it returns. `take` writes the values of one struct after the
+  /// Runs a change as one, and calls `read` for each row that it returns, of which `expect` says what it is like. `take` writes the values of one struct after the
   /// other, for a statement about structs, until it returns false.
   @usableFromInline
   func change(
-    _ query: Query, of table: TableInfo, read: (PreparedStatement) throws -> Void,
-    take: (inout RowWriter) throws -> Bool
+    _ query: Query, of table: TableInfo, expect: (PreparedStatement) -> Void,
+    read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool
   ) throws {
     do {
       try locked {
@@ -63,7 +65,7 @@ extension SqliteDatabase {
         // RETURNING changes all rows before it gives the first, and they would stay changed when one is no struct.
         try writing(asOne: false) { connection in
           guard query.kind.takesRows else {
-            return try connection.read(connection.prepared(query, table: table), of: table, read)
+            return try connection.read(connection.prepared(query, table: table), expect, read)
           }
           var writer = RowWriter(table: table, buffer: parameters)
           defer { writer.finish(parameters) }
@@ -74,7 +76,7 @@ extension SqliteDatabase {
               guard try take(&writer) else { return }
             } catch { throw connection.labelled(error) }
             try refreshObservation()
-            try connection.read(connection.prepared(query, table: table, row: writer.values), of: table, read)
+            try connection.read(connection.prepared(query, table: table, row: writer.values), expect, read)
           }
         }
       }
@@ -85,10 +87,10 @@ extension SqliteDatabase {
 extension Connection {
   /// Runs a statement to its end, and lets go of it.
   fileprivate func read(
-    _ statement: PreparedStatement, of table: TableInfo, _ body: (PreparedStatement) throws -> Void
+    _ statement: PreparedStatement, _ expect: (PreparedStatement) -> Void, _ body: (PreparedStatement) throws -> Void
   ) throws {
     defer { finish(statement) }
-    statement.expectColumns(table.identities, count: table.count)
+    expect(statement)
     while try statement.step() { try body(statement) }
   }
 }

@@ -32,7 +32,11 @@ struct StatementWriter {
     }
     if query.returns {
       sql.append(" RETURNING ")
-      renderer.writeColumns(table.columns.indices)
+      guard !query.returned.isEmpty else { return renderer.writeColumns(table.columns.indices) }
+      for (index, term) in query.returned.enumerated() {
+        if index > 0 { sql.append(", ") }
+        try renderer.write(term)
+      }
     }
   }
 
