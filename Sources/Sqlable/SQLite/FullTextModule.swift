@@ -86,9 +86,13 @@ extension Connection {
     defer { sqlite3_finalize(statement) }
     guard sqlite3_prepare_v2(handle, "SELECT fts5(?1)", -1, &statement, nil) == SQLITE_OK else { return nil }
     var api: UnsafeMutablePointer<fts5_api>?
+    let type: StaticString = "fts5_api_ptr"
     withUnsafeMutablePointer(to: &api) { api in
+      // SQLite keeps the address of the name, which a String would have for the call only.
+      type.utf8Start.withMemoryRebound(to: CChar.self, capacity: type.utf8CodeUnitCount + 1) { type in
+        _ = sqlite3_bind_pointer(statement, 1, api, type, nil)
+      }
       // FTS5 writes to where the pointer shows while the statement is stepped.
-      sqlite3_bind_pointer(statement, 1, api, "fts5_api_ptr", nil)
       sqlite3_step(statement)
     }
     return api
