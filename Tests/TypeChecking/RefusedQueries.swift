@@ -10,8 +10,8 @@ func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter:
   _ = Car.select(Car.name, Bicycle.name) // refused: static method 'select' requires that 'Column' conform to 'TypedTerm'
   _ = Car.select(Car.name, "x") // refused: static method 'select' requires that 'String' conform to 'TypedTerm'
   _ = Car.select("name") // refused: static method 'select' requires that 'String' conform to 'TypedTerm'
-  _ = Car.select(Car.name.asc) // refused: no exact matches in call to static method 'select'
-  _ = Car.select(Car.self) // refused: no exact matches in call to static method 'select'
+  _ = Car.select(Car.name.asc) // refused: static method 'select' requires that 'Ordering' conform to 'TypedTerm'
+  _ = Car.select(Car.self) // refused: type 'Car.Type' cannot conform to 'TypedTerm'
   _ = Car.select(Car.name).groupBy("name") // refused: instance method 'groupBy' requires that 'String' conform to 'AnyTerm'
   _ = Car.select(Car.name).groupBy(Car.name.asc) // refused: instance method 'groupBy' requires that 'Ordering' conform to 'AnyTerm'
   _ = Car.select(Car.name).having(Car.price.sum()) // refused: cannot convert value of type 'TypedExpression<Double?>' to expected argument type 'SqlExpression'
@@ -48,11 +48,11 @@ func names(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   let q = Car.select(Car.price, Car.name).named("c"); _ = q.all().groupBy(q.columns.0, q.columns.1).orderBy(q.columns.0)
   let q = Car.select(Car.price, Car.name).named("c"); _ = rank().over(partitionBy: q.columns.0)
   let q = Car.select(Car.price, Car.name).named("c"); _ = Car.name.coalesce(q.columns.1) == q.columns.1
-  _ = Car.all().named("c") // refused: referencing instance method 'named' on 'SingleSelect' requires that 'Car' conform to 'SqlValue'
+  _ = Car.all().named("c") // refused: instance method 'named' requires that 'Car' conform to 'SqlValue'
   _ = Car.select(Car.name, Car.price).named("c").column // refused: value of type 'NamedQuery<String, Double>' has no member 'column'
   _ = Car.select(Car.name).named("c").column == 5 // refused: the value is of another type than the term on the left
-  _ = Car.select(Car.name, Car.price).named("c") { c in Car.select(Car.name) } // refused: cannot convert value of type 'SingleSelect<String>' to closure result type 'Select<String, Double>'
-  _ = Car.select(Car.name, Car.seats).named("c") { c in Car.select(Car.seats, Car.name) } // refused: cannot convert value of type 'Select<Int, String>' to closure result type 'Select<String, Int>'
+  _ = Car.select(Car.name, Car.price).named("c") { c in Car.select(Car.name) } // refused: cannot convert value of type 'Select<String>' to closure result type 'Select<(String, Double)>'
+  _ = Car.select(Car.name, Car.seats).named("c") { c in Car.select(Car.seats, Car.name) } // refused: cannot convert value of type '(NamedQuery<String, Int>) -> Select<(Int, String)>'
   _ = Alias(Car.self, "c")[Person.name] // refused: cannot convert value of type 'TypedColumn<Person, String>' to expected argument type 'TypedColumn<Car, String>'
   _ = Alias(Car.self, "c")["name"] // refused: cannot convert value of type 'String' to expected argument type 'Column'
   _ = Alias(Car.self, "c")[Car.name] == 5 // refused: the value is of another type than the term on the left

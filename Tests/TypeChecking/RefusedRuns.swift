@@ -22,7 +22,7 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   _ = Car.read().limit("5") // refused: cannot convert value of type 'String' to expected argument type 'Int'
   _ = Car.read().limit(2.5) // refused: cannot convert value of type 'Double' to expected argument type 'Int'
   let _: [Car] = Car.read() // refused: cannot convert value of type 'Statement<Car, [Car]>' to specified type '[Car]'
-  let _: [String] = try Car.select(Car.name) // refused: cannot convert value of type 'SingleSelect<String>' to specified type '[String]'
+  let _: [String] = try Car.select(Car.name) // refused: cannot convert value of type 'Select<String>' to specified type '[String]'
   let _: Int = Car.count() // refused: cannot convert value of type 'Statement<Car, Int>' to specified type 'Int'
   for car in Car.read() { print(car) } // refused: for-in loop requires 'Statement<Car, [Car]>' to conform to 'Sequence'
   try Car.read().filter(Car.id == 1).run(db) // warned: result of call to 'run' is unused
@@ -32,7 +32,7 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   let frozen = Car.read(); frozen.limit = 5 // refused: cannot assign to value: 'limit' is a method
   _ = try db.prepare(Car.read()).run(db) // refused: instance method 'run' requires that 'SqliteDatabase' conform to 'SqlValue'
   _ = try db.prepare(Car.read().filter(Car.name == Parameter("x"))).run(NoValue()) // refused: instance method 'run' requires that 'NoValue' conform to 'SqlValue'
-  _ = try db.prepare("SELECT 1") // refused: no exact matches in call to instance method 'prepare'
+  _ = try db.prepare("SELECT 1") // refused: what its rows hold is not said: prepare(_:as:)
   _ = try db.query("SELECT \(NoValue())", as: Int.self) // refused: no exact matches in call to instance method 'appendInterpolation'
   _ = try db.query("SELECT 1", as: NoValue.self) // refused: no exact matches in call to instance method 'query'
   _ = try db.query("SELECT " + "1", as: Int.self) // refused: cannot convert value of type 'String' to expected argument type 'SQL'

@@ -41,11 +41,11 @@ extension Question {
   }
 
   static var commonDestinations: Question {
-    func from(_ origin: String) -> SingleSelect<String> {
+    func from(_ origin: String) -> Select<String> {
       Flight.select(Flight.destination).filter(Flight.origin == origin)
     }
     let (ewr, jfk, lga) = (from("EWR"), from("JFK"), from("LGA"))
-    func count(_ title: String, _ query: SingleSelect<String>) -> Select<String, Int, String?> {
+    func count(_ title: String, _ query: Select<String>) -> Select<(String, Int, String?)> {
       let places = query.named(title)
       return places.all().select(TypedExpression(title), countAll(), places.column.min())
     }

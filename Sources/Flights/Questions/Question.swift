@@ -28,7 +28,7 @@ struct Answer {
 extension Question {
   /// A query of columns and terms. What is written by hand is read into the same types.
   init<each Value: SqlValue>(
-    _ title: String, _ columns: [String], _ statement: Select<repeat each Value>, byHand: SQL
+    _ title: String, _ columns: [String], _ statement: Select<(repeat each Value)>, byHand: SQL
   ) {
     func cells(_ row: (repeat each Value)) -> [Answer.Cell] {
       var cells: [Answer.Cell] = []

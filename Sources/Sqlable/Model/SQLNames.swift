@@ -34,7 +34,7 @@ extension SQL.StringInterpolation {
   /// ```swift
   /// try db.execute("INSERT INTO red (name) \(Bicycle.select(Bicycle.name).filter(Bicycle.color == "red"))")
   /// ```
-  public mutating func appendInterpolation(_ query: some SelectStatement) {
+  public mutating func appendInterpolation(_ query: Select<some Any>) {
     embed { try SelectWriter(sql: $0, parameters: $1).write(query.query) }
   }
 

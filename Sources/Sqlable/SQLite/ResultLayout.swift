@@ -1,3 +1,23 @@
+/// What is known of a column of a result.
+struct ResultColumn {
+  /// What the column is known by when it is read.
+  let identity: UnsafeRawPointer
+  /// How its values are stored, where something says so.
+  let type: ColumnType?
+
+  /// A column of a model.
+  init(_ column: Column) {
+    identity = column.identity
+    type = column.type
+  }
+
+  /// A value, which no model reads.
+  init(type: ColumnType? = nil) {
+    identity = Column.unknown.identity
+    self.type = type
+  }
+}
+
 /// What the columns of a result are, in memory that stays where it is.
 ///
 /// Sound as `Sendable`: the memory is written once, here.
@@ -9,18 +29,18 @@ final class ResultLayout: @unchecked Sendable {
   @usableFromInline let types: UnsafePointer<ColumnType?>
   let count: Int
 
-  init(_ identities: [UnsafeRawPointer], types: [ColumnType?] = []) {
-    count = identities.count
-    let columns = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: count + 1)
-    _ = columns.initialize(from: identities + [RowState.noColumn])
-    self.identities = UnsafePointer(columns.baseAddress.unsafelyUnwrapped)
-    let columnTypes = UnsafeMutableBufferPointer<ColumnType?>.allocate(capacity: types.count + 1)
-    _ = columnTypes.initialize(from: types + [nil])
-    self.types = UnsafePointer(columnTypes.baseAddress.unsafelyUnwrapped)
+  init(_ columns: [ResultColumn]) {
+    count = columns.count
+    let identities = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: count + 1)
+    let types = UnsafeMutablePointer<ColumnType?>.allocate(capacity: count + 1)
+    for (position, column) in columns.enumerated() {
+      (identities + position).initialize(to: column.identity)
+      (types + position).initialize(to: column.type)
+    }
+    (identities + count).initialize(to: RowState.noColumn)
+    (types + count).initialize(to: nil)
+    (self.identities, self.types) = (UnsafePointer(identities), UnsafePointer(types))
   }
-
-  @usableFromInline
-  convenience init(_ description: ResultDescription) { self.init(description.identities, types: description.types) }
 
   deinit {
     identities.deallocate()

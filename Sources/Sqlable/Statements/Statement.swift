@@ -41,7 +41,7 @@ extension Statement {
   /// For reads, counts, updates and deletes. A row for which the condition is NULL is dropped.
   @inlinable
   public consuming func filter(_ condition: SqlExpression) -> Statement {
-    if let earlier = query.filter { query.filter = earlier && condition } else { query.filter = condition }
+    query.filter.and(condition)
     return self
   }
 
@@ -232,12 +232,12 @@ extension Sqlable {
   /// // INSERT INTO "archive" ("id", "name", "color") SELECT "id", "name", "color" FROM "bicycle" WHERE "color" = ?
   /// ```
   @inlinable
-  public static func insert(from query: SingleSelect<Self>) -> Statement<Self, Int> { insert([], query.query) }
+  public static func insert(from query: Select<Self>) -> Statement<Self, Int> { insert([], query.query) }
 
   /// Stores what a query of one typed column gives in that column; the others get their defaults.
   @inlinable
   public static func insert<Value>(
-    _ column: TypedColumn<Self, Value>, from query: SingleSelect<Value>
+    _ column: TypedColumn<Self, Value>, from query: Select<Value>
   ) -> Statement<Self, Int> { insert([column], query.query) }
 
   /// Stores what a query of typed columns gives in these columns; the others get their defaults.
@@ -248,7 +248,7 @@ extension Sqlable {
   /// ```
   @inlinable
   public static func insert<each Value>(
-    _ column: repeat TypedColumn<Self, each Value>, from query: Select<repeat each Value>
+    _ column: repeat TypedColumn<Self, each Value>, from query: Select<(repeat each Value)>
   ) -> Statement<Self, Int> {
     var columns: [any ColumnConvertible] = []
     repeat columns.append(each column)
@@ -260,7 +260,7 @@ extension Sqlable {
   /// Running it throws `.invalidStatement` when there are more or fewer columns than the query has, and `.encoding` when a
   /// column of another type is stored in one.
   public static func insert(
-    _ first: Column, _ others: Column..., from query: some SelectStatement
+    _ first: Column, _ others: Column..., from query: Select<some Any>
   ) -> Statement<Self, Int> { insert([first] + others, query.query) }
 
   @usableFromInline

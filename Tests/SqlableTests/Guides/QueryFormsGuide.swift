@@ -39,12 +39,12 @@ import Testing
 
   @Test func joinsOfThreeModels() throws {
     try withAll { db in
-      let pairs = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
-      let all = pairs.leftJoin(Worker.self, on: Worker.name == Person.name)  // (Bicycle, Person, Worker?)
-      let rows = try all.filter(Bicycle.color == "red").orderBy(Bicycle.id).run(db)
-      #expect(rows.map(\.0.name) == ["Norco", "Giant"] && rows.allSatisfy { $0.2 == nil })
-      let count = try all.count(db)
-      #expect(count == 3)
+      let reds = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
+        .leftJoin(Worker.self, on: Worker.name == Person.name)
+        .filter(Bicycle.color == "red").orderBy(Bicycle.id)  // (Bicycle, Person, Worker?)
+      let salary = try reds.first(db)?.2?.salary
+      let rows = try reds.run(db)
+      #expect(rows.map(\.0.name) == ["Norco", "Giant"] && rows.allSatisfy { $0.2 == nil } && salary == nil)
     }
   }
 
@@ -59,7 +59,7 @@ import Testing
       )
       let count = try prices.run(db).count
       #expect(count == 6)
-      let dearest = Car.read(replacing: Car.price, with: Car.price.max()).groupBy(Car.name)  // SingleSelect<Car>
+      let dearest = Car.read(replacing: Car.price, with: Car.price.max()).groupBy(Car.name)  // Select<Car>
       #expect(
         dearest.sql
           == #"SELECT "id", "name", max("price"), "is_electric", "sold_at" FROM "car" GROUP BY "name""#)

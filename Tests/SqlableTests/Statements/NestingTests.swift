@@ -73,6 +73,26 @@ import Testing
   }
 }
 
+extension NestingTests {
+  @Test func equalTermsAreFoundEqualHoweverDeepCallsAndSubqueriesNest() throws {
+    // Compared, or hashed, twice at every level it would never come to an end.
+    func calls(_ depth: Int) -> SqlExpression {
+      (0..<depth).reduce(Worker.name.expression) { term, index in term.coalesce(TypedExpression("\(index)").expression)
+      }
+    }
+    func queries(_ depth: Int) -> SqlExpression {
+      (0..<depth).reduce(Worker.id == 1) { condition, _ in exists(Worker.all().filter(condition)) }
+    }
+    func lists(_ depth: Int) -> SqlExpression {
+      (0..<depth).reduce(Worker.id.expression) { term, _ in term.in(Worker.select(Worker.id.expression)) }
+    }
+    for deep in [calls, queries, lists] {
+      #expect(deep(60) == deep(60) && deep(60).hashValue == deep(60).hashValue && deep(60) != deep(59))
+    }
+    #expect(Worker.all().filter(queries(60)).hashValue == Worker.all().filter(queries(60)).hashValue)
+  }
+}
+
 /// A way to put a term into another.
 enum Wrapping: CaseIterable {
   case not, negative, lower, collate, isNull, isNotNull, like, short, long, between, andFirst, andLast, orFirst, orLast

@@ -167,7 +167,7 @@ import Testing
     var builder = QueryBuilder(world: world)
     let alias = Alias(right, world.aliases(1))
     let names = [0: Left.columns.map(\.expression), 1: Right.columns.map { alias[$0] }]
-    func ended<Query: SelectStatement>(_ select: Query) -> Query {
+    func ended<Row>(_ select: Select<Row>) -> Select<Row> {
       var select = select
       if let filter = query.filter { select = select.filter(builder.term(filter, names)) }
       for (ordering, term) in zip(query.order, [Left.columns[0].expression, alias[Right.columns[0]]]) {
@@ -199,7 +199,7 @@ import Testing
   }
 
   private func run(
-    _ statement: PreparedSingleSelect<DynamicRow>, _ values: [any SqlValue]
+    _ statement: PreparedSelect<DynamicRow>, _ values: [any SqlValue]
   ) throws -> [DynamicRow] {
     switch values.count {
     case 0: try statement.run()

@@ -33,6 +33,30 @@ import Testing
     }
   }
 
+  @Test func upToSixTermsAreKnownByTheirNumbersAndMoreByTheirNames() throws {
+    try withCompany { db in
+      let (id, name, salary) = (Worker.id, Worker.name, Worker.salary)
+      let same = Worker.update(name.set(to: name)).filter(id == 2)
+      #expect(try same.returning(id, name).run(db).first?.1 == "Ben")
+      #expect(try same.returning(id, id, name).run(db).first?.2 == "Ben")
+      #expect(try same.returning(id, id, id, name).run(db).first?.3 == "Ben")
+      #expect(try same.returning(id, id, id, name, salary).run(db).first?.4 == 5)
+      #expect(try same.returning(id, id, id, id, name, salary).run(db).first?.5 == 5)
+      let rows = try same.returning(id, id, id, id, id, name, salary).run(db)
+      #expect(rows.map(\.6) == [5])
+    }
+  }
+
+  @Test func theRowsAreReturnedAsTheyAreBeforeTriggersChangeThem() throws {
+    try withCompany { db in
+      try db.execute(
+        "CREATE TRIGGER rename AFTER INSERT ON person BEGIN UPDATE person SET name = 'X' WHERE id = new.id; END")
+      let returned = try Person(id: 4, name: "Eve").insert().returning().run(db)
+      let stored = try Person.byId(4).run(db)
+      #expect(returned.map(\.name) == ["Eve"] && stored?.name == "X")
+    }
+  }
+
   @Test func whatDoesNotFitChangesNothing() throws {
     try withCompany { db in
       expectSqlError { try Worker.delete().returning(Worker.name.expression.typed(as: Int.self)).run(db) }

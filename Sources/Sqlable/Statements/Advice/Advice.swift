@@ -19,7 +19,7 @@ extension Statement {
   }
 }
 
-extension SelectStatement {
+extension Select {
   /// Proposes indexes for the tables that the query would read from the first row to the last to find some of them.
   ///
   /// They were tried: in a copy of the schema, in memory, SQLite's own planner uses them for this query. Nothing is changed in

@@ -75,8 +75,6 @@ extension SqlExpression {
     /// What is looked for, for `isIn`.
     var term: SqlExpression?
     let query: SelectQuery
-
-    var terms: [SqlExpression] { (term.map { [$0] } ?? []) + query.terms }
   }
 }
 

@@ -55,6 +55,14 @@ extension SqlExpression {
   }
 }
 
+extension SqlExpression? {
+  /// A further condition that has to be met too.
+  @usableFromInline
+  mutating func and(_ condition: SqlExpression) {
+    if let earlier = self { self = earlier && condition } else { self = condition }
+  }
+}
+
 /// `"a" IN (?, ?, ?)`
 public func contains(_ term: some SqlTerm, _ values: some Sequence<some SqlValue>) -> SqlExpression {
   term.in(values)

@@ -12,10 +12,10 @@ extension TypedTerm {
   public func notIn(_ values: some Sequence<some SqlValue>) -> SqlExpression { expression }
 
   @available(*, unavailable, message: "the query gives another type than the term, or more than one column")
-  public func `in`(_ query: some SelectStatement) -> SqlExpression { expression }
+  public func `in`(_ query: Select<some Any>) -> SqlExpression { expression }
 
   @available(*, unavailable, message: "the query gives another type than the term, or more than one column")
-  public func notIn(_ query: some SelectStatement) -> SqlExpression { expression }
+  public func notIn(_ query: Select<some Any>) -> SqlExpression { expression }
 
   @available(*, unavailable, message: "the values are of another type than the term")
   public func between(_ low: some SqlValue, and high: some SqlValue) -> SqlExpression { expression }
@@ -77,22 +77,30 @@ extension AggregateFunction {
 }
 
 @available(*, unavailable, message: "only a query of one column is a value")
-public func scalar<each Output: SqlValue>(_ query: Select<repeat each Output>) -> TypedExpression<Null> {
+public func scalar(_ query: Select<some Any>) -> TypedExpression<Null> {
   TypedExpression(Null())
 }
 
-extension SelectStatement {
+@available(*, unavailable, message: "a subquery is a query: it begins with all() instead of read()")
+public func exists<Model, Output>(_ statement: Statement<Model, Output>) -> SqlExpression { SqlExpression.all([]) }
+
+extension SqliteDatabase {
+  @available(*, unavailable, message: "what its rows hold is not said: prepare(_:as:)")
+  public func prepare(_ sql: SQL) throws -> PreparedSelect<DynamicRow> { throw SqlError.misuse(sql.text) }
+}
+
+extension Select {
   @available(*, unavailable, message: "the other query gives other types, or another number of columns")
-  public consuming func union(_ other: some SelectStatement) -> Self { self }
+  public consuming func union(_ other: Select<some Any>) -> Self { self }
 
   @available(*, unavailable, message: "the other query gives other types, or another number of columns")
-  public consuming func unionAll(_ other: some SelectStatement) -> Self { self }
+  public consuming func unionAll(_ other: Select<some Any>) -> Self { self }
 
   @available(*, unavailable, message: "the other query gives other types, or another number of columns")
-  public consuming func intersect(_ other: some SelectStatement) -> Self { self }
+  public consuming func intersect(_ other: Select<some Any>) -> Self { self }
 
   @available(*, unavailable, message: "the other query gives other types, or another number of columns")
-  public consuming func except(_ other: some SelectStatement) -> Self { self }
+  public consuming func except(_ other: Select<some Any>) -> Self { self }
 
   @available(*, unavailable, message: "a join says which rows belong together: joining(_:on:)")
   public consuming func joining<Other: Sqlable>(_ other: Other.Type) -> Self { self }
@@ -100,10 +108,10 @@ extension SelectStatement {
 
 extension Sqlable {
   @available(*, unavailable, message: "without columns, a query of this model is inserted: all()")
-  public static func insert(from query: some SelectStatement) -> Statement<Self, Int> { insert([], query.query) }
+  public static func insert(from query: Select<some Any>) -> Statement<Self, Int> { insert([], query.query) }
 
   @available(*, unavailable, message: "a column is of another model, or the query gives other types or another number")
   public static func insert<each Model, each Value>(
-    _ column: repeat TypedColumn<each Model, each Value>, from query: some SelectStatement
+    _ column: repeat TypedColumn<each Model, each Value>, from query: Select<some Any>
   ) -> Statement<Self, Int> { insert([], query.query) }
 }

@@ -17,8 +17,26 @@ public struct SqlExpression: Sendable, Hashable {
     /// The same as SQLite counts it: to it a chain of ANDs is as deep as it is long.
     var height: Int16 = 1
 
+    init() {}
+
+    init(depth: Int16, height: Int16) {
+      self.depth = depth
+      self.height = height
+    }
+
+    /// The most of all of these terms.
+    init(of terms: [SqlExpression]) { for term in terms { join(term.size) } }
+
+    /// Makes it as much as the other, where that is more.
+    mutating func join(_ other: Size) {
+      depth = Swift.max(depth, other.depth)
+      height = Swift.max(height, other.height)
+    }
+
     func joined(_ other: Size) -> Size {
-      Size(depth: Swift.max(depth, other.depth), height: Swift.max(height, other.height))
+      var size = self
+      size.join(other)
+      return size
     }
   }
 
@@ -217,13 +235,13 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// The terms that this one is made of.
+  /// The terms that this one is made of; of a subquery none.
   private var terms: [SqlExpression] {
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: []
     case .call(let call): call.terms
     case .special(let special): special.terms
-    case .query(let query): query.terms
+    case .query(let query): query.term.map { [$0] } ?? []
     case .all(let terms), .any(let terms), .function(_, let terms): terms
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
@@ -242,7 +260,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// What it is made of beside terms.
+  /// What it is made of beside the terms that are compared by themselves.
   private var rest: AnyHashable? {
     switch self {
     case .all, .any, .not, .negative, .isNull, .isNotNull, .between: nil
@@ -262,16 +280,25 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
+  /// The terms that are compared by themselves. What is in the rest too would be compared twice at every level: a depth of 60
+  /// would never come to an end.
+  private var ownTerms: [SqlExpression] {
+    switch self {
+    case .call, .query: []
+    default: terms
+    }
+  }
+
   // By hand: the compiler's own code for so many cases takes more stack a level than a deep tree has.
 
   static func == (left: Self, right: Self) -> Bool {
-    left.form == right.form && left.rest == right.rest && left.terms == right.terms
+    left.form == right.form && left.rest == right.rest && left.ownTerms == right.ownTerms
   }
 
   func hash(into hasher: inout Hasher) {
     hasher.combine(form)
     hasher.combine(rest)
-    hasher.combine(terms)
+    hasher.combine(ownTerms)
   }
 }
 
@@ -280,15 +307,15 @@ extension SqlExpression.Node {
     var size: SqlExpression.Size
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: return SqlExpression.Size()
-    case .call(let call): size = call.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
-    case .special(let special): size = special.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
+    case .call(let call): size = SqlExpression.Size(of: call.terms)
+    case .special(let special): size = SqlExpression.Size(of: special.terms)
     case .query(let query):
-      size = query.terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
-      size.depth = Swift.max(size.depth, query.query.clauses.depth)
+      size = query.query.clauses.size
+      if let term = query.term { size = size.joined(term.size) }
     case .all(let terms), .any(let terms):
       let depth = terms.reduce(0) { Swift.max($0, $1.size.depth) }
       return SqlExpression.Size(depth: depth + 1, height: SqlExpression.heightOfChain(terms[...]))
-    case .function(_, let terms): size = terms.reduce(SqlExpression.Size()) { $0.joined($1.size) }
+    case .function(_, let terms): size = SqlExpression.Size(of: terms)
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
       size = term.size

@@ -6,18 +6,23 @@
 /// Person.read().filter(exists(Bicycle.all().filter(Bicycle.ownerId == Person.id)))
 /// // … WHERE EXISTS (SELECT … FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")
 /// ```
-public func exists(_ query: some SelectStatement) -> SqlExpression {
+public func exists(_ query: Select<some Any>) -> SqlExpression {
   SqlExpression(.query(.init(kind: .exists, query: query.query)))
 }
 
 /// The value of a query's first row, NULL without rows: `(SELECT max("price") FROM "car")`.
-public func scalar<Value: SqlValue>(_ query: SingleSelect<Value>) -> TypedExpression<Value?> {
+public func scalar<Value: SqlValue>(_ query: Select<Value>) -> TypedExpression<Value?> {
   TypedExpression(expression: SqlExpression(.query(.init(kind: .scalar, query: query.query))))
 }
 
 /// The value of a query's first row, NULL without rows.
-public func scalar<Value: SqlValue>(_ query: SingleSelect<Value?>) -> TypedExpression<Value?> {
+public func scalar<Value: SqlValue>(_ query: Select<Value?>) -> TypedExpression<Value?> {
   TypedExpression(expression: SqlExpression(.query(.init(kind: .scalar, query: query.query))))
+}
+
+/// The value of an untyped query's first row, NULL without rows. Running it throws when the query has several columns.
+public func scalar(_ query: Select<DynamicRow>) -> SqlExpression {
+  SqlExpression(.query(.init(kind: .scalar, query: query.query)))
 }
 
 extension SqlExpression {
@@ -31,31 +36,31 @@ extension SqlExpression {
 
 extension TypedTerm {
   /// `"a" IN (SELECT …)`. Where the query gives NULL, NULL instead of false: SQL can't tell.
-  public func `in`(_ query: SingleSelect<Value>) -> SqlExpression { expression.isIn(query.query) }
+  public func `in`(_ query: Select<Value>) -> SqlExpression { expression.isIn(query.query) }
 
   /// `"a" IN (SELECT …)`, for a query of values that may be NULL.
-  public func `in`(_ query: SingleSelect<Value?>) -> SqlExpression { expression.isIn(query.query) }
+  public func `in`(_ query: Select<Value?>) -> SqlExpression { expression.isIn(query.query) }
 
   /// `"a" IN (SELECT …)`, for a term that may be NULL.
-  public func `in`<Wrapped: SqlValue>(_ query: SingleSelect<Wrapped>) -> SqlExpression where Value == Wrapped? {
+  public func `in`<Wrapped: SqlValue>(_ query: Select<Wrapped>) -> SqlExpression where Value == Wrapped? {
     expression.isIn(query.query)
   }
 
   /// `NOT "a" IN (SELECT …)`. Where the query gives NULL, no row is kept: SQL can't tell.
-  public func notIn(_ query: SingleSelect<Value>) -> SqlExpression { !expression.isIn(query.query) }
+  public func notIn(_ query: Select<Value>) -> SqlExpression { !expression.isIn(query.query) }
 
   /// `NOT "a" IN (SELECT …)`, for a term that may be NULL.
-  public func notIn<Wrapped: SqlValue>(_ query: SingleSelect<Wrapped>) -> SqlExpression where Value == Wrapped? {
+  public func notIn<Wrapped: SqlValue>(_ query: Select<Wrapped>) -> SqlExpression where Value == Wrapped? {
     !expression.isIn(query.query)
   }
 }
 
 extension SqlTerm {
   /// `"a" IN (SELECT …)`. Throws when the query has several columns. Where it gives NULL, NULL instead of false.
-  public func `in`(_ query: some SelectStatement) -> SqlExpression { expression.isIn(query.query) }
+  public func `in`(_ query: Select<some Any>) -> SqlExpression { expression.isIn(query.query) }
 
   /// `NOT "a" IN (SELECT …)`. Where the query gives NULL, no row is kept: SQL can't tell.
-  public func notIn(_ query: some SelectStatement) -> SqlExpression {
+  public func notIn(_ query: Select<some Any>) -> SqlExpression {
     !expression.isIn(query.query)
   }
 }

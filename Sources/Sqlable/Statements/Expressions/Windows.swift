@@ -16,7 +16,7 @@ extension AnyTerm {
   public var desc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .desc)) }
 }
 
-extension SelectStatement {
+extension Select {
   /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
   public consuming func orderBy(_ orderings: Ordering...) -> Self {
     query.clauses.order += orderings.map(\.term)

@@ -28,7 +28,7 @@ extension Sqlable {
   /// - Parameter weights: How much a word in a column counts, from 0 to 1,000,000; 1 without.
   public static func search(
     _ query: FullTextQuery, weights: KeyValuePairs<any ColumnConvertible, Double> = [:]
-  ) -> SingleSelect<Self> {
+  ) -> Select<Self> {
     let table = TableInfo.unchecked(Self.self)
     var source = source()
     source.isSearched = true
@@ -37,7 +37,7 @@ extension Sqlable {
     if !weights.isEmpty { condition = condition && table.fullTextTerm(.weighting) { try $0.bound(weights) } }
     select.clauses.filter = condition
     select.clauses.order = [OrderTerm(expression: table.fullTextTerm(.rank), order: .asc)]
-    return SingleSelect(select)
+    return Select(select)
   }
 
   /// How well a row of ``search(_:weights:)`` matches: the less, the better. It is a number below zero (BM25, by the weights

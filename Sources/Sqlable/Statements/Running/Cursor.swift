@@ -44,24 +44,16 @@ extension Statement where Output == [Model] {
 
 extension Select {
   /// Reads row after row, as they are asked for.
-  public func cursor(_ db: SqliteDatabase) throws -> Cursor<(repeat each Output)> {
-    let layout = ResultLayout(query)
-    let core = try CursorCore(db, query, layout)
-    return Cursor(core) { statement in
-      var row = ResultRow(ReadRow(statement), types: layout.types)
-      return (repeat try (each Output).next(of: &row))
+  public func cursor(_ db: SqliteDatabase) throws -> Cursor<Row> {
+    let layout = ResultLayout(query.clauses.columns)
+    let core = try CursorCore(db, table: nil) { sql, parameters in
+      try SelectWriter(sql: sql, parameters: parameters).write(query)
+    } expect: {
+      $0.expect(layout)
     }
-  }
-}
-
-extension SingleSelect {
-  /// Reads row after row, as they are asked for.
-  public func cursor(_ db: SqliteDatabase) throws -> Cursor<Output> {
-    let layout = ResultLayout(query)
-    let core = try CursorCore(db, query, layout)
-    return Cursor(core) { statement in
+    return Cursor(core) { [read] statement in
       var row = ResultRow(ReadRow(statement), types: layout.types)
-      return try Output.next(of: &row)
+      return try read(&row)
     }
   }
 }
@@ -73,14 +65,6 @@ final class CursorCore {
   /// The bound values, which stay where they are.
   private let parameters = ParameterBuffer()
   private var statement: PreparedStatement?
-
-  convenience init(_ db: SqliteDatabase, _ query: SelectQuery, _ layout: ResultLayout) throws {
-    try self.init(db, table: nil) { sql, parameters in
-      try SelectWriter(sql: sql, parameters: parameters).write(query)
-    } expect: {
-      $0.expect(layout)
-    }
-  }
 
   init(
     _ db: SqliteDatabase, table: TableInfo?, write: (SqlBuffer, ParameterBuffer) throws -> Void,

@@ -39,10 +39,29 @@ extension Statement {
   }
 }
 
-extension SelectStatement {
+extension Select {
+  /// The query's SQL, with `?` for every value. One that can't be run gives a comment that says why.
+  public var sql: String {
+    do { return try query.rendered().sql } catch { return SqlError.comment(error) }
+  }
+
+  /// The values that take the place of `?`, in order; empty for a query that can't be run.
+  public var bindings: [SqlStorage] { (try? query.rendered().bindings) ?? [] }
+
   /// How SQLite would find the rows: its query plan. Nothing is run; throws what running it would throw before its first
   /// row.
   public func explain(_ db: SqliteDatabase) throws -> QueryPlan { try db.plan(of: query.rendered().sql) }
+}
+
+extension SelectQuery {
+  fileprivate func rendered() throws -> (sql: String, bindings: [SqlStorage]) {
+    let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
+    // It owns memory that is reached by its address only.
+    return try withExtendedLifetime(parameters) {
+      try SelectWriter(sql: sql, parameters: parameters).write(self)
+      return (sql.text, parameters.parameters.compactMap { SqlStorage($0) })
+    }
+  }
 }
 
 extension SqliteDatabase {

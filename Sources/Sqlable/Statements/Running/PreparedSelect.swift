@@ -8,23 +8,14 @@
 /// ```
 ///
 /// All that is said of ``Prepared`` is true of it.
-public final class PreparedSelect<each Output: SelectOutput> {
+public final class PreparedSelect<Row> {
   @usableFromInline let core: PreparedSelectCore
+  @usableFromInline let read: @Sendable (inout ResultRow) throws -> Row
 
-  init(_ core: PreparedSelectCore) { self.core = core }
-
-  /// The names of the parameters, in the order of their first mention.
-  public var parameterNames: [String] { core.core.names }
-
-  /// The SQL, with `?` for every value.
-  public var sql: String { core.core.sql }
-}
-
-/// A query of one thing a row that stays compiled; see ``PreparedSelect``.
-public final class PreparedSingleSelect<Output: SelectOutput> {
-  @usableFromInline let core: PreparedSelectCore
-
-  init(_ core: PreparedSelectCore) { self.core = core }
+  init(_ core: PreparedSelectCore, _ read: @escaping @Sendable (inout ResultRow) throws -> Row) {
+    self.core = core
+    self.read = read
+  }
 
   /// The names of the parameters, in the order of their first mention.
   public var parameterNames: [String] { core.core.names }
@@ -35,17 +26,10 @@ public final class PreparedSingleSelect<Output: SelectOutput> {
 
 extension SqliteDatabase {
   /// Compiles a query once, for many runs; see ``PreparedSelect``. Throws `.schema` when table or column is missing.
-  public func prepare<each Output>(_ query: Select<repeat each Output>) throws -> PreparedSelect<repeat each Output> {
-    PreparedSelect<repeat each Output>(try PreparedSelectCore(query.query, on: self))
+  public func prepare<Row>(_ query: Select<Row>) throws -> PreparedSelect<Row> {
+    PreparedSelect(try PreparedSelectCore(query.query, on: self), query.read)
   }
 
-  /// Compiles a query once, for many runs; see ``PreparedSelect``. Throws `.schema` when table or column is missing.
-  public func prepare<Output>(_ query: SingleSelect<Output>) throws -> PreparedSingleSelect<Output> {
-    PreparedSingleSelect(try PreparedSelectCore(query.query, on: self))
-  }
-}
-
-extension SqliteDatabase {
   /// Compiles SQL written by hand once, for many runs that give the first column of its rows; see ``PreparedSelect``.
   ///
   /// ```swift
@@ -54,10 +38,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// What is interpolated beside parameters stays bound. Throws `.misuse` for SQL that changes something.
-  public func prepare<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> PreparedSingleSelect<Value> {
-    var description = ResultDescription()
-    description.addValue()
-    return PreparedSingleSelect(try PreparedSelectCore(sql, ResultLayout(description), on: self))
+  public func prepare<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> PreparedSelect<Value> {
+    PreparedSelect(try PreparedSelectCore(sql, ResultLayout(of: type), on: self)) { try Value.next(of: &$0) }
   }
 
   /// Compiles SQL written by hand once, for many runs that give tuples; see `query(_:as:_:)` for what they hold.
@@ -67,13 +49,10 @@ extension SqliteDatabase {
   /// ```
   public func prepare<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
-  ) throws -> PreparedSelect<First, Second, repeat each Output> {
-    var description = ResultDescription()
-    try First.describe(in: &description)
-    try Second.describe(in: &description)
-    repeat try (each Output).describe(in: &description)
-    return PreparedSelect<First, Second, repeat each Output>(
-      try PreparedSelectCore(sql, ResultLayout(description), on: self))
+  ) throws -> PreparedSelect<(First, Second, repeat each Output)> {
+    PreparedSelect(try PreparedSelectCore(sql, ResultLayout(of: first, second, repeat each type), on: self)) {
+      (try First.next(of: &$0), try Second.next(of: &$0), repeat try (each Output).next(of: &$0))
+    }
   }
 }
 
@@ -84,74 +63,45 @@ extension PreparedSelect {
   // Disfavored: a dictionary literal would be taken for one value, which is stored as JSON.
   @_disfavoredOverload
   @inlinable
-  public func run<each Value: SqlValue>(_ value: repeat each Value) throws -> [(repeat each Output)] {
+  public func run<each Value: SqlValue>(_ value: repeat each Value) throws -> [Row] {
     try rows(PositionedValues(repeat each value))
   }
 
   /// Reads the rows, with values by name.
-  public func run(_ values: KeyValuePairs<String, any SqlValue>) throws -> [(repeat each Output)] {
-    try rows(NamedValues(values))
-  }
+  public func run(_ values: KeyValuePairs<String, any SqlValue>) throws -> [Row] { try rows(NamedValues(values)) }
 
   @inlinable
-  func rows(_ values: some PreparedValues) throws -> [(repeat each Output)] {
+  func rows(_ values: some PreparedValues) throws -> [Row] {
     let reading = try core.beginReading(values)
     defer { core.endReading(reading) }
-    var rows: [(repeat each Output)] = []
-    while try reading.rows.step() {
-      var row = reading.row
-      rows.append((repeat try (each Output).next(of: &row)))
-    }
-    return rows
+    return try reading.all(read)
   }
 
-  /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
-  public func forEach(
-    _ values: KeyValuePairs<String, any SqlValue> = [:], _ body: (repeat each Output) throws -> Iteration
-  ) throws {
-    let reading = try core.beginReading(NamedValues(values), isLoop: true)
-    defer { core.endReading(reading) }
-    while try reading.rows.step() {
-      var row = reading.row
-      if try body(repeat (each Output).next(of: &row)) == .stop { return }
-    }
-  }
-}
-
-extension PreparedSingleSelect {
-  /// Reads the rows, with values by position.
-  // Disfavored: a dictionary literal would be taken for one value, which is stored as JSON.
+  /// Reads the first row, or nil when there is none, with values by position. All rows are looked for where they are ordered
+  /// without an index; `limit(1)` in the query says that one is enough.
   @_disfavoredOverload
   @inlinable
-  public func run<each Value: SqlValue>(_ value: repeat each Value) throws -> [Output] {
-    try rows(PositionedValues(repeat each value))
+  public func first<each Value: SqlValue>(_ value: repeat each Value) throws -> Row? {
+    try row(PositionedValues(repeat each value))
   }
 
-  /// Reads the rows, with values by name.
-  public func run(_ values: KeyValuePairs<String, any SqlValue>) throws -> [Output] { try rows(NamedValues(values)) }
+  /// Reads the first row, or nil when there is none, with values by name.
+  public func first(_ values: KeyValuePairs<String, any SqlValue>) throws -> Row? { try row(NamedValues(values)) }
 
   @inlinable
-  func rows(_ values: some PreparedValues) throws -> [Output] {
+  func row(_ values: some PreparedValues) throws -> Row? {
     let reading = try core.beginReading(values)
     defer { core.endReading(reading) }
-    var rows: [Output] = []
-    while try reading.rows.step() {
-      var row = reading.row
-      rows.append(try Output.next(of: &row))
-    }
-    return rows
+    return try reading.next(read)
   }
 
   /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
   public func forEach(
-    _ values: KeyValuePairs<String, any SqlValue> = [:], _ body: (Output) throws -> Iteration
+    _ values: KeyValuePairs<String, any SqlValue> = [:], _ body: (Row) throws -> Iteration
   ) throws {
     let reading = try core.beginReading(NamedValues(values), isLoop: true)
     defer { core.endReading(reading) }
-    while try reading.rows.step() {
-      var row = reading.row
-      if try body(Output.next(of: &row)) == .stop { return }
-    }
+    try reading.forEach(read, body)
   }
 }
 
@@ -162,7 +112,7 @@ final class PreparedSelectCore {
   private let layout: ResultLayout
 
   init(_ query: SelectQuery, on db: SqliteDatabase) throws {
-    layout = ResultLayout(query)
+    layout = ResultLayout(query.clauses.columns)
     core = try PreparedCore(.query(query, layout), on: db)
   }
 

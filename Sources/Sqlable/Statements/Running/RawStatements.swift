@@ -75,12 +75,8 @@ extension SqliteDatabase {
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
   ) throws -> [(First, Second, repeat each Output)] {
-    var description = ResultDescription()
-    try First.describe(in: &description)
-    try Second.describe(in: &description)
-    repeat try (each Output).describe(in: &description)
     var rows: [(First, Second, repeat each Output)] = []
-    let layout = ResultLayout(description)
+    let layout = try ResultLayout(of: first, second, repeat each type)
     try eachRow(of: sql, .positioned(layout)) { row in
       var row = ResultRow(row, types: layout.types)
       rows.append((try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row)))
@@ -273,7 +269,7 @@ extension PreparedStatement {
       expect(
         ResultLayout(
           readColumnNames().map { name in
-            table.position(named: name).map { table.columns[$0].identity } ?? Column.unknown.identity
+            table.position(named: name).map { ResultColumn(table.columns[$0]) } ?? ResultColumn()
           }))
     case .positioned(let layout):
       try check(layout)

@@ -29,29 +29,36 @@ extension Statement where Output == [Int] {
 }
 
 extension Statement {
-  @inlinable
+  @usableFromInline
   func returned(_ db: SqliteDatabase, _ table: TableInfo) throws -> [Model] {
     var models: [Model] = []
-    var index = 0
-    let count = rows.count
-    try db.change(query, of: table) { statement in
+    try returned(db, table) { statement in
       statement.expectColumns(table.identities, count: table.count)
     } read: { statement in
       models.append(try Model(row: ReadRow(statement)))
-    } take: { writer in
+    }
+    return models
+  }
+
+  /// Runs the change as one, and calls `read` for each row that it returns, of which `expect` says what it is like.
+  func returned(
+    _ db: SqliteDatabase, _ table: TableInfo, expect: (PreparedStatement) -> Void,
+    read: (PreparedStatement) throws -> Void
+  ) throws {
+    var index = 0
+    let count = rows.count
+    try db.change(query, of: table, expect: expect, read: read) { writer in
       guard index < count else { return false }
       index += 1
       return try rows.take(index - 1, into: &writer)
     }
-    return models
   }
 }
 
 extension SqliteDatabase {
-  /// Runs a change as one, and calls `read` for each row that it returns, of which `expect` says what it is like. `take` writes the values of one struct after the
+  /// Runs a change as one, and calls `read` for each row that it returns. `take` writes the values of one struct after the
   /// other, for a statement about structs, until it returns false.
-  @usableFromInline
-  func change(
+  fileprivate func change(
     _ query: Query, of table: TableInfo, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool
   ) throws {

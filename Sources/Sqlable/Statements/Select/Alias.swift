@@ -32,7 +32,7 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   ///
   /// The closure gets the name itself, for a query that is recursive. What it gives has as many columns as the model, else
   /// running it throws `.invalidStatement`.
-  public init(_ model: Model.Type, _ name: String, as query: (Alias) -> some SelectStatement) {
+  public init(_ model: Model.Type, _ name: String, as query: (Alias) -> Select<some Any>) {
     self.init(name, .named, defining: query(Alias(name, .named)).query)
   }
 
@@ -59,5 +59,5 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   }
 
   /// All rows, as a query that can be joined, grouped and combined.
-  public func all() -> SingleSelect<Model> { SingleSelect(SelectQuery(source, results: [.model(0)])) }
+  public func all() -> Select<Model> { Select(SelectQuery(source, results: [.model(0)])) }
 }

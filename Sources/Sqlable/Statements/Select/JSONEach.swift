@@ -57,7 +57,7 @@ public struct JSONEach: Sendable, Hashable {
   }
 }
 
-extension SelectStatement {
+extension Select {
   /// Joins the elements of a JSON array or object: a row for each of them.
   public consuming func joining(_ elements: JSONEach) -> Self {
     query.join(elements.source, .inner, on: nil)

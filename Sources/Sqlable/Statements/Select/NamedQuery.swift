@@ -34,7 +34,7 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
   }
 
   /// All rows, as a query that can be filtered, joined and combined.
-  public func all() -> Select<repeat each Output> { Select(table.all) }
+  public func all() -> Select<(repeat each Output)> { Select(tuples: table.all) }
 }
 
 /// A query of one column under a name; see ``NamedQuery``.
@@ -51,7 +51,7 @@ public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
   public var column: TypedExpression<Output> { TypedExpression(expression: table.terms[0]) }
 
   /// All rows, as a query that can be filtered, joined and combined.
-  public func all() -> SingleSelect<Output> { SingleSelect(table.all) }
+  public func all() -> Select<Output> { Select(table.all) }
 }
 
 /// What queries under a name have in common.
@@ -61,12 +61,8 @@ private struct NamedTable: Sendable, Hashable {
 
   /// A query whose columns hold values of these types, unless it knows better.
   init(_ name: String, _ query: SelectQuery, _ types: [ColumnType], isNamed: Bool) {
-    let results = query.clauses.results
-    let types = types.enumerated().map { index, type in
-      // A term that is a column, or has the form of one, says best how its values are stored.
-      guard results.indices.contains(index), case .term(let term) = results[index] else { return type }
-      return term.columnDefinition?.type ?? type
-    }
+    // A term that is a column, or has the form of one, says best how its values are stored.
+    let types = zip(query.clauses.columns, types).map { $0.type ?? $1 }
     var source = SelectQuery.Source(table: TableInfo.columns(of: types))
     source.alias = name
     if isNamed { source.kind = .named } else { source.define(query) }
@@ -81,9 +77,13 @@ private struct NamedTable: Sendable, Hashable {
   var all: SelectQuery { SelectQuery(source, results: terms.map { .term($0) }) }
 }
 
-extension Select where repeat each Output: SqlValue {
+extension Select {
   /// Gives the query a name, for others to use its columns.
-  public func named(_ name: String) -> NamedQuery<repeat each Output> { NamedQuery(name, query) }
+  @_disfavoredOverload
+  public func named<each Output: SqlValue>(_ name: String) -> NamedQuery<repeat each Output>
+  where Row == (repeat each Output) {
+    NamedQuery(name, query)
+  }
 
   /// Gives a name to the rows of this query, and to those that a second one finds from them, again and again.
   ///
@@ -96,28 +96,29 @@ extension Select where repeat each Output: SqlValue {
   /// ```
   ///
   /// With `distinct`, rows that are there already are not added, which ends what goes in circles: `UNION`.
-  public func named(
+  @_disfavoredOverload
+  public func named<each Output: SqlValue>(
     _ name: String, distinct: Bool = false, _ step: (NamedQuery<repeat each Output>) -> Select
-  ) -> NamedQuery<repeat each Output> {
+  ) -> NamedQuery<repeat each Output> where Row == (repeat each Output) {
     let next = step(NamedQuery(name, query, isNamed: true))
     return (distinct ? union(next) : unionAll(next)).named(name)
   }
 }
 
-extension SingleSelect where Output: SqlValue {
+extension Select where Row: SqlValue {
   /// Gives the query a name, for others to use its column.
-  public func named(_ name: String) -> NamedColumn<Output> { NamedColumn(name, query) }
+  public func named(_ name: String) -> NamedColumn<Row> { NamedColumn(name, query) }
 
   /// Gives a name to the rows of this query, and to those that a second one finds from them, again and again.
   public func named(
-    _ name: String, distinct: Bool = false, _ step: (NamedColumn<Output>) -> SingleSelect
-  ) -> NamedColumn<Output> {
+    _ name: String, distinct: Bool = false, _ step: (NamedColumn<Row>) -> Select
+  ) -> NamedColumn<Row> {
     let next = step(NamedColumn(name, query, isNamed: true))
     return (distinct ? union(next) : unionAll(next)).named(name)
   }
 }
 
-extension SelectStatement {
+extension Select {
   /// Joins a query that goes by a name, without giving its columns.
   public consuming func joining<each Output>(
     _ other: NamedQuery<repeat each Output>, on condition: SqlExpression

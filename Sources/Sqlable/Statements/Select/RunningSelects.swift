@@ -1,106 +1,39 @@
 // How queries are run. The loops over rows are inlinable: in the module of the caller they become loops without dynamic calls.
 
 extension Select {
-  /// Reads the rows, each a tuple.
-  ///
-  /// Throws `.schema` when table or column is missing, `.decoding` when a value does not fit its type.
-  @inlinable
-  public func run(_ db: SqliteDatabase) throws -> [(repeat each Output)] {
-    let reading = try db.beginReading(query)
-    defer { db.endReading(reading.rows) }
-    var rows: [(repeat each Output)] = []
-    while try reading.rows.step() {
-      var row = reading.row
-      rows.append((repeat try (each Output).next(of: &row)))
-    }
-    return rows
-  }
-
-  /// Reads the first row, or nil when there is none.
-  @inlinable
-  public func first(_ db: SqliteDatabase) throws -> (repeat each Output)? {
-    let reading = try db.beginReading(query.first)
-    defer { db.endReading(reading.rows) }
-    guard try reading.rows.step() else { return nil }
-    var row = reading.row
-    return (repeat try (each Output).next(of: &row))
-  }
-
-  /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
-  @inlinable
-  public func forEach(_ db: SqliteDatabase, _ body: (repeat each Output) throws -> Iteration) throws {
-    let reading = try db.beginReading(query, isLoop: true)
-    defer { db.endReading(reading.rows) }
-    while try reading.rows.step() {
-      var row = reading.row
-      if try body(repeat (each Output).next(of: &row)) == .stop { return }
-    }
-  }
-}
-
-extension SingleSelect {
   /// Reads the rows.
   ///
   /// Throws `.schema` when table or column is missing, `.decoding` when a value does not fit its type.
   @inlinable
-  public func run(_ db: SqliteDatabase) throws -> [Output] {
+  public func run(_ db: SqliteDatabase) throws -> [Row] {
     let reading = try db.beginReading(query)
     defer { db.endReading(reading.rows) }
-    var rows: [Output] = []
-    while try reading.rows.step() {
-      var row = reading.row
-      rows.append(try Output.next(of: &row))
-    }
-    return rows
+    return try reading.all(read)
   }
 
   /// Reads the first row, or nil when there is none.
   @inlinable
-  public func first(_ db: SqliteDatabase) throws -> Output? {
+  public func first(_ db: SqliteDatabase) throws -> Row? {
     let reading = try db.beginReading(query.first)
     defer { db.endReading(reading.rows) }
-    guard try reading.rows.step() else { return nil }
-    var row = reading.row
-    return try Output.next(of: &row)
+    return try reading.next(read)
   }
 
   /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
   @inlinable
-  public func forEach(_ db: SqliteDatabase, _ body: (Output) throws -> Iteration) throws {
+  public func forEach(_ db: SqliteDatabase, _ body: (Row) throws -> Iteration) throws {
     let reading = try db.beginReading(query, isLoop: true)
     defer { db.endReading(reading.rows) }
-    while try reading.rows.step() {
-      var row = reading.row
-      if try body(Output.next(of: &row)) == .stop { return }
-    }
+    try reading.forEach(read, body)
   }
-}
 
-extension SelectStatement {
   /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
   public func count(_ db: SqliteDatabase) throws -> Int {
     try db.query("SELECT count(*) FROM (\(self))", as: Int.self).first ?? 0
   }
-
-  /// The query's SQL, with `?` for every value. One that can't be run gives a comment that says why.
-  public var sql: String {
-    do { return try query.rendered().sql } catch { return SqlError.comment(error) }
-  }
-
-  /// The values that take the place of `?`, in order; empty for a query that can't be run.
-  public var bindings: [SqlStorage] { (try? query.rendered().bindings) ?? [] }
 }
 
 extension SelectQuery {
-  func rendered() throws -> (sql: String, bindings: [SqlStorage]) {
-    let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
-    // It owns memory that is reached by its address only.
-    return try withExtendedLifetime(parameters) {
-      try SelectWriter(sql: sql, parameters: parameters).write(self)
-      return (sql.text, parameters.parameters.compactMap { SqlStorage($0) })
-    }
-  }
-
   /// The query of the first row only.
   @usableFromInline var first: SelectQuery {
     var query = self
@@ -117,10 +50,35 @@ struct SelectReading {
   @usableFromInline let rows: Reading
   @usableFromInline let types: UnsafePointer<ColumnType?>
 
-  /// The row that it stands on, from its first column on.
   @inlinable
-  @inline(__always)
-  var row: ResultRow { ResultRow(rows.row, types: types) }
+  init(rows: Reading, types: UnsafePointer<ColumnType?>) {
+    self.rows = rows
+    self.types = types
+  }
+
+  /// The next row, or nil after the last.
+  @inlinable
+  func next<Row>(_ read: (inout ResultRow) throws -> Row) throws -> Row? {
+    guard try rows.step() else { return nil }
+    var row = ResultRow(rows.row, types: types)
+    return try read(&row)
+  }
+
+  /// The rows that are left.
+  @inlinable
+  func all<Row>(_ read: (inout ResultRow) throws -> Row) throws -> [Row] {
+    var all: [Row] = []
+    while let row = try next(read) { all.append(row) }
+    return all
+  }
+
+  /// Calls `body` with each of the rows that are left, until it says stop.
+  @inlinable
+  func forEach<Row>(_ read: (inout ResultRow) throws -> Row, _ body: (Row) throws -> Iteration) throws {
+    while let row = try next(read) {
+      if try body(row) == .stop { return }
+    }
+  }
 }
 
 extension SqliteDatabase {
@@ -161,30 +119,6 @@ extension Connection {
     }
     // Queries of one text may be of several models; those of one shape are of the same.
     if hasShape, let layout = statement.layout { return (statement, layout) }
-    return (statement, ResultLayout(query))
-  }
-}
-
-extension ResultLayout {
-  convenience init(_ query: SelectQuery) {
-    var identities: [UnsafeRawPointer] = []
-    var types: [ColumnType?] = []
-    for result in query.clauses.results {
-      switch result {
-      case .term(let term):
-        identities.append(Column.unknown.identity)
-        types.append(term.columnDefinition?.type)
-      case .model(let index, _):
-        for column in query.clauses.sources[index].table.columns {
-          identities.append(column.identity)
-          types.append(column.type)
-        }
-      }
-    }
-    for _ in query.clauses.rows.first ?? [] {
-      identities.append(Column.unknown.identity)
-      types.append(nil)
-    }
-    self.init(identities, types: types)
+    return (statement, ResultLayout(query.clauses.columns))
   }
 }

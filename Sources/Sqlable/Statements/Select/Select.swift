@@ -14,40 +14,41 @@
 /// It is immutable, `Sendable` and `Hashable`. Columns of several tables are told apart by their declaration, so names never
 /// clash; a table that is there twice needs an ``Alias``. Running it throws `.schema` for a column of a table that is not
 /// in it.
-public struct Select<each Output: SelectOutput>: SelectStatement {
-  public var query: SelectQuery
+public struct Select<Row>: Sendable, Hashable {
+  @usableFromInline var query: SelectQuery
+  /// Makes a row of a result's columns. It is the same for all queries of one type, and knows nothing but that.
+  @usableFromInline let read: @Sendable (inout ResultRow) throws -> Row
 
-  @inlinable
-  init(_ query: consuming SelectQuery) { self.query = query }
+  public static func == (left: Select, right: Select) -> Bool { left.query == right.query }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(query) }
 }
 
-/// A query of one column, one term or one model: as ``Select``, with that instead of a tuple.
-///
-/// ```swift
-/// let names = try Car.select(Car.name).distinct().run(db)     // [String]
-/// ```
-public struct SingleSelect<Output: SelectOutput>: SelectStatement {
-  public var query: SelectQuery
+extension Select {
+  @inlinable
+  init(_ query: consuming SelectQuery) where Row: SelectOutput {
+    self.query = query
+    read = { try Row.next(of: &$0) }
+  }
 
   @inlinable
-  init(_ query: consuming SelectQuery) { self.query = query }
+  init<each Output: SelectOutput>(tuples query: consuming SelectQuery) where Row == (repeat each Output) {
+    self.query = query
+    read = { (repeat try (each Output).next(of: &$0)) }
+  }
 }
 
-/// What ``Select`` and ``SingleSelect`` have in common: their clauses.
-public protocol SelectStatement: Sendable, Hashable {
-  var query: SelectQuery { get set }
+extension Select {
+  /// The same query, of which each row is read as a ``DynamicRow``: for a list of queries of several kinds.
+  public var untyped: Select<DynamicRow> { .init(query) }
 }
 
 // MARK: - Modifiers
 
-extension SelectStatement {
+extension Select {
   /// Keeps the rows that meet a condition; a second filter is AND-ed. A row for which it is NULL is dropped.
   public consuming func filter(_ condition: SqlExpression) -> Self {
-    if let earlier = query.clauses.filter {
-      query.clauses.filter = earlier && condition
-    } else {
-      query.clauses.filter = condition
-    }
+    query.clauses.filter.and(condition)
     return self
   }
 
@@ -60,11 +61,7 @@ extension SelectStatement {
 
   /// Keeps the groups that meet a condition; needs ``groupBy(_:)``.
   public consuming func having(_ condition: SqlExpression) -> Self {
-    if let earlier = query.clauses.having {
-      query.clauses.having = earlier && condition
-    } else {
-      query.clauses.having = condition
-    }
+    query.clauses.having.and(condition)
     return self
   }
 
@@ -116,7 +113,7 @@ extension SelectStatement {
   public consuming func except(_ other: Self) -> Self { combined(.except, with: other) }
 
   private consuming func combined(_ operation: SelectQuery.Compound.Operator, with other: Self) -> Self {
-    query.clauses.compounds.append(SelectQuery.Compound(operation: operation, query: other.query.flat))
+    query.clauses.compounds.append(SelectQuery.Compound(operation: operation, query: other.query.asPart))
     return self
   }
 }

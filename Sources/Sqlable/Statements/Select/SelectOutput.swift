@@ -2,7 +2,7 @@
 ///
 /// All ``SqlValue`` types and all ``Sqlable`` models conform, and optionals of both: a model that a left join has not found
 /// is nil. There is nothing to implement.
-public protocol SelectOutput {
+public protocol SelectOutput: SendableMetatype {
   /// Reads itself from the result's columns at the place where `row` stands, and moves on behind them.
   static func next(of row: inout ResultRow) throws -> Self
 
@@ -16,24 +16,24 @@ public protocol SelectOutput {
 
 /// What columns a result is read from, where no query says so.
 public struct ResultDescription {
-  var identities: [UnsafeRawPointer] = []
-  var types: [ColumnType?] = []
+  private(set) var columns: [ResultColumn] = []
 
   @usableFromInline
-  init() {}
-
-  @usableFromInline
-  mutating func addValue() {
-    identities.append(Column.unknown.identity)
-    types.append(nil)
-  }
+  mutating func addValue() { columns.append(ResultColumn()) }
 
   @usableFromInline
   mutating func add(_ model: (some Sqlable).Type) throws {
-    for column in try TableInfo.of(model).columns {
-      identities.append(column.identity)
-      types.append(column.type)
-    }
+    columns += try TableInfo.of(model).columns.map { ResultColumn($0) }
+  }
+}
+
+extension ResultLayout {
+  /// The columns of these things, one after the other.
+  @usableFromInline
+  convenience init<each Output: SelectOutput>(of type: repeat (each Output).Type) throws {
+    var description = ResultDescription()
+    repeat try (each type).describe(in: &description)
+    self.init(description.columns)
   }
 }
 

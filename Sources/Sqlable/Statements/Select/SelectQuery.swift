@@ -78,21 +78,30 @@ extension SelectQuery {
     /// Whether its rows are those that its full-text index finds.
     var isSearched = false
 
-    /// How many queries under a name are in one another here.
-    private(set) var depth: Int16 = 0
+    /// How deep the query is that it is defined by. Kept: in a chain of them each may be named many times.
+    private var definitionSize = SqlExpression.Size()
+
+    init(table: TableInfo) { self.table = table }
 
     var name: String { alias ?? table.name }
 
+    var size: SqlExpression.Size {
+      switch kind {
+      case .table, .named: SqlExpression.Size()
+      case .defined: definitionSize
+      case .call(let call): call.size
+      }
+    }
+
     /// Makes it a query that goes by the alias.
     mutating func define(_ query: SelectQuery) {
-      depth = query.clauses.depth + 1
-      guard depth > SqlExpression.maximumDepth else {
-        kind = .defined(query)
-        return
-      }
+      definitionSize = query.clauses.size
+      definitionSize.depth += 1
+      kind = .defined(query)
       // Trees are walked by recursion: one as deep is not kept.
+      guard definitionSize.depth > SqlExpression.maximumDepth else { return }
       let error = SqlError.invalidStatement("queries under a name nest more than \(SqlExpression.maximumDepth) deep")
-      depth = 0
+      definitionSize = SqlExpression.Size()
       kind = .defined(
         SelectQuery(rows: [Array(repeating: SqlExpression(invalid: error), count: query.clauses.columnCount)]))
     }
@@ -125,59 +134,63 @@ extension SelectQuery {
     var limit: Int?
     var offset: Int?
   }
+}
 
-  /// The query with no more than one level of others in it: more are refused, and would be walked by recursion.
-  var flat: SelectQuery {
-    guard clauses.compounds.contains(where: { !$0.query.clauses.compounds.isEmpty }) else { return self }
+extension SelectQuery {
+  /// The query as a part of one that combines it with others. When it is combined itself running that throws, and what it
+  /// is made of is not kept: trees are walked by recursion.
+  var asPart: SelectQuery {
+    guard !clauses.compounds.isEmpty else { return self }
     var query = self
-    query.clauses.compounds.removeAll { !$0.query.clauses.compounds.isEmpty }
-    var nested = clauses.compounds[0].query
-    nested.clauses.compounds = []
-    query.clauses.compounds.append(Compound(operation: .union, query: nested))
+    query.clauses.compounds = [Compound(operation: .union, query: SelectQuery(rows: []))]
     return query
-  }
-
-  /// All terms in it, those of the queries that it is made of included.
-  var terms: [SqlExpression] {
-    var terms = clauses.sources.compactMap(\.condition) + clauses.groups + clauses.order.map(\.expression)
-    terms += clauses.rows.joined()
-    for source in clauses.sources {
-      switch source.kind {
-      case .table, .named: break
-      case .defined(let query): terms += query.terms
-      case .call(let call): terms.append(call)
-      }
-    }
-    for result in clauses.results {
-      switch result {
-      case .term(let term): terms.append(term)
-      case .model(_, let replaced): terms += replaced.map(\.term)
-      }
-    }
-    if let filter = clauses.filter { terms.append(filter) }
-    if let having = clauses.having { terms.append(having) }
-    for compound in clauses.compounds { terms += compound.query.terms }
-    return terms
   }
 }
 
 extension SelectQuery.Clauses {
-  /// How deep its own terms, and the queries that it is made of, are.
-  var depth: Int16 {
-    var depth: Int16 = 0
-    func add(_ terms: some Sequence<SqlExpression>) { for term in terms { depth = max(depth, term.size.depth) } }
-    for source in sources { depth = max(depth, source.depth, source.condition?.size.depth ?? 0) }
+  /// How deep its terms lie upon one another, those of the queries that it is made of included.
+  var size: SqlExpression.Size {
+    var size = SqlExpression.Size()
+    func add(_ terms: some Sequence<SqlExpression>) { for term in terms { size.join(term.size) } }
+    for source in sources {
+      size.join(source.size)
+      if let condition = source.condition { size.join(condition.size) }
+    }
     for result in results {
       switch result {
-      case .term(let term): add([term])
-      case .model(_, let replaced): add(replaced.map(\.term))
+      case .term(let term): size.join(term.size)
+      case .model(_, let replaced): for replacement in replaced { size.join(replacement.term.size) }
       }
     }
+    rows.forEach(add)
+    if let filter { size.join(filter.size) }
     add(groups)
-    add(order.map(\.expression))
-    add([filter, having].compactMap { $0 })
-    for compound in compounds { depth = max(depth, compound.query.clauses.depth) }
-    return depth
+    if let having { size.join(having.size) }
+    for compound in compounds { size.join(compound.query.clauses.size) }
+    for term in order { size.join(term.expression.size) }
+    return size
+  }
+
+  /// What is known of the columns of the result.
+  var columns: [ResultColumn] {
+    guard rows.isEmpty else { return rows[0].map { _ in ResultColumn() } }
+    return results.flatMap { result -> [ResultColumn] in
+      switch result {
+      case .term(let term): [ResultColumn(type: term.columnDefinition?.type)]
+      case .model(let index, _): sources[index].table.columns.map { ResultColumn($0) }
+      }
+    }
+  }
+
+  /// How many columns the result has.
+  var columnCount: Int {
+    guard rows.isEmpty else { return rows[0].count }
+    return results.reduce(0) { count, result in
+      switch result {
+      case .term: count + 1
+      case .model(let index, _): count + sources[index].table.count
+      }
+    }
   }
 
   /// The position in the result, from 1, by which a term that orders or groups has to be called: SQLite does not know it

@@ -11,9 +11,9 @@
 /// Running a query of no rows throws `.invalidStatement`.
 // Disfavored: a value is a tuple of one to the compiler.
 @_disfavoredOverload
-public func values<each Value: SqlValue>(_ rows: [(repeat each Value)]) -> Select<repeat each Value> {
+public func values<each Value: SqlValue>(_ rows: [(repeat each Value)]) -> Select<(repeat each Value)> {
   Select(
-    SelectQuery(
+    tuples: SelectQuery(
       rows: rows.map { row in
         var terms: [SqlExpression] = []
         repeat terms.append(SqlExpression(each row))
@@ -22,8 +22,8 @@ public func values<each Value: SqlValue>(_ rows: [(repeat each Value)]) -> Selec
 }
 
 /// Values as a query of one column: `VALUES (?), (?), (?)`.
-public func values<Value: SqlValue>(_ values: some Sequence<Value>) -> SingleSelect<Value> {
-  SingleSelect(SelectQuery(rows: values.map { [SqlExpression($0)] }))
+public func values<Value: SqlValue>(_ values: some Sequence<Value>) -> Select<Value> {
+  Select(SelectQuery(rows: values.map { [SqlExpression($0)] }))
 }
 
 // MARK: - Models with something else in the place of a column
@@ -40,21 +40,20 @@ extension Sqlable {
   /// group.
   public static func read<Term: TypedTerm>(
     replacing column: TypedColumn<Self, Term.Value>, with term: Term
-  ) -> SingleSelect<Self> { read(replacing: column.column, term.expression) }
+  ) -> Select<Self> { read(replacing: column.column, term.expression) }
 
   /// Reads structs with a term that may be NULL in the place of a column; NULL throws `.decoding` where the struct has none.
   public static func read<Value, Term: TypedTerm>(
     replacing column: TypedColumn<Self, Value>, with term: Term
-  ) -> SingleSelect<Self> where Term.Value == Value? { read(replacing: column.column, term.expression) }
+  ) -> Select<Self> where Term.Value == Value? { read(replacing: column.column, term.expression) }
 
   /// Reads structs with a term in the place of a column: `SELECT max("id"), "name" FROM "bicycle"`.
-  public static func read(replacing column: Column, with term: some SqlTerm) -> SingleSelect<Self> {
+  public static func read(replacing column: Column, with term: some SqlTerm) -> Select<Self> {
     read(replacing: column, term.expression)
   }
 
-  private static func read(replacing column: Column, _ term: SqlExpression) -> SingleSelect<Self> {
-    var query = whole()
-    query.clauses.results = [.model(0, replaced: [.init(column: ColumnReference(column), term: term)])]
-    return SingleSelect(query)
+  private static func read(replacing column: Column, _ term: SqlExpression) -> Select<Self> {
+    let replacement = SelectQuery.Replacement(column: ColumnReference(column), term: term)
+    return Select(SelectQuery(source(), results: [.model(0, replaced: [replacement])]))
   }
 }

@@ -53,14 +53,14 @@ extension StatementWriter {
 
   /// Holds what is known of a query's columns against those that they are stored in.
   private func check(_ source: SelectQuery, fits positions: [Int]) throws {
-    let types = ResultLayout(source)
-    guard types.count == positions.count else {
-      throw SqlError.invalidStatement("a query of \(types.count) columns can't fill \(positions.count) columns").at(
+    let given = source.clauses.columns
+    guard given.count == positions.count else {
+      throw SqlError.invalidStatement("a query of \(given.count) columns can't fill \(positions.count) columns").at(
         table: table.name)
     }
-    for (index, position) in positions.enumerated() {
+    for (given, position) in zip(given, positions) {
       let column = table.columns[position]
-      guard let type = types.types[index], !column.type.takesValues(of: type) else { continue }
+      guard let type = given.type, !column.type.takesValues(of: type) else { continue }
       throw SqlExpression.located(SqlError.encoding(expected: column.type.name, found: type.name), column: column)
     }
   }
@@ -119,8 +119,7 @@ extension StatementWriter {
   private func writeTerms(of upsert: Upsert) throws {
     guard !isNamedAsNewRow else {
       throw SqlError.invalidStatement("a table of the name \(table.name) can't be told from the new row in an upsert")
-        .at(
-          table: table.name)
+        .at(table: table.name)
     }
     var newRow = SelectQuery.Source(table: table)
     newRow.alias = Upsert.newRow

@@ -50,8 +50,8 @@ struct SelectWriter {
 
   /// Throws when columns that come under one another hold dates in different forms.
   private func check(_ query: SelectQuery.Clauses, canBeCombinedWith other: SelectQuery.Clauses) throws {
-    for (own, other) in zip(query.columnTypes, other.columnTypes) {
-      if case (.date(let format), .date(let another)) = (own?.base, other?.base), format != another {
+    for (own, other) in zip(query.columns, other.columns) {
+      if case (.date(let format), .date(let another)) = (own.type?.base, other.type?.base), format != another {
         throw SqlError.invalidStatement("combined queries give dates in different forms")
       }
     }
@@ -210,29 +210,6 @@ struct SelectWriter {
         try renderer.write(term)
       }
       sql.append(")")
-    }
-  }
-}
-
-extension SelectQuery.Clauses {
-  /// How the columns of the result are stored, where that is known.
-  fileprivate var columnTypes: [ColumnType?] {
-    results.flatMap { result -> [ColumnType?] in
-      switch result {
-      case .term(let term): [term.columnDefinition?.type]
-      case .model(let index, _): sources[index].table.columns.map(\.type)
-      }
-    }
-  }
-
-  /// How many columns the result has.
-  var columnCount: Int {
-    guard rows.isEmpty else { return rows[0].count }
-    return results.reduce(0) { count, result in
-      switch result {
-      case .term: count + 1
-      case .model(let index, _): count + sources[index].table.count
-      }
     }
   }
 }

@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func valuesNeverChangeTheSQL() throws {
-    func statements(_ text: String) -> [SingleSelect<String?>] {
+    func statements(_ text: String) -> [Select<String?>] {
       [
         Stay.select(Stay.note.replace(text, with: text)), Stay.select(Stay.note.trim(text)),
         Stay.select(Stay.note.ltrim(text).nullIf(text)), Stay.select(Stay.note.ifNull(text).nullIf("x")),

@@ -10,7 +10,7 @@ struct QueryBuilder {
   /// The columns of the sources in reach.
   typealias Names = [Int: [SqlExpression]]
 
-  mutating func select(_ query: RandomQuery, _ outer: Names = [:]) -> SingleSelect<DynamicRow> {
+  mutating func select(_ query: RandomQuery, _ outer: Names = [:]) -> Select<DynamicRow> {
     var names = outer
     var select = core(query, &names)
     for (operation, other) in query.compounds {
@@ -22,7 +22,7 @@ struct QueryBuilder {
   }
 
   /// The query of two numbers, typed.
-  private mutating func pair(_ query: RandomQuery, _ outer: Names) -> Select<Int?, Int?> {
+  private mutating func pair(_ query: RandomQuery, _ outer: Names) -> Select<(Int?, Int?)> {
     var names = outer
     var select = typed(core(query, &names), query, names)
     for (operation, other) in query.compounds {
@@ -34,14 +34,14 @@ struct QueryBuilder {
   }
 
   private mutating func typed(
-    _ select: SingleSelect<DynamicRow>, _ query: RandomQuery, _ names: Names
-  ) -> Select<Int?, Int?> {
+    _ select: Select<DynamicRow>, _ query: RandomQuery, _ names: Names
+  ) -> Select<(Int?, Int?)> {
     select.select(
       term(query.results[0], names).typed(as: Int?.self), term(query.results[1], names).typed(as: Int?.self))
   }
 
-  private func combine<Query: SelectStatement>(
-    _ select: inout Query, _ operation: RandomQuery.Operation, _ other: Query
+  private func combine<Row>(
+    _ select: inout Select<Row>, _ operation: RandomQuery.Operation, _ other: Select<Row>
   ) {
     switch operation {
     case .union: select = select.union(other)
@@ -51,7 +51,7 @@ struct QueryBuilder {
     }
   }
 
-  private mutating func end<Query: SelectStatement>(_ select: inout Query, _ query: RandomQuery, _ names: Names) {
+  private mutating func end<Row>(_ select: inout Select<Row>, _ query: RandomQuery, _ names: Names) {
     for ordering in query.order {
       switch ordering.key {
       case .result(let index):
@@ -64,7 +64,7 @@ struct QueryBuilder {
     select = query.offset.map { select.limit(limit, offset: $0) } ?? select.limit(limit)
   }
 
-  private mutating func core(_ query: RandomQuery, _ names: inout Names) -> SingleSelect<DynamicRow> {
+  private mutating func core(_ query: RandomQuery, _ names: inout Names) -> Select<DynamicRow> {
     var select = start(query.sources[0], &names)
     for source in query.sources.dropFirst() { select = joined(select, source, &names) }
     if let filter = query.filter { select = select.filter(term(filter, names)) }
@@ -82,7 +82,7 @@ struct QueryBuilder {
 
   // MARK: Sources
 
-  private mutating func start(_ source: RandomQuery.Source, _ names: inout Names) -> SingleSelect<DynamicRow> {
+  private mutating func start(_ source: RandomQuery.Source, _ names: inout Names) -> Select<DynamicRow> {
     let name = world.aliases(source.id)
     switch source.kind {
     case .table(let index): return start(world.tables[index], source, &names)
@@ -100,7 +100,7 @@ struct QueryBuilder {
 
   private func start<Model: QueryModel>(
     _ model: Model.Type, _ source: RandomQuery.Source, _ names: inout Names
-  ) -> SingleSelect<DynamicRow> {
+  ) -> Select<DynamicRow> {
     if source.isBare {
       names[source.id] = Model.columns.map(\.expression)
       return Model.select(Model.columns[0])
@@ -129,8 +129,8 @@ struct QueryBuilder {
   }
 
   private mutating func joined(
-    _ select: SingleSelect<DynamicRow>, _ source: RandomQuery.Source, _ names: inout Names
-  ) -> SingleSelect<DynamicRow> {
+    _ select: Select<DynamicRow>, _ source: RandomQuery.Source, _ names: inout Names
+  ) -> Select<DynamicRow> {
     let name = world.aliases(source.id)
     switch source.kind {
     case .table(let index): return joined(select, world.tables[index], source, &names)
@@ -153,8 +153,8 @@ struct QueryBuilder {
   }
 
   private mutating func joined<Model: QueryModel>(
-    _ select: SingleSelect<DynamicRow>, _ model: Model.Type, _ source: RandomQuery.Source, _ names: inout Names
-  ) -> SingleSelect<DynamicRow> {
+    _ select: Select<DynamicRow>, _ model: Model.Type, _ source: RandomQuery.Source, _ names: inout Names
+  ) -> Select<DynamicRow> {
     guard source.isBare else {
       let alias = Alias(Model.self, world.aliases(source.id))
       names[source.id] = Model.columns.map { alias[$0] }
@@ -170,8 +170,8 @@ struct QueryBuilder {
   }
 
   private mutating func joined<Model: Sqlable>(
-    _ select: SingleSelect<DynamicRow>, _ alias: Alias<Model>, _ source: RandomQuery.Source, _ names: Names
-  ) -> SingleSelect<DynamicRow> {
+    _ select: Select<DynamicRow>, _ alias: Alias<Model>, _ source: RandomQuery.Source, _ names: Names
+  ) -> Select<DynamicRow> {
     let first: SqlExpression = TypedExpression(0).expression
     guard let condition = source.condition else { return select.crossJoin(alias).select(first) }
     let on = term(condition, names)
@@ -252,9 +252,7 @@ struct QueryBuilder {
       return aggregated(aggregate, self.term(term, names), false, nil).over(window)
     case .query(.exists, let query): return exists(select(query, names))
     case .query(.scalar, let query):
-      var single: SingleSelect<Int?> = HarmlessQuery.none
-      single.query = select(query, names).query
-      return scalar(single).expression
+      return scalar(select(query, names))
     case .query(.isIn(let needle), let query): return self.term(needle, names).in(select(query, names))
     }
   }
@@ -332,9 +330,3 @@ struct QueryBuilder {
   }
 }
 
-/// A query to put others in the place of: of a type that is known.
-private enum HarmlessQuery {
-  static var none: SingleSelect<Int?> {
-    QueryRow<HarmlessLeft>.select(HarmlessLeft.columns[1].typed(as: Int?.self))
-  }
-}

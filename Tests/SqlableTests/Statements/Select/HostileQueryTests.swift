@@ -28,7 +28,7 @@ import Testing
     #expect(compared > times(250))
   }
 
-  private func steps(_ query: some SelectStatement, _ db: SqliteDatabase) throws -> [String] {
+  private func steps(_ query: Select<some Any>, _ db: SqliteDatabase) throws -> [String] {
     try db.query("EXPLAIN \(query)") { try $0.get(at: 1) }
   }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SelectLimitTests {
   @Test func manyCombinedQueriesWorkUpToTheLimitOfSQLite() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
-      func union(_ count: Int) -> SingleSelect<Int> {
+      func union(_ count: Int) -> Select<Int> {
         (1..<count).reduce(Worker.select(Worker.id)) { query, _ in query.unionAll(Worker.select(Worker.id)) }
       }
       #expect(try union(500).run(db).count == 2000)
@@ -17,7 +17,7 @@ import Testing
 
   @Test func manyJoinedTablesWorkUpToTheLimitOfSQLite() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
-      func joined(_ count: Int) -> SingleSelect<Int> {
+      func joined(_ count: Int) -> Select<Int> {
         (1..<count).reduce(Worker.select(Worker.id)) { query, index in
           let other = Alias(Worker.self, "w\(index)")
           return query.joining(other, on: other[Worker.id] == Worker.id)
@@ -74,7 +74,7 @@ import Testing
 }
 
 /// Every query made of the one before, by its name.
-private func chain(_ count: Int) -> SingleSelect<Int> {
+private func chain(_ count: Int) -> Select<Int> {
   (0..<count).reduce(Worker.select(Worker.id)) { query, index in
     let named = query.named("step_\(index)")
     return named.all().select(named.column + 1).filter(named.column > 0)

@@ -2,13 +2,20 @@ import Foundation
 import Sqlable
 import Testing
 
+/// A query, whatever its rows are.
+private protocol AnySelect {
+  var untyped: Select<DynamicRow> { get }
+}
+
+extension Select: AnySelect {}
+
 /// Queries are found compiled by their shape: two that differ in anything but values are never taken for one another.
 @Suite struct SelectShapeTests {
   /// Queries that differ from their neighbours in one thing.
-  private static func queries(_ x: Int, _ text: String) -> [any SelectStatement] {
+  private static func queries(_ x: Int, _ text: String) -> [any AnySelect] {
     let (other, boss) = (Alias(Bicycle.self, "other"), Alias(Worker.self, "boss"))
     let (id, name, salary) = (Worker.id, Worker.name, Worker.salary)
-    let all: SingleSelect<Worker> = Worker.all()
+    let all: Select<Worker> = Worker.all()
     let pairs = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
     let bosses = Worker.join(boss, on: Worker.bossId == boss[Worker.id])
     let team = { (start: Int, name: String) in
@@ -79,14 +86,8 @@ import Testing
   }
 
   /// The rows as texts, and what stands in their place where the query fails.
-  private func outcome(_ query: some SelectStatement, _ db: SqliteDatabase) -> [[SqlStorage]] {
-    do { return try rows(query, db) } catch { return [[.text("\((error as? SqlError)?.message ?? "?")")]] }
-  }
-
-  private func rows(_ query: some SelectStatement, _ db: SqliteDatabase) throws -> [[SqlStorage]] {
-    var dynamic: SingleSelect<DynamicRow> = Bicycle.select(Bicycle.id)
-    dynamic.query = query.query
-    return try dynamic.run(db).map(\.values)
+  private func outcome(_ query: Select<DynamicRow>, _ db: SqliteDatabase) -> [[SqlStorage]] {
+    do { return try query.run(db).map(\.values) } catch { return [[.text("\((error as? SqlError)?.message ?? "?")")]] }
   }
 
   @Test func queriesThatDifferInOneThingDoNotMix() throws {
@@ -98,7 +99,7 @@ import Testing
         filepath: directory + "/company.sqlite", configuration: Configuration(statementCacheCapacity: 10_000))
       var random = SeededGenerator(seed: SeededGenerator.seed)
       for (x, text) in [(1, "Ada"), (3, "Ben"), (0, "Anna"), (2, "x")] {
-        for query in SelectShapeTests.queries(x, text).shuffled(using: &random) {
+        for query in SelectShapeTests.queries(x, text).map(\.untyped).shuffled(using: &random) {
           let found = outcome(query, warm)
           #expect(outcome(query, cold) == found, "\(query.sql) \(query.bindings)")
           #expect(try warm.query("\(query)", as: DynamicRow.self).map(\.values) == found, "\(query.sql)")
@@ -109,9 +110,9 @@ import Testing
 
   @Test func aQueryThatRanBeforeIsNotCompiledAgainWhateverItsValues() throws {
     try withCompany { db in
-      for query in SelectShapeTests.queries(1, "Ada") { _ = outcome(query, db) }
+      for query in SelectShapeTests.queries(1, "Ada").map(\.untyped) { _ = outcome(query, db) }
       let before = try db.statementCacheUse
-      let queries = SelectShapeTests.queries(2, "Ben")
+      let queries = SelectShapeTests.queries(2, "Ben").map(\.untyped)
       for query in queries { _ = outcome(query, db) }
       let after = try db.statementCacheUse
       #expect(after.misses == before.misses && after.hits == before.hits + queries.count)

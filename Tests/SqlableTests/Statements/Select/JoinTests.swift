@@ -1,0 +1,142 @@
+import Sqlable
+import Testing
+
+/// Joins in one expression, of two tables and of six, and the tuples that they give.
+@Suite struct JoinTests {
+  private let b = Alias(Worker.self, "b")
+  private let c = Alias(Worker.self, "c")
+  private let d = Alias(Worker.self, "d")
+  private let e = Alias(Worker.self, "e")
+  private let f = Alias(Worker.self, "f")
+
+  /// Whether a row of the alias is that of the first table.
+  private func same(_ alias: Alias<Worker>) -> SqlExpression { alias[Worker.id] == Worker.id }
+  /// Whether it is the next.
+  private func next(_ alias: Alias<Worker>) -> SqlExpression { alias[Worker.id] == Worker.id + 1 }
+
+  @Test func everyFurtherTableUnderAnotherNameMakesTheTupleLonger() throws {
+    try withCompany { db in
+      let two = try Worker.join(b, on: next(b)).run(db).map { [$0.0.id, $0.1.id] }
+      #expect(two == [[1, 2], [2, 3], [3, 4]])
+      let three = try Worker.join(b, on: same(b)).join(c, on: next(c)).run(db).map { [$0.0.id, $0.1.id, $0.2.id] }
+      #expect(three == [[1, 1, 2], [2, 2, 3], [3, 3, 4]])
+      let six = Worker.join(b, on: same(b)).join(c, on: same(c)).join(d, on: same(d)).join(e, on: same(e))
+        .join(f, on: next(f))
+      #expect(
+        six.select(Worker.id).sql
+          == #"""
+          SELECT "worker"."id" FROM "worker" JOIN "worker" AS "b" ON "b"."id" = "worker"."id" JOIN "worker" AS "c" ON "c"."id" = "worker"."id" JOIN "worker" AS "d" ON "d"."id" = "worker"."id" JOIN "worker" AS "e" ON "e"."id" = "worker"."id" JOIN "worker" AS "f" ON "f"."id" = "worker"."id" + ?
+          """#)
+      let ids = try six.run(db).map { [$0.0.id, $0.1.id, $0.2.id, $0.3.id, $0.4.id, $0.5.id] }
+      #expect(ids == [[1, 1, 1, 1, 1, 2], [2, 2, 2, 2, 2, 3], [3, 3, 3, 3, 3, 4]])
+    }
+  }
+
+  @Test func aLeftJoinGivesNilWhereverItStands() throws {
+    try withCompany { db in
+      let two = try Worker.leftJoin(b, on: next(b)).run(db).map { $0.1?.id }
+      #expect(two == [2, 3, 4, nil])
+      let three = try Worker.leftJoin(b, on: next(b)).leftJoin(c, on: same(c)).run(db).map { [$0.1?.id, $0.2?.id] }
+      #expect(three == [[2, 1], [3, 2], [4, 3], [nil, 4]])
+      let six = try Worker.leftJoin(b, on: next(b)).leftJoin(c, on: next(c)).leftJoin(d, on: next(d))
+        .leftJoin(e, on: next(e)).leftJoin(f, on: same(f)).filter(Worker.id > 2).run(db)
+      #expect(
+        six.map { [$0.1?.id, $0.2?.id, $0.3?.id, $0.4?.id, $0.5?.id] } == [[4, 4, 4, 4, 3], [nil, nil, nil, nil, 4]])
+    }
+  }
+
+  @Test func aCrossJoinGivesEveryRowWithEveryOther() throws {
+    try withCompany { db in
+      let two = try Worker.crossJoin(b).orderBy(Worker.id).orderBy(b[Worker.id]).run(db).map { [$0.0.id, $0.1.id] }
+      #expect(two == (1...4).flatMap { first in (1...4).map { [first, $0] } })
+      let six = Worker.crossJoin(b).crossJoin(c).crossJoin(d).crossJoin(e).crossJoin(f)
+      #expect(try six.count(db) == 4096)
+      let row = try six.filter(next(f)).orderBy(Worker.id, .desc).first(db)
+      #expect(row?.0.id == 3 && row?.5.id == 4)
+    }
+  }
+
+  @Test func modelsAreJoinedToAnyNumberOfTables() throws {
+    try withCompany { db in
+      let one = b.all()
+      let isSame = Worker.id == b[Worker.id]
+      let (two, three) = (one.crossJoin(c), one.crossJoin(c).crossJoin(d))
+      let (four, five) = (three.crossJoin(e), three.crossJoin(e).crossJoin(f))
+      let same = [
+        try one.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.1 }.count,
+        try two.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.2 }.count,
+        try three.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.3 }.count,
+        try four.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.4 }.count,
+        try five.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.5 }.count,
+      ]
+      let isFar = Worker.id == b[Worker.id] + 3
+      let absent = [
+        try one.leftJoin(Worker.self, on: isFar).run(db).filter { $0.1 == nil }.count,
+        try two.leftJoin(Worker.self, on: isFar).run(db).filter { $0.2 == nil }.count,
+        try three.leftJoin(Worker.self, on: isFar).run(db).filter { $0.3 == nil }.count,
+        try four.leftJoin(Worker.self, on: isFar).run(db).filter { $0.4 == nil }.count,
+        try five.leftJoin(Worker.self, on: isFar).run(db).filter { $0.5 == nil }.count,
+      ]
+      let crossed = [
+        try one.crossJoin(Worker.self).run(db).filter { $0.0 == $0.1 }.count,
+        try two.crossJoin(Worker.self).run(db).filter { $0.0 == $0.2 }.count,
+        try three.crossJoin(Worker.self).run(db).filter { $0.0 == $0.3 }.count,
+        try four.crossJoin(Worker.self).run(db).filter { $0.0 == $0.4 }.count,
+        try five.crossJoin(Worker.self).run(db).filter { $0.0 == $0.5 }.count,
+      ]
+      #expect(same == [4, 16, 64, 256, 1024] && crossed == same && absent == [3, 12, 48, 192, 768])
+    }
+  }
+
+  @Test func upToSixTermsAreKnownByTheirNumbersAndMoreByTheirNames() throws {
+    try withCompany { db in
+      let (id, name, salary) = (Worker.id, Worker.name, Worker.salary)
+      let ben = Worker.all().filter(id == 2)
+      #expect(try Worker.select(id, name).orderBy(id).first(db)?.1 == "Ada")
+      #expect(try ben.select(id, name).first(db)?.1 == "Ben")
+      #expect(try Worker.select(id, id, name).run(db).map(\.2) == ["Ada", "Ben", "Cleo", "Dan"])
+      #expect(try ben.select(id, id, name).first(db)?.2 == "Ben")
+      let found1 = try Worker.select(id, id, id, name).run(db).map { $0.3 }
+      #expect(found1 == ["Ada", "Ben", "Cleo", "Dan"])
+      #expect(try ben.select(id, id, id, name).first(db)?.3 == "Ben")
+      let found2 = try Worker.select(id, id, id, name, salary).run(db).map { $0.4 }
+      #expect(found2 == [10, 5, 7, 5])
+      #expect(try ben.select(id, id, id, name, salary).first(db)?.4 == 5)
+      let found3 = try Worker.select(id, id, id, id, name, salary).run(db).map { $0.5 }
+      #expect(found3 == [10, 5, 7, 5])
+      #expect(try ben.select(id, id, id, id, name, salary).first(db)?.5 == 5)
+      let seven = try Worker.select(id, id, id, id, id, name, salary).run(db)
+      #expect(seven.map(\.6) == [10, 5, 7, 5])
+      let one = try ben.select(id, id, id, id, id, name, salary).run(db)
+      #expect(one.map(\.5) == ["Ben"])
+    }
+  }
+
+  @Test func aNamedQueryIsLeftJoined() throws {
+    try withCompany { db in
+      let teams = Worker.select(Worker.bossId, countAll()).groupBy(Worker.bossId).named("team")
+      let (boss, size) = teams.columns
+      let sizes = Worker.all().leftJoining(teams, on: Worker.id == boss).select(Worker.name, size.typed(as: Int?.self))
+        .orderBy(Worker.id)
+      let sizesFound = try sizes.run(db).map(\.1)
+      #expect(sizesFound == [2, 1, nil, nil])
+      #expect(sizes.sql.contains(#"FROM "worker" LEFT JOIN "team" ON "worker"."id" = "team"."c1""#))
+    }
+  }
+
+  @Test func anUntypedQueryIsAValueToo() throws {
+    try withCompany { db in
+      let dearest = Worker.read().filter(
+        Worker.salary.expression == scalar(Worker.select(Worker.salary.max().expression)))
+      #expect(try dearest.run(db).map(\.name) == ["Ada"])
+      expectInvalidStatement {
+        _ = try Worker.read().filter(Worker.id == scalar(Worker.select(Worker.id.column, Worker.name.column))).run(db)
+      }
+      let all = [
+        Worker.select(Worker.name).untyped, Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).untyped,
+      ]
+      let found4 = try all.map { try $0.first(db)?.values.count }
+      #expect(found4 == [1, 6])
+    }
+  }
+}
