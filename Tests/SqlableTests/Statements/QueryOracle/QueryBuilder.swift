@@ -329,4 +329,3 @@ struct QueryBuilder {
     }
   }
 }
-
