@@ -37,5 +37,6 @@ extension String {
 }
 
 extension UInt8 {
-  fileprivate var foldedLetter: UInt8 { (65...90).contains(self) ? self + 32 : self }
+  /// A to Z as a to z, any other byte as it is.
+  var foldedLetter: UInt8 { (65...90).contains(self) ? self + 32 : self }
 }

@@ -12,7 +12,7 @@ struct Unchecked<Value> {
   }
 
   var value: Value {
-    @inline(__always) _read { yield memory.pointee }
+    @inline(__always) get { memory.pointee }
     @inline(__always) nonmutating _modify { yield &memory.pointee }
   }
 

@@ -21,21 +21,35 @@ extension Connection {
 
   /// The compiled statement of a query without rows, with its values bound.
   func prepared(_ query: Query, table: TableInfo) throws -> PreparedStatement {
+    func text() throws {
+      try check(query, table)
+      try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
+    }
+    return try prepared(shape: { $0.write(query, of: table) }, text: text).statement
+  }
+
+  /// The compiled statement whose key `shape` writes, or, where that says that there is none, whose text is the key; with its
+  /// values bound. `text` writes the SQL, and is called only when it is needed.
+  @inline(__always)
+  func prepared(
+    shape: (ShapeWriter) -> Bool, text: () throws -> Void
+  ) throws -> (statement: PreparedStatement, hasShape: Bool) {
     let mark = parameters.mark
-    let hasShape = ShapeWriter(key: sql, parameters: parameters).write(query, of: table)
+    let hasShape = shape(ShapeWriter(key: sql, parameters: parameters))
     if !hasShape { parameters.drop(since: mark) }
-    return try prepared(since: mark) {
+    let statement = try prepared(since: mark) {
       guard hasShape else {
-        try check(query, table)
-        try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
+        sql.truncate()
+        try text()
         return try prepareBuffered()
       }
       return try prepareBuffered {
         parameters.drop(since: mark)
-        try check(query, table)
-        try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
+        sql.truncate()
+        try text()
       }
     }
+    return (statement, hasShape)
   }
 
   /// The compiled statement for a struct with these values, with the values bound. They must stay until its run is over.

@@ -90,18 +90,18 @@ extension ToMany {
         parents.append(try Parent(row: row))
       }
       var index = 0
-      func groups<Some>(_ children: Children<Some>) throws -> [GroupKey: [Some]] {
+      func groups<Some>(_ children: Children<Some>) throws -> Groups<Some> {
         defer { index += 1 }
         return try children.grouped(by: keys.map { $0[index] }, db)
       }
       let found = (repeat try groups(each children))
-      return try parents.indices.map { row in
+      return parents.indices.map { row in
         var index = 0
-        func own<Some>(_ groups: [GroupKey: [Some]], _ children: Children<Some>) throws -> [Some] {
+        func own<Some>(_ groups: Groups<Some>) -> [Some] {
           defer { index += 1 }
-          return groups[GroupKey(keys[row][index], try children.collation())] ?? []
+          return groups.children(of: keys[row][index])
         }
-        return (parents[row], repeat try own(each found, each children))
+        return (parents[row], repeat own(each found))
       }
     }
   }
@@ -127,19 +127,17 @@ extension Children {
   }
 
   /// The children of the parents with these keys.
-  fileprivate func grouped(by keys: [SqlStorage], _ db: SqliteDatabase) throws -> [GroupKey: [Child]] {
+  fileprivate func grouped(by keys: [SqlStorage], _ db: SqliteDatabase) throws -> Groups<Child> {
     let table = try statement.query.table(of: Child.self)
     guard !statement.query.isLimited else {
       throw SqlError.invalidStatement("a limit would count the rows of all parents together").at(table: table.name)
     }
     let position = try table.position(ofColumn: foreignKey)
-    let collation = try collation()
+    var groups = Groups<Child>(collation: try collation())
     let wanted = Set(keys.filter { $0 != .null })
-    var groups: [GroupKey: [Child]] = [:]
     guard !wanted.isEmpty else { return groups }
     try statement.filter(SqlExpression(.isIn(SqlExpression(.column(foreignKey)), Array(wanted)))).eachRow(db) { row in
-      let key = GroupKey(try row.storage(at: position), collation)
-      groups[key, default: []].append(try Child(row: row))
+      groups.add(try Child(row: row), of: try row.storage(at: position))
     }
     return groups
   }
@@ -153,6 +151,21 @@ extension Children {
     throw SqlError.misuse("rows can't be grouped by the collation \(name) of a foreign key").at(
       table: table.name, column: column.name)
   }
+}
+
+/// Rows by what they refer to.
+private struct Groups<Child> {
+  /// How SQLite compares the keys.
+  let collation: Collate
+  private var children: [GroupKey: [Child]] = [:]
+
+  init(collation: Collate) { self.collation = collation }
+
+  mutating func add(_ child: Child, of key: SqlStorage) {
+    children[GroupKey(key, collation), default: []].append(child)
+  }
+
+  func children(of key: SqlStorage) -> [Child] { children[GroupKey(key, collation)] ?? [] }
 }
 
 /// A key by which rows are grouped: equal when SQLite takes them for equal, which Swift's texts are not.
@@ -173,7 +186,7 @@ private enum GroupKey: Hashable {
       var bytes = Array(text.utf8)
       switch collation {
       case .binary, .named: break
-      case .nocase: bytes = bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+      case .nocase: bytes = bytes.map(\.foldedLetter)
       case .rtrim: while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
       }
       self = .text(bytes)

@@ -102,21 +102,8 @@ extension SqliteDatabase {
 extension Connection {
   /// The compiled statement of a query, with its values bound, and what its rows are like.
   fileprivate func prepared(_ query: SelectQuery) throws -> (PreparedStatement, ResultLayout) {
-    let mark = parameters.mark
-    let hasShape = ShapeWriter(key: sql, parameters: parameters).write(query)
-    if !hasShape { parameters.drop(since: mark) }
-    let statement = try prepared(since: mark) {
-      guard hasShape else {
-        sql.truncate()
-        try SelectWriter(sql: sql, parameters: parameters).write(query)
-        return try prepareBuffered()
-      }
-      return try prepareBuffered {
-        parameters.drop(since: mark)
-        sql.truncate()
-        try SelectWriter(sql: sql, parameters: parameters).write(query)
-      }
-    }
+    func text() throws { try SelectWriter(sql: sql, parameters: parameters).write(query) }
+    let (statement, hasShape) = try prepared(shape: { $0.write(query) }, text: text)
     // Queries of one text may be of several models; those of one shape are of the same.
     if hasShape, let layout = statement.layout { return (statement, layout) }
     return (statement, ResultLayout(query.clauses.columns))

@@ -9,10 +9,10 @@ public struct SelectQuery: Sendable, Hashable {
 
   /// All that it says; changed in place where nobody else has the same.
   var clauses: Clauses {
-    _read { yield storage.clauses.value }
+    _read { yield storage.clauses }
     _modify {
-      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.clauses.value) }
-      yield &storage.clauses.value
+      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.clauses) }
+      yield &storage.clauses
     }
   }
 
@@ -20,11 +20,9 @@ public struct SelectQuery: Sendable, Hashable {
   ///
   /// Sound as `Sendable`: it is changed by one that has the only reference, and by no other.
   private final class Storage: @unchecked Sendable {
-    let clauses: Unchecked<Clauses>
+    var clauses: Clauses
 
-    init(_ clauses: Clauses) { self.clauses = Unchecked(clauses) }
-
-    deinit { clauses.free() }
+    init(_ clauses: Clauses) { self.clauses = clauses }
   }
 
   public static func == (left: SelectQuery, right: SelectQuery) -> Bool {

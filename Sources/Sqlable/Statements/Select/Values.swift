@@ -3,9 +3,10 @@
 /// Rows of values as a query: `VALUES (?, ?), (?, ?)`.
 ///
 /// ```swift
-/// let rates = Alias(Rate.self, "rate") { _ in values([("EUR", 1.0), ("USD", 1.08)]) }
-/// Car.all().joining(rate, on: …)
-/// // WITH RECURSIVE "rate" ("currency", "factor") AS (VALUES (?, ?), (?, ?)) SELECT …
+/// let rates = values([("EUR", 1.0), ("USD", 1.08)]).named("rate")
+/// let (currency, factor) = rates.columns
+/// Car.select(Car.name, currency, Car.price * factor).joining(rates, on: .all([]))
+/// // WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) SELECT "car"."name", "rate"."c1", …
 /// ```
 ///
 /// Running a query of no rows throws `.invalidStatement`.
