@@ -255,11 +255,28 @@ public enum Order: String, Sendable, Hashable, Codable {
 @usableFromInline
 struct OrderTerm: Sendable, Hashable {
   let expression: SqlExpression
-  let order: Order
+  var direction: Direction
+
+  /// The direction, and where NULL comes, by the names in JSON.
+  enum Direction: String, Sendable, Hashable, Codable {
+    case asc, desc, ascNullsLast, descNullsFirst
+
+    var isUpwards: Bool { self == .asc || self == .ascNullsLast }
+
+    /// What follows the term.
+    var sql: StaticString {
+      switch self {
+      case .asc: ""
+      case .desc: " DESC"
+      case .ascNullsLast: " NULLS LAST"
+      case .descNullsFirst: " DESC NULLS FIRST"
+      }
+    }
+  }
 
   @usableFromInline
   init(expression: SqlExpression, order: Order) {
     self.expression = expression
-    self.order = order
+    direction = order == .asc ? .asc : .desc
   }
 }

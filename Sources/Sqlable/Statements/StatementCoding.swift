@@ -133,14 +133,14 @@ extension OrderTerm: Codable {
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(exactly: Key.self)
     expression = try container.decode(SqlExpression.self, forKey: .expression)
-    order = try container.decode(Order.self, forKey: .order)
+    direction = try container.decode(Direction.self, forKey: .order)
   }
 
   @usableFromInline
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(expression, forKey: .expression)
-    try container.encode(order, forKey: .order)
+    try container.encode(direction, forKey: .order)
   }
 }
 

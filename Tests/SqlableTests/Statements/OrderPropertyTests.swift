@@ -20,6 +20,9 @@ import Testing
           let note: Comment = "seed \(seed): \(read.sql) \(read.bindings)"
           #expect(try read.run(db).map(\.oracleId) == expected, note)
           #expect(try read.first().run(db)?.oracleId == expected.first, note)
+          let decoded = try JSONDecoder().decode(
+            Statement<OraclePlain, [OraclePlain]>.self, from: JSONEncoder().encode(read))
+          #expect(decoded.sql == read.sql, note)
           #expect(try choice.applied(to: OraclePlain.count()).run(db) == expected.count, note)
           #expect(try choice.applied(to: OraclePlain.exists()).run(db) == !expected.isEmpty, note)
           var visited: [Int] = []
@@ -80,19 +83,29 @@ import Testing
 /// A random filter, order, limit and offset; any of them may be missing.
 private struct OracleChoice {
   var filter: OracleTerm?
-  var order: [(term: OracleTerm, isDescending: Bool)] = []
+  var order: [Key] = []
   var limit: Int?
   var offset: Int?
+
+  struct Key {
+    let term: OracleTerm
+    let isDescending: Bool
+    /// Where NULL is said to come; nil where nothing is said.
+    let nullsComeFirst: Bool?
+  }
 
   init(using generator: inout OracleGenerator) {
     if generator.random.chance(60) { filter = generator.condition(2) }
     for _ in 0..<generator.random.pick([0, 1, 2, 3]) {
-      order.append((generator.any(2), generator.random.chance(50)))
+      order.append(
+        Key(
+          term: generator.any(2), isDescending: generator.random.chance(50),
+          nullsComeFirst: generator.random.pick([nil, nil, true, false])))
     }
     if generator.random.chance(70) { limit = generator.random.pick([0, 1, 2, 5, 8, 24, 30]) }
     if generator.random.chance(50) { offset = generator.random.pick([0, 1, 3, 7, 23, 24, 99]) }
     // Rows that are equal by all terms have no order; the id settles it, as an index or a scan might not.
-    order.append((.column(0), generator.random.chance(50)))
+    order.append(Key(term: .column(0), isDescending: generator.random.chance(50), nullsComeFirst: nil))
   }
 
   private struct Refused: Error {}
@@ -105,7 +118,10 @@ private struct OracleChoice {
     }
     keyed.sort { left, right in
       for (index, term) in order.enumerated() {
-        let result = OracleValue.order(left.key[index], right.key[index], term.term.collation(columns))
+        let (left, right) = (left.key[index], right.key[index])
+        let isNull = (left.isNull, right.isNull)
+        if let nullsComeFirst = term.nullsComeFirst, isNull.0 != isNull.1 { return isNull.0 == nullsComeFirst }
+        let result = OracleValue.order(left, right, term.term.collation(columns))
         if result != 0 { return (result < 0) != term.isDescending }
       }
       return false
@@ -118,8 +134,14 @@ private struct OracleChoice {
 
   func applied<Model: OracleModel, Output>(to statement: Statement<Model, Output>) -> Statement<Model, Output> {
     var statement = statement
-    for (term, isDescending) in order {
-      statement = statement.orderBy(term.expression(Model.oracleColumns), isDescending ? .desc : .asc)
+    for key in order {
+      let term = key.term.expression(Model.oracleColumns)
+      let ordering = key.isDescending ? term.desc : term.asc
+      switch key.nullsComeFirst {
+      case nil: statement = statement.orderBy(term, key.isDescending ? .desc : .asc)
+      case true?: statement = statement.orderBy(ordering.nullsFirst)
+      case false?: statement = statement.orderBy(ordering.nullsLast)
+      }
     }
     if let filter { statement = statement.filter(filter.expression(Model.oracleColumns)) }
     if let limit { statement = statement.limit(limit) }

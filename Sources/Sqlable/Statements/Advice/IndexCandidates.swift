@@ -67,8 +67,10 @@ struct IndexCandidates {
 
   private mutating func addOrder(_ order: [OrderTerm], _ sources: [SelectQuery.Source]) {
     for term in order {
-      guard let (table, found) = column(term.expression, sources) else { return }
-      tables[table].order.append(IndexColumn(name: found.name, isDescending: term.order == .desc))
+      // No index has NULL at its other end.
+      guard term.direction == .asc || term.direction == .desc, let (table, found) = column(term.expression, sources)
+      else { return }
+      tables[table].order.append(IndexColumn(name: found.name, isDescending: term.direction == .desc))
     }
   }
 

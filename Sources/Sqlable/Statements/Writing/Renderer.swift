@@ -276,7 +276,7 @@ struct Renderer {
         // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
         try renderer.write(term.expression, within: .any, stack: stack)
       }
-      if term.order == .desc { sql.append(" DESC") }
+      sql.append(term.direction.sql)
     }
   }
 

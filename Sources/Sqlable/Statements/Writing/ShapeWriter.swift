@@ -60,7 +60,7 @@ struct ShapeWriter {
   func write(_ order: [OrderTerm], position: (SqlExpression) -> Int? = { _ in nil }) -> Bool {
     key.append(count: order.count)
     for term in order {
-      key.append(choice: term.order)
+      key.append(choice: term.direction)
       guard write(term.expression, orPosition: position(term.expression)) else { return false }
     }
     return true
