@@ -20,7 +20,7 @@ public func randomInteger() -> TypedExpression<Int> { TypedExpression(expression
 
 extension SqlExpression {
   func substr(_ start: Int, _ length: Int?) -> SqlExpression {
-    .call(.substr, [self] + [start, length].compactMap(\.self).map { SqlExpression(SqlStorage.integer(Int64($0))) })
+    .call(.substr, [self] + [start, length].compactMap(\.self).map { .short($0) })
   }
 
   func trim(_ function: Call.BuiltIn, _ characters: String?) -> SqlExpression {
@@ -31,7 +31,12 @@ extension SqlExpression {
     call(.replace, SqlExpression(SqlStorage.text(text)), SqlExpression(SqlStorage.text(other)))
   }
 
-  func round(_ digits: Int) -> SqlExpression { call(.round, SqlExpression(SqlStorage.integer(Int64(digits)))) }
+  func round(_ digits: Int) -> SqlExpression { call(.round, .short(digits)) }
+
+  /// A number for a function that takes one of 32 bits: of a longer one SQLite would take the lower half.
+  private static func short(_ number: Int) -> SqlExpression {
+    SqlExpression(SqlStorage.integer(Int64(Int32(clamping: number))))
+  }
 
   /// LIKE with a pattern made of a text that stands for itself.
   func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {

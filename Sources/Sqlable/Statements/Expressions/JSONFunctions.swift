@@ -28,7 +28,9 @@ extension SqlExpression {
     var path = "$"
     for step in steps {
       switch step {
-      case .position(let position): path += position < 0 ? "[#\(position)]" : "[\(position)]"
+      case .position(let position):
+        // SQLite counts to 32 bits and then from 0 again; no array is as long.
+        path += "[\(position < 0 ? "#" : "")\(Int32(clamping: position))]"
       case .key(let key):
         guard key.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0 != "\"" && $0 != "\\" }) else {
           return SqlExpression(

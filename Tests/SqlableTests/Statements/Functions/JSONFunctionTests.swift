@@ -33,6 +33,16 @@ import Testing
     }
   }
 
+  @Test func thereIsNothingAtAPositionThatSQLiteCanNotCountTo() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, doc: "[10,20]")) { db in
+      for position in [2, 1 << 32, (1 << 32) + 1, .max, -3, -(1 << 32) - 1, .min] {
+        let found = try Stay.select(Stay.doc.jsonValue(.position(position), as: Int.self)).run(db)
+        #expect(found == [nil], "\(position)")
+      }
+      #expect(try Stay.select(Stay.doc.jsonValue(-2, as: Int.self)).run(db) == [10])
+    }
+  }
+
   @Test func hostileKeysNeverChangeThePath() throws {
     try withDatabase { db in
       try db.createTable(Stay.self)

@@ -80,6 +80,20 @@ import Testing
     }
   }
 
+  @Test func numbersThatSQLiteWouldCutShortAreTheGreatestThatItTakes() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, note: "abcdef")) { db in
+      let long = 1 << 32
+      let texts = Stay.select(
+        Stay.note.substr(long + 1), Stay.note.substr(2, long + 1), Stay.note.substr(-1, .max), Stay.note.substr(.max),
+        Stay.note.column.substr(3, long).typed(as: String.self))
+      let row = try #require(try texts.first(db))
+      #expect(row == ("", "bcdef", "f", "", "cdef"))
+      let half = TypedExpression(0.5)
+      let rounded = try #require(try Stay.select(half.round(long), half.round(.min)).first(db))
+      #expect(rounded == (0.5, 1))
+    }
+  }
+
   @Test func globDistinguishesCase() throws {
     try withCompany { db in
       #expect(Worker.count().filter(Worker.name.glob("A*")).sql.hasSuffix(#"WHERE "name" GLOB ?"#))
