@@ -42,12 +42,13 @@ extension SqlExpression {
   func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
     // LIKE ends a pattern at the first NUL, and takes none of 50,000 bytes.
     guard !text.utf8.contains(0), text.utf8.count < 25_000 else {
-      let place = call(.instr, SqlExpression(SqlStorage.text(text)))
-      guard before.isEmpty || !after.isEmpty else {
-        let end = call(
-          .substr, SqlExpression(.negative(SqlExpression(SqlStorage.integer(Int64(text.unicodeScalars.count))))))
-        return SqlExpression(.binary(.equal, end, SqlExpression(SqlStorage.text(text))))
+      let (folded, bytes) = (function(.lower), text.foldedName)
+      guard !after.isEmpty else {
+        // By bytes: of a text, substr does not find the end behind a NUL.
+        let end = SqlExpression.special(.cast(.blob), folded).substr(-bytes.count, nil)
+        return SqlExpression(.binary(.equal, end, SqlExpression(SqlStorage.blob(Data(bytes)))))
       }
+      let place = folded.call(.instr, SqlExpression(SqlStorage.text(String(decoding: bytes, as: UTF8.self))))
       let least = SqlExpression(SqlStorage.integer(before.isEmpty ? 1 : 0))
       return SqlExpression(.binary(before.isEmpty ? .equal : .greater, place, least))
     }
