@@ -71,7 +71,7 @@ extension Connection {
   /// SQLITE_BUSY for a function that is there already while a statement runs.
   func register(_ function: UserFunction) -> Int32 {
     // SQLite lets go of it when the function is replaced, when the connection closes, and when this call fails.
-    let context = Unmanaged.passRetained(FunctionContext(function, self)).toOpaque()
+    let context = Unmanaged.passRetained(FunctionContext(function, userCode)).toOpaque()
     let count = Int32(truncatingIfNeeded: function.argumentCount)
     switch function.body {
     case .scalar:
@@ -89,11 +89,11 @@ extension Connection {
 /// What SQLite hands back with each call: the function, and whose it is.
 private final class FunctionContext {
   private let function: UserFunction
-  private unowned let connection: Connection
+  private let userCode: UserCode
 
-  init(_ function: UserFunction, _ connection: Connection) {
+  init(_ function: UserFunction, _ userCode: UserCode) {
     self.function = function
-    self.connection = connection
+    self.userCode = userCode
   }
 
   static func of(_ context: OpaquePointer?) -> FunctionContext? {
@@ -113,9 +113,9 @@ private final class FunctionContext {
     guard case .aggregate(let body) = function.body, let slot = slot(context, create: true) else {
       return sqlite3_result_error_nomem(context)
     }
-    let state = slot.pointee?.takeUnretainedValue() ?? GroupState(body.makeGroup())
-    if slot.pointee == nil { slot.pointee = Unmanaged.passRetained(state) }
     answer(context) {
+      let state = slot.pointee?.takeUnretainedValue() ?? GroupState(body.makeGroup())
+      if slot.pointee == nil { slot.pointee = Unmanaged.passRetained(state) }
       do { try state.group.step(UserArguments(function.name, count, values)) } catch {
         state.hasFailed = true
         throw error
@@ -149,13 +149,13 @@ private final class FunctionContext {
   }
 
   private func answer(_ context: OpaquePointer?, _ body: () throws -> SqlStorage?) {
-    connection.userCode.enter()
-    defer { connection.userCode.leave() }
+    userCode.enter()
+    defer { userCode.leave() }
     do {
       guard let value = try body() else { return }
       give(value, to: context)
     } catch {
-      sqlite3_result_error(context, connection.userCode.keep(error), -1)
+      sqlite3_result_error(context, userCode.keep(error), -1)
     }
   }
 

@@ -72,6 +72,21 @@ private struct Refusal: Error, Equatable {
     }
   }
 
+  @Test func whatMakesItsStateCanNotWrite() throws {
+    try withCars { db in
+      @Sendable func makeState() -> Int { (try? db.execute("DELETE FROM car")) == nil ? 1 : -1 }
+      let refused = AggregateFunction("refused", initial: makeState()) { (sum: inout Int, _: Double) in
+        sum += 1
+      } finish: {
+        $0
+      }
+      try db.register(refused)
+      #expect(try Car.select(refused(Car.price)).run(db) == [7])
+      #expect(try Car.select(refused(Car.price)).filter(Car.price > 100).run(db) == [1])
+      #expect(try Car.count().run(db) == 6)
+    }
+  }
+
   @Test func theStateOfAStatementThatIsGivenUpIsFreed() throws {
     final class State {
       static let count = Mutex(0)
