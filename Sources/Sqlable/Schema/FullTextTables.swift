@@ -31,7 +31,7 @@ extension SqliteDatabase {
       guard try schemaText(of: trigger.name) != nil else { continue }
       let isOwn = try query(
         """
-        SELECT type = 'trigger' AND sql LIKE '%' || \(table.quotedName) || '%' FROM main.sqlite_schema
+        SELECT type = 'trigger' AND instr(sql, \(table.quotedName)) > 0 FROM main.sqlite_schema
         WHERE name = \(trigger.name) COLLATE NOCASE
         """, as: Bool.self)
       guard !isOwn.contains(false) else { throw isTaken(trigger.name, table) }
@@ -103,7 +103,7 @@ extension SqliteDatabase {
   ///
   /// `INSERT INTO "article_fulltext" ("article_fulltext", "rank") VALUES ('integrity-check', 1)`
   ///
-  /// It reads the whole table, and takes the write lock meanwhile. False asks for ``rebuildFullText(_:)``. Without stored
+  /// It reads the whole table, and takes the write lock meanwhile. False asks for ``rebuildFullText(_:in:)``. Without stored
   /// texts only the index itself is looked at.
   public func isFullTextIntact(_ model: (some Sqlable).Type, in tableName: String? = nil) throws -> Bool {
     let table = try fullText(of: model, tableName)
