@@ -201,8 +201,9 @@ final class TableInfo: Sendable {
 
   /// The information on a table of the same layout.
   func named(_ name: String) -> TableInfo {
-    guard name != self.name else { return self }
-    let key = OtherTable(model: model, name: name)
+    // By bytes, as SQLite tells names apart: == takes the two forms of an é for one.
+    guard !name.isExactly(self.name) else { return self }
+    let key = OtherTable(model: model, name: Array(name.utf8))
     return TableInfo.others.withLock { others in
       if let known = others[key] { return known }
       let info = TableInfo(self, name: name)
@@ -213,7 +214,7 @@ final class TableInfo: Sendable {
 
   private struct OtherTable: Hashable {
     let model: ObjectIdentifier
-    let name: String
+    let name: [UInt8]
   }
 
   private static let others = Guarded<[OtherTable: TableInfo]>([:])

@@ -57,6 +57,19 @@ import Testing
     }
   }
 
+  @Test func twoFormsOfALetterAreTwoTables() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      let names = ["caf\u{e9}", "cafe\u{301}"]
+      for (id, name) in names.enumerated() {
+        try db.createTable(Bicycle.self, named: name)
+        try Bicycle(id: id, name: "Brompton", color: "red").insert().in(name).run(db)
+      }
+      for (id, name) in names.enumerated() { #expect(try Bicycle.read().in(name).run(db).map(\.id) == [id]) }
+      #expect(try db.query("SELECT count(*) FROM \(table: names[1])", as: Int.self) == [1])
+    }
+  }
+
   @Test func observersOfATableHearOfThatOneOnly() throws {
     try withCompany { db in
       try db.createTable(Worker.self, named: "former")
