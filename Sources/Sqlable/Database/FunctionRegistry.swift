@@ -102,7 +102,7 @@ extension SqliteDatabase {
   /// `.misuse` as for a function, for the names of FTS5's own tokenizers, for a name that is registered already (tables that
   /// are in use would keep the earlier one), and when this SQLite was built without FTS5.
   public func register(_ tokenizer: Tokenizer) throws {
-    guard let own = tokenizer.own, !Tokenizer.builtIn.contains(where: { $0.isSameName(as: own.name) }) else {
+    guard let own = tokenizer.own, !FullTextModule.tokenizers.contains(where: { $0.isSameName(as: own.name) }) else {
       throw misuse("FTS5's own tokenizers are there already, and can't be replaced")
     }
     guard functions?.holds(.tokenizer(own)) != true else {

@@ -21,8 +21,6 @@ public struct Tokenizer: Sendable {
     own = nil
   }
 
-  static let builtIn = ["unicode61", "ascii", "porter", "trigram"]
-
   // MARK: FTS5's own
 
   /// Words of letters and numbers, in any script; case and diacritics make no difference.

@@ -21,7 +21,8 @@ enum FullTextModule {
     return sqlite3_exec(handle, "INSERT INTO a VALUES ('')", nil, nil, nil) != SQLITE_OK
   }()
 
-  private static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
+  /// FTS5's own.
+  static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
   /// Puts tokenizers that say it in the place of FTS5's own, which they make use of.
   static func allowInTriggers(on connection: Connection) {
