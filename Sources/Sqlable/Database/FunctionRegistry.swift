@@ -14,9 +14,9 @@ final class FunctionRegistry: Sendable {
     /// SQLite compares names without regard to the case of the letters A to Z.
     fileprivate var key: Key {
       switch self {
-      case .function(let function): Key(name: function.name.foldedName, argumentCount: function.argumentCount)
-      case .collation(let collation): Key(name: collation.name.foldedName, argumentCount: nil)
-      case .tokenizer(let tokenizer): Key(name: tokenizer.name.foldedName, argumentCount: -1)
+      case .function(let function): .function(function.name.foldedName, argumentCount: function.argumentCount)
+      case .collation(let collation): .collation(collation.name.foldedName)
+      case .tokenizer(let tokenizer): .tokenizer(tokenizer.name.foldedName)
       }
     }
 
@@ -29,9 +29,10 @@ final class FunctionRegistry: Sendable {
     }
   }
 
-  fileprivate struct Key: Hashable {
-    let name: [UInt8]
-    let argumentCount: Int?
+  fileprivate enum Key: Hashable {
+    case function([UInt8], argumentCount: Int)
+    case collation([UInt8])
+    case tokenizer([UInt8])
   }
 
   private let entries = Guarded<[Key: (entry: Entry, version: Int)]>([:])
