@@ -46,10 +46,6 @@ extension SqlExpression {
     call.window = window
     return SqlExpression(.call(call))
   }
-
-  static func window(_ function: Call.BuiltIn, _ arguments: SqlExpression...) -> SqlExpression {
-    SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
-  }
 }
 
 // Partitions are packs: the compiler can't make `any AnyTerm` of an element of a named query's columns.
@@ -115,24 +111,24 @@ extension SqlExpression {
 }
 
 /// `row_number()`: the number of the row in its partition, from 1.
-public func rowNumber() -> TypedExpression<Int> { TypedExpression(expression: .window(.rowNumber)) }
+public func rowNumber() -> TypedExpression<Int> { TypedExpression(expression: .call(.rowNumber, [])) }
 
 /// `rank()`: as `rowNumber()`, but rows that are equal by the order have the same number, and the next ones follow after a
 /// gap.
-public func rank() -> TypedExpression<Int> { TypedExpression(expression: .window(.rank)) }
+public func rank() -> TypedExpression<Int> { TypedExpression(expression: .call(.rank, [])) }
 
 /// `dense_rank()`: as `rank()`, without gaps.
-public func denseRank() -> TypedExpression<Int> { TypedExpression(expression: .window(.denseRank)) }
+public func denseRank() -> TypedExpression<Int> { TypedExpression(expression: .call(.denseRank, [])) }
 
 /// `percent_rank()`: the rank as a number from 0 to 1.
-public func percentRank() -> TypedExpression<Double> { TypedExpression(expression: .window(.percentRank)) }
+public func percentRank() -> TypedExpression<Double> { TypedExpression(expression: .call(.percentRank, [])) }
 
 /// `cume_dist()`: the share of rows up to this one.
-public func cumulativeDistribution() -> TypedExpression<Double> { TypedExpression(expression: .window(.cumeDist)) }
+public func cumulativeDistribution() -> TypedExpression<Double> { TypedExpression(expression: .call(.cumeDist, [])) }
 
 /// `ntile(?)`: the number, from 1, of the part that the row is in when a partition is cut into `count` parts.
 public func ntile(_ count: Int) -> TypedExpression<Int> {
-  TypedExpression(expression: .window(.ntile, SqlExpression(SqlStorage.integer(Int64(count)))))
+  TypedExpression(expression: .call(.ntile, [SqlExpression(count)]))
 }
 
 extension TypedTerm {
@@ -140,45 +136,41 @@ extension TypedTerm {
   // Disfavored: of a term that may be NULL there is a form with one optional.
   @_disfavoredOverload
   public func lag(_ rows: Int = 1) -> TypedExpression<Value?> {
-    TypedExpression(expression: .window(.lag, expression, SqlExpression(SqlStorage.integer(Int64(rows)))))
+    TypedExpression(expression: expression.call(.lag, SqlExpression(rows)))
   }
 
   /// `lag("a", ?)`: the value of an earlier row of the partition; NULL where there is none.
   public func lag<Wrapped>(_ rows: Int = 1) -> TypedExpression<Wrapped?> where Value == Wrapped? {
-    TypedExpression(expression: .window(.lag, expression, SqlExpression(SqlStorage.integer(Int64(rows)))))
+    TypedExpression(expression: expression.call(.lag, SqlExpression(rows)))
   }
 
   /// `lead("a", ?)`: the value of a later row of the partition; NULL where there is none.
   // Disfavored: of a term that may be NULL there is a form with one optional.
   @_disfavoredOverload
   public func lead(_ rows: Int = 1) -> TypedExpression<Value?> {
-    TypedExpression(expression: .window(.lead, expression, SqlExpression(SqlStorage.integer(Int64(rows)))))
+    TypedExpression(expression: expression.call(.lead, SqlExpression(rows)))
   }
 
   /// `lead("a", ?)`: the value of a later row of the partition; NULL where there is none.
   public func lead<Wrapped>(_ rows: Int = 1) -> TypedExpression<Wrapped?> where Value == Wrapped? {
-    TypedExpression(expression: .window(.lead, expression, SqlExpression(SqlStorage.integer(Int64(rows)))))
+    TypedExpression(expression: expression.call(.lead, SqlExpression(rows)))
   }
 
   /// `first_value("a")`: the value of the first row of the frame.
   public func firstValue() -> TypedExpression<Value> {
-    TypedExpression(expression: .window(.firstValue, expression))
+    TypedExpression(expression: expression.call(.firstValue))
   }
 
   /// `last_value("a")`: the value of the last row of the frame, which ends with the current row unless it says otherwise.
   public func lastValue() -> TypedExpression<Value> {
-    TypedExpression(expression: .window(.lastValue, expression))
+    TypedExpression(expression: expression.call(.lastValue))
   }
 }
 
 extension SqlTerm {
   /// `lag("a", ?)`: the value of an earlier row of the partition; NULL where there is none.
-  public func lag(_ rows: Int = 1) -> SqlExpression {
-    .window(.lag, expression, SqlExpression(SqlStorage.integer(Int64(rows))))
-  }
+  public func lag(_ rows: Int = 1) -> SqlExpression { expression.call(.lag, SqlExpression(rows)) }
 
   /// `lead("a", ?)`: the value of a later row of the partition; NULL where there is none.
-  public func lead(_ rows: Int = 1) -> SqlExpression {
-    .window(.lead, expression, SqlExpression(SqlStorage.integer(Int64(rows))))
-  }
+  public func lead(_ rows: Int = 1) -> SqlExpression { expression.call(.lead, SqlExpression(rows)) }
 }
