@@ -18,7 +18,7 @@ extension SqlExpression {
     SqlExpression(
       .call(
         .init(
-          function: .builtIn(.groupConcat), arguments: [self, SqlExpression(SqlStorage.text(separator))],
+          function: .builtIn(.groupConcat), arguments: [self, SqlExpression(separator)],
           filter: condition)))
   }
 }

@@ -56,7 +56,7 @@ extension TypedTerm where Value: SqlDate {
 
   /// `strftime(?, "a", 'unixepoch')`: a text such as `%Y-%m`; NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> TypedExpression<String?> {
-    TypedExpression(expression: .special(.dateFormat, expression, SqlExpression(SqlStorage.text(format))))
+    TypedExpression(expression: .special(.dateFormat, expression, SqlExpression(format)))
   }
 
   /// `date("a", 'unixepoch')`: the day as a text like `2026-11-21`; NULL outside the years 0 to 9999.
@@ -92,7 +92,7 @@ extension SqlTerm {
 
   /// `strftime(?, "a", 'unixepoch')`: a text such as `%Y-%m`; NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> SqlExpression {
-    .special(.dateFormat, expression, SqlExpression(SqlStorage.text(format)))
+    .special(.dateFormat, expression, SqlExpression(format))
   }
 
   /// `date("a", 'unixepoch')`: the day as a text like `2026-11-21`.

@@ -24,19 +24,17 @@ extension SqlExpression {
   }
 
   func trim(_ function: Call.BuiltIn, _ characters: String?) -> SqlExpression {
-    .call(function, [self] + [characters].compactMap(\.self).map { SqlExpression(SqlStorage.text($0)) })
+    .call(function, [self] + [characters].compactMap(\.self).map { SqlExpression($0) })
   }
 
   func replace(_ text: String, _ other: String) -> SqlExpression {
-    call(.replace, SqlExpression(SqlStorage.text(text)), SqlExpression(SqlStorage.text(other)))
+    call(.replace, SqlExpression(text), SqlExpression(other))
   }
 
   func round(_ digits: Int) -> SqlExpression { call(.round, .short(digits)) }
 
   /// A number for a function that takes one of 32 bits: of a longer one SQLite would take the lower half.
-  private static func short(_ number: Int) -> SqlExpression {
-    SqlExpression(SqlStorage.integer(Int64(Int32(clamping: number))))
-  }
+  private static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
 
   /// LIKE with a pattern made of a text that stands for itself.
   func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
@@ -46,10 +44,10 @@ extension SqlExpression {
       guard !after.isEmpty else {
         // By bytes: of a text, substr does not find the end behind a NUL.
         let end = SqlExpression.special(.cast(.blob), folded).substr(-bytes.count, nil)
-        return SqlExpression(.binary(.equal, end, SqlExpression(SqlStorage.blob(Data(bytes)))))
+        return SqlExpression(.binary(.equal, end, SqlExpression(Data(bytes))))
       }
-      let place = folded.call(.instr, SqlExpression(SqlStorage.text(String(decoding: bytes, as: UTF8.self))))
-      let least = SqlExpression(SqlStorage.integer(before.isEmpty ? 1 : 0))
+      let place = folded.call(.instr, SqlExpression(String(decoding: bytes, as: UTF8.self)))
+      let least = SqlExpression(before.isEmpty ? 1 : 0)
       return SqlExpression(.binary(before.isEmpty ? .equal : .greater, place, least))
     }
     var pattern = before
@@ -118,7 +116,7 @@ extension TypedTerm where Value: SqlText {
 
   /// `instr("a", ?)`: the place of the first occurrence, counted from 1; 0 where there is none.
   public func instr(_ text: String) -> TypedExpression<Value.Count> {
-    TypedExpression(expression: expression.call(.instr, SqlExpression(SqlStorage.text(text))))
+    TypedExpression(expression: expression.call(.instr, SqlExpression(text)))
   }
 
   /// `instr("a", "b")`: the place of the first occurrence of another text.
@@ -131,7 +129,7 @@ extension TypedTerm where Value: SqlText {
 
   /// `"a" GLOB ?`: `*` stands for any text, `?` for one character, `[a-z]` for one of these; case counts.
   public func glob(_ pattern: String) -> SqlExpression {
-    expression.combined(.matchesGlob, with: SqlExpression(SqlStorage.text(pattern)))
+    expression.combined(.matchesGlob, with: SqlExpression(pattern))
   }
 
   /// `"a" LIKE ? ESCAPE ?`: begins with the text as it is; A to Z and a to z are the same.
@@ -195,7 +193,7 @@ extension SqlTerm {
 
   /// `instr("a", ?)`: the place of the first occurrence, counted from 1; 0 where there is none.
   public func instr(_ text: String) -> SqlExpression {
-    expression.call(.instr, SqlExpression(SqlStorage.text(text)))
+    expression.call(.instr, SqlExpression(text))
   }
 
   /// `instr("a", "b")`: the place of the first occurrence of another text.
@@ -215,7 +213,7 @@ extension SqlTerm {
 
   /// `"a" GLOB ?`: `*` stands for any text, `?` for one character, `[a-z]` for one of these; case counts.
   public func glob(_ pattern: String) -> SqlExpression {
-    expression.combined(.matchesGlob, with: SqlExpression(SqlStorage.text(pattern)))
+    expression.combined(.matchesGlob, with: SqlExpression(pattern))
   }
 
   /// `"a" LIKE ? ESCAPE ?`: begins with the text as it is; A to Z and a to z are the same.

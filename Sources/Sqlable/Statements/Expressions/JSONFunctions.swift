@@ -39,7 +39,7 @@ extension SqlExpression {
         path += ".\"\(key)\""
       }
     }
-    return SqlExpression(SqlStorage.text(path))
+    return SqlExpression(path)
   }
 
   func following(_ operation: BinaryOperator, _ steps: [JSONStep]) -> SqlExpression {
@@ -117,5 +117,5 @@ public func jsonArray(_ terms: any AnyTerm...) -> TypedExpression<String> {
 /// ```
 public func jsonObject(_ terms: KeyValuePairs<String, any AnyTerm>) -> TypedExpression<String> {
   TypedExpression(
-    expression: .call(.jsonObject, terms.flatMap { [SqlExpression(SqlStorage.text($0.key)), $0.value.expression] }))
+    expression: .call(.jsonObject, terms.flatMap { [SqlExpression($0.key), $0.value.expression] }))
 }

@@ -89,7 +89,7 @@ extension SqlExpression {
   }
 
   func isLike(_ pattern: String, escape: Character?) -> SqlExpression {
-    SqlExpression(.like(self, SqlExpression(SqlStorage.text(pattern)), escape: escape.map(String.init) ?? ""))
+    SqlExpression(.like(self, SqlExpression(pattern), escape: escape.map(String.init) ?? ""))
   }
 
   func function(_ function: Function) -> SqlExpression { SqlExpression(.function(function, [self])) }
