@@ -1,3 +1,5 @@
+// Names of models and columns in SQL text.
+
 extension SQL.StringInterpolation {
   /// Writes the quoted name of a column.
   public mutating func appendInterpolation(_ column: Column) { appendIdentifier(column.name) }
@@ -7,65 +9,6 @@ extension SQL.StringInterpolation {
     appendIdentifier(column.name)
   }
 
-  /// Binds a value in the form that a column has for it, which for dates need not be the default one.
-  ///
-  /// ```swift
-  /// try db.query("SELECT count(*) FROM visit WHERE at > \(day, as: Visit.at)", as: Int.self)
-  /// ```
-  public mutating func appendInterpolation(_ value: any SqlValue, as column: any ColumnConvertible) {
-    bind {
-      switch SqlExpression(value, for: column.column).node {
-      case .value(let value): value
-      case .invalid(let term): throw term.error
-      default: .null
-      }
-    }
-  }
-
   /// Writes the quoted name of a model's table.
   public mutating func appendInterpolation<Model: Sqlable>(_ model: Model.Type) { appendIdentifier(model.tableName) }
-}
-
-// MARK: - Statements and terms
-
-extension SQL.StringInterpolation {
-  /// Writes a query's SQL, with its values bound; the parentheses around a subquery are the text's own.
-  ///
-  /// ```swift
-  /// try db.execute("INSERT INTO red (name) \(Bicycle.select(Bicycle.name).filter(Bicycle.color == "red"))")
-  /// ```
-  public mutating func appendInterpolation(_ query: Select<some Any>) {
-    embed { try SelectWriter(sql: $0, parameters: $1).write(query.query) }
-  }
-
-  /// Writes a statement's SQL, with its values bound. One about structs can't be embedded: running the SQL throws
-  /// `.invalidStatement`.
-  public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
-    embed { sql, parameters in
-      let table = try statement.query.table(of: Model.self)
-      guard !statement.query.kind.takesRows else {
-        throw SqlError.invalidStatement("a statement about structs can't be a part of SQL text").at(table: table.name)
-      }
-      try StatementWriter(table: table, sql: sql, parameters: parameters).write(statement.query)
-    }
-  }
-
-  /// Writes a condition or term, in parentheses, with its values bound. Its columns are written without their tables: they
-  /// must be those of the SQL around it.
-  ///
-  /// ```swift
-  /// try db.query("SELECT count(*) FROM bicycle WHERE \(Bicycle.color == "red")", as: Int.self)     // … WHERE ("color" = ?)
-  /// ```
-  public mutating func appendInterpolation(_ term: SqlExpression) {
-    embed { sql, parameters in
-      sql.append("(")
-      try Renderer(scope: Scope(), sql: sql, parameters: parameters).write(term)
-      sql.append(")")
-    }
-  }
-
-  /// Writes a typed term, in parentheses, with its values bound.
-  public mutating func appendInterpolation<Value>(_ term: TypedExpression<Value>) {
-    appendInterpolation(term.expression)
-  }
 }

@@ -1,4 +1,4 @@
-// Aggregates: one value for all rows of a group. All but the counts are NULL for no rows; NULL is passed over.
+// Aggregates: one value for all rows of a group. What each is for no rows stands with it; NULL is passed over.
 
 /// The number of rows of each group, or of all: `count(*)`.
 public func countAll(where condition: SqlExpression? = nil) -> TypedExpression<Int> {
@@ -73,16 +73,6 @@ extension TypedTerm {
   }
 }
 
-extension TypedTerm {
-  /// The same term, whose value may be NULL: for a column of a left-joined table, read without its model.
-  ///
-  /// ```swift
-  /// Car.leftJoin(Garage.self, on: Car.garageId == Garage.id).select(Car.name, Garage.city.typed(as: String?.self))
-  /// // SELECT "car"."name", "garage"."city" FROM "car" LEFT JOIN "garage" ON …
-  /// ```
-  public func typed(as type: Value?.Type) -> TypedExpression<Value?> { TypedExpression(expression: expression) }
-}
-
 extension TypedTerm where Value: SqlNumber {
   /// `sum("a")`; NULL for no rows. Throws when integers overflow.
   // Disfavored: of a term that may be NULL there is a form with one optional.
@@ -148,10 +138,5 @@ extension SqlTerm {
   /// `group_concat(DISTINCT "a")`: all different values as one text with commas, the only separator that SQLite has for it.
   public func groupConcat(distinct: Bool, where condition: SqlExpression? = nil) -> SqlExpression {
     expression.aggregate(.groupConcat, isDistinct: distinct, where: condition)
-  }
-
-  /// Says which type the values have, for what reads them typed: SQL has no other form of it.
-  public func typed<Value: SqlValue>(as type: Value.Type) -> TypedExpression<Value> {
-    TypedExpression(expression: expression)
   }
 }

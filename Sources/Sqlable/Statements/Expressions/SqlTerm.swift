@@ -25,6 +25,23 @@ extension TypedColumn: TypedTerm {
   public var expression: SqlExpression { column.expression }
 }
 
+extension TypedTerm {
+  /// The same term, whose value may be NULL: for a column of a left-joined table, read without its model.
+  ///
+  /// ```swift
+  /// Car.leftJoin(Garage.self, on: Car.garageId == Garage.id).select(Car.name, Garage.city.typed(as: String?.self))
+  /// // SELECT "car"."name", "garage"."city" FROM "car" LEFT JOIN "garage" ON …
+  /// ```
+  public func typed(as type: Value?.Type) -> TypedExpression<Value?> { TypedExpression(expression: expression) }
+}
+
+extension SqlTerm {
+  /// Says which type the values have, for what reads them typed: SQL has no other form of it.
+  public func typed<Value: SqlValue>(as type: Value.Type) -> TypedExpression<Value> {
+    TypedExpression(expression: expression)
+  }
+}
+
 extension SqlExpression {
   /// The term whose values this one gives, in their form.
   var columnTerm: SqlExpression {

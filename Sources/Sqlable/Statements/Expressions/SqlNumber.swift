@@ -1,0 +1,21 @@
+/// A number, or a number that may be NULL: what arithmetic takes. A type of one's own that is stored as one may conform.
+public protocol SqlNumber: SqlValue {}
+
+extension Double: SqlNumber {}
+extension Float: SqlNumber {}
+extension Optional: SqlNumber where Wrapped: SqlNumber {}
+
+/// An integer, or an integer that may be NULL: what operations on bits take.
+public protocol SqlInteger: SqlNumber {}
+
+extension Int: SqlInteger {}
+extension Int8: SqlInteger {}
+extension Int16: SqlInteger {}
+extension Int32: SqlInteger {}
+extension Int64: SqlInteger {}
+extension UInt: SqlInteger {}
+extension UInt8: SqlInteger {}
+extension UInt16: SqlInteger {}
+extension UInt32: SqlInteger {}
+extension UInt64: SqlInteger {}
+extension Optional: SqlInteger where Wrapped: SqlInteger {}
