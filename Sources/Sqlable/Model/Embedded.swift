@@ -86,7 +86,7 @@ public struct Embedded<Model: Sqlable, Value: SqlEmbedded>: Sendable {
   /// The column of a field. One that the struct does not list among its fields is in no table: statements that name it throw
   /// `.schema`.
   fileprivate func column(of field: Column) -> Column {
-    fields.firstIndex { $0.definition === field.definition || $0.isSame(as: field) }.map { columns[$0] } ?? field
+    fields.position(of: field.definition).map { columns[$0] } ?? field
   }
 }
 
@@ -130,7 +130,7 @@ public struct EmbeddedRow {
 
   /// The value of a field. NULL fits an optional only; what does not fit throws `.decoding`.
   public func get<Owner, Value>(_ field: Field<Owner, Value>) throws -> Value {
-    guard let position = fields.firstIndex(where: { $0.isSame(as: field.column) }) else {
+    guard let position = fields.position(of: field.column.definition) else {
       throw SqlError.misuse("field \(field.column.name) is not among the fields of \(Owner.self)")
     }
     return try row.get(columns[position])
@@ -175,7 +175,7 @@ public struct EmbeddedWriter {
 
   /// The table's column; for a field that the struct does not list, the field itself, which the row refuses.
   private func column<Owner, Value>(of field: Field<Owner, Value>) -> Column {
-    fields.firstIndex { $0.isSame(as: field.column) }.map { columns[$0] } ?? field.column
+    fields.position(of: field.column.definition).map { columns[$0] } ?? field.column
   }
 }
 

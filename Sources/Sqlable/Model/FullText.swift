@@ -106,8 +106,7 @@ struct FullTextTable: Sendable {
 
   /// The place of a column that is searched; throws for one that is not.
   func position(of column: Column) throws -> Int {
-    guard let position = columns.firstIndex(where: { $0.isSame(as: column) }), !column.definition.options.isUnindexed
-    else {
+    guard let position = columns.position(of: column.definition), !column.definition.options.isUnindexed else {
       throw SqlError.invalidStatement("column \(column.name) is not in the full-text index \(name)")
         .at(table: name, column: column.name)
     }
@@ -184,7 +183,7 @@ extension FullTextTable {
     if name.isSameName(as: model.tableName) { return "gives its full-text index its own name" }
     if key == nil { return "has a full-text index, which needs an integer primary key" }
     for column in columns {
-      if !model.tableLayout.contains(where: { $0.isSame(as: column) }) {
+      if model.tableLayout.position(of: column.definition) == nil {
         return "has column \(column.name) in its full-text index, and not in its layout"
       }
       if column.definition.options.isUnindexed { return "has Unindexed() on \(column.name), outside a full-text table" }

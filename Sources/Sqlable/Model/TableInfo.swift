@@ -258,9 +258,7 @@ final class TableInfo: Sendable {
   }
 
   /// The position of a column of this table; nil for a column of another one.
-  func position(of definition: ColumnDefinition) -> Int? {
-    columns.firstIndex { $0.definition === definition } ?? columns.firstIndex { $0.definition.isSame(as: definition) }
-  }
+  func position(of definition: ColumnDefinition) -> Int? { columns.position(of: definition) }
 
   func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
 
@@ -269,6 +267,13 @@ final class TableInfo: Sendable {
       throw SqlError.misuse("table \(name) has no primary key to refer to").at(table: name)
     }
     return key.map { columns[$0].name }
+  }
+}
+
+extension [Column] {
+  /// The position of a column: of that very declaration, else of one that was made anew for every use.
+  func position(of definition: ColumnDefinition) -> Int? {
+    firstIndex { $0.definition === definition } ?? firstIndex { $0.definition.isSame(as: definition) }
   }
 }
 
