@@ -21,7 +21,7 @@ struct Overview {
 extension Overview {
   func busiestDestinations(count: Int = 5) throws -> Answer {
     // A left join, since four of the destinations are in no table of airports.
-    let busiest = Flight.leftJoin(Airport.self, on: Airport.faa == Flight.destination.expression)
+    let busiest = Flight.leftJoin(Airport.self, on: Flight.destination == Airport.faa)
       .select(Flight.destination, Airport.name.typed(as: String?.self), countAll())
       .groupBy(Flight.destination).orderBy(countAll().desc, Flight.destination.asc).limit(count)
     var table = TextTable(.left, .left, .right)
