@@ -153,4 +153,15 @@ import Testing
       #expect(error?.column == "id")
     }
   }
+
+  @Test func valuesThatDoNotFitWhatIsComputed() throws {
+    try withTables { db throws in
+      let next = Bicycle.id + 1
+      for filter in [next == "x", next != Data(), !(next > "x"), next.is("x"), next.isNot("x") || next == 1] {
+        let error = expectInvalidStatement { _ = try Bicycle.count().filter(filter).run(db) }
+        #expect(error?.message == "terms of different types are compared, which are never equal")
+      }
+      #expect(try Bicycle.count().filter(next == 1.5 || next == nil || next.is(Null())).run(db) == 0)
+    }
+  }
 }

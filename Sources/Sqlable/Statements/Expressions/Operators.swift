@@ -150,14 +150,10 @@ extension SqlTerm {
   public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
 
   /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
-  public func `is`(_ value: any SqlValue) -> SqlExpression {
-    SqlExpression(.binary(.isSame, expression, expression.value(value)))
-  }
+  public func `is`(_ value: any SqlValue) -> SqlExpression { expression.compared(.isSame, with: value) }
 
   /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
-  public func isNot(_ value: any SqlValue) -> SqlExpression {
-    SqlExpression(.binary(.isNotSame, expression, expression.value(value)))
-  }
+  public func isNot(_ value: any SqlValue) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 
   /// `"a" LIKE ? ESCAPE ?`: `%` stands for any text, `_` for one character; A to Z and a to z are the same.
   public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {

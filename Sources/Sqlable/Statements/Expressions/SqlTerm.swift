@@ -78,7 +78,9 @@ extension SqlExpression {
       default: break
       }
     }
-    return SqlExpression(.binary(comparison, self, right))
+    // What meets a column has its form, or is refused, already.
+    guard columnDefinition == nil else { return SqlExpression(.binary(comparison, self, right)) }
+    return combined(comparison, with: right)
   }
 
   func combined(_ operation: BinaryOperator, with value: any SqlValue) -> SqlExpression {

@@ -82,14 +82,10 @@ extension TypedTerm {
   public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
 
   /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
-  public func `is`(_ value: Value) -> SqlExpression {
-    SqlExpression(.binary(.isSame, expression, expression.value(value)))
-  }
+  public func `is`(_ value: Value) -> SqlExpression { expression.compared(.isSame, with: value) }
 
   /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
-  public func isNot(_ value: Value) -> SqlExpression {
-    SqlExpression(.binary(.isNotSame, expression, expression.value(value)))
-  }
+  public func isNot(_ value: Value) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 
   /// `"a" COLLATE NOCASE`: compared and ordered in another way.
   public func collate(_ collation: Collate) -> TypedExpression<Value> {

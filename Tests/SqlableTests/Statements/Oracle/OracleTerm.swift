@@ -68,6 +68,16 @@ extension OracleTerm.Operand {
   }
 
   fileprivate var isNullValue: Bool { if case .value(.null) = self { true } else { false } }
+
+  /// As of a term; nil for NULL.
+  fileprivate var isNumber: Bool? {
+    switch self {
+    case .term(let term): term.isNumber
+    case .value(.null): nil
+    case .value(.integer), .value(.real): true
+    case .value(.text), .value(.blob): false
+    }
+  }
 }
 
 // MARK: - What the library refuses
@@ -76,8 +86,10 @@ extension OracleTerm {
   /// Whether a part of it computes with texts, or compares texts with numbers.
   var isRefused: Bool {
     switch self {
-    case .compare(_, let left, .term(let right)):
-      if let own = left.isNumber, let other = right.isNumber, own != other { return true }
+    case .compare(_, let left, let right):
+      if left.differs(from: right) { return true }
+    case .same(let left, let right, _):
+      if left.differs(from: .value(right)) { return true }
     case .arithmetic(_, let left, let right):
       if left.isNumber == false { return true }
       if case .term(let right) = right, right.isNumber == false { return true }
@@ -86,8 +98,12 @@ extension OracleTerm {
     return parts.contains(where: \.isRefused)
   }
 
+  private func differs(from other: Operand) -> Bool {
+    if let own = isNumber, let other = other.isNumber { own != other } else { false }
+  }
+
   /// Whether it is known to give numbers, or known to give texts.
-  private var isNumber: Bool? {
+  fileprivate var isNumber: Bool? {
     switch self {
     case .column(0...2), .arithmetic, .negative, .constant: true
     case .all(let terms), .any(let terms): terms.isEmpty ? true : terms.count == 1 ? terms[0].isNumber : nil
