@@ -14,6 +14,16 @@ import Testing
 
   // MARK: Reading
 
+  @Test func columnsAreFoundByTheirNamesInWhateverCapitals() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE person (NAME TEXT, Id INTEGER PRIMARY KEY)")
+      try db.createTable(Person.self)
+      try Person(id: 1, name: "Anna").insert().run(db)
+      let found = try db.query("SELECT * FROM person", as: Person.self)
+      #expect(found == [Person(id: 1, name: "Anna")])
+    }
+  }
+
   @Test func rowsComeAsModelsValuesOrWhatAClosureMakes() throws {
     try withDatabase { db in
       try people(db)

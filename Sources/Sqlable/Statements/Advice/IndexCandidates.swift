@@ -111,15 +111,8 @@ struct IndexCandidates {
 
   /// Looks into the queries that a term holds.
   private mutating func add(subqueriesOf term: SqlExpression, _ sources: [SelectQuery.Source]) {
-    switch term.node {
-    case .query(let query): add(query.query.clauses, outer: sources)
-    case .not(let term), .negative(let term): add(subqueriesOf: term, sources)
-    case .any(let terms), .all(let terms): for term in terms { add(subqueriesOf: term, sources) }
-    case .binary(_, let left, let right): for term in [left, right] { add(subqueriesOf: term, sources) }
-    case .call(let call): for term in call.terms { add(subqueriesOf: term, sources) }
-    case .special(let special): for term in special.terms { add(subqueriesOf: term, sources) }
-    default: break
-    }
+    if case .query(let query) = term.node { add(query.query.clauses, outer: sources) }
+    for term in term.node.terms { add(subqueriesOf: term, sources) }
   }
 
   /// The table and column that a term is, if it is one.

@@ -236,7 +236,7 @@ extension SqlExpression.Node: Hashable {
   }
 
   /// The terms that this one is made of; of a subquery none.
-  private var terms: [SqlExpression] {
+  var terms: [SqlExpression] {
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: []
     case .call(let call): call.terms

@@ -269,7 +269,7 @@ extension PreparedStatement {
       expect(
         ResultLayout(
           readColumnNames().map { name in
-            table.position(named: name).map { ResultColumn(table.columns[$0]) } ?? ResultColumn()
+            table.columns.first { $0.name.isSameName(as: name) }.map { ResultColumn($0) } ?? ResultColumn()
           }))
     case .positioned(let layout):
       try check(layout)
