@@ -22,10 +22,10 @@ extension Renderer {
       try write(filter, within: .any, stack: stack + 5)
       sql.append(")")
     }
-    if let window = call.window { try write(window, stack: stack) }
+    if let window = call.window { try write(window, of: call, stack: stack) }
   }
 
-  private func write(_ window: SqlExpression.WindowClause, stack: Int) throws {
+  private func write(_ window: SqlExpression.WindowClause, of call: SqlExpression.Call, stack: Int) throws {
     sql.append(" OVER (")
     for (index, term) in window.partition.enumerated() {
       sql.append(index == 0 ? "PARTITION BY " : ", ")
@@ -35,6 +35,7 @@ extension Renderer {
     try write(window.order, stack: stack + 8)
     if let frame = window.frame {
       sql.append(" \(frame.unit.rawValue) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
+      if call.losesFilter(in: frame) { sql.append(" EXCLUDE NO OTHERS") }
     }
     sql.append(")")
   }
@@ -53,6 +54,15 @@ extension Renderer {
     case .exists: try inner.write(existenceIn: term.query)
     }
     sql.append(")")
+  }
+}
+
+extension SqlExpression.Call {
+  /// Whether SQLite would pass over the filter: 3.40 does so for the least and the greatest value of a
+  /// frame that does not begin with the partition, unless the frame says what it excludes. Nothing is the default.
+  fileprivate func losesFilter(in frame: WindowFrame) -> Bool {
+    guard filter != nil, frame.start != .unboundedPreceding else { return false }
+    return function == .builtIn(.min) || function == .builtIn(.max)
   }
 }
 

@@ -1,0 +1,146 @@
+import Sqlable
+import Testing
+
+/// What the frames of windows are as SQL, and what is said of those that make no sense.
+@Suite struct WindowFrameTests {
+  @Test func aFrameIsWrittenAsItIsMeant() throws {
+    let bounds: [(WindowFrame.Bound, String)] = [
+      (.unboundedPreceding, "UNBOUNDED PRECEDING"), (.preceding(2), "2 PRECEDING"), (.currentRow, "CURRENT ROW"),
+      (.following(0), "0 FOLLOWING"), (.unboundedFollowing, "UNBOUNDED FOLLOWING"),
+    ]
+    for (start, first) in bounds {
+      for (end, last) in bounds {
+        for (frame, unit) in [
+          (WindowFrame.rows(start, end), "ROWS"), (.range(start, end), "RANGE"), (.groups(start, end), "GROUPS"),
+        ] {
+          let sum = Worker.salary.sum().over(partitionBy: Worker.bossId, orderBy: Worker.id.desc, frame: frame)
+          #expect(
+            Worker.select(sum).sql
+              == #"SELECT sum("salary") OVER (PARTITION BY "boss_id" ORDER BY "id" DESC \#(unit) BETWEEN \#(first) AND \#(last)) FROM "worker""#
+          )
+        }
+      }
+    }
+  }
+
+  @Test func framesOfOtherNumbersAreOtherStatements() throws {
+    try withCompany { db throws in
+      func sums(_ frame: WindowFrame) throws -> [Double?] {
+        try Worker.select(Worker.salary.sum().over(orderBy: Worker.id.asc, frame: frame)).orderBy(Worker.id).run(db)
+      }
+      // One after the other on one handle, which keeps its statements.
+      for _ in 1...2 {
+        #expect(try sums(.rows(.preceding(1), .currentRow)) == [10, 15, 12, 12])
+        #expect(try sums(.rows(.preceding(2), .currentRow)) == [10, 15, 22, 17])
+        #expect(try sums(.groups(.preceding(2), .currentRow)) == [10, 15, 22, 17])
+        #expect(try sums(.rows(.currentRow, .following(1))) == [15, 12, 12, 5])
+        #expect(try sums(.rows(.following(1), .following(2))) == [12, 12, 5, nil])
+        #expect(try sums(.rows(.preceding(2), .preceding(1))) == [nil, 10, 15, 12])
+        #expect(try sums(.rows(.currentRow, .unboundedFollowing)) == [27, 17, 12, 5])
+        #expect(try sums(.rows(.unboundedPreceding, .unboundedFollowing)) == [27, 27, 27, 27])
+        #expect(try sums(.range(.preceding(100), .currentRow)) == [10, 15, 22, 27])
+        #expect(try sums(.rows(.following(2), .following(1))) == [nil, nil, nil, nil])
+      }
+    }
+  }
+
+  /// SQLite by itself passes over the filter of such a frame and gives the least of all its rows.
+  @Test func theLeastAndTheGreatestOfAFrameKeepTheirFilter() throws {
+    try withCompany { db throws in
+      let frame = WindowFrame.rows(.preceding(1), .currentRow)
+      let least = Worker.salary.min(where: Worker.salary > 6).over(orderBy: Worker.id.asc, frame: frame)
+      let greatest = Worker.salary.max(where: Worker.salary < 6).over(orderBy: Worker.id.asc, frame: frame)
+      let query = Worker.select(least, greatest).orderBy(Worker.id)
+      #expect(
+        Worker.select(least).sql
+          == #"SELECT min("salary") FILTER (WHERE "salary" > ?) OVER (ORDER BY "id" ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE NO OTHERS) FROM "worker""#
+      )
+      let rows = try query.run(db)
+      #expect(rows.map(\.0) == [10, 10, 7, 7] && rows.map(\.1) == [nil, 5, 5, 5])
+    }
+  }
+
+  @Test func aFrameThatMakesNoSenseSaysSo() throws {
+    try withCompany { db throws in
+      func check(
+        _ frame: WindowFrame, _ says: String, sourceLocation: SourceLocation = #_sourceLocation
+      ) {
+        let error = sqlError {
+          _ = try Worker.select(countAll().over(orderBy: Worker.id.asc, Worker.name.asc, frame: frame)).run(db)
+        }
+        #expect(error?.message == says, "\(String(describing: error))", sourceLocation: sourceLocation)
+      }
+      let below = "the frame of a window can't begin or end below zero"
+      check(.rows(.preceding(-1), .currentRow), below)
+      check(.groups(.currentRow, .following(.min)), below)
+      check(.range(.following(-1), .unboundedFollowing), below)
+      let unsupported = "unsupported frame specification"
+      check(.rows(.currentRow, .preceding(1)), unsupported)
+      check(.groups(.following(1), .currentRow), unsupported)
+      check(.range(.following(1), .preceding(1)), unsupported)
+      check(
+        .range(.preceding(1), .currentRow), "RANGE with offset PRECEDING/FOLLOWING requires one ORDER BY expression")
+      for frame in [
+        WindowFrame.rows(.unboundedFollowing, .unboundedFollowing), .rows(.currentRow, .unboundedPreceding),
+      ] {
+        expectError(.syntax) { _ = try Worker.select(countAll().over(orderBy: Worker.id.asc, frame: frame)).run(db) }
+      }
+      // A huge one is no more than all rows.
+      let all = try Worker.select(countAll().over(orderBy: Worker.id.asc, frame: .rows(.preceding(.max), .currentRow)))
+        .run(db)
+      #expect(all.sorted() == [1, 2, 3, 4])
+    }
+  }
+
+  @Test func whatTakesNoWindowOrNoSuchNumberSaysSo() throws {
+    try withCompany { db throws in
+      for count in [0, -1, .min] {
+        let error = sqlError { _ = try Worker.select(ntile(count).over(orderBy: Worker.id.asc)).run(db) }
+        #expect(error?.message == "argument of ntile must be a positive integer", "\(String(describing: error))")
+      }
+      #expect(try Worker.select(ntile(.max).over(orderBy: Worker.id.asc)).run(db).sorted() == [1, 2, 3, 4])
+      let upper = expectInvalidStatement { _ = try Worker.select(Worker.name.uppercase().over()).run(db) }
+      #expect(upper?.message == "only an aggregate or window function has a window")
+      let substr = sqlError { _ = try Worker.select(Worker.name.substr(1).over()).run(db) }
+      #expect(substr?.message == "substr() may not be used as a window function")
+      let twice = expectInvalidStatement { _ = try Worker.select(rank().over().over()).run(db) }
+      #expect(twice?.message == "only an aggregate or window function has a window")
+      let without = sqlError { _ = try Worker.select(rowNumber()).run(db) }
+      #expect(without?.message == "misuse of window function row_number()", "\(String(describing: without))")
+      let filter = sqlError { _ = try Worker.count().filter(rank().over(orderBy: Worker.id.asc) == 1).run(db) }
+      #expect(filter?.message == "misuse of window function rank()", "\(String(describing: filter))")
+      // Beyond all rows there is nothing, before them neither.
+      for count in [4, 100, .max] {
+        let rows = try Worker.select(
+          Worker.id.lag(count).over(orderBy: Worker.id.asc), Worker.id.lead(count).over(orderBy: Worker.id.asc)
+        ).run(db)
+        #expect(rows.allSatisfy { $0.0 == nil && $0.1 == nil } && rows.count == 4)
+      }
+      // A negative number counts in the other direction.
+      let back = try Worker.select(
+        Worker.id.lag(-1).over(orderBy: Worker.id.asc), Worker.id.lead(-1).over(orderBy: Worker.id.asc)
+      ).orderBy(Worker.id).run(db)
+      #expect(back.map(\.0) == [2, 3, 4, nil] && back.map(\.1) == [nil, 1, 2, 3])
+      let alone = try Worker.select(Worker.id.lag(-1).over(orderBy: Worker.id.asc)).orderBy(Worker.id).run(db)
+      #expect(alone == [2, 3, 4, nil])
+    }
+  }
+
+  @Test func theFirstAndLastValueOfAnEmptyFrameAreNull() throws {
+    try withCompany { db throws in
+      let after = WindowFrame.rows(.following(1), .following(1))
+      let values = try Worker.select(
+        Worker.name.optional.firstValue().over(orderBy: Worker.id.asc, frame: after),
+        Worker.bossId.lastValue().over(orderBy: Worker.id.asc, frame: after)
+      ).orderBy(Worker.id).run(db)
+      #expect(values.map(\.0) == ["Ben", "Cleo", "Dan", nil] && values.map(\.1) == [1, 1, 2, nil])
+      let sure = sqlError {
+        _ = try Worker.select(Worker.name.firstValue().over(orderBy: Worker.id.asc, frame: after)).run(db)
+      }
+      guard case .decoding = sure?.kind else {
+        Issue.record("\(String(describing: sure))")
+        return
+      }
+    }
+  }
+}
