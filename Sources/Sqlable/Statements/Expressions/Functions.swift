@@ -109,8 +109,10 @@ extension TypedTerm where Value: SqlText {
     TypedExpression(expression: expression.replace(text, other))
   }
 
-  /// `replace("a", "b", "c")`: every occurrence of one text by another.
-  public func replace(_ text: some TypedTerm, with other: some TypedTerm) -> TypedExpression<Value> {
+  /// `replace("a", "b", "c")`: every occurrence of one text by another; NULL where one of them is NULL.
+  public func replace<Text: TypedTerm, Other: TypedTerm>(
+    _ text: Text, with other: Other
+  ) -> TypedExpression<Value> where Text.Value: SqlText, Other.Value: SqlText {
     TypedExpression(expression: expression.call(.replace, text.expression, other.expression))
   }
 
