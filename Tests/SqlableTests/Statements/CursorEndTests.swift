@@ -1,0 +1,116 @@
+import Sqlable
+import Testing
+
+/// Where a cursor ends, and what becomes of its handle.
+@Suite struct CursorEndTests {
+  /// Sound: one thread after the other has what is inside.
+  private final class Handed<Value>: @unchecked Sendable {
+    private let value: Mutex<Value?>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+
+    func take() -> Value? {
+      value.withLock { value in
+        let taken = value
+        value = nil
+        return taken
+      }
+    }
+  }
+
+  private func expectNothingOpen(_ path: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let other = try SqliteDatabase(filepath: path)
+    try other.execute("UPDATE person SET name = name || '!'")
+    let busy = try other.query("PRAGMA wal_checkpoint(TRUNCATE)", as: Int.self)
+    #expect(busy == [0], sourceLocation: sourceLocation)
+  }
+
+  @Test func itIsLetGoOfOnAnotherThread() throws {
+    try withCompany { db throws in
+      let handed = Handed(try Worker.read().orderBy(Worker.id).cursor(db))
+      let query = Handed(try Worker.select(Worker.name).orderBy(Worker.id).cursor(db))
+      let seen = try onThread {
+        let (cursor, names) = (handed.take(), query.take())
+        return (try cursor?.next()?.id, try names?.next())
+      }
+      #expect(seen.0 == 1 && seen.1 == "Ada")
+      try expectNothingOpen(db.filepath)
+      try db.close()
+    }
+  }
+
+  /// The one who lets go waits for the handle, and never meets a statement that another thread is running.
+  @Test func itIsLetGoOfWhileOthersUseTheHandle() throws {
+    try withCompany { db throws in
+      let failures = Mutex<[String]>([])
+      let cursors = Mutex<[Handed<Cursor<Worker>>]>([])
+      onThreads(4) { number in
+        do {
+          for round in 0..<times(100) {
+            let cursor = try Worker.read().filter(Worker.id > round % 4).orderBy(Worker.id).cursor(db)
+            let next = try cursor.next()
+            if next != Worker.all[round % 4] { failures.withLock { $0.append("\(String(describing: next))") } }
+            cursors.withLock { $0.append(Handed(cursor)) }
+            let other = cursors.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+            let rest = try other?.take().map { try $0.next() }
+            if rest == nil { continue }
+            let all = try db.transaction { db in try Worker.read().orderBy(Worker.id).run(db) }
+            if all != Worker.all { failures.withLock { $0.append("thread \(number): \(all)") } }
+          }
+        } catch { failures.withLock { $0.append("\(error)") } }
+      }
+      #expect(failures.withLock { $0 } == [])
+      cursors.withLock { $0.removeAll() }
+      try expectNothingOpen(db.filepath)
+      try db.close()
+    }
+  }
+
+  @Test func itKeepsAHandleThatNobodyElseHas() throws {
+    try withDirectory { directory in
+      let path = directory + "/test.sqlite"
+      func cursor() throws -> Cursor<String> {
+        let db = try SqliteDatabase(filepath: path)
+        try fillCompany(db)
+        return try Worker.select(Worker.name).orderBy(Worker.id).cursor(db)
+      }
+      var names: Cursor<String>? = try cursor()
+      for worker in Worker.all {
+        let name = try names?.next()
+        #expect(name == worker.name)
+      }
+      let end = try names?.next()
+      #expect(end == .none)
+      names = nil
+      try expectNothingOpen(path)
+    }
+  }
+
+  @Test func aHandleIsClosedWhenItHasComeToItsEndOnly() throws {
+    try withCompany { db throws in
+      let read = try Worker.read().filter(Worker.id < 3).orderBy(Worker.id).cursor(db)
+      let query = try Worker.select(Worker.id).filter(Worker.id < 2).cursor(db)
+      let none = try Worker.select(Worker.id).filter(Worker.id < 0).cursor(db)
+      let says = "a handle can't be closed while its rows are being read"
+      func expectOpen(sourceLocation: SourceLocation = #_sourceLocation) {
+        let error = expectMisuse(sourceLocation: sourceLocation) { try db.close() }
+        #expect(error?.message == says && db.isOpen, sourceLocation: sourceLocation)
+      }
+      // Before its first row too.
+      expectOpen()
+      #expect(try read.next()?.id == 1 && query.next() == 1)
+      expectOpen()
+      #expect(try query.next() == nil && none.next() == nil)
+      expectOpen()
+      #expect(try read.next()?.id == 2)
+      #expect(try read.next() == nil)
+      try db.close()
+      #expect(!db.isOpen)
+      // There is nothing after the end, whatever became of the handle.
+      #expect(try read.next() == nil && query.next() == nil && none.next() == nil)
+      expectError(.closed) { _ = try Worker.select(Worker.id).cursor(db) }
+      expectError(.closed) { _ = try Worker.read().cursor(db) }
+      expectError(.closed) { _ = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).cursor(db) }
+    }
+  }
+}
