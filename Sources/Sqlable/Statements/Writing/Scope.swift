@@ -117,7 +117,10 @@ final class Scope {
     var scope: Scope? = self
     while let current = scope {
       if let source = current.sources.first(where: { $0.alias?.isExactly(alias) == true }) {
-        guard let position = source.table.position(of: reference) else { throw missing(reference) }
+        guard let position = source.table.position(of: reference) else {
+          try checkHidesNone(of: reference, alias, in: current)
+          throw missing(reference)
+        }
         if current !== self { try checkNotHidden(source, in: current) }
         return Found(qualifier: source.name, column: source.table.columns[position].definition)
       }
@@ -157,6 +160,17 @@ final class Scope {
       scope = current.outer
     }
     return nil
+  }
+
+  /// An alias of a query around that one is meant by a column that the nearer table of the alias has not.
+  private func checkHidesNone(of reference: ColumnReference, _ alias: String, in inner: Scope) throws {
+    var scope = inner.outer
+    while let current = scope {
+      for source in current.sources where source.alias?.isExactly(alias) == true {
+        if source.table.position(of: reference) != nil { try checkNotHidden(source, in: current) }
+      }
+      scope = current.outer
+    }
   }
 
   /// A name between here and the query of a table would be taken for it.
