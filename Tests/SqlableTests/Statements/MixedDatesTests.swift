@@ -23,8 +23,17 @@ import Testing
       ]
       for condition in wrong { expectInvalidStatement { _ = try Stamp.count().filter(condition).run(db) } }
       expectInvalidStatement { _ = try Stamp.select(Stamp.a).union(Stamp.select(Stamp.b)).run(db) }
-      for assignment in [Stamp.b.set(to: Stamp.c), Stamp.a.set(to: Stamp.d), Stamp.c.set(to: Stamp.b.least(Stamp.b))] {
-        expectSqlError { try Stamp.update(assignment).run(db) }
+      let (milliseconds, seconds) = ("INTEGER (date as unixMilliseconds)", "INTEGER (date as unixSeconds)")
+      for (assignment, message) in [
+        (Stamp.b.set(to: Stamp.c), "column b takes \(milliseconds), but was given \(seconds)"),
+        (
+          Stamp.a.set(to: Stamp.d),
+          "column a takes REAL (date as unixSecondsWithFraction), but was given TEXT (date as iso8601)"
+        ),
+        (Stamp.c.set(to: Stamp.b.least(Stamp.b)), "column c takes \(seconds), but was given \(milliseconds)"),
+      ] {
+        let error = sqlError { try Stamp.update(assignment).run(db) }
+        #expect(error?.message == message && error?.table == "stamp")
       }
       let stamps = try Stamp.read().run(db)
       #expect(stamps.allSatisfy { [$0.a, $0.b, $0.c, $0.d] == [day, day, day, day] })
@@ -56,7 +65,10 @@ import Testing
         let later = try db.query("SELECT count(*) FROM stamp WHERE \(column) > \(day, as: column)", as: Int.self)
         #expect(later == [0])
       }
-      expectSqlError { _ = try db.query("SELECT \("x", as: Stamp.b)", as: Int.self) }
+      let text = sqlError { _ = try db.query("SELECT \("x", as: Stamp.b)", as: Int.self) }
+      #expect(
+        text?.message == "column b takes INTEGER (date as unixMilliseconds), but was given TEXT",
+        "\(String(describing: text))")
     }
   }
 

@@ -159,7 +159,10 @@ private struct Busy: SqlValue {
       }
       let mismatch = sqlError { try delete.run("red", "secret") }
       #expect(mismatch?.message == "column id takes INTEGER, but was given TEXT")
-      #expect(sqlError { try delete.run("red", Double.nan) } != nil)
+      let noNumber = sqlError { try delete.run("red", Double.nan) }
+      #expect(
+        noNumber?.message == "column id takes REAL, but was given NaN, which SQLite can't store",
+        "\(String(describing: noNumber))")
       #expect(try Bicycle.count().run(db) == 4)
       let unprepared = Bicycle.delete(Bicycle.color == Parameter("color"))
       #expect(unprepared.sql == #"DELETE FROM "bicycle" WHERE "color" = ?"#)

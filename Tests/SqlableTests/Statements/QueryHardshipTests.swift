@@ -280,14 +280,16 @@ import Testing
     try withCompany { (db: SqliteDatabase) throws -> Void in
       var kept: ReadRow?
       for position in [-1, 3, .max, .min] {
-        expectSqlError { _ = try db.query("SELECT 1, 2, 3") { try $0.get(at: position, as: Int.self) } }
+        let error = expectMisuse { _ = try db.query("SELECT 1, 2, 3") { try $0.get(at: position, as: Int.self) } }
+        #expect(error?.message == "the result has no column at position \(position)")
       }
       _ = try db.query("SELECT 1, 2, 3") { row in kept = row }
-      expectSqlError { _ = try kept?.get(at: 0, as: Int.self) }
+      let late = expectMisuse { _ = try kept?.get(at: 0, as: Int.self) }
+      #expect(late?.message == "a row was read after its statement had gone on")
       let row = try Worker.select(Worker.id.expression, Worker.name.expression).run(db)[0]
       expectMisuse { _ = try row.get(-1, as: Int.self) }
       expectMisuse { _ = try row.get(2, as: Int.self) }
-      expectSqlError { _ = try row.get(1, as: Int.self) }
+      expectDecoding("INTEGER", "TEXT") { _ = try row.get(1, as: Int.self) }
     }
   }
 

@@ -20,6 +20,20 @@ func expectSqlError(sourceLocation: SourceLocation = #_sourceLocation, _ body: (
   return error
 }
 
+/// Expects `body` to throw `.decoding` that says what was expected and what was found, and gives the error.
+@discardableResult
+func expectDecoding(
+  _ expected: String, _ found: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) -> SqlError? {
+  let error = sqlError(body)
+  var mismatch: SqlError.Mismatch?
+  if case .decoding(let found) = error?.kind { mismatch = found }
+  #expect(
+    mismatch?.expected == expected && mismatch?.found == found, "\(String(describing: error))",
+    sourceLocation: sourceLocation)
+  return error
+}
+
 /// Expects `body` to throw `.misuse`, whatever it says, and gives the error.
 @discardableResult
 func expectMisuse(
