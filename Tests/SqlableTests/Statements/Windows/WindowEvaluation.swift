@@ -78,7 +78,9 @@ private struct Partition {
     self.order = order
     let sorted = rows.sorted { left, right in
       for term in order {
-        let result = Partition.order(left.storage(term.term), right.storage(term.term))
+        let (left, right) = (left.storage(term.term), right.storage(term.term))
+        if (left == .null) != (right == .null) { return (left == .null) == term.isNullFirst }
+        let result = Partition.order(left, right)
         if result != 0 { return (result < 0) != term.isDescending }
       }
       return left.id < right.id
@@ -91,12 +93,9 @@ private struct Partition {
     (self.rows, self.groups) = (sorted, groups)
   }
 
-  /// Below, equal to, or above zero; NULL is before everything, texts are compared by their bytes.
+  /// Below, equal to, or above zero; texts are compared by their bytes.
   private static func order(_ left: SqlStorage, _ right: SqlStorage) -> Int {
     switch (left, right) {
-    case (.null, .null): 0
-    case (.null, _): -1
-    case (_, .null): 1
     case (.integer(let a), .integer(let b)): a < b ? -1 : a > b ? 1 : 0
     case (.real(let a), .real(let b)): a < b ? -1 : a > b ? 1 : 0
     case (.text(let a), .text(let b)):
@@ -133,7 +132,7 @@ private struct Partition {
       switch rows[index].storage(order[0].term) {
       case .integer(let integer): return direction * Double(integer)
       case .real(let real): return direction * real
-      default: return direction * -.infinity
+      default: return order[0].isNullFirst ? -.infinity : .infinity
       }
     case .range, .groups: return Double(groups[index])
     }

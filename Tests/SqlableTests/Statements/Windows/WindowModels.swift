@@ -57,6 +57,16 @@ struct WindowCase {
   struct Order {
     let term: Term
     let isDescending: Bool
+    /// Whether NULL comes first, where that is said: it does so upwards only otherwise.
+    let saysNullFirst: Bool?
+
+    init(_ term: Term, isDescending: Bool, random: inout SeededGenerator) {
+      self.term = term
+      self.isDescending = isDescending
+      saysNullFirst = random.pick([nil, nil, true, false])
+    }
+
+    var isNullFirst: Bool { saysNullFirst ?? !isDescending }
   }
 
   enum Function: Hashable {
@@ -117,12 +127,16 @@ struct WindowCase {
     if random.chance(70) { frame = WindowCase.frame(&random) }
     let direction = random.chance(50)
     if frame?.measures == true {
-      order = [Order(term: function.takesTies ? random.pick([.key, .part, .id]) : .id, isDescending: direction)]
+      let term = function.takesTies ? random.pick([.key, .part, .id]) : Term.id
+      order = [Order(term, isDescending: direction, random: &random)]
     } else {
-      order = random.pick([[], [.key], [.other], [.part, .key], [.other, .part]])
-        .map { Order(term: $0, isDescending: random.chance(50)) }
+      for term in random.pick([[], [.key], [.other], [.part, .key], [.other, .part]]) as [Term] {
+        order.append(Order(term, isDescending: random.chance(50), random: &random))
+      }
       // Rows that are equal by all terms lie in no order.
-      if !function.takesTies || frame?.unit == .rows { order.append(Order(term: .id, isDescending: direction)) }
+      if !function.takesTies || frame?.unit == .rows {
+        order.append(Order(.id, isDescending: direction, random: &random))
+      }
     }
     if function.isAggregate, random.chance(30) { least = random.pick([-5, 0, 1, 100]) }
   }

@@ -98,7 +98,10 @@ extension WindowCase {
   }
 
   private func window<each Partition: AnyTerm>(_ partition: repeat each Partition) -> Window {
-    let orders = order.map { $0.isDescending ? $0.term.expression.desc : $0.term.expression.asc }
+    let orders = order.map { order in
+      let ordering = order.isDescending ? order.term.expression.desc : order.term.expression.asc
+      return order.saysNullFirst.map { $0 ? ordering.nullsFirst : ordering.nullsLast } ?? ordering
+    }
     let frame = frame?.frame
     switch orders.count {
     case 0: return Window(partitionBy: repeat each partition, frame: frame)
