@@ -24,7 +24,8 @@ import Testing
 
   @Test func aSubqueryIsLookedIntoWhereverItStands() throws {
     try withCompany { db in
-      let bikes = scalar(Bicycle.select(Bicycle.name.typed(as: String.self)).filter(Bicycle.ownerId == Worker.id.column))
+      let bikes = scalar(
+        Bicycle.select(Bicycle.name.typed(as: String.self)).filter(Bicycle.ownerId == Worker.id.column))
       for term in [bikes.isNull, bikes.coalesce(TypedExpression("x")).expression.like("x%"), !bikes.isNotNull] {
         expectAdvice(
           try Worker.read().filter(term).advice(db), [#"CREATE INDEX "bicycle_owner_id" ON "bicycle" ("owner_id")"#])

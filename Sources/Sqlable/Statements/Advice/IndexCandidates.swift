@@ -78,15 +78,16 @@ struct IndexCandidates {
 
   private mutating func add(_ condition: SqlExpression, _ sources: [SelectQuery.Source]) {
     switch condition.node {
-    case .all(let terms): for term in terms { add(term, sources) }
-    case .binary(let operation, let left, let right):
-      for term in [left, right] { add(term, as: operation, sources) }
-      for term in [left, right] { add(subqueriesOf: term, sources) }
+    case .all(let terms):
+      for term in terms { add(term, sources) }
+      return
+    case .binary(let operation, let left, let right): for term in [left, right] { add(term, as: operation, sources) }
     case .isIn(let term, _), .isNull(let term): addEqual(term, sources)
     case .between(let term, _, _): addCompared(term, sources)
-    default: add(subqueriesOf: condition, sources)
+    case .query(let query): if let needle = query.term { addEqual(needle, sources) }
+    default: break
     }
-    if case .query(let term) = condition.node, let needle = term.term { addEqual(needle, sources) }
+    add(subqueriesOf: condition, sources)
   }
 
   private mutating func add(
