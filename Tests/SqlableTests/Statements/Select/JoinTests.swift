@@ -62,28 +62,25 @@ import Testing
       let isSame = Worker.id == b[Worker.id]
       let (two, three) = (one.crossJoin(c), one.crossJoin(c).crossJoin(d))
       let (four, five) = (three.crossJoin(e), three.crossJoin(e).crossJoin(f))
-      let same = [
-        try one.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.1 }.count,
-        try two.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.2 }.count,
-        try three.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.3 }.count,
-        try four.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.4 }.count,
-        try five.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.5 }.count,
-      ]
+      let same2 = try one.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.1 }.count
+      let same3 = try two.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.2 }.count
+      let same4 = try three.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.3 }.count
+      let same5 = try four.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.4 }.count
+      let same6 = try five.join(Worker.self, on: isSame).run(db).filter { $0.0 == $0.5 }.count
+      let same = [same2, same3, same4, same5, same6]
       let isFar = Worker.id == b[Worker.id] + 3
-      let absent = [
-        try one.leftJoin(Worker.self, on: isFar).run(db).filter { $0.1 == nil }.count,
-        try two.leftJoin(Worker.self, on: isFar).run(db).filter { $0.2 == nil }.count,
-        try three.leftJoin(Worker.self, on: isFar).run(db).filter { $0.3 == nil }.count,
-        try four.leftJoin(Worker.self, on: isFar).run(db).filter { $0.4 == nil }.count,
-        try five.leftJoin(Worker.self, on: isFar).run(db).filter { $0.5 == nil }.count,
-      ]
-      let crossed = [
-        try one.crossJoin(Worker.self).run(db).filter { $0.0 == $0.1 }.count,
-        try two.crossJoin(Worker.self).run(db).filter { $0.0 == $0.2 }.count,
-        try three.crossJoin(Worker.self).run(db).filter { $0.0 == $0.3 }.count,
-        try four.crossJoin(Worker.self).run(db).filter { $0.0 == $0.4 }.count,
-        try five.crossJoin(Worker.self).run(db).filter { $0.0 == $0.5 }.count,
-      ]
+      let absent2 = try one.leftJoin(Worker.self, on: isFar).run(db).filter { $0.1 == nil }.count
+      let absent3 = try two.leftJoin(Worker.self, on: isFar).run(db).filter { $0.2 == nil }.count
+      let absent4 = try three.leftJoin(Worker.self, on: isFar).run(db).filter { $0.3 == nil }.count
+      let absent5 = try four.leftJoin(Worker.self, on: isFar).run(db).filter { $0.4 == nil }.count
+      let absent6 = try five.leftJoin(Worker.self, on: isFar).run(db).filter { $0.5 == nil }.count
+      let absent = [absent2, absent3, absent4, absent5, absent6]
+      let crossed2 = try one.crossJoin(Worker.self).run(db).filter { $0.0 == $0.1 }.count
+      let crossed3 = try two.crossJoin(Worker.self).run(db).filter { $0.0 == $0.2 }.count
+      let crossed4 = try three.crossJoin(Worker.self).run(db).filter { $0.0 == $0.3 }.count
+      let crossed5 = try four.crossJoin(Worker.self).run(db).filter { $0.0 == $0.4 }.count
+      let crossed6 = try five.crossJoin(Worker.self).run(db).filter { $0.0 == $0.5 }.count
+      let crossed = [crossed2, crossed3, crossed4, crossed5, crossed6]
       #expect(same == [4, 16, 64, 256, 1024] && crossed == same && absent == [3, 12, 48, 192, 768])
     }
   }
