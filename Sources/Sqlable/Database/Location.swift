@@ -63,6 +63,12 @@ enum Location: Sendable {
     }
   }
 
+  /// How many bytes a file has; 0 for one that is not there. It is not opened: closing it would drop SQLite's locks.
+  static func size(ofFileAt path: String) -> Int {
+    var info = stat()
+    return stat(path, &info) == 0 ? Int(info.st_size) : 0
+  }
+
   private static func prepareDirectory(for path: String, _ configuration: Configuration) throws {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of a database can't be empty or hold a NUL byte")

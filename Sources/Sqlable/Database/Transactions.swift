@@ -77,6 +77,36 @@ extension SqliteDatabase {
     try scoped(kind, body)
   }
 
+  // MARK: For several callers
+
+  /// Begins a transaction that several callers share, each with a savepoint in it; none of them can end it.
+  func beginShared() throws { try locked { _ = try begin(.immediate, isScoped: true) } }
+
+  /// Whether what was begun as shared is open, and nothing inside it.
+  var isSharedTransactionWhole: Bool {
+    guard let connection else { return false }
+    return transactions.levels.count == 1 && !connection.isAutocommit && !connection.hasLostTransaction
+  }
+
+  /// Throws unless what was begun as shared is open, and nothing inside it.
+  func checkShared() throws {
+    try locked {
+      try checkTransactionIsAlive(openConnection())
+      guard isSharedTransactionWhole else { throw misuse("a transaction begun inside the closure was left open") }
+    }
+  }
+
+  /// Commits what was begun as shared. Throws, and leaves it open, when that fails.
+  func commitShared() throws {
+    try locked {
+      try checkShared()
+      try commitInnermost()
+    }
+  }
+
+  /// Undoes what was begun as shared, with all that is inside it.
+  func rollBackShared() { lockedAnyway { rollBack(from: 1) } }
+
   private func scoped<Value>(
     _ kind: TransactionKind, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {

@@ -25,6 +25,8 @@ final class Connection {
   private(set) var hasLostTransaction = false
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
+  /// What stops its statements, where something does.
+  var brake: Brake?
   /// Whether triggers hear of the rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
   /// How many cursors have not come to their end.

@@ -1,0 +1,108 @@
+// Writes that wait for the writer share one commit.
+
+extension SqlitePool {
+  /// Runs a write, and with it those that wait meanwhile: one transaction, a savepoint each. Gives how the first went, and the
+  /// next call for the writer; the others are told.
+  ///
+  /// A write that fails is undone by itself. What undoes the whole transaction (a full disk, an interrupted statement, a
+  /// foreign key that only the commit looks at) is the affair of one: the others are run again, each in a transaction of its
+  /// own.
+  func lead(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
+    var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
+    do {
+      let db = try writer.open(by: root)
+      try db.locked {
+        outcomes = first.kind == .alone ? [(first, alone(first, writer, db))] : group(first, writer, db)
+      }
+    } catch {
+      if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
+    }
+    for (call, outcome) in outcomes.dropFirst() { end(call, outcome) }
+    let next = withState { state in
+      state.ended(outcomes.count)
+      return state.next(for: writer)
+    }
+    return (outcomes[0].outcome, next)
+  }
+
+  private func group(
+    _ first: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase
+  ) -> [(call: PoolCall, outcome: Result<Void, any Error>)] {
+    do {
+      try db.beginShared()
+      // Alone so far: the transaction itself is its savepoint.
+      guard try first.run(db) == .commit else {
+        db.rollBackShared()
+        return [(first, ended(first, writer, .success(())))]
+      }
+      try db.checkShared()
+    } catch {
+      db.rollBackShared()
+      return [(first, ended(first, writer, .failure(error.rolledBack)))]
+    }
+    var members = [first]
+    var failed: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
+    _ = ended(first, writer, .success(()))
+    let end = ContinuousClock.now + configuration.maximumGroupTime
+    while members.count < configuration.maximumGroup, ContinuousClock.now < end, db.isSharedTransactionWhole,
+      let call = nextMember(writer)
+    {
+      do {
+        try db.transaction { db in try call.run(db) }
+        members.append(call)
+        _ = ended(call, writer, .success(()))
+      } catch {
+        failed.append((call, ended(call, writer, .failure(error.rolledBack))))
+      }
+    }
+    do {
+      try db.commitShared()
+      withState { $0.counts.commits += 1 }
+      return members.map { ($0, .success(())) } + failed
+    } catch {
+      db.rollBackShared()
+      guard members.count + failed.count > 1 else { return [(first, .failure(error.rolledBack))] }
+      return members.map { ($0, again($0, writer, db)) } + failed
+    }
+  }
+
+  /// Runs a call by itself.
+  private func alone(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
+    ended(call, writer, Result { _ = try call.run(db) })
+  }
+
+  /// Runs a call again, in a transaction of its own.
+  private func again(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
+    withState { $0.give(writer, to: call) }
+    if call.deadline != nil { look(at: call) }
+    return ended(call, writer, Result { _ = try db.transaction { db in try call.run(db) } })
+  }
+
+  /// The work of a call is over; gives what its caller is told.
+  private func ended(
+    _ call: PoolCall, _ writer: PooledHandle, _ outcome: Result<Void, any Error>
+  ) -> Result<Void, any Error> {
+    withState { $0.take(writer, from: call) }
+    return outcome.mapError { call.error($0, label: configuration.handles.label) }
+  }
+
+  /// The next call that may share the commit.
+  private func nextMember(_ writer: PooledHandle) -> PoolCall? {
+    let call = withState { state -> PoolCall? in
+      guard state.waitingWrites.first?.kind == .write, let call = state.waitingWrites.popFirst() else { return nil }
+      state.give(writer, to: call)
+      return call
+    }
+    if let call, call.deadline != nil { look(at: call) }
+    return call
+  }
+}
+
+extension Error {
+  /// As told to one whose savepoint was undone: to it the transaction is gone.
+  fileprivate var rolledBack: any Error {
+    guard var error = self as? SqlError else { return self }
+    if error.transaction == .untouched { error.transaction = .rolledBack }
+    return error
+  }
+}

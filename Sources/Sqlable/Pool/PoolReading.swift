@@ -1,0 +1,69 @@
+extension SqlitePool {
+  /// Calls `body` with a reader: everything in it is of one snapshot of the database.
+  ///
+  /// ```swift
+  /// let (bikes, people) = try pool.read { db in (try Bicycle.count().run(db), try Person.count().run(db)) }
+  /// // BEGIN DEFERRED … COMMIT
+  /// ```
+  ///
+  /// Throws `.readOnly` when something is written in it, `.timeout` when no reader is free in time, and what `body` throws.
+  /// For threads; in `async` code the form with `await` is taken.
+  public func read<Value>(
+    file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
+  ) throws -> Value {
+    try perform(.read, at: .init(file: file, line: line)) { db in try db.transaction(.deferred) { try body($0) } }
+  }
+
+  /// Calls `body` with a reader, on a thread of the pool: everything in it is of one snapshot of the database.
+  ///
+  /// Throws `CancellationError` when the task is cancelled before it is done.
+  public func read<Value: Sendable>(
+    file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
+    try await perform(.read, at: .init(file: file, line: line)) { db in try db.transaction(.deferred) { try body($0) } }
+  }
+
+  // MARK: Values
+
+  /// Does something that gives a value.
+  func perform<Value>(
+    _ kind: PoolCall.Kind, at place: PoolCall.Place, _ body: (SqliteDatabase) throws -> Value
+  ) throws -> Value {
+    var value: Value?
+    try perform(kind, place) { db in
+      let result = try body(db)
+      value = result
+      return result as? TransactionResult ?? .commit
+    }
+    guard let value else { throw misuse("the call ended without a value") }
+    return value
+  }
+
+  /// Runs a statement: a read that is short at once, anything else on a thread of the pool.
+  func performStatement<Value: Sendable>(
+    _ kind: PoolCall.Kind, at place: PoolCall.Place, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
+    guard kind.isRead else { return try await perform(kind, at: place, run) }
+    try Task.checkCancellation()
+    var value: Value?
+    let isDone = try performQuickly(place) { db in value = try run(db) }
+    // Who does nothing but read lets others have the thread too.
+    if quickReads.add(1, ordering: .relaxed).newValue % 32 == 0 { await Task.yield() }
+    if isDone, let value { return value }
+    return try await perform(kind, at: place, run)
+  }
+
+  /// Does something that gives a value, on a thread of the pool.
+  func perform<Value: Sendable>(
+    _ kind: PoolCall.Kind, at place: PoolCall.Place, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
+    let value = Guarded<Value?>(nil)
+    try await perform(kind, place) { db in
+      let result = try body(db)
+      value.withLock { $0 = result }
+      return result as? TransactionResult ?? .commit
+    }
+    guard let value = value.withLock({ $0 }) else { throw misuse("the call ended without a value") }
+    return value
+  }
+}

@@ -1,0 +1,259 @@
+import Dispatch
+import Glibc
+
+// How calls get their handles, wait, run and end.
+
+extension SqlitePool {
+  // MARK: On the caller's thread
+
+  /// Does `work` with a handle, on this thread or, for a write that shares a commit, on that of another caller.
+  func perform(_ kind: PoolCall.Kind, _ place: PoolCall.Place, _ work: (SqliteDatabase) throws -> TransactionResult)
+    throws
+  {
+    try checkFork()
+    try withoutActuallyEscaping(work) { work in
+      let call = PoolCall(kind, configuration, place, work)
+      defer { call.forgetWork() }
+      switch try withState({ try $0.enter(call, configuration, by: pthread_self()) }) {
+      case .own(let handle): try runInside(call, handle)
+      case .given(let handle):
+        if call.deadline != nil { look(at: call) }
+        try runHere(call, handle)
+      case .waits: try wait(call)
+      }
+    }
+  }
+
+  /// Waits for a handle, or until somebody has done the work.
+  private func wait(_ call: PoolCall) throws {
+    guard let alarm = call.alarm else { return }
+    let isInTime = call.waitEnd.map { alarm.wait(timeout: .now() + (ContinuousClock.now.duration(to: $0)).dispatched) }
+    if isInTime == nil { alarm.wait() }
+    if isInTime == .timedOut {
+      guard !withState({ $0.refuse(call) }) else { throw waitedTooLong(call) }
+      // It got its handle at the last moment, and its alarm.
+      alarm.wait()
+    }
+    if let outcome = call.outcome { return try outcome.get() }
+    guard case .running(let handle) = call.state else { return }
+    withState { _ in handle.owner = pthread_self() }
+    if call.deadline != nil { look(at: call) }
+    try runHere(call, handle)
+  }
+
+  /// Runs a call that was made inside another one.
+  private func runInside(_ call: PoolCall, _ handle: PooledHandle) throws {
+    let db = try handle.open(by: root)
+    if call.kind == .write { try db.transaction { db in try call.run(db) } } else { _ = try call.run(db) }
+  }
+
+  private func runHere(_ call: PoolCall, _ handle: PooledHandle) throws {
+    let (outcome, next) = handle.isWriter ? lead(call, handle) : read(call, handle)
+    if let next { handOn(handle, to: next) }
+    try outcome.get()
+  }
+
+  // MARK: On threads of the pool
+
+  /// Does `work` with a handle, on a thread of the pool.
+  func perform(
+    _ kind: PoolCall.Kind, _ place: PoolCall.Place,
+    _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
+  ) async throws {
+    try checkFork()
+    let holder = Guarded<PoolCall?>(nil)
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        let call = PoolCall(kind, configuration, place, resume: { continuation.resume(with: $0) }, work)
+        holder.withLock { $0 = call }
+        // Cancelled before there was something to stop.
+        guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+        do {
+          switch try withState({ try $0.enter(call, configuration, by: nil) }) {
+          case .own(let handle):
+            // Not inside a closure: those are synchronous. A thread of the pool that runs a task would be.
+            call.resume?(Result { try runInside(call, handle) })
+          case .given(let handle): handOn(handle, to: call)
+          case .waits: look(at: call)
+          }
+        } catch {
+          continuation.resume(throwing: error)
+        }
+      }
+    } onCancel: {
+      if let call = holder.withLock({ $0 }) { stop(call, .cancelled) }
+    }
+  }
+
+  /// Does a read at once, on the thread that asks, when a reader is free; false when it takes long, and nothing came of it.
+  ///
+  /// Two threads would have to be woken for it otherwise, which takes several times as long as most reads. It is given up after
+  /// some ten thousand steps of SQLite's, a fraction of a millisecond, and where it would have to wait for a lock.
+  func performQuickly(_ place: PoolCall.Place, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
+    try checkFork()
+    let call = PoolCall(.read, configuration, place) { db in
+      try work(db)
+      return .commit
+    }
+    let label = configuration.handles.label
+    guard call.deadline.map({ $0 > call.begin }) ?? true,
+      let handle = try withState({ try $0.enterQuickly(call, label) })
+    else { return false }
+    var isStopped = false
+    let (outcome, next) = read(call, handle) { db in
+      isStopped = try handle.brake.withBudget(10) { _ = try call.run(db) }
+    }
+    if let next { handOn(handle, to: next) }
+    try outcome.get()
+    return !isStopped
+  }
+
+  /// Has a call run that was given a handle.
+  private func handOn(_ handle: PooledHandle, to call: PoolCall) {
+    if let alarm = call.alarm, !handle.isWriter {
+      alarm.signal()
+    } else {
+      handle.queue.async { self.work(call, handle) }
+    }
+  }
+
+  /// Runs a call, and those that wait for the handle.
+  private func work(_ call: PoolCall, _ handle: PooledHandle) {
+    var next: PoolCall? = call
+    while let call = next {
+      if let alarm = call.alarm, !handle.isWriter {
+        alarm.signal()
+        return
+      }
+      withState { _ in handle.owner = pthread_self() }
+      if call.deadline != nil { look(at: call) }
+      let outcome: Result<Void, any Error>
+      (outcome, next) = handle.isWriter ? lead(call, handle) : read(call, handle)
+      end(call, outcome)
+    }
+  }
+
+  /// Tells a caller how its call went.
+  func end(_ call: PoolCall, _ outcome: Result<Void, any Error>) {
+    call.forgetWork()
+    if let resume = call.resume { return resume(outcome) }
+    call.outcome = outcome
+    call.alarm?.signal()
+  }
+
+  // MARK: Reading
+
+  /// Runs a read, and gives the next call for its handle.
+  private func read(
+    _ call: PoolCall, _ handle: PooledHandle, _ work: ((SqliteDatabase) throws -> Void)? = nil
+  ) -> (Result<Void, any Error>, next: PoolCall?) {
+    let outcome: Result<Void, any Error>
+    do {
+      let db = try handle.open(by: root)
+      if let work { try work(db) } else { _ = try call.run(db) }
+      outcome = .success(())
+    } catch {
+      if (error as? SqlError)?.meansBrokenHandle == true { handle.discard() }
+      outcome = .failure(call.error(error, label: configuration.handles.label))
+    }
+    let next = withState { state in
+      state.take(handle, from: call)
+      state.ended()
+      return state.next(for: handle)
+    }
+    return (outcome, next)
+  }
+
+  // MARK: Stopping
+
+  /// Stops a call: it waits no more, or what it runs is interrupted.
+  func stop(_ call: PoolCall, _ reason: PoolCall.Reason) {
+    let wasWaiting = withState { state in
+      if state.refuse(call) { return true }
+      guard call.stopped == nil else { return false }
+      switch call.state {
+      case .made: call.stopped = reason
+      case .running(let handle):
+        call.stopped = reason
+        handle.brake.pull()
+      case .waiting, .ending: break
+      }
+      return false
+    }
+    guard wasWaiting else { return }
+    switch reason {
+    case .cancelled: end(call, .failure(CancellationError()))
+    case .deadline: end(call, .failure(waitedTooLong(call)))
+    case .closing:
+      end(
+        call,
+        .failure(
+          SqlError(
+            .closed, message: "the pool was closed while the call made at \(call.place) was waiting",
+            label: configuration.handles.label)))
+    }
+  }
+
+  private func waitedTooLong(_ call: PoolCall) -> SqlError {
+    let what = call.kind.isRead ? "a reader" : "the writer"
+    let users = withState { state in (call.kind.isRead ? state.readers : [state.writer]).compactMap(\.call) }
+    let oldest = users.min { ($0.gotHandle ?? .now) < ($1.gotHandle ?? .now) }
+    var message = "the call made at \(call.place) waited for \(what) for \(call.begin.duration(to: .now).seconds) s"
+    if let oldest, let since = oldest.gotHandle {
+      message += ", which the call made at \(oldest.place) has had for \(since.duration(to: .now).seconds) s"
+    }
+    return SqlError(.timeout, message: message, label: configuration.handles.label)
+  }
+
+  // MARK: Looking at the time
+
+  /// Sees to it that somebody looks at the call when its time is over.
+  func look(at call: PoolCall) {
+    let isNext = withState { state -> ContinuousClock.Instant? in
+      guard let end = call.nextLook, state.nextLook.map({ end < $0 }) ?? true else { return nil }
+      state.nextLook = end
+      return end
+    }
+    if let isNext { schedule(isNext) }
+  }
+
+  private func schedule(_ time: ContinuousClock.Instant) {
+    SqlitePool.clock.asyncAfter(deadline: .now() + ContinuousClock.now.duration(to: time).dispatched) { [weak self] in
+      self?.lookAtAll()
+    }
+  }
+
+  private static let clock = DispatchQueue(label: "sqlable.pool.clock")
+
+  private func lookAtAll() {
+    let now = ContinuousClock.now
+    let (late, next) = withState { state in
+      state.nextLook = nil
+      let calls = state.unended
+      let late = calls.filter { $0.nextLook.map { $0 <= now } ?? false }
+      state.nextLook = calls.compactMap(\.nextLook).filter { $0 > now }.min()
+      return (late, state.nextLook)
+    }
+    for call in late { stop(call, .deadline) }
+    if let next { schedule(next) }
+  }
+}
+
+extension SqlError {
+  /// Whether a handle that met it is not to be used again.
+  fileprivate var meansBrokenHandle: Bool { [.io, .corrupt, .notADatabase].contains(kind) }
+}
+
+extension Duration {
+  var dispatched: DispatchTimeInterval {
+    let (seconds, attoseconds) = components
+    guard seconds < 1_000_000_000 else { return .never }
+    return .nanoseconds(max(0, Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)))
+  }
+
+  /// In tenths, for messages.
+  var seconds: String {
+    let tenths = Int(components.seconds) * 10 + Int(components.attoseconds / 100_000_000_000_000_000)
+    return "\(tenths / 10).\(tenths % 10)"
+  }
+}

@@ -1,0 +1,94 @@
+extension SqlitePool {
+  /// What a pool is doing, and what it has done since it was opened.
+  public struct Statistics: Sendable, Hashable {
+    /// How many readers are open, and how many of them nobody uses.
+    public let openReaders: Int
+    public let idleReaders: Int
+    /// How many calls wait for a reader, and how many for the writer.
+    public let waitingReads: Int
+    public let waitingWrites: Int
+    /// Whether somebody writes.
+    public let isWriting: Bool
+    /// How many calls have ended.
+    public let reads: Int
+    public let writes: Int
+    /// How many commits these writes took.
+    public let commits: Int
+    /// How long calls have waited for their handles, all together, and the one that has waited the longest.
+    public let waited: Duration
+    public let longestWait: Duration
+    /// How long calls have used their handles, all together, and the one that has used one the longest.
+    public let used: Duration
+    public let longestUse: Duration
+    /// How often the handles found their statements compiled, all together.
+    public let statementCache: StatementCacheUse
+    /// The size of the write-ahead log, in bytes.
+    public let walSize: Int
+    /// The read that has gone on for the longest: as long as it does, the write-ahead log can't be reused.
+    public let oldestRead: Running?
+    /// What the writer does.
+    public let write: Running?
+
+    /// A call that is running.
+    public struct Running: Sendable, Hashable, CustomStringConvertible {
+      /// File and line where the call was made.
+      public let place: String
+      /// For how long it has had its handle.
+      public let age: Duration
+
+      public var description: String { "the call made at \(place), running for \(age.seconds) s" }
+    }
+  }
+
+  /// What all calls have done so far.
+  struct Counts {
+    var reads = 0
+    var writes = 0
+    var commits = 0
+    var waited = Duration.zero
+    var longestWait = Duration.zero
+    var used = Duration.zero
+    var longestUse = Duration.zero
+
+    mutating func began(_ call: PoolCall) {
+      guard let start = call.gotHandle else { return }
+      let wait = call.begin.duration(to: start)
+      waited += wait
+      longestWait = max(longestWait, wait)
+    }
+
+    mutating func ended(_ call: PoolCall) {
+      if call.kind.isRead { reads += 1 } else { writes += 1 }
+      guard let start = call.gotHandle else { return }
+      let use = start.duration(to: .now)
+      used += use
+      longestUse = max(longestUse, use)
+    }
+  }
+}
+
+extension SqlitePool {
+  /// What the pool is doing at this moment, and what it has done. Waits for nobody.
+  public var statistics: Statistics {
+    let now = ContinuousClock.now
+    func running(_ call: PoolCall?) -> Statistics.Running? {
+      guard let call, let start = call.gotHandle else { return nil }
+      return Statistics.Running(place: "\(call.place)", age: start.duration(to: now))
+    }
+    let walSize = Location.size(ofFileAt: filepath + "-wal")
+    return withState { state in
+      let handles = state.readers + [state.writer]
+      let oldest = state.readers.compactMap(\.call).min { ($0.gotHandle ?? now) < ($1.gotHandle ?? now) }
+      let counts = state.counts
+      return Statistics(
+        openReaders: state.readers.count, idleReaders: state.idleReaders.count,
+        waitingReads: state.waitingReads.count, waitingWrites: state.waitingWrites.count,
+        isWriting: !state.writerIsIdle, reads: counts.reads, writes: counts.writes, commits: counts.commits,
+        waited: counts.waited, longestWait: counts.longestWait, used: counts.used, longestUse: counts.longestUse,
+        statementCache: StatementCacheUse(
+          statements: handles.reduce(0) { $0 + $1.cacheUse.statements },
+          hits: handles.reduce(0) { $0 + $1.cacheUse.hits }, misses: handles.reduce(0) { $0 + $1.cacheUse.misses }),
+        walSize: walSize, oldestRead: running(oldest), write: running(state.writer.call))
+    }
+  }
+}

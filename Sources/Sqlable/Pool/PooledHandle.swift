@@ -1,0 +1,73 @@
+import Dispatch
+import Glibc
+
+/// A handle of a pool, opened when it is first needed. Whoever was given it has it alone.
+final class PooledHandle: @unchecked Sendable {
+  let isWriter: Bool
+  /// Where asynchronous calls are run. A queue of its own has a thread as long as there is something to do, however many
+  /// other queues have one.
+  let queue: DispatchQueue
+  /// Stops what is being run on it.
+  let brake: Brake
+  private var database: SqliteDatabase?
+  private var checked = ContinuousClock.now
+
+  // With the pool's lock held:
+  /// The thread that has it.
+  var owner: pthread_t?
+  /// What is being run.
+  var call: PoolCall?
+  /// How its statements were found, when last somebody had it.
+  var cacheUse = StatementCacheUse(statements: 0, hits: 0, misses: 0)
+
+  init(_ configuration: Configuration, isWriter: Bool, number: Int) {
+    self.isWriter = isWriter
+    brake = Brake(busyTimeout: configuration.busyTimeout)
+    queue = DispatchQueue(label: isWriter ? "sqlable.pool.writer" : "sqlable.pool.reader-\(number)")
+  }
+
+  /// The handle, open and on the file that the pool was opened with.
+  func open(by root: SqliteDatabase) throws -> SqliteDatabase {
+    if let database {
+      let now = ContinuousClock.now
+      // A look at the file is a system call; a reader that misses its going for a second does no harm.
+      if now - checked > .seconds(1) {
+        checked = now
+        try database.checkFileIsThere()
+      }
+      return database
+    }
+    let database = try root.createChild()
+    try database.use(brake, isReadOnly: !isWriter)
+    self.database = database
+    return database
+  }
+
+  var isOpen: Bool { database != nil }
+
+  /// To be called by whoever has it.
+  func noteCacheUse() {
+    if let cache = database?.connection?.cache {
+      cacheUse = StatementCacheUse(statements: cache.count, hits: cache.hits, misses: cache.misses)
+    }
+  }
+
+  /// Lets go of a handle that can't be trusted any more; the next to use it opens another.
+  func discard() {
+    try? database?.close()
+    database = nil
+  }
+}
+
+extension SqliteDatabase {
+  /// Makes the handle one of a pool's.
+  fileprivate func use(_ brake: Brake, isReadOnly: Bool) throws {
+    try locked {
+      let connection = try openConnection()
+      connection.use(brake)
+      if isReadOnly { try connection.pragma("PRAGMA query_only = ON") }
+    }
+  }
+
+  fileprivate func checkFileIsThere() throws { try locked { try checkFile(openConnection()) } }
+}

@@ -1,0 +1,69 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// A database file with one writer and several readers, for a service: what its threads and tasks share.
+///
+/// ```swift
+/// let pool = try SqlitePool(filepath: "/var/lib/bikes/bikes.sqlite")
+/// let bikes = try await Bicycle.read().run(pool)                                // a reader's affair
+/// let id = try await bike.insert().run(pool)                                    // the writer's
+/// let both = try await pool.read { db in (try Bicycle.count().run(db), try Person.count().run(db)) }     // one snapshot
+/// try await pool.transaction { db in … }
+/// ```
+///
+/// Every call has a form for `async` code, which is run on threads of the pool, and one for threads, which waits. A read that
+/// is one statement is tried on the thread that asks, for a fraction of a millisecond, when a reader is free. Calls
+/// get their handles in the order in which they came. Closures are synchronous, so that no transaction spans an `await`. Do
+/// not keep their handle.
+///
+/// A cancelled task's call throws `CancellationError`, and what is not done by a deadline `.timeout`; see
+/// ``withDeadline(_:_:)``. A statement that runs is interrupted, with its own transaction and nobody else's. A call whose
+/// work was done already succeeds.
+///
+/// Calls inside a closure of the same pool, on the same thread, use the closure's handle: a read inside a read is of the
+/// same snapshot, a read inside a transaction sees what that wrote, a transaction inside a transaction is a savepoint. A write
+/// inside a read throws `.misuse`.
+public final class SqlitePool: Sendable {
+  /// What the pool was opened with.
+  public let configuration: PoolConfiguration
+  /// Keeps the database open, and what all handles have in common: observers, functions, the file.
+  let root: SqliteDatabase
+  private let guarded: Guarded<State>
+  /// How many reads were done on threads of Swift's own.
+  let quickReads = Atomic(0)
+
+  /// Opens the database at a path, creating it and the directories above it when they are missing.
+  ///
+  /// Throws what opening a handle throws, and `.misuse` for a configuration that makes no sense or a database in memory.
+  public init(filepath: String, configuration: PoolConfiguration = .init()) throws {
+    try configuration.validate()
+    guard filepath != ":memory:" else {
+      throw SqlError.misuse("a pool needs a file: a database in memory has no readers beside a writer")
+    }
+    self.configuration = configuration
+    root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
+    guarded = Guarded(State(writer: PooledHandle(configuration.handles, isWriter: true, number: 0)))
+  }
+
+  /// Opens the database at a path, with so many readers.
+  public convenience init(filepath: String, readers: Int) throws {
+    try self.init(filepath: filepath, configuration: PoolConfiguration(readers: readers))
+  }
+
+  /// The path that the pool was opened with.
+  public var filepath: String { root.filepath }
+
+  /// Calls `body` with the pool's lock held; nothing of SQLite and nobody's code is called meanwhile.
+  func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try guarded.withLock(body) }
+}
+
+extension SqlitePool {
+  /// A call on this pool that can't work.
+  func misuse(_ message: String) -> SqlError { SqlError.misuse(message).labelled(configuration.handles.label) }
+
+  /// Before the lock: in a forked process a thread that it does not have may hold it for ever.
+  func checkFork() throws {
+    guard !root.isForked else { throw misuse("the pool was opened before fork(); a child process opens its own") }
+  }
+}

@@ -1,0 +1,89 @@
+import CSQLite
+import Glibc
+import Synchronization
+
+/// Stops what a connection runs or waits for, from another thread, for as long as it is pulled.
+///
+/// Not `sqlite3_interrupt`, which stops whatever runs when it arrives: that may be the next caller's, or nothing.
+///
+/// Sound as `Sendable`: the flag is atomic, and the rest is touched by the thread that runs the statement only.
+final class Brake: @unchecked Sendable {
+  private let flag = Atomic(false)
+  /// How long a statement waits for another connection's lock.
+  fileprivate let busyTimeout: Duration
+
+  init(busyTimeout: Double) { self.busyTimeout = .seconds(busyTimeout) }
+
+  var isPulled: Bool { flag.load(ordering: .acquiring) }
+
+  func pull() { flag.store(true, ordering: .releasing) }
+
+  func release() { flag.store(false, ordering: .releasing) }
+
+  /// How often the progress handler may still be called; nil for as long as it takes.
+  fileprivate let budget = Unchecked<Int?>(nil)
+
+  /// Calls `body` on the thread that has the connection, with its statements stopped when they take more than so many
+  /// thousand steps together, or have to wait for a lock. Tells whether they were.
+  func withBudget(_ thousands: Int, _ body: () throws -> Void) rethrows -> Bool {
+    budget.value = thousands
+    defer { budget.value = nil }
+    do {
+      try body()
+      return false
+    } catch {
+      if let left = budget.value, left < 0 { return true }
+      throw error
+    }
+  }
+
+  /// Whether a statement is to be stopped that has taken another thousand steps.
+  fileprivate var stops: Bool {
+    guard let left = budget.value else { return isPulled }
+    budget.value = left - 1
+    return left < 1 || isPulled
+  }
+
+  /// When the connection began to wait for a lock.
+  fileprivate let waitingSince = Unchecked<ContinuousClock.Instant?>(nil)
+
+  deinit {
+    waitingSince.free()
+    budget.free()
+  }
+
+  /// Waits for a lock a little longer, unless that was long enough.
+  fileprivate func waits(_ attempts: Int32) -> Bool {
+    if budget.value != nil {
+      budget.value = -1
+      return false
+    }
+    if attempts == 0 { waitingSince.value = .now }
+    guard !isPulled, let since = waitingSince.value, ContinuousClock.now - since < busyTimeout else { return false }
+    // Of random length, or those who wait would meet again.
+    let pause = min(500 << UInt32(min(attempts, 7)), 25_000)
+    usleep(UInt32.random(in: UInt32(pause) / 2...UInt32(pause)))
+    return true
+  }
+}
+
+extension Connection {
+  /// Has statements stopped by a brake, while they run and while they wait for another connection's lock.
+  func use(_ brake: Brake) {
+    self.brake = brake
+    let context = Unmanaged.passUnretained(brake).toOpaque()
+    // Every so many steps of a statement's program, of all its runs together.
+    sqlite3_progress_handler(
+      handle, 1_000,
+      { context in
+        guard let context else { return 0 }
+        return Unmanaged<Brake>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.stops } ? 1 : 0
+      }, context)
+    sqlite3_busy_handler(
+      handle,
+      { context, attempts in
+        guard let context else { return 0 }
+        return Unmanaged<Brake>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.waits(attempts) } ? 1 : 0
+      }, context)
+  }
+}

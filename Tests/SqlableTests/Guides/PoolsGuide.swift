@@ -1,0 +1,47 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What Docs/Pools.md shows.
+@Suite struct PoolsGuide {
+  @Test func whatTheGuideShows() async throws {
+    let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let bike = Bicycle(name: "Norco", color: "red")
+    let pool = try SqlitePool(filepath: directory + "/bikes.sqlite", readers: 4)
+    try await pool.transaction { db in try db.createTable(Bicycle.self) }
+    try await pool.transaction { db in try db.createTable(Person.self) }
+    do {
+      let id = try await bike.insert().run(pool)
+      let reds = try await Bicycle.read().filter(Bicycle.color == "red").run(pool)
+      let (count, first) = try await pool.read { db in
+        (try Bicycle.count().run(db), try Bicycle.read().first().run(db))
+      }
+      let gone = try await pool.transaction { db in
+        try Bicycle.delete(Bicycle.color == "blue").run(db)
+      }
+      #expect(id == 1 && reds.map(\.name) == ["Norco"] && count == 1 && first?.id == 1 && gone == 0)
+    }
+    do {
+      let slow = Task { try await Bicycle.count().run(pool) }
+      slow.cancel()  // CancellationError, if it is not done
+      let inTime = try await withDeadline(.seconds(2)) { try await Bicycle.count().run(pool) }
+      #expect(inTime == 1)
+      _ = await slow.result
+    }
+    do {
+      let statistics = pool.statistics
+      if let oldest = statistics.oldestRead, oldest.age > .seconds(10) { print(oldest) }
+      print(statistics.waitingWrites, statistics.longestWait, statistics.walSize)
+      #expect(statistics.commits == 4)
+    }
+    do {
+      let token = pool.observe(.update, on: Bicycle.self, id: 2) { id in print("bicycle \(id) was changed") }
+      pool.removeObserver(token)
+    }
+    do {
+      try await pool.close(within: .seconds(5))
+      #expect(!pool.isOpen)
+    }
+  }
+}

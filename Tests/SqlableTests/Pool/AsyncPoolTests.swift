@@ -1,0 +1,215 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What tasks share: no thread of Swift's own waits, and a cancelled call hurts no other.
+@Suite struct AsyncPoolTests {
+  @Test func statementsRunInAsyncCode() async throws {
+    try await withMembers { pool in
+      let id = try await Member(id: 1, name: "Anna").insert().run(pool)
+      let ids = try await Member.insert([Member(id: 2, name: "Bo")]).run(pool)
+      let all = try await Member.read().orderBy(Member.id).run(pool)
+      let one = try await Member.byId(2).run(pool)
+      let count = try await Member.count().run(pool)
+      let isThere = try await Member.exists().filter(Member.name == "Cid").run(pool)
+      let names = try await Member.select(Member.name).orderBy(Member.name.desc).run(pool)
+      let first = try await Member.select(Member.id, Member.name).first(pool)
+      #expect(id == 1 && ids == [2] && all.map(\.name) == ["Anna", "Bo"] && one?.name == "Bo" && count == 2)
+      #expect(!isThere && names == ["Bo", "Anna"] && first?.1 == "Anna")
+      let changed = try await pool.transaction { db in try Member.delete().run(db) }
+      let rest = try await pool.read { db in try Member.count().run(db) }
+      #expect(changed == 2 && rest == 0)
+      let gone = try await Member(id: 9, name: "Cid").insert().returning(Member.id).run(pool)
+      #expect(gone == [9])
+    }
+  }
+
+  @Test func errorsComeToTheCallerThatMadeThem() async throws {
+    try await withMembers { pool in
+      try await Member(id: 1, name: "Anna").insert().run(pool)
+      let results = await withTaskGroup(of: (Int, Bool).self) { group in
+        for index in 0..<40 {
+          group.addTask {
+            do {
+              try await Member(id: index % 2 == 0 ? 1 : 100 + index, name: "x").insert().run(pool)
+              return (index, true)
+            } catch { return (index, false) }
+          }
+        }
+        return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      }
+      #expect(results.allSatisfy { index, isStored in isStored == (index % 2 == 1) })
+      let count = try await Member.count().run(pool)
+      #expect(count == 21)
+    }
+  }
+
+  @Test func tenThousandTasksGoOnBesideASlowQuery() async throws {
+    try await withMembers(PoolConfiguration(readers: 2)) { pool in
+      let slow = Task { try await pool.read { db in try db.query(endless(3_000_000), as: Int.self) } }
+      let count = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<times(10_000) { group.addTask { try await Member.count().run(pool) } }
+        return try await group.reduce(0) { total, _ in total + 1 }
+      }
+      #expect(count == times(10_000))
+      let value = try await slow.value
+      #expect(value == [3_000_000])
+    }
+  }
+
+  /// Members, and as many rows as of `tables` of them with one another.
+  private func combinations(_ tables: Int) -> Select<Int> {
+    (1..<tables).reduce(Member.all()) { $0.joining(Alias(Member.self, "m\($1)"), on: .all([])) }.select(countAll())
+  }
+
+  @Test func aStatementThatTakesLongerLeavesTheThreadToOthers() async throws {
+    try await withMembers(PoolConfiguration(readers: 2)) { pool in
+      try await Member.insert((1...100).map { Member(id: $0, name: "\($0)") }).run(pool)
+      let short = try await combinations(1).run(pool)
+      #expect(short == [100])
+      let reads = pool.statistics.reads
+      // Given up on the caller's thread, and done on one of the pool.
+      let long = try await combinations(3).run(pool)
+      #expect(long == [1_000_000] && pool.statistics.reads == reads + 2)
+      let endless = (0..<4).map { _ in Task { try await combinations(9).run(pool) } }
+      while pool.statistics.waitingReads < 2 { await Task.yield() }
+      // With as many threads as cores none would be left for this.
+      let others = await withTaskGroup(of: Int.self) { group in
+        for index in 0..<100 { group.addTask { index } }
+        return await group.reduce(0, +)
+      }
+      #expect(others == 4950)
+      for task in endless { task.cancel() }
+      for task in endless { await #expect(throws: CancellationError.self) { try await task.value } }
+      let again = try await Member.count().run(pool)
+      #expect(again == 100)
+    }
+  }
+
+  @Test func aCancelledQueryIsInterruptedAndNoNeighbour() async throws {
+    try await withMembers(PoolConfiguration(readers: 1)) { pool in
+      let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
+      while pool.statistics.oldestRead == nil { await Task.yield() }
+      let neighbours = (0..<20).map { _ in Task { try await Member.count().run(pool) } }
+      let waiting = Task { try await Member.count().run(pool) }
+      while pool.statistics.waitingReads < 21 { await Task.yield() }
+      waiting.cancel()
+      await #expect(throws: CancellationError.self) { try await waiting.value }
+      slow.cancel()
+      await #expect(throws: CancellationError.self) { try await slow.value }
+      for neighbour in neighbours {
+        let count = try await neighbour.value
+        #expect(count == 0)
+      }
+    }
+  }
+
+  @Test func aTaskThatWasCancelledBeforeDoesNothing() async throws {
+    try await withMembers { pool in
+      let task = Task {
+        while !Task.isCancelled { await Task.yield() }
+        try await Member(id: 1, name: "Anna").insert().run(pool)
+      }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      let count = try await Member.count().run(pool)
+      #expect(count == 0)
+    }
+  }
+
+  @Test func aCancelledWriteIsUndoneAndThoseWhoShareItsCommitAreNot() async throws {
+    try await withMembers { pool in
+      let gate = DispatchSemaphore(value: 0)
+      let first = Task { try await pool.transaction { _ in gate.wait() } }
+      while !pool.statistics.isWriting { await Task.yield() }
+      let before = Task { try await Member(id: 1, name: "before").insert().run(pool) }
+      while pool.statistics.waitingWrites < 1 { await Task.yield() }
+      let slow = Task {
+        try await pool.transaction { db in
+          try Member(id: 2, name: "slow").insert().run(db)
+          try db.execute(
+            "WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n) INSERT INTO member SELECT 9 + value, 'x' FROM n"
+          )
+        }
+      }
+      while pool.statistics.waitingWrites < 2 { await Task.yield() }
+      let after = Task { try await Member(id: 3, name: "after").insert().run(pool) }
+      while pool.statistics.waitingWrites < 3 { await Task.yield() }
+      // Twice: it is run again when the cancelled one has undone what it shares.
+      gate.signal()
+      gate.signal()
+      while pool.statistics.waitingWrites > 1 { await Task.yield() }
+      slow.cancel()
+      await #expect(throws: CancellationError.self) { try await slow.value }
+      _ = try await (first.value, before.value, after.value)
+      let ids = try await Member.read().orderBy(Member.id).run(pool).map(\.id)
+      #expect(ids == [1, 3])
+    }
+  }
+
+  @Test func aDeadlineEndsWaitingAndRunning() async throws {
+    try await withMembers(PoolConfiguration(readers: 1)) { pool in
+      let running = await error {
+        try await withDeadline(.milliseconds(30)) {
+          _ = try await pool.read { db in try db.query(endless(.max), as: Int.self) }
+        }
+      }
+      #expect(running?.kind == .timeout && running?.message.contains("was running") == true)
+      let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
+      while pool.statistics.oldestRead == nil { await Task.yield() }
+      let waiting = await error { try await withDeadline(.milliseconds(30)) { _ = try await Member.count().run(pool) } }
+      #expect(waiting?.kind == .timeout && waiting?.message.contains("waited for a reader") == true)
+      slow.cancel()
+      await #expect(throws: CancellationError.self) { try await slow.value }
+      let inTime = try await withDeadline(.seconds(60)) { try await Member.count().run(pool) }
+      #expect(inTime == 0)
+    }
+  }
+
+  @Test func aDeadlineCountsForThreadsToo() throws {
+    try withMembers { pool in
+      let running = sqlError {
+        try withDeadline(.milliseconds(30)) { _ = try pool.read { db in try db.query(endless(.max), as: Int.self) } }
+      }
+      #expect(running?.kind == .timeout)
+      let write = sqlError {
+        try withDeadline(.milliseconds(30)) {
+          try pool.transaction { db in
+            try Member(id: 1, name: "x").insert().run(db)
+            _ = try db.query(endless(.max), as: Int.self)
+          }
+        }
+      }
+      #expect(write?.kind == .timeout)
+      let count = try Member.count().run(pool)
+      #expect(count == 0)
+    }
+  }
+
+  @Test func closingLetsCallsEndAndStopsWhatIsLeft() async throws {
+    try await withMembers(PoolConfiguration(readers: 1)) { pool in
+      let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
+      while pool.statistics.oldestRead == nil { await Task.yield() }
+      let waiting = Task { try await Member.count().run(pool) }
+      while pool.statistics.waitingReads < 1 { await Task.yield() }
+      try await pool.close(within: .milliseconds(50))
+      let (running, waited, late) = await (
+        error { _ = try await slow.value }, error { _ = try await waiting.value },
+        error { _ = try await Member.count().run(pool) }
+      )
+      #expect(running?.kind == .closed && waited?.kind == .closed && late?.kind == .closed && !pool.isOpen)
+    }
+  }
+}
+
+private func error(_ body: () async throws -> Void) async -> SqlError? {
+  do {
+    try await body()
+    return nil
+  } catch { return error as? SqlError }
+}
+
+/// Counts up to a number, a row each.
+private func endless(_ count: Int) -> SQL {
+  "WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < \(count)) SELECT count(*) FROM n"
+}

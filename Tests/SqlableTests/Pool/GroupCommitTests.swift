@@ -1,0 +1,133 @@
+import Dispatch
+import Foundation
+import Sqlable
+import Testing
+
+/// Writes that wait share a commit, and nothing else.
+@Suite struct GroupCommitTests {
+  /// Takes into a commit whoever waits, however slow the machine.
+  private let patient = PoolConfiguration(maximumGroupTime: .seconds(60))
+
+  /// Has `count` writes wait for the writer, then run together.
+  private func together(
+    _ pool: SqlitePool, _ count: Int, _ write: @escaping @Sendable (Int) throws -> Void
+  ) throws -> [SqlError?] {
+    let errors = Mutex<[Int: SqlError]>([:])
+    let group = DispatchGroup()
+    var isFirstTime = true
+    try pool.transaction { _ in
+      // Run again when what the others did has undone it.
+      guard isFirstTime else { return }
+      isFirstTime = false
+      for index in 0..<count {
+        group.enter()
+        let thread = Thread {
+          if let error = sqlError({ try write(index) }) { errors.withLock { $0[index] = error } }
+          group.leave()
+        }
+        thread.start()
+        // One after the other, so that their order is known.
+        while pool.statistics.waitingWrites <= index { usleep(200) }
+      }
+    }
+    group.wait()
+    return errors.withLock { errors in (0..<count).map { errors[$0] } }
+  }
+
+  @Test func writesThatWaitShareOneCommitInTheirOrder() throws {
+    try withMembers(patient) { pool in
+      let before = pool.statistics.commits
+      let order = Collected<Int>()
+      let errors = try together(pool, 20) { index in
+        try pool.transaction { db in
+          order.append(index)
+          try Member(id: index, name: "\(index)").insert().run(db)
+        }
+      }
+      #expect(errors.allSatisfy { $0 == nil } && order.values == Array(0..<20))
+      #expect(pool.statistics.commits - before == 1)
+      let count = try Member.count().run(pool)
+      #expect(count == 20)
+    }
+  }
+
+  @Test func oneThatFailsHurtsNoOther() throws {
+    try withMembers(patient) { pool in
+      let errors = try together(pool, 12) { index in
+        try pool.transaction { db in
+          try Member(id: index, name: "\(index)").insert().run(db)
+          if index % 3 == 1 { try Member(id: index, name: "again").insert().run(db) }
+          if index % 3 == 2 { throw SqlError(.other, message: "no") }
+        }
+      }
+      #expect(errors.enumerated().allSatisfy { ($0.offset % 3 == 0) == ($0.element == nil) })
+      #expect(errors[1]?.kind == .constraint(.primaryKey) && errors[1]?.transaction == .rolledBack)
+      let ids = try Member.read().orderBy(Member.id).run(pool).map(\.id)
+      #expect(ids == [0, 3, 6, 9])
+    }
+  }
+
+  @Test func whatOnlyTheCommitRefusesIsTheAffairOfOne() throws {
+    try withMembers(patient) { pool in
+      try pool.transaction { db in
+        try db.execute(
+          "CREATE TABLE note (id INTEGER PRIMARY KEY, member INTEGER REFERENCES member (id) DEFERRABLE INITIALLY DEFERRED)"
+        )
+      }
+      let runs = Collected<Int>()
+      let errors = try together(pool, 6) { index in
+        try pool.transaction { db in
+          runs.append(index)
+          if index != 3 { try Member(id: index, name: "x").insert().run(db) }
+          try db.execute("INSERT INTO note (id, member) VALUES (\(index), \(index))")
+        }
+      }
+      #expect(errors.enumerated().allSatisfy { ($0.offset == 3) == ($0.element?.kind == .constraint(.foreignKey)) })
+      let notes = try pool.read { db in try db.query("SELECT id FROM note ORDER BY id", as: Int.self) }
+      #expect(notes == [0, 1, 2, 4, 5])
+      #expect(runs.values.count == 12, "the shared transaction, and each by itself")
+    }
+  }
+
+  @Test func aClosureMayRollBackItsPart() throws {
+    try withMembers(patient) { pool in
+      let errors = try together(pool, 4) { index in
+        _ = try pool.transaction { db in
+          try Member(id: index, name: "x").insert().run(db)
+          return index == 0 || index == 2 ? TransactionResult.rollback : .commit
+        }
+      }
+      let ids = try Member.read().orderBy(Member.id).run(pool).map(\.id)
+      #expect(errors.allSatisfy { $0 == nil } && ids == [1, 3])
+    }
+  }
+
+  @Test func whatIsNoTransactionRunsByItself() throws {
+    try withMembers(patient) { pool in
+      let before = pool.statistics.commits
+      let errors = try together(pool, 3) { index in
+        if index == 1 {
+          try pool.withWriter { db in try db.execute("VACUUM") }
+        } else {
+          try Member(id: index, name: "x").insert().run(pool)
+        }
+      }
+      #expect(errors.allSatisfy { $0 == nil })
+      #expect(pool.statistics.commits - before == 2)
+    }
+  }
+
+  @Test func eachMemberReadsWhatThoseBeforeItWrote() throws {
+    try withMembers(patient) { pool in
+      try Member(id: 1, name: "0").insert().run(pool)
+      let errors = try together(pool, 30) { _ in
+        try pool.transaction { db in
+          let now = Int(try Member.byId(1).run(db)?.name ?? "") ?? -1
+          try Member.update(Member.name.set(to: "\(now + 1)")).filter(Member.id == 1).run(db)
+        }
+      }
+      let last = try Member.byId(1).run(pool)?.name
+      #expect(errors.allSatisfy { $0 == nil } && last == "30")
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Sqlable
+
+struct Member: Sqlable, Equatable {
+  var id: Int
+  var name: String
+  static let id = column("id", Int.self, PrimaryKey())
+  static let name = column("name", String.self)
+  static let tableLayout = [id.column, name.column]
+
+  init(id: Int, name: String) {
+    self.id = id
+    self.name = name
+  }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Member.id)
+    name = try row.get(Member.name)
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Member.id, id)
+    row.set(Member.name, name)
+  }
+}
+
+/// Calls `body` with a pool on a new file, which is closed and deleted afterwards.
+func withPool<Result>(_ configuration: PoolConfiguration = .init(), _ body: (SqlitePool) throws -> Result) throws
+  -> Result
+{
+  try withDirectory { directory in
+    let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: configuration)
+    let result = try body(pool)
+    try pool.close()
+    return result
+  }
+}
+
+/// Calls `body` with a pool on a new file that has a table of members.
+func withMembers<Result>(_ configuration: PoolConfiguration = .init(), _ body: (SqlitePool) throws -> Result) throws
+  -> Result
+{
+  try withPool(configuration) { pool in
+    try pool.transaction { db in try db.createTable(Member.self) }
+    return try body(pool)
+  }
+}
+
+/// Calls `body` with a pool on a new file that has a table of members.
+func withMembers<Result>(
+  _ configuration: PoolConfiguration = .init(), _ body: (SqlitePool) async throws -> Result
+) async throws -> Result {
+  let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
+  try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(atPath: directory) }
+  let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: configuration)
+  try await pool.transaction { db in try db.createTable(Member.self) }
+  let result = try await body(pool)
+  try await pool.close()
+  return result
+}
+
+/// What several threads have done, in order.
+final class Collected<Value: Sendable>: Sendable {
+  private let list = Mutex<[Value]>([])
+
+  var values: [Value] { list.withLock { $0 } }
+
+  func append(_ value: Value) { list.withLock { $0.append(value) } }
+}
+
+/// How many are inside at a time.
+final class Counter: Sendable {
+  private let counts = Mutex((now: 0, most: 0))
+
+  var most: Int { counts.withLock { $0.most } }
+
+  func enter() {
+    counts.withLock { counts in
+      counts.now += 1
+      counts.most = max(counts.most, counts.now)
+    }
+  }
+
+  func leave() { counts.withLock { $0.now -= 1 } }
+}

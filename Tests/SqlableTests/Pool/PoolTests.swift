@@ -1,0 +1,165 @@
+import Dispatch
+import Foundation
+import Sqlable
+import Testing
+
+/// What threads share: readers, one writer, nested calls, waiting.
+@Suite struct PoolTests {
+  @Test func statementsFindTheirHandlesThemselves() throws {
+    try withMembers { pool in
+      let id = try Member(id: 1, name: "Anna").insert().run(pool)
+      let ids = try Member.insert([Member(id: 2, name: "Bo"), Member(id: 3, name: "Cid")]).run(pool)
+      #expect(id == 1 && ids == [2, 3])
+      #expect(try Member.count().run(pool) == 3)
+      #expect(try Member.read().orderBy(Member.id).run(pool).map(\.name) == ["Anna", "Bo", "Cid"])
+      #expect(try Member.byId(2).run(pool)?.name == "Bo")
+      #expect(try Member.exists().filter(Member.name == "Cid").run(pool))
+      let names = try Member.select(Member.name).orderBy(Member.name.desc).run(pool)
+      let first = try Member.select(Member.id, Member.name).orderBy(Member.id).first(pool)?.1
+      #expect(names == ["Cid", "Bo", "Anna"] && first == "Anna")
+      let gone = try Member.delete(Member.id > 1).returning(Member.id).run(pool)
+      #expect(gone.sorted() == [2, 3])
+      let statistics = pool.statistics
+      #expect(statistics.openReaders == 1 && statistics.idleReaders == 1 && !statistics.isWriting)
+      #expect(statistics.reads == 6 && statistics.writes == 4 && statistics.commits == 4)
+      #expect(statistics.walSize > 0 && statistics.statementCache.statements > 0)
+    }
+  }
+
+  @Test func aReadSeesOneSnapshotWhateverIsWrittenMeanwhile() throws {
+    try withMembers { pool in
+      let (before, after) = try pool.read { db in
+        let before = try Member.count().run(db)
+        // On a thread of its own: inside the closure a write would be refused.
+        _ = try onThread { try Member(id: 1, name: "Anna").insert().run(pool) }
+        return (before, try Member.count().run(db))
+      }
+      #expect(before == 0 && after == 0)
+      #expect(try Member.count().run(pool) == 1)
+    }
+  }
+
+  @Test func callsInsideAClosureUseItsHandle() throws {
+    try withMembers { pool in
+      try pool.transaction { db in
+        try Member(id: 1, name: "Anna").insert().run(db)
+        #expect(try Member.count().run(pool) == 1, "a read inside sees what is not committed")
+        try pool.transaction { inner in
+          #expect(inner === db && inner.transactionLevel == db.transactionLevel)
+          try Member(id: 2, name: "Bo").insert().run(inner)
+          return TransactionResult.rollback
+        }
+        expectSqlError { try pool.transaction { _ in throw SqlError(.other, message: "x") } }
+      }
+      #expect(try Member.read().run(pool).map(\.name) == ["Anna"])
+      try pool.read { db in
+        try pool.read { inner in #expect(inner === db) }
+        expectMisuse { try Member(id: 3, name: "Cid").insert().run(pool) }
+        expectSqlError { try Member(id: 3, name: "Cid").insert().run(db) }
+        expectMisuse { try pool.close() }
+      }
+      #expect(try Member.count().run(pool) == 1)
+    }
+  }
+
+  @Test func aReaderThatWritesIsRefused() throws {
+    try withMembers { pool in
+      expectError(.readOnly) { _ = try pool.read { db in try Member(id: 1, name: "Anna").insert().run(db) } }
+      expectError(.readOnly) { try pool.read { db in try db.execute("DROP TABLE member") } }
+      let count = try Member.count().run(pool)
+      #expect(count == 0)
+    }
+  }
+
+  @Test func noMoreReadersAreOpenThanAreAllowedAndTheRestWaitInTurn() throws {
+    try withPool(PoolConfiguration(readers: 2)) { pool in
+      let most = Counter()
+      onThreads(8) { _ in
+        for _ in 0..<50 {
+          try? pool.read { db in
+            most.enter()
+            _ = try db.query("SELECT 1", as: Int.self)
+            most.leave()
+          }
+        }
+      }
+      #expect(most.most <= 2 && pool.statistics.openReaders <= 2 && pool.statistics.reads == 400)
+    }
+  }
+
+  @Test func whoWaitsTooLongIsToldForWhom() throws {
+    try withPool(PoolConfiguration(readers: 1, waitTimeout: .milliseconds(50))) { pool in
+      try pool.read { db in
+        _ = try db.query("SELECT 1", as: Int.self)
+        let error = try onThread { sqlError { try pool.read { _ in } } }
+        #expect(error?.kind == .timeout)
+        #expect(
+          error?.message.contains("waited for a reader") == true && error?.message.contains("PoolTests.swift") == true)
+        #expect(
+          pool.statistics.waitingReads == 0 && pool.statistics.oldestRead?.place.contains("PoolTests.swift") == true)
+      }
+      try pool.transaction { _ in
+        let error = try onThread { sqlError { try pool.transaction { _ in } } }
+        #expect(error?.kind == .timeout && error?.message.contains("waited for the writer") == true)
+      }
+      #expect(try pool.read { _ in 1 } == 1 && pool.transaction { _ in 2 } == 2)
+    }
+  }
+
+  @Test func moreThanMayWaitAreRefusedAtOnce() throws {
+    try withPool(PoolConfiguration(readers: 1, maximumWaiting: 0)) { pool in
+      try pool.read { _ in
+        let error = try onThread { sqlError { try pool.read { _ in } } }
+        #expect(error?.kind == .busy && error?.isRetryable == true)
+      }
+      try pool.transaction { _ in
+        let error = try onThread { sqlError { try pool.transaction { _ in } } }
+        #expect(error?.kind == .busy)
+      }
+    }
+  }
+
+  @Test func whatCanNotBeMeantIsRefused() throws {
+    try withDirectory { directory in
+      let path = directory + "/pool.sqlite"
+      expectMisuse { _ = try SqlitePool(filepath: ":memory:") }
+      expectMisuse { _ = try SqlitePool(filepath: path, readers: 0) }
+      expectMisuse { _ = try SqlitePool(filepath: path, configuration: .init(maximumWaiting: -1)) }
+      expectMisuse { _ = try SqlitePool(filepath: path, configuration: .init(maximumGroup: 0)) }
+      expectMisuse { _ = try SqlitePool(filepath: path, configuration: .init(waitTimeout: .seconds(-1))) }
+      expectMisuse { _ = try SqlitePool(filepath: path, configuration: .init(handles: .init(journalMode: .delete))) }
+      expectMisuse { _ = try SqlitePool(filepath: path, configuration: .init(handles: .init(isReadOnly: true))) }
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+
+  @Test func maintenanceRunsOutsideOfTransactions() throws {
+    try withMembers { pool in
+      try pool.withWriter { db in
+        #expect(db.transactionLevel == 0)
+        try db.execute("VACUUM")
+      }
+      expectSqlError { try pool.transaction { db in try db.execute("VACUUM") } }
+    }
+  }
+
+  @Test func observersHearOfThePoolsCommits() throws {
+    try withMembers { pool in
+      let heard = Collected<Int>()
+      let token = pool.observe(.insert, on: Member.self) { id in heard.append(id) }
+      try Member(id: 7, name: "Anna").insert().run(pool)
+      expectSqlError {
+        try pool.transaction { db in
+          try Member(id: 8, name: "Bo").insert().run(db)
+          throw SqlError(.other, message: "x")
+        }
+      }
+      pool.queue.sync {}
+      #expect(heard.values == [7])
+      pool.removeObserver(token)
+      try Member(id: 9, name: "Cid").insert().run(pool)
+      pool.queue.sync {}
+      #expect(heard.values == [7])
+    }
+  }
+}
