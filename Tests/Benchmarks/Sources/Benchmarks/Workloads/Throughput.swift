@@ -15,6 +15,7 @@ extension Suite {
         "W9", "one writer and four readers, selects by key on their own", operations: 1, unit: .reads, maximumRounds: 3
       ) {
         let db = try fixture.writer()
+        let pool = try SqlitePool(filepath: fixture.path(of: .sqlable), readers: Threads.readers)
         return [
           rate(Name.c, .c) { [path = fixture.path(of: .c)] in
             try Threads.rate(seconds: seconds) { reader in
@@ -51,6 +52,32 @@ extension Suite {
             } writer: {
               try Threads.repeat(for: seconds, from: 0, rows: rows, batch: 1) { id in
                 try Typed.update(Typed.price.set(to: Double(id))).filter(Typed.id == id).run(db) == 1
+              }
+            }
+          },
+          rate(Name.typed + " pool", .sqlable) {
+            try Threads.rate(seconds: seconds) { reader in
+              try Threads.repeat(for: seconds, from: reader * 1009, rows: rows) { id in
+                try Typed.byId(id).run(pool)?.row.id == id
+              }
+            } writer: {
+              try Threads.repeat(for: seconds, from: 0, rows: rows, batch: 1) { id in
+                try Typed.update(Typed.price.set(to: Double(id))).filter(Typed.id == id).run(pool) == 1
+              }
+            }
+          },
+          rate(Name.typed + " pool, async", .sqlable) {
+            try Threads.rate(seconds: seconds) { reader in
+              try blocking {
+                try await Threads.repeat(for: seconds, from: reader * 1009, rows: rows) { id in
+                  try await Typed.byId(id).run(pool)?.row.id == id
+                }
+              }
+            } writer: {
+              try blocking {
+                try await Threads.repeat(for: seconds, from: 0, rows: rows, batch: 1) { id in
+                  try await Typed.update(Typed.price.set(to: Double(id))).filter(Typed.id == id).run(pool) == 1
+                }
               }
             }
           },
@@ -116,6 +143,24 @@ enum Threads {
       for _ in 0..<batch {
         id = (id + 7919) % rows
         if try body(id + 1) { found += 1 }
+      }
+    }
+    return found
+  }
+}
+
+extension Threads {
+  /// The same in a task.
+  static func `repeat`(
+    for seconds: Double, from first: Int, rows: Int, batch: Int = 16, _ body: (_ id: Int) async throws -> Bool
+  ) async throws -> Int64 {
+    let end = ContinuousClock.now + .seconds(seconds)
+    var found: Int64 = 0
+    var id = first
+    while ContinuousClock.now < end {
+      for _ in 0..<batch {
+        id = (id + 7919) % rows
+        if try await body(id + 1) { found += 1 }
       }
     }
     return found
