@@ -68,14 +68,23 @@ extension SqlitePool {
 
   /// Runs a call by itself.
   private func alone(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
-    ended(call, writer, Result { _ = try call.run(db) })
+    // What it leaves open would take in all that comes after it.
+    defer { db.rollBackShared() }
+    return ended(
+      call, writer,
+      Result {
+        _ = try call.run(db)
+        guard db.transactionLevel == 0 else { throw misuse("a transaction begun inside the closure was left open") }
+      })
   }
 
   /// Runs a call again, in a transaction of its own.
   private func again(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
     withState { $0.give(writer, to: call) }
     if call.deadline != nil { look(at: call) }
-    return ended(call, writer, Result { _ = try db.transaction { db in try call.run(db) } })
+    let outcome = Result { try db.transaction { db in try call.run(db) } }
+    if case .success(.commit) = outcome { withState { $0.counts.commits += 1 } }
+    return ended(call, writer, outcome.map { _ in })
   }
 
   /// The work of a call is over; gives what its caller is told.

@@ -44,6 +44,9 @@ extension SqlitePool {
   /// Runs a call that was made inside another one.
   private func runInside(_ call: PoolCall, _ handle: PooledHandle) throws {
     let db = try handle.open(by: root)
+    guard call.kind != .alone || db.transactionLevel == 0 else {
+      throw misuse("the writer can't be had outside of a transaction inside of one")
+    }
     if call.kind == .write { try db.transaction { db in try call.run(db) } } else { _ = try call.run(db) }
   }
 

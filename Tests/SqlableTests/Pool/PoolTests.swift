@@ -140,6 +140,18 @@ import Testing
         try db.execute("VACUUM")
       }
       expectSqlError { try pool.transaction { db in try db.execute("VACUUM") } }
+      expectMisuse { try pool.transaction { _ in try pool.withWriter { _ in } } }
+      expectMisuse { _ = try pool.withWriter { db in try db.beginTransaction() } }
+      expectSqlError {
+        try pool.withWriter { db in
+          try db.beginTransaction()
+          try Member(id: 1, name: "x").insert().run(db)
+          try db.execute("SELECT nothing")
+        }
+      }
+      try pool.withWriter { db in #expect(db.transactionLevel == 0) }
+      let count = try Member.count().run(pool)
+      #expect(count == 0)
     }
   }
 
