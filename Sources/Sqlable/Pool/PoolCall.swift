@@ -66,9 +66,10 @@ final class PoolCall: @unchecked Sendable {
     self.work = work
     self.resume = resume
     let deadline = configuration.deadline.map(Deadline.after) ?? Deadline.current
-    let waitEnd = configuration.waitTimeout.map { [begin] in begin.advanced(by: $0) }
+    let waitEnd = configuration.waitTimeout.map { [begin] in begin.advanced(by: $0) } ?? deadline
     self.deadline = deadline
-    self.waitEnd = [deadline, waitEnd].compactMap { $0 }.min()
+    // Not by an array: this is done for every call.
+    self.waitEnd = waitEnd.map { min($0, deadline ?? $0) }
   }
 
   /// Does what is to be done; again when what it did was undone by no fault of its own.

@@ -51,6 +51,14 @@ import Testing
     }
   }
 
+  @Test func eachMayHaveItsOwnCommit() throws {
+    try withMembers(PoolConfiguration(maximumGroup: 1)) { pool in
+      let before = pool.statistics.commits
+      let errors = try together(pool, 5) { index in try Member(id: index, name: "x").insert().run(pool) }
+      #expect(errors.allSatisfy { $0 == nil } && pool.statistics.commits - before == 6)
+    }
+  }
+
   @Test func oneThatFailsHurtsNoOther() throws {
     try withMembers(patient) { pool in
       let errors = try together(pool, 12) { index in

@@ -155,6 +155,59 @@ import Testing
     }
   }
 
+  @Test func aClosureThatDoesNotEndKeepsThePoolFromBeingClosed() throws {
+    try withMembers { pool in
+      let (isInside, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let ended = DispatchGroup()
+      ended.enter()
+      Thread.detachNewThread {
+        try? pool.read { _ in
+          isInside.signal()
+          mayEnd.wait()
+        }
+        ended.leave()
+      }
+      isInside.wait()
+      let error = expectError(.busy) { try pool.close(within: .milliseconds(1)) }
+      #expect(error?.message.contains("PoolTests.swift") == true)
+      expectError(.closed) { _ = try Member.count().run(pool) }
+      mayEnd.signal()
+      ended.wait()
+      try pool.close()
+      try pool.close()
+      #expect(!pool.isOpen)
+    }
+  }
+
+  @Test func aFileThatIsGoneIsNotWrittenTo() throws {
+    try withDirectory { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      try pool.transaction { db in try db.createTable(Member.self) }
+      try FileManager.default.moveItem(atPath: directory + "/pool.sqlite", toPath: directory + "/moved.sqlite")
+      expectError(.io) { try Member(id: 1, name: "Anna").insert().run(pool) }
+      // The first reader is opened now.
+      expectError(.io) { _ = try Member.count().run(pool) }
+    }
+  }
+
+  @Test(.disabled(if: isSanitized)) func aForkedProcessIsRefused() throws {
+    typealias Fork = @convention(c) () -> pid_t
+    let fork = try #require(dlsym(nil, "fork").map { unsafeBitCast($0, to: Fork.self) })
+    try withMembers { pool in
+      let child = fork()
+      if child == 0 {
+        alarm(10)
+        let error = sqlError { _ = try Member.count().run(pool) }
+        if case .misuse = error?.kind { _exit(0) }
+        _exit(1)
+      }
+      var status: Int32 = -1
+      while waitpid(child, &status, 0) == -1, errno == EINTR {}
+      let count = try Member.count().run(pool)
+      #expect(status == 0 && count == 0)
+    }
+  }
+
   @Test func observersHearOfThePoolsCommits() throws {
     try withMembers { pool in
       let heard = Collected<Int>()
