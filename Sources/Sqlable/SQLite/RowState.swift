@@ -117,17 +117,20 @@ extension RowState {
   @usableFromInline
   mutating func findValues() throws {
     firstValue = nil
-    if columnCount < count, let statement = statement?.takeUnretainedValue(), let layout = statement.layout,
-      layout.identities == columns
-    {
-      // Compiled anew by this step, a SELECT * may have fewer columns than before.
-      try statement.check(layout)
-    }
     guard valueStride > 0, count > 0, let first = UnsafeRawPointer(sqlite3_column_value(handle, 0)),
       let last = UnsafeRawPointer(sqlite3_column_value(handle, Int32(truncatingIfNeeded: count - 1))),
       last == first + (count - 1) * valueStride
-    else { return }
+    else { return try checkCount() }
     firstValue = first
+  }
+
+  /// Throws when a result has fewer columns than are to be read: compiled anew by a step, a `SELECT *` may have. A value that
+  /// is not there lies nowhere near the others, so nobody else has to ask.
+  private func checkCount() throws {
+    guard columnCount < count, let statement = statement?.takeUnretainedValue(), let layout = statement.layout,
+      layout.identities == columns
+    else { return }
+    try statement.check(layout)
   }
 
   /// No row is current any more.
