@@ -70,6 +70,14 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
+  /// An empty database in memory, with the functions and collations of this handle.
+  func scratch() throws -> SqliteDatabase {
+    let location = Location.newMemory()
+    return try SqliteDatabase(
+      location, Configuration(label: configuration.label), registry: ObserverRegistry(parent: nil), order: .init(),
+      functions: functions ?? .init(), location.open)
+  }
+
   /// Opens another connection to the same database, to be used on another thread.
   ///
   /// What the child commits reaches the observers of this handle too, on this handle's ``queue``; what this handle commits

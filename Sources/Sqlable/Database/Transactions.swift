@@ -263,6 +263,7 @@ extension SqliteDatabase {
         }
       }
       observation?.undo(after: innermost.mark)
+      if transactions.levels.count == 1 { observation?.forgetAll() }
       pop(connection)
     }
   }

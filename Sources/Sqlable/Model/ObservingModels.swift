@@ -37,18 +37,28 @@ extension SqliteDatabase {
     _ body: @escaping @Sendable (RowChange) throws -> Void
   ) -> ObserverToken {
     do {
-      let table = try TableInfo.of(model, named: tableName ?? TableInfo.of(model).name)
-      if table.fullText?.isExternal == false {
-        throw SqlError.misuse("a full-text table can't be observed: SQLite tells nothing of its rows")
-          .at(table: table.name)
-      }
-      let key = try id.map { id in
-        try table.key.count == 1 ? id.sqlStorage(in: table.columns[table.key[0]].type) : id.sqlStorage
-      }
-      return registry.add(table: table.name, change: change, key: key, body: body)
+      return registry.add(try ObserverRegistry.Observer(of: model, change, in: tableName, id: id, body))
     } catch {
       fail(error)
       return registry.idleToken()
     }
+  }
+}
+
+extension ObserverRegistry.Observer {
+  /// One of a model's rows. Throws for a model whose rows can't be observed.
+  init<Model: Sqlable>(
+    of model: Model.Type, _ change: Change?, in tableName: String?, id: (any SqlValue)?,
+    _ body: @escaping @Sendable (RowChange) throws -> Void
+  ) throws {
+    let table = try TableInfo.of(model, named: tableName ?? TableInfo.of(model).name)
+    if table.fullText?.isExternal == false {
+      throw SqlError.misuse("a full-text table can't be observed: SQLite tells nothing of its rows")
+        .at(table: table.name)
+    }
+    let key = try id.map { id in
+      try table.key.count == 1 ? id.sqlStorage(in: table.columns[table.key[0]].type) : id.sqlStorage
+    }
+    self.init(token: ObserverRegistry.newToken(), table: table.name, change: change, key: key, body: body)
   }
 }

@@ -9,12 +9,32 @@ final class ChangeBuffer: ChangeSink {
     let key: KeyShape
     /// What the database calls it.
     let nameInDatabase: String
+    /// Whether each row is wanted.
+    let keepsRows: Bool
+    /// Whether they are wanted with their values.
+    let keepsValues: Bool
+    /// The columns that live results read, and whether they decide by row; nil when none reads the table.
+    fileprivate let read: (columns: [RowShape.Column], wantsImages: Bool)?
+    fileprivate let columnNames: [String]
+    fileprivate let isWhole: Bool
     fileprivate let cName: [CChar]
 
-    init(name: String, nameInDatabase: String, key: KeyShape) {
-      self.name = name
-      self.key = key
+    /// Nil when nobody wants to hear of the table.
+    init?(nameInDatabase: String, _ interest: ObservedTables, key: () throws -> KeyShape) rethrows {
+      let (folded, name) = (nameInDatabase.foldedName, interest.name(ofTable: nameInDatabase))
+      let reading = interest.read[folded]
+      guard name != nil || reading != nil else { return nil }
+      let shape = try key()
+      self.name = name ?? nameInDatabase
+      self.key = shape
       self.nameInDatabase = nameInDatabase
+      keepsRows = name != nil
+      keepsValues = interest.valued.contains(folded)
+      read = reading.map { reading in
+        (shape.row.columns.filter { reading.columns.contains($0.name.foldedName) }, reading.wantsImages)
+      }
+      columnNames = shape.row.names
+      isWhole = shape.row.isWhole
       cName = nameInDatabase.utf8.map { CChar(bitPattern: $0) } + [0]
     }
   }
@@ -24,6 +44,10 @@ final class ChangeBuffer: ChangeSink {
     var tables: [Table] = []
     /// Which of them was changed last: rows of one table come in a row.
     var latest = 0
+    /// What was done to the tables that live results read, by the tables' places.
+    var summaries: [TableChanges?] = []
+    /// The same of tables that were looked up before.
+    var earlier: [[UInt8]: TableChanges] = [:]
   }
 
   private let state = Unchecked(State())
@@ -36,9 +60,22 @@ final class ChangeBuffer: ChangeSink {
   var tables: [Table] {
     get { state.value.tables }
     set {
+      state.value.earlier = summaries
       state.value.tables = newValue
       state.value.latest = 0
+      state.value.summaries = newValue.map { _ in nil }
     }
+  }
+
+  /// What was done to the tables that live results read, by their folded names. More than was done, where something was
+  /// undone.
+  private var summaries: [[UInt8]: TableChanges] {
+    var all = state.value.earlier
+    for (table, summary) in zip(state.value.tables, state.value.summaries) {
+      guard let summary else { continue }
+      all[table.nameInDatabase.foldedName, default: TableChanges()].formUnion(summary)
+    }
+    return all
   }
 
   func willChange(_ row: HookedRow) {
@@ -47,8 +84,66 @@ final class ChangeBuffer: ChangeSink {
       guard let index = tables.firstIndex(where: { strcmp($0.cName, row.table) == 0 }) else { return }
       state.value.latest = index
     }
-    record(row, of: tables[state.value.latest])
+    let table = tables[state.value.latest]
+    if table.keepsRows { record(row, of: table) }
+    if let read = table.read { note(row, of: table, read.columns, wantsImages: read.wantsImages) }
   }
+
+  // MARK: For live results
+
+  /// Notes what a change does to a table, for those who only ask whether they are concerned.
+  private func note(_ row: HookedRow, of table: Table, _ columns: [RowShape.Column], wantsImages: Bool) {
+    let place = state.value.latest
+    var summary = state.value.summaries[place] ?? TableChanges()
+    state.value.summaries[place] = nil
+    if row.operation == .update {
+      // Without the pre-update hook there is one id only, and no values.
+      if row.oldId != row.newId { summary.isMembershipChanged = true }
+      for column in columns {
+        let name = column.foldedName
+        guard !summary.columns.contains(name) else { continue }
+        guard let places = column.places, !row.changes(old: places.old, new: places.updated) else {
+          summary.columns.insert(name)
+          continue
+        }
+      }
+    } else {
+      summary.isMembershipChanged = true
+    }
+    if !wantsImages || !row.hasValues {
+      summary.images = nil
+    } else if let count = summary.images?.count {
+      if count < TableChanges.maximumImages {
+        summary.images?.append(images(row, of: table))
+      } else {
+        summary.images = nil
+      }
+    }
+    state.value.summaries[place] = summary
+  }
+
+  private func images(_ row: HookedRow, of table: Table) -> RowImages {
+    var isWhole = table.isWhole
+    func values(_ place: (RowShape.Column) -> Int?, _ read: (Int) -> SqlStorage?) -> [SqlStorage] {
+      table.key.row.columns.map { column in
+        guard let place = place(column), let value = read(place).flatMap(column.affinity.value) else {
+          isWhole = false
+          return .null
+        }
+        return value
+      }
+    }
+    let old = row.operation == .insert ? nil : values { $0.places?.old } _: { row.oldValue($0) }
+    let new: [SqlStorage]? =
+      switch row.operation {
+      case .insert: values { $0.places?.inserted } _: { row.newValue($0) }
+      case .update: values { $0.places?.updated } _: { row.newValue($0) }
+      case .delete: nil
+      }
+    return RowImages(columns: table.columnNames, old: old, new: new, isWhole: isWhole)
+  }
+
+  // MARK: For observers of rows
 
   private func record(_ row: HookedRow, of table: Table) {
     let change: Change
@@ -74,10 +169,11 @@ final class ChangeBuffer: ChangeSink {
     let hasRowid = !table.key.isWithoutRowid
     let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)
-    state.value.changes.append(
-      RowChange(
-        table: table.name, change: change, id: id ?? 0, previousId: previousId ?? 0, key: key, previousKey: previousKey,
-        hasId: id != nil))
+    var noted = RowChange(
+      table: table.name, change: change, id: id ?? 0, previousId: previousId ?? 0, key: key, previousKey: previousKey,
+      hasId: id != nil)
+    if table.keepsValues, row.hasValues { noted.images = images(row, of: table) }
+    state.value.changes.append(noted)
   }
 
   private func values(of key: KeyShape, at positions: [Int], _ read: (Int) -> SqlStorage?) -> [SqlStorage] {
@@ -134,8 +230,20 @@ final class ChangeBuffer: ChangeSink {
     if self.count > count { state.value.changes.removeLast(self.count - count) }
   }
 
-  func takeAll() -> [RowChange] {
-    defer { state.value.changes = [] }
-    return changes
+  /// Whether something was recorded.
+  var isEmpty: Bool {
+    state.value.changes.isEmpty && state.value.earlier.isEmpty && !state.value.summaries.contains { $0 != nil }
+  }
+
+  /// To be called when the transaction is over: what was recorded.
+  func takeAll() -> CommittedChanges {
+    defer { forgetAll() }
+    return CommittedChanges(rows: changes, tables: summaries)
+  }
+
+  func forgetAll() {
+    state.value.changes = []
+    state.value.earlier = [:]
+    for place in state.value.summaries.indices { state.value.summaries[place] = nil }
   }
 }

@@ -21,6 +21,12 @@ final class HandleObservation {
   private var mayBeOutdated = false
   /// Whether they were looked up inside the open transaction, in a schema that may be undone.
   private var isOfOpenTransaction = false
+  /// Whether somebody has begun to listen since the open transaction began: rows that it wrote before are not recorded.
+  private var isInterestNew = false
+  /// The schema that the open transaction began with, where a sink is to hear that it was changed.
+  private var schemaAtBegin: Int64?
+  /// SQLite's number for what others have committed, at the last look; nil where nobody has looked: another handle may do so.
+  private var dataVersion: Int64?
   /// Committed and not yet delivered to the handle's own observers.
   private let pending = Guarded<[ObserverRegistry.Audience]>([])
   /// How many there are, to be asked after every statement without a lock.
@@ -52,6 +58,7 @@ final class HandleObservation {
     if wanted != interest {
       interest = wanted
       schemaVersion = nil
+      isInterestNew = true
     }
     if wanted.isEmpty == hook.isInstalled {
       if wanted.isEmpty { hook.remove() } else { hook.install() }
@@ -64,18 +71,30 @@ final class HandleObservation {
   ///
   /// To be called at the start of every transaction; inside one only what has changed since is looked at.
   func refreshKeys(isBeginning: Bool) throws {
+    if isBeginning {
+      (isInterestNew, schemaAtBegin) = (false, nil)
+      if interest.commits, dataVersion != nil { try lookForOthers() }
+    }
     guard isBeginning ? isActive : isKnowledgeInDoubt else { return }
     if isBeginning { isOfOpenTransaction = false }
     let current = try connection.schemaVersion()
+    if isBeginning { schemaAtBegin = current }
     mayBeOutdated = false
     guard current != schemaVersion else { return }
-    buffer.tables = try connection.tableNames().compactMap { nameInDatabase in
-      guard let name = interest.name(ofTable: nameInDatabase) else { return nil }
-      return ChangeBuffer.Table(
-        name: name, nameInDatabase: nameInDatabase, key: try connection.keyShape(ofTable: nameInDatabase))
+    buffer.tables = try connection.tableNames().compactMap { name in
+      try ChangeBuffer.Table(nameInDatabase: name, interest) { try connection.keyShape(ofTable: name) }
     }
     schemaVersion = current
     isOfOpenTransaction = !isBeginning
+  }
+
+  /// Finds out whether another connection has committed since the last look; to be called inside a transaction, or when none
+  /// is open.
+  func lookForOthers() throws {
+    let found = try connection.dataVersion()
+    let isNew = dataVersion.map { $0 != found } ?? false
+    dataVersion = found
+    for ancestor in ancestors { ancestor.sink?.transactionBegins(afterOthers: isNew) }
   }
 
   /// Whether the schema has to be looked at before the next write of the open transaction.
@@ -90,6 +109,9 @@ final class HandleObservation {
   var mark: Int { buffer.count }
 
   func forget(after mark: Int) { buffer.forget(after: mark) }
+
+  /// To be called when the transaction is rolled back as a whole.
+  func forgetAll() { buffer.forgetAll() }
 
   /// Whether what was recorded since `mark` is stored, told by a row that came or went; nil when no row did, as with updates
   /// that leave the keys as they are.
@@ -110,29 +132,45 @@ final class HandleObservation {
 
   /// Commits by way of `commit`, and hands what was recorded to the observers when it has succeeded.
   func commit(_ commit: () throws -> Void) throws {
-    guard !ancestors.isEmpty, buffer.count > 0 else {
-      try commit()
-      return handOver()
-    }
-    try order.lock.withLock { _ in
+    // Who wants to know of all commits wants to know of those that only change the schema, too.
+    let isWanted = interest.commits && connection.isWriting
+    guard !ancestors.isEmpty, isWanted || !buffer.isEmpty else {
       try commit()
       handOver()
+      if ObserverRegistry.changes != seenChanges.value { tellLatecomers() }
+      return
     }
+    let isSchemaNew = isWanted && schemaAtBegin.map { (try? connection.schemaVersion()) != $0 } ?? true
+    let sinks = isWanted ? ancestors.compactMap(\.sink) : []
+    try order.lock.withLock { _ in
+      for sink in sinks { sink.commitBegins() }
+      defer { for sink in sinks { sink.commitEnds() } }
+      try commit()
+      handOver(isWanted: isWanted, isUnknown: isSchemaNew || isInterestNew || !hook.tellsAll)
+    }
+    if ObserverRegistry.changes != seenChanges.value { tellLatecomers() }
   }
 
-  private func handOver() {
-    guard buffer.count > 0 else { return }
-    let rows = buffer.takeAll()
-    if let audience = registry.audience(for: rows) {
+  private func handOver(isWanted: Bool = false, isUnknown: Bool = false) {
+    guard isWanted || !buffer.isEmpty else { return }
+    var commit = buffer.takeAll()
+    commit.isUnknown = isUnknown
+    if !commit.rows.isEmpty, let audience = registry.audience(for: commit.rows) {
       pending.withLock { pending in
         pending.append(audience)
         pendingCount.store(pending.count, ordering: .releasing)
       }
     }
     for ancestor in ancestors {
-      guard let audience = ancestor.audience(for: rows) else { continue }
+      ancestor.sink?.didCommit(commit)
+      guard !commit.rows.isEmpty, let audience = ancestor.audience(for: commit.rows) else { continue }
       ancestor.queue.async { audience.deliver() }
     }
+  }
+
+  /// Tells those who began to listen after the last look at them, and may have read before this commit, that there was one.
+  private func tellLatecomers() {
+    for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(isUnknown: true)) }
   }
 
   // MARK: Delivery

@@ -19,6 +19,27 @@ struct KeyShape {
   var isWithoutRowid = false
   /// The names, as SQL spells them, by which a row is found: those of the key's columns, or one of the rowid's own.
   var names: [String] = []
+  /// All columns of the table.
+  var row = RowShape()
+}
+
+/// Where all columns of a table are found among the values that the pre-update hook tells.
+struct RowShape {
+  struct Column {
+    let name: String
+    let foldedName: [UInt8]
+    /// Where its value is before a change, of a new row and after an update; nil for a column that is not stored.
+    var places: (old: Int, inserted: Int, updated: Int)?
+    let affinity: KeyShape.Affinity
+  }
+
+  /// In the order in which they are declared.
+  var columns: [Column] = []
+
+  /// The columns' names.
+  var names: [String] { columns.map(\.name) }
+  /// Whether SQLite tells the values of all.
+  var isWhole: Bool { columns.allSatisfy { $0.places != nil } }
 }
 
 extension KeyShape.Affinity {
@@ -81,36 +102,43 @@ extension Connection {
     try eachRow("PRAGMA main.index_list(\(name.quotedName))") { row in
       if row[3] == "pk" { index = row[1] }
     }
-    var affinities: [Int: KeyShape.Affinity] = [:]
-    var names: [Int: String] = [:]
-    var stored: [Int: Int] = [:]
-    var storedCount = 0
-    try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { row in
-      guard let column = Int(row[0]) else { return }
-      names[column] = row[1]
-      affinities[column] = KeyShape.Affinity(ofType: row[2])
-      stored[column] = storedCount
-      // 2 is a generated column that is computed when it is read.
-      if row[6] != "2" { storedCount += 1 }
-    }
-    guard let index else {
-      // A column of that name hides the rowid.
-      shape.names = String.rowidName(beside: names.values).map { [$0] } ?? []
-      return shape
-    }
-    shape.isWithoutRowid = true
-    try eachRow("PRAGMA main.index_xinfo(\(index.quotedName))") { row in
-      guard let column = Int(row[1]) else { return }
-      // An index ends in the rowid of its table, column -1.
-      if column == -1 { shape.isWithoutRowid = false } else if row[5] == "1" { shape.columns.append(column) }
+    // A table of the key's own index is one without rowid; an index ends in the rowid of its table, column -1.
+    var indexed: [Int] = []
+    if let index {
+      shape.isWithoutRowid = true
+      try eachRow("PRAGMA main.index_xinfo(\(index.quotedName))") { row in
+        guard let column = Int(row[1]) else { return }
+        if column == -1 { shape.isWithoutRowid = false } else if row[5] == "1" { indexed.append(column) }
+      }
     }
     let numbering = PreupdateNumbering.ofThisSQLite
     let passes = shape.isWithoutRowid ? numbering.withoutRowid : numbering.withRowid
-    shape.old = shape.columns.map { passes.old ? stored[$0] ?? $0 : $0 }
-    shape.inserted = shape.columns.map { passes.inserted ? stored[$0] ?? $0 : $0 }
-    shape.updated = shape.columns.map { passes.updated ? stored[$0] ?? $0 : $0 }
-    shape.affinities = shape.columns.map { affinities[$0] ?? .none }
-    shape.names = shape.columns.map { (names[$0] ?? "").quotedName }
+    var storedCount = 0
+    try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { row in
+      // 2 is a generated column that is computed when it is read.
+      let (number, isStored) = (shape.row.columns.count, row[6] != "2")
+      let stored = storedCount
+      shape.row.columns.append(
+        RowShape.Column(
+          name: row[1], foldedName: row[1].foldedName,
+          places: isStored
+            ? (
+              old: passes.old ? stored : number, inserted: passes.inserted ? stored : number,
+              updated: passes.updated ? stored : number
+            ) : nil, affinity: KeyShape.Affinity(ofType: row[2])))
+      if isStored { storedCount += 1 }
+    }
+    guard index != nil else {
+      // A column of that name hides the rowid.
+      shape.names = String.rowidName(beside: shape.row.names).map { [$0] } ?? []
+      return shape
+    }
+    shape.columns = indexed.filter { shape.row.columns.indices.contains($0) }
+    shape.old = shape.columns.map { shape.row.columns[$0].places?.old ?? $0 }
+    shape.inserted = shape.columns.map { shape.row.columns[$0].places?.inserted ?? $0 }
+    shape.updated = shape.columns.map { shape.row.columns[$0].places?.updated ?? $0 }
+    shape.affinities = shape.columns.map { shape.row.columns[$0].affinity }
+    shape.names = shape.columns.map { shape.row.columns[$0].name.quotedName }
     return shape
   }
 

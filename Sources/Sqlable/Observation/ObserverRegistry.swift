@@ -31,12 +31,13 @@ final class ObserverRegistry: Sendable {
     var didUpdateToken = ObserverRegistry.newToken()
     var didFail: (@Sendable (any Error) -> Void)?
     var queue: DispatchQueue?
+    weak var sink: (any CommitSink)?
   }
 
   /// One sequence for all handles, so that a token handed to another one removes nobody.
   private static let tokenCount = Atomic(0)
 
-  private static func newToken() -> ObserverToken {
+  static func newToken() -> ObserverToken {
     ObserverToken(number: tokenCount.add(1, ordering: .relaxed).newValue)
   }
 
@@ -65,12 +66,9 @@ final class ObserverRegistry: Sendable {
 
   // MARK: Observers
 
-  func add(
-    table: String, change kind: Change?, key: SqlStorage?, body: @escaping @Sendable (RowChange) throws -> Void
-  ) -> ObserverToken {
-    let token = ObserverRegistry.newToken()
-    change { $0.observers.append(Observer(token: token, table: table, change: kind, key: key, body: body)) }
-    return token
+  func add(_ observer: Observer) -> ObserverToken {
+    change { $0.observers.append(observer) }
+    return observer.token
   }
 
   /// A token that belongs to no observer.
@@ -131,10 +129,25 @@ final class ObserverRegistry: Sendable {
 
   /// Which tables somebody wants to hear of.
   var interest: ObservedTables {
-    state.withLock { state in
-      ObservedTables(all: state.didUpdate != nil, named: Set(state.observers.map(\.table)))
+    let (observed, sink) = state.withLock { state in
+      (ObservedTables(all: state.didUpdate != nil, named: Set(state.observers.map(\.table))), state.sink)
     }
+    guard let sink else { return observed }
+    var interest = sink.interest
+    interest.formUnion(observed)
+    return interest
   }
+
+  // MARK: The sink
+
+  /// Who is told of every commit; held weakly.
+  var sink: (any CommitSink)? {
+    get { state.withLock { $0.sink } }
+    set { change { $0.sink = newValue } }
+  }
+
+  /// To be called when what the sink wants has changed.
+  func sinkDidChange() { change { _ in } }
 
   // MARK: Delivery
 
@@ -181,25 +194,5 @@ final class ObserverRegistry: Sendable {
     private func attempt(_ body: () throws -> Void) {
       do { try body() } catch { registry.fail(error) }
     }
-  }
-}
-
-/// The tables whose changes are wanted.
-struct ObservedTables: Sendable, Equatable {
-  var all = false
-  var named: Set<String> = []
-
-  var isEmpty: Bool { !all && named.isEmpty }
-
-  /// What observers call a table of the database, or nil when nobody wants it.
-  func name(ofTable table: String) -> String? {
-    if named.contains(table) { return table }
-    // The least of several, so that it is always the same.
-    return named.filter { $0.isSameName(as: table) }.min() ?? (all ? table : nil)
-  }
-
-  mutating func formUnion(_ other: ObservedTables) {
-    all = all || other.all
-    named.formUnion(other.named)
   }
 }

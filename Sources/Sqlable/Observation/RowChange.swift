@@ -22,6 +22,8 @@ public struct RowChange: Sendable, Hashable {
   let hasId: Bool
   /// The keys, where there are any: behind one reference, since most rows have none and are copied all the same.
   private let keys: Keys?
+  /// All values of the row, where somebody has asked for them.
+  var images: RowImages?
 
   private final class Keys: Sendable, Hashable {
     let key: [SqlStorage]
@@ -54,8 +56,37 @@ public struct RowChange: Sendable, Hashable {
   /// The same with the table's name as an observer spells it.
   func named(_ table: String) -> RowChange {
     if table == self.table { return self }
-    return RowChange(
+    var change = RowChange(
       table: table, change: change, id: id, previousId: previousId, key: key, previousKey: previousKey, hasId: hasId)
+    change.images = images
+    return change
+  }
+}
+
+/// A row's values before and after a change.
+final class RowImages: Sendable, Hashable {
+  /// The names of the table's columns.
+  let columns: [String]
+  /// Their values in that order, nil where there was no row; NULL for a column that is not stored.
+  let old: [SqlStorage]?
+  let new: [SqlStorage]?
+  /// Whether SQLite has told all of them.
+  let isWhole: Bool
+
+  init(columns: [String], old: [SqlStorage]?, new: [SqlStorage]?, isWhole: Bool) {
+    self.columns = columns
+    self.old = old
+    self.new = new
+    self.isWhole = isWhole
+  }
+
+  static func == (left: RowImages, right: RowImages) -> Bool {
+    left === right || (left.columns == right.columns && left.old == right.old && left.new == right.new)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(old)
+    hasher.combine(new)
   }
 }
 

@@ -10,9 +10,9 @@ extension SqlitePool {
   func lead(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
     var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
     do {
-      let db = try writer.open(by: root)
+      let db = try writer.open(by: root, feed)
       try db.locked {
-        outcomes = first.kind == .alone ? [(first, alone(first, writer, db))] : group(first, writer, db)
+        outcomes = first.kind.isAlone ? [(first, alone(first, writer, db))] : group(first, writer, db)
       }
     } catch {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
@@ -68,8 +68,13 @@ extension SqlitePool {
 
   /// Runs a call by itself.
   private func alone(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
-    // What it leaves open would take in all that comes after it.
-    defer { db.rollBackShared() }
+    let listeners = ObserverRegistry.changes
+    defer {
+      // What it leaves open would take in all that comes after it.
+      db.rollBackShared()
+      // Who began to listen while a statement ran that nobody was to hear of.
+      if ObserverRegistry.changes != listeners { feed.didCommitElsewhere() }
+    }
     return ended(
       call, writer,
       Result {

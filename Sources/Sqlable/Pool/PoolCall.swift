@@ -32,8 +32,11 @@ final class PoolCall: @unchecked Sendable {
     case write
     /// What is not done in a transaction.
     case alone
+    /// The same, and no caller's affair: the writer looks for what others have committed.
+    case look
 
     var isRead: Bool { self == .read }
+    var isAlone: Bool { self == .alone || self == .look }
   }
 
   let kind: Kind

@@ -55,6 +55,7 @@ extension SqlitePool {
       return state.life == .closed ? [] : state.readers + [state.writer]
     }
     guard !handles.isEmpty else { return }
+    feed.end()
     for handle in handles { handle.discard() }
     // The last to close copies the log, unless other processes have the file open.
     try? root.execute("PRAGMA optimize")

@@ -27,6 +27,10 @@ public struct PoolConfiguration: Sendable, Hashable {
   /// milliseconds.
   public var maximumGroupTime: Duration
 
+  /// How often it is looked whether other processes have committed, in case the kernel did not tell; from when on somebody
+  /// loops over changes or updates. Default: 500 milliseconds; nil does not look for other processes at all.
+  public var pollInterval: Duration?
+
   public init(
     handles: Configuration = .init(),
     readers: Int = 4,
@@ -34,7 +38,8 @@ public struct PoolConfiguration: Sendable, Hashable {
     deadline: Duration? = nil,
     maximumWaiting: Int = 65_536,
     maximumGroup: Int = 256,
-    maximumGroupTime: Duration = .milliseconds(10)
+    maximumGroupTime: Duration = .milliseconds(10),
+    pollInterval: Duration? = .milliseconds(500)
   ) {
     self.handles = handles
     self.readers = readers
@@ -43,6 +48,7 @@ public struct PoolConfiguration: Sendable, Hashable {
     self.maximumWaiting = maximumWaiting
     self.maximumGroup = maximumGroup
     self.maximumGroupTime = maximumGroupTime
+    self.pollInterval = pollInterval
   }
 
   /// Throws what can't be meant, before a file is touched.
@@ -54,6 +60,9 @@ public struct PoolConfiguration: Sendable, Hashable {
       maximumGroupTime >= .zero
     else {
       throw SqlError.misuse("a time can't be below zero")
+    }
+    guard pollInterval.map({ $0 >= .milliseconds(1) }) ?? true else {
+      throw SqlError.misuse("other processes are looked for every millisecond at most")
     }
     guard handles.journalMode == .wal else { throw SqlError.misuse("a pool works in WAL mode only") }
     guard !handles.isReadOnly else { throw SqlError.misuse("a pool has a writer; for reading only, open handles") }

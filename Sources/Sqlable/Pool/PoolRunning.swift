@@ -43,8 +43,8 @@ extension SqlitePool {
 
   /// Runs a call that was made inside another one.
   private func runInside(_ call: PoolCall, _ handle: PooledHandle) throws {
-    let db = try handle.open(by: root)
-    guard call.kind != .alone || db.transactionLevel == 0 else {
+    let db = try handle.open(by: root, feed)
+    guard !call.kind.isAlone || db.transactionLevel == 0 else {
       throw misuse("the writer can't be had outside of a transaction inside of one")
     }
     if call.kind == .write { try db.transaction { db in try call.run(db) } } else { _ = try call.run(db) }
@@ -152,7 +152,7 @@ extension SqlitePool {
   ) -> (Result<Void, any Error>, next: PoolCall?) {
     let outcome: Result<Void, any Error>
     do {
-      let db = try handle.open(by: root)
+      let db = try handle.open(by: root, feed)
       if let work { try work(db) } else { _ = try call.run(db) }
       outcome = .success(())
     } catch {
@@ -165,6 +165,22 @@ extension SqlitePool {
       return state.next(for: handle)
     }
     return (outcome, next)
+  }
+
+  // MARK: Looking for other processes
+
+  /// Has the writer find out, when it is free, whether somebody else has committed.
+  func haveWriterLook() {
+    let place = PoolCall.Place(file: #fileID, line: #line)
+    let call = PoolCall(.look, configuration, place, resume: { _ in }) { db in
+      try db.lookForOthers()
+      return .commit
+    }
+    switch try? withState({ try $0.enter(call, configuration, by: nil) }) {
+    case .given(let handle): handOn(handle, to: call)
+    // It waits, or the queue is full, and a transaction will look; or the pool is being closed, and nobody listens any more.
+    case .own, .waits, nil: break
+    }
   }
 
   // MARK: Stopping

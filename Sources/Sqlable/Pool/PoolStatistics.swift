@@ -51,13 +51,14 @@ extension SqlitePool {
     var longestUse = Duration.zero
 
     mutating func began(_ call: PoolCall) {
-      guard let start = call.gotHandle else { return }
+      guard call.kind != .look, let start = call.gotHandle else { return }
       let wait = call.begin.duration(to: start)
       waited += wait
       longestWait = max(longestWait, wait)
     }
 
     mutating func ended(_ call: PoolCall) {
+      guard call.kind != .look else { return }
       if call.kind.isRead { reads += 1 } else { writes += 1 }
       guard let start = call.gotHandle else { return }
       let use = start.duration(to: .now)

@@ -27,7 +27,7 @@ final class PooledHandle: @unchecked Sendable {
   }
 
   /// The handle, open and on the file that the pool was opened with.
-  func open(by root: SqliteDatabase) throws -> SqliteDatabase {
+  func open(by root: SqliteDatabase, _ feed: PoolFeed) throws -> SqliteDatabase {
     if let database {
       let now = ContinuousClock.now
       // A look at the file is a system call; a reader that misses its going for a second does no harm.
@@ -39,6 +39,11 @@ final class PooledHandle: @unchecked Sendable {
     }
     let database = try root.createChild()
     try database.use(brake, isReadOnly: !isWriter)
+    if isWriter {
+      // From here on the writer knows what others commit; what they did before, whoever looks for it finds out.
+      try database.lookForOthers()
+      feed.lookForOthers()
+    }
     self.database = database
     return database
   }
@@ -66,6 +71,14 @@ extension SqliteDatabase {
       let connection = try openConnection()
       connection.use(brake)
       if isReadOnly { try connection.pragma("PRAGMA query_only = ON") }
+    }
+  }
+
+  /// Has the handle take note of what others have committed.
+  func lookForOthers() throws {
+    try locked {
+      _ = try openConnection()
+      try observation?.lookForOthers()
     }
   }
 

@@ -29,6 +29,8 @@ public final class SqlitePool: Sendable {
   public let configuration: PoolConfiguration
   /// Keeps the database open, and what all handles have in common: observers, functions, the file.
   let root: SqliteDatabase
+  /// Tells sequences of commits.
+  let feed: PoolFeed
   private let guarded: Guarded<State>
   /// How many reads were done on threads of Swift's own.
   let quickReads = Atomic(0)
@@ -43,8 +45,17 @@ public final class SqlitePool: Sendable {
     }
     self.configuration = configuration
     root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
+    let asks = Guarded<(@Sendable () -> Void)?>(nil)
+    feed = PoolFeed(registry: root.registry) { [root] feed in
+      configuration.pollInterval.map { interval in
+        OtherProcesses(feed, root, every: interval) { asks.withLock { $0 }?() }
+      }
+    }
     guarded = Guarded(State(writer: PooledHandle(configuration.handles, isWriter: true, number: 0)))
+    asks.withLock { asks in asks = { [weak self] in self?.haveWriterLook() } }
   }
+
+  deinit { feed.end() }
 
   /// Opens the database at a path, with so many readers.
   public convenience init(filepath: String, readers: Int) throws {

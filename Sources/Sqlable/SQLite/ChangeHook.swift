@@ -14,6 +14,9 @@ struct HookedRow {
   let newId: Int64
   fileprivate let handle: OpaquePointer?
 
+  /// Whether SQLite tells the row's values.
+  var hasValues: Bool { handle != nil }
+
   /// The value that a column had before; nil for an insert, or where SQLite can't tell.
   func oldValue(_ column: Int) -> SqlStorage? {
     operation == .insert ? nil : value(column, Library.preupdate?.old)
@@ -22,6 +25,30 @@ struct HookedRow {
   /// The value that a column will have; nil for a delete, or where SQLite can't tell.
   func newValue(_ column: Int) -> SqlStorage? {
     operation == .delete ? nil : value(column, Library.preupdate?.new)
+  }
+
+  /// Whether an update changes the value that is at these places before and after it; true where SQLite can't tell.
+  func changes(old: Int, new: Int) -> Bool {
+    guard let handle, let preupdate = Library.preupdate else { return true }
+    var before: OpaquePointer?
+    var after: OpaquePointer?
+    guard preupdate.old(handle, Int32(old), &before) == SQLITE_OK, let before,
+      preupdate.new(handle, Int32(new), &after) == SQLITE_OK, let after
+    else { return true }
+    // By their bytes, without copies. A real that is told as an integer is a change too many, which does no harm.
+    let type = sqlite3_value_type(before)
+    guard type == sqlite3_value_type(after) else { return true }
+    switch type {
+    case SQLITE_NULL: return false
+    case SQLITE_INTEGER: return sqlite3_value_int64(before) != sqlite3_value_int64(after)
+    case SQLITE_FLOAT: return sqlite3_value_double(before) != sqlite3_value_double(after)
+    default:
+      let (own, other) = (sqlite3_value_blob(before), sqlite3_value_blob(after))
+      let count = sqlite3_value_bytes(before)
+      guard count == sqlite3_value_bytes(after) else { return true }
+      guard let own, let other else { return count != 0 }
+      return memcmp(own, other, Int(count)) != 0
+    }
   }
 
   private func value(_ column: Int, _ read: sqlable_preupdate_value?) -> SqlStorage? {
@@ -51,6 +78,9 @@ final class ChangeHook {
     self.sink = sink
     self.usesPreupdate = usesPreupdate && Library.preupdate != nil
   }
+
+  /// Whether it tells of all rows that change; the update hook does not.
+  var tellsAll: Bool { usesPreupdate }
 
   func install() {
     guard !isInstalled else { return }

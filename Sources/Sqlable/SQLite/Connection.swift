@@ -32,6 +32,7 @@ final class Connection {
   /// How many cursors have not come to their end.
   var openCursors = 0
   private var schemaVersionStatement: PreparedStatement?
+  private var dataVersionStatement: PreparedStatement?
   private var control: [PreparedStatement?] = Array(repeating: nil, count: Control.allCases.count)
 
   /// The statements that every transaction needs, compiled once a connection.
@@ -88,6 +89,7 @@ final class Connection {
   func finalizeStatements() {
     dropStatements()
     schemaVersionStatement = nil
+    dataVersionStatement = nil
     for index in control.indices { control[index] = nil }
   }
 
@@ -226,6 +228,17 @@ final class Connection {
   func schemaVersion() throws -> Int64 {
     let statement = try schemaVersionStatement ?? compile("PRAGMA main.schema_version")
     schemaVersionStatement = statement
+    return try number(statement)
+  }
+
+  /// Another number than before when another connection has committed since.
+  func dataVersion() throws -> Int64 {
+    let statement = try dataVersionStatement ?? compile("PRAGMA main.data_version")
+    dataVersionStatement = statement
+    return try number(statement)
+  }
+
+  private func number(_ statement: PreparedStatement) throws -> Int64 {
     defer { statement.reset() }
     return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
   }

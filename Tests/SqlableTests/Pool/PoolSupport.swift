@@ -84,3 +84,11 @@ final class Counter: Sendable {
 
   func leave() { counts.withLock { $0.now -= 1 } }
 }
+
+/// Calls `body` with a new directory, which is deleted afterwards.
+func withDirectoryAsync<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+  let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
+  try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(atPath: directory) }
+  return try await body(directory)
+}

@@ -54,7 +54,7 @@ extension Select {
 }
 
 extension SelectQuery {
-  fileprivate func rendered() throws -> (sql: String, bindings: [SqlStorage]) {
+  func rendered() throws -> (sql: String, bindings: [SqlStorage]) {
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
     // It owns memory that is reached by its address only.
     return try withExtendedLifetime(parameters) {

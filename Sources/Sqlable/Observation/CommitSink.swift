@@ -1,0 +1,92 @@
+/// Told of every commit at once: on the thread that committed, before its caller hears of it, in the order of the commits.
+///
+/// It is quick, and calls nobody's code.
+protocol CommitSink: AnyObject, Sendable {
+  /// What is to be recorded for it.
+  var interest: ObservedTables { get }
+  /// To be called before a commit, which comes to nothing when no `didCommit` follows, and after it.
+  func commitBegins()
+  func commitEnds()
+  func didCommit(_ commit: CommittedChanges)
+  /// To be called at the begin of a transaction, with whether another connection has committed since the one before.
+  func transactionBegins(afterOthers: Bool)
+}
+
+/// What a transaction changed.
+struct CommittedChanges: Sendable {
+  /// The rows of the tables whose rows are wanted, in the order of change.
+  var rows: [RowChange] = []
+  /// What was done to the tables that live results read, by their folded names.
+  var tables: [[UInt8]: TableChanges] = [:]
+  /// Whether there may be more than that: somebody else committed, the schema was changed, or the transaction had begun
+  /// before it was known what is wanted.
+  var isUnknown = false
+}
+
+/// What a transaction did to a table: little, however many rows it changed.
+struct TableChanges: Sendable {
+  /// How many rows are kept at most.
+  static let maximumImages = 32
+
+  /// Whether rows came, went, or got another key.
+  var isMembershipChanged = false
+  /// The columns that an update changed, by their folded names.
+  var columns: Set<[UInt8]> = []
+  /// The changed rows; nil when there are too many, or nobody wants them.
+  var images: [RowImages]? = []
+
+  mutating func formUnion(_ other: TableChanges) {
+    isMembershipChanged = isMembershipChanged || other.isMembershipChanged
+    columns.formUnion(other.columns)
+    guard let own = images, let others = other.images, own.count + others.count <= TableChanges.maximumImages else {
+      return images = nil
+    }
+    images = own + others
+  }
+}
+
+/// The tables whose changes are wanted.
+struct ObservedTables: Sendable, Equatable {
+  /// What live results want of a table.
+  struct Reading: Sendable, Equatable {
+    /// The columns that they read, by their folded names.
+    var columns: Set<[UInt8]>
+    /// Whether they decide by row.
+    var wantsImages: Bool
+  }
+
+  var all = false
+  /// The tables whose rows are wanted.
+  var named: Set<String> = []
+  /// The tables whose rows are wanted with their values, by their folded names.
+  var valued: Set<[UInt8]> = []
+  /// The tables that live results read, by their folded names.
+  var read: [[UInt8]: Reading] = [:]
+  /// Whether commits are wanted that change no table of these.
+  var commits = false
+
+  var isEmpty: Bool { !all && named.isEmpty && read.isEmpty && !commits }
+
+  /// What observers call a table of the database, or nil when nobody wants its rows.
+  func name(ofTable table: String) -> String? {
+    if named.contains(table) { return table }
+    // The least of several, so that it is always the same.
+    return named.filter { $0.isSameName(as: table) }.min() ?? (all ? table : nil)
+  }
+
+  mutating func formUnion(_ other: ObservedTables) {
+    all = all || other.all
+    commits = commits || other.commits
+    named.formUnion(other.named)
+    valued.formUnion(other.valued)
+    for (table, reading) in other.read { read(table, reading) }
+  }
+
+  /// Adds what a live result reads of a table.
+  mutating func read(_ table: [UInt8], _ reading: Reading) {
+    guard var known = read[table] else { return read[table] = reading }
+    known.columns.formUnion(reading.columns)
+    known.wantsImages = known.wantsImages || reading.wantsImages
+    read[table] = known
+  }
+}

@@ -1,0 +1,65 @@
+/// What a loop over changes is told.
+public enum ChangeEvent<Row: Sendable>: Sendable {
+  /// A row that a transaction of the pool has changed.
+  case row(Row)
+  /// Rows may have been changed that nobody tells of: another process committed, the schema was changed, or the loop was so
+  /// slow that its buffer was full and is empty now. Whoever keeps something of the table reads it anew.
+  case missed
+}
+
+extension ChangeEvent: Equatable where Row: Equatable {}
+extension ChangeEvent: Hashable where Row: Hashable {}
+
+/// A row that a committed transaction changed, with what it was before and what it is now.
+public struct ModelChange<Model: Sqlable>: Sendable {
+  /// The change, the row's id and key.
+  public let row: RowChange
+  private let reader: ImageReader
+
+  init(_ row: RowChange, _ reader: ImageReader) {
+    self.row = row
+    self.reader = reader
+  }
+
+  /// Whether the row was inserted, updated or deleted.
+  public var change: Change { row.change }
+  /// The row's id; see ``RowChange/id``.
+  public var id: Int { row.id }
+
+  /// The row before the change; nil for an insert.
+  ///
+  /// Throws `.decoding` when the values do not fit the struct, and `.misuse` where SQLite does not tell them: for a table with
+  /// columns that are computed when they are read, and without SQLite's pre-update hook.
+  public func old() throws -> Model? { row.change == .insert ? nil : try model(row.images?.old) }
+
+  /// The row after the change; nil for a delete.
+  public func new() throws -> Model? { row.change == .delete ? nil : try model(row.images?.new) }
+
+  private func model(_ values: [SqlStorage]?) throws -> Model {
+    guard let images = row.images, images.isWhole, let values else {
+      throw SqlError.misuse("SQLite does not tell all values of the row").at(table: row.table)
+    }
+    return try reader.model(images.columns, values)
+  }
+}
+
+/// Makes structs of values as `init(row:)` makes them of rows: by having SQLite give them as a row.
+final class ImageReader: Sendable {
+  private let database = Guarded<SqliteDatabase?>(nil)
+
+  func model<Model: Sqlable>(_ columns: [String], _ values: [SqlStorage]) throws -> Model {
+    let db = try database.withLock { database in
+      let db = try database ?? .inMemory()
+      database = db
+      return db
+    }
+    var sql = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: columns.count)
+    for (index, (column, value)) in zip(columns, values).enumerated() {
+      sql.appendLiteral(index == 0 ? "SELECT " : ", ")
+      sql.appendInterpolation(value)
+      sql.appendLiteral(" AS \(column.quotedName)")
+    }
+    guard let model = try db.query(SQL(stringInterpolation: sql), as: Model.self).first else { throw SqlError.misuse("there is no row") }
+    return model
+  }
+}

@@ -1,0 +1,134 @@
+// Statements and queries whose results follow what is committed.
+
+extension Statement where Output == [Model] {
+  /// The rows, at once, and again after every commit that could change them.
+  ///
+  /// ```swift
+  /// for try await bikes in Bicycle.read().filter(Bicycle.color == "red").updates(in: pool) { show(bikes) }
+  /// ```
+  ///
+  /// A commit could when it changed a column that the statement reads, or rows came or went; not when its filter says that none
+  /// of the changed rows was or is among them. Filters with subqueries and functions, and commits of more than 32 rows of the
+  /// table, are not asked. Commits of other processes, and changes of the schema, always could.
+  ///
+  /// The rows are read when the loop asks for them: a slow loop holds up nobody, and gets the latest of what it slept through,
+  /// in one. What it gets is never older than the commit that caused it. It ends with the loop, and when the pool is closed;
+  /// an error of reading comes out, and so does `CancellationError`. A statement that changes something throws
+  /// `.invalidStatement`.
+  ///
+  /// - Parameter onlyChanges: Whether a result that is the same as the one before it is left out. The one before it is kept for
+  ///   that, as bytes.
+  public func updates(
+    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+  ) -> Updates<[Model]> {
+    Updates(pool, source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+      var models: [Model] = []
+      while try reading.step() {
+        contents?.add(reading.statement)
+        models.append(try Model(row: reading.row))
+      }
+      return models
+    })
+  }
+}
+
+extension Statement where Output == Model? {
+  /// The row, or nil when there is none, at once, and again after every commit that could change it.
+  public func updates(
+    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+  ) -> Updates<Model?> {
+    Updates(pool, source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+      guard try reading.step() else { return nil }
+      contents?.add(reading.statement)
+      return try Model(row: reading.row)
+    })
+  }
+}
+
+extension Statement where Output == Int {
+  /// The number of rows, at once, and again after every commit that could change it.
+  public func updates(
+    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+  ) -> Updates<Int> {
+    Updates(pool, source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+      guard try reading.step() else { return 0 }
+      contents?.add(reading.statement)
+      return Int(reading.statement.integer(at: 0))
+    })
+  }
+}
+
+extension Statement where Output == Bool {
+  /// Whether there is such a row, at once, and again after every commit that could change it.
+  public func updates(
+    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+  ) -> Updates<Bool> {
+    Updates(pool, source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+      guard try reading.step() else { return false }
+      contents?.add(reading.statement)
+      return reading.statement.integer(at: 0) != 0
+    })
+  }
+}
+
+extension Select where Row: Sendable {
+  /// The rows, at once, and again after every commit that could change them; a filter is not asked.
+  public func updates(
+    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+  ) -> Updates<[Row]> {
+    let source = ResultSource<[Row]>(
+      place: .init(file: file, line: line), onlyChanges: onlyChanges, texts: { [try query.rendered().sql] },
+      filtered: { nil }
+    ) { db, contents in
+      let reading = try db.beginReading(query)
+      defer { db.endReading(reading.rows) }
+      var rows: [Row] = []
+      while let row = try reading.next(read) {
+        contents?.add(reading.rows.statement)
+        rows.append(row)
+      }
+      return rows
+    }
+    return Updates(pool, source)
+  }
+}
+
+extension ToMany {
+  /// The rows with those that refer to them, at once, and again after every commit that could change them.
+  public func updates(
+    in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) -> Updates<[(Parent, repeat [each Child])]> {
+    let source = ResultSource<[(Parent, repeat [each Child])]>(
+      place: .init(file: file, line: line), onlyChanges: false,
+      texts: {
+        var texts = [try parents.rendered().sql]
+        for child in repeat each children { texts.append(try child.statement.rendered().sql) }
+        return texts
+      }, filtered: { nil }
+    ) { db, _ in try run(db) }
+    return Updates(pool, source)
+  }
+}
+
+extension Statement {
+  /// How a read is read again; `rows` gets it with the handle's lock held, before its first row.
+  fileprivate func source<Value>(
+    _ onlyChanges: Bool, _ place: PoolCall.Place,
+    _ rows: @escaping @Sendable (Reading, inout ResultContents?) throws -> Value
+  ) -> ResultSource<Value> {
+    ResultSource(
+      place: place, onlyChanges: onlyChanges,
+      texts: {
+        guard !query.kind.changesRows else {
+          throw SqlError.invalidStatement("a statement that changes something has no result to follow")
+        }
+        return [try rendered().sql]
+      },
+      filtered: { (query, try query.table(of: Model.self)) }
+    ) { db, contents in
+      let reading = try db.beginReading(query, of: query.table(of: Model.self))
+      defer { db.endReading(reading) }
+      return try rows(reading, &contents)
+    }
+  }
+}

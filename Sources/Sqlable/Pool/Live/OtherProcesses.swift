@@ -1,0 +1,117 @@
+import Dispatch
+
+/// Notices what others commit to the pool's file: processes, and handles of this one that are not the pool's.
+///
+/// `PRAGMA data_version` tells a connection that another one has committed. It is asked whenever the kernel says that the
+/// write-ahead log was written to, and now and then in case the kernel did not. A connection that only looks can't tell the
+/// pool's own commits from others; the writer's can. So what is in doubt, since the pool has committed meanwhile, is asked of the
+/// writer: at the begin of its next transaction, or else when it is free.
+///
+/// Sound as `Sendable`: what changes is touched on `queue` only.
+final class OtherProcesses: @unchecked Sendable {
+  private unowned let feed: PoolFeed
+  private let root: SqliteDatabase
+  private let interval: Duration
+  /// Has the writer look, when it is free.
+  private let askWriter: @Sendable () -> Void
+  private let queue = DispatchQueue(label: "sqlable.pool.others")
+  private let timer: any DispatchSourceTimer
+  private var watch: FileWatch?
+  private var handle: SqliteDatabase?
+  private var version: Int64?
+  private var ownCommits = 0
+  private var isThrottled = false
+  private var isEnded = false
+
+  /// How long the kernel is not listened to after a commit of the pool's own: each of those wakes it, too.
+  private static let pause = DispatchTimeInterval.milliseconds(2)
+
+  init(_ feed: PoolFeed, _ root: SqliteDatabase, every interval: Duration, askWriter: @escaping @Sendable () -> Void) {
+    self.feed = feed
+    self.root = root
+    self.interval = interval
+    self.askWriter = askWriter
+    timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.setEventHandler { [weak self] in self?.look(isPoll: true) }
+    timer.schedule(deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: .milliseconds(10))
+    timer.resume()
+  }
+
+  /// Looks, and does not return before it has.
+  func lookNow() { queue.sync { look() } }
+
+  private func look(isPoll: Bool = false) {
+    guard !isEnded else { return }
+    do {
+      let handle = try self.handle ?? open()
+      self.handle = handle
+      if watch == nil { watchLog(of: handle) }
+      let found = try handle.dataVersion()
+      // A loop over a result is to hear that there is no file any more.
+      if isPoll, try handle.isFileGone() { return feed.didCommitElsewhere() }
+      defer { version = found }
+      guard let version, version != found else { return }
+      // After the version: a commit of the pool's own is counted before it is done.
+      let own = feed.ownCommits
+      defer { ownCommits = own }
+      guard own != ownCommits || own % 2 == 1 else { return feed.didCommitElsewhere() }
+      askLater()
+    } catch {
+      // Who can't look can't say that there was nothing.
+      handle = nil
+      if isPoll { feed.didCommitElsewhere() }
+    }
+  }
+
+  private func open() throws -> SqliteDatabase {
+    let handle = try root.createChild()
+    ownCommits = feed.ownCommits
+    version = try handle.dataVersion()
+    return handle
+  }
+
+  private func watchLog(of handle: SqliteDatabase) {
+    guard let path = try? handle.locked({ try handle.openConnection().absolutePath }) else { return }
+    watch = FileWatch(path + "-wal", on: queue) { [weak self] in self?.look() }
+  }
+
+  /// Has the writer asked, unless a transaction of it begins before.
+  private func askLater() {
+    guard !isThrottled else { return }
+    isThrottled = true
+    let looks = feed.writerLooks
+    watch?.suspend()
+    queue.asyncAfter(deadline: .now() + OtherProcesses.pause) { [self] in
+      isThrottled = false
+      watch?.resume()
+      if isEnded { return release() }
+      guard feed.writerLooks == looks else { return }
+      // Not here: who asks may be the last to hold the pool, which waits for this queue when it goes.
+      DispatchQueue.global().async(execute: askWriter)
+    }
+  }
+
+  /// Looks no more. Closes its handle before it returns.
+  func end() {
+    queue.sync {
+      guard !isEnded else { return }
+      isEnded = true
+      timer.cancel()
+      try? handle?.close()
+      handle = nil
+      if !isThrottled { release() }
+    }
+  }
+
+  private func release() {
+    watch?.cancel()
+    watch = nil
+  }
+}
+
+extension SqliteDatabase {
+  /// Another number than before when another connection has committed since.
+  fileprivate func dataVersion() throws -> Int64 { try locked { try openConnection().dataVersion() } }
+
+  fileprivate func isFileGone() throws -> Bool { try locked { try openConnection().fileHasMoved } }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What a loop over a live result gets, and gets only when it should.
+struct LiveResultTests {
+  private static let names = Member.read().orderBy(Member.id)
+
+  @Test func theResultComesAtOnceAndAgainAfterEachCommit() async throws {
+    try await withMembers { pool in
+      var updates = LiveResultTests.names.updates(in: pool).makeAsyncIterator()
+      #expect(try await updates.next()?.map(\.name) == [])
+      try await Member(id: 1, name: "Ann").insert().run(pool)
+      #expect(try await updates.next()?.map(\.name) == ["Ann"])
+      try await pool.transaction { db in
+        try Member(id: 1, name: "Bea").update().run(db)
+        try Member(id: 2, name: "Carl").insert().run(db)
+      }
+      #expect(try await updates.next()?.map(\.name) == ["Bea", "Carl"])
+      try await Member.delete(Member.id == 1).run(pool)
+      #expect(try await updates.next()?.map(\.name) == ["Carl"])
+    }
+  }
+
+  /// A slow loop gets the latest, once.
+  @Test func commitsThatWereSleptThroughComeTogether() async throws {
+    try await withMembers { pool in
+      var updates = LiveResultTests.names.updates(in: pool).makeAsyncIterator()
+      _ = try await updates.next()
+      for id in 1...20 { try await Member(id: id, name: "\(id)").insert().run(pool) }
+      #expect(try await updates.next()?.count == 20)
+      try await Member(id: 21, name: "21").insert().run(pool)
+      #expect(try await updates.next()?.count == 21)
+    }
+  }
+
+  /// Whether a loop hears of what `write` does, told by whether it hears before it hears of a later change that it must hear of.
+  private func isHeard<Value>(
+    _ updates: Updates<Value>, _ pool: SqlitePool, by count: (Value) -> Int,
+    _ write: @Sendable @escaping (SqliteDatabase) throws -> Void
+  ) async throws -> Bool {
+    var iterator = updates.makeAsyncIterator()
+    _ = try await iterator.next()
+    try await pool.transaction(write)
+    let next = Task { [iterator] in
+      var iterator = iterator
+      return try await iterator.next().map { _ in true }
+    }
+    // Not heard of is told by waiting: as long as it takes many times over.
+    try await Task.sleep(for: .milliseconds(60))
+    next.cancel()
+    do { return try await next.value ?? false } catch is CancellationError { return false }
+  }
+
+  @Test func otherTablesOtherColumnsAndOtherRowsDoNotConcernIt() async throws {
+    try await withMembers { pool in
+      try await pool.transaction { db in
+        try db.createTable(Bicycle.self)
+        try db.execute("CREATE TABLE wheel (id INTEGER PRIMARY KEY, size INTEGER, note TEXT)")
+        for id in 1...5 { try Member(id: id, name: "m\(id)").insert().run(db) }
+      }
+      let all = LiveResultTests.names.updates(in: pool)
+      #expect(try await !isHeard(all, pool, by: \.count) { db in
+        try db.execute("INSERT INTO wheel VALUES (1, 26, 'x')")
+      })
+      #expect(try await isHeard(all, pool, by: \.count) { db in try Member(id: 9, name: "n").insert().run(db) })
+      let ids = Member.select(Member.id).updates(in: pool)
+      #expect(try await !isHeard(ids, pool, by: \.count) { db in
+        try Member.update(Member.name.set(to: "new")).filter(Member.id == 2).run(db)
+      })
+      #expect(try await isHeard(ids, pool, by: \.count) { db in
+        try db.execute("UPDATE member SET id = 77 WHERE id = 9")
+      })
+      let second = Member.byId(2).updates(in: pool)
+      #expect(try await !isHeard(second, pool, by: { _ in 0 }) { db in
+        try Member(id: 3, name: "other").update().run(db)
+      })
+      #expect(try await isHeard(second, pool, by: { _ in 0 }) { db in
+        try Member(id: 2, name: "own").update().run(db)
+      })
+      let long = Member.read().filter(Member.name.length() > 5).updates(in: pool)
+      #expect(try await !isHeard(long, pool, by: \.count) { db in
+        try Member.update(Member.name.set(to: "short")).filter(Member.id == 1).run(db)
+      })
+      #expect(try await isHeard(long, pool, by: \.count) { db in
+        try Member.update(Member.name.set(to: "longer than that")).filter(Member.id == 1).run(db)
+      })
+      #expect(try await isHeard(long, pool, by: \.count) { db in
+        try Member.delete(Member.id == 1).run(db)
+      })
+      // More rows than are kept: it is read anew, to be safe.
+      #expect(try await isHeard(long, pool, by: \.count) { db in
+        for id in 100..<140 { try Member(id: id, name: "s").insert().run(db) }
+      })
+    }
+  }
+
+  @Test func whatWasRolledBackIsNotHeardOf() async throws {
+    try await withMembers { pool in
+      let all = LiveResultTests.names.updates(in: pool)
+      let isHeard = try await isHeard(all, pool, by: \.count) { db in
+        try db.transaction { db -> TransactionResult in
+          try db.execute("CREATE TEMP TABLE t (x)")
+          return .rollback
+        }
+      }
+      #expect(!isHeard)
+    }
+  }
+
+  @Test func aChangeOfTheSchemaIsHeardOf() async throws {
+    try await withMembers { pool in
+      try await Member(id: 1, name: "Ann").insert().run(pool)
+      var updates = LiveResultTests.names.updates(in: pool).makeAsyncIterator()
+      #expect(try await updates.next()?.count == 1)
+      try await pool.transaction { db in
+        try db.execute("DROP TABLE member")
+        try db.createTable(Member.self)
+      }
+      #expect(try await updates.next()?.count == 0)
+      try await Member(id: 7, name: "Bob").insert().run(pool)
+      #expect(try await updates.next()?.map(\.id) == [7])
+      try await pool.transaction { db in try db.execute("DROP TABLE member") }
+      do {
+        _ = try await updates.next()
+        Issue.record("a result without a table")
+      } catch let error as SqlError { #expect(error.kind == .schema(.missingTable("member"))) }
+      #expect(try await updates.next() == nil)
+    }
+  }
+
+  @Test func onlyChangesLeavesOutWhatIsTheSame() async throws {
+    try await withMembers { pool in
+      try await pool.transaction { db in
+        for id in 1...5 { try Member(id: id, name: "m\(id)").insert().run(db) }
+      }
+      let first = Member.read().orderBy(Member.id).limit(1)
+      #expect(try await !isHeard(first.updates(in: pool, onlyChanges: true), pool, by: \.count) { db in
+        try Member(id: 3, name: "other").update().run(db)
+      })
+      #expect(try await isHeard(first.updates(in: pool), pool, by: \.count) { db in
+        try Member(id: 3, name: "third").update().run(db)
+      })
+      #expect(try await isHeard(first.updates(in: pool, onlyChanges: true), pool, by: \.count) { db in
+        try Member(id: 1, name: "new").update().run(db)
+      })
+    }
+  }
+
+  @Test func everyKindOfReadCanBeFollowed() async throws {
+    try await withMembers { pool in
+      var count = Member.count().updates(in: pool).makeAsyncIterator()
+      var any = Member.exists().filter(Member.id == 1).updates(in: pool).makeAsyncIterator()
+      var one = Member.byId(1).updates(in: pool).makeAsyncIterator()
+      var pairs = Member.select(Member.id, Member.name).orderBy(Member.id).updates(in: pool).makeAsyncIterator()
+      #expect(try await count.next() == 0)
+      #expect(try await any.next() == false)
+      let none = try await one.next()
+      #expect(none == .some(nil))
+      #expect(try await pairs.next()?.isEmpty == true)
+      try await Member(id: 1, name: "Ann").insert().run(pool)
+      #expect(try await count.next() == 1)
+      #expect(try await any.next() == true)
+      let found = try await one.next()
+      #expect(found??.name == "Ann")
+      let pair = try await pairs.next()?.first
+      #expect(pair?.0 == 1 && pair?.1 == "Ann")
+    }
+  }
+
+  @Test func closingThePoolEndsTheLoop() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      try await pool.transaction { db in try db.createTable(Member.self) }
+      let updates = LiveResultTests.names.updates(in: pool)
+      let loop = Task {
+        var count = 0
+        for try await _ in updates { count += 1 }
+        return count
+      }
+      let changes = pool.changes(on: Member.self)
+      let heard = Task {
+        var count = 0
+        for await _ in changes { count += 1 }
+        return count
+      }
+      try await Task.sleep(for: .milliseconds(30))
+      try await Member(id: 1, name: "Ann").insert().run(pool)
+      try await Task.sleep(for: .milliseconds(30))
+      try await pool.close()
+      #expect(try await loop.value == 2)
+      #expect(await heard.value == 1)
+      var late = updates.makeAsyncIterator()
+      #expect(try await late.next() == nil)
+    }
+  }
+
+  @Test func aCancelledLoopEnds() async throws {
+    try await withMembers { pool in
+      let loop = Task { for try await _ in LiveResultTests.names.updates(in: pool) {} }
+      try await Task.sleep(for: .milliseconds(20))
+      loop.cancel()
+      await #expect(throws: CancellationError.self) { try await loop.value }
+    }
+  }
+}
