@@ -53,8 +53,7 @@ final class HandleObservation {
     let changes = ObserverRegistry.changes
     if changes == seenChanges.value { return }
     seenChanges.value = changes
-    var wanted = registry.interest
-    for ancestor in ancestors { wanted.formUnion(ancestor.interest) }
+    let wanted = wanted
     if wanted != interest {
       interest = wanted
       schemaVersion = nil
@@ -65,6 +64,13 @@ final class HandleObservation {
       // A DELETE without a filter that was compiled without the hook clears its table without calling it.
       connection.dropStatements()
     }
+  }
+
+  /// What all want who are to hear of this handle's changes.
+  private var wanted: ObservedTables {
+    var wanted = registry.interest
+    for ancestor in ancestors { wanted.formUnion(ancestor.interest) }
+    return wanted
   }
 
   /// Looks up where the keys of the observed tables are, unless the schema is the one that was looked at before.
@@ -137,8 +143,7 @@ final class HandleObservation {
     guard !ancestors.isEmpty, isWanted || !buffer.isEmpty else {
       try commit()
       handOver()
-      if ObserverRegistry.changes != seenChanges.value { tellLatecomers() }
-      return
+      return tellLatecomers()
     }
     let isSchemaNew = isWanted && schemaAtBegin.map { (try? connection.schemaVersion()) != $0 } ?? true
     let sinks = isWanted ? ancestors.compactMap(\.sink) : []
@@ -148,7 +153,7 @@ final class HandleObservation {
       try commit()
       handOver(isWanted: isWanted, isUnknown: isSchemaNew || isInterestNew || !hook.tellsAll)
     }
-    if ObserverRegistry.changes != seenChanges.value { tellLatecomers() }
+    tellLatecomers()
   }
 
   private func handOver(isWanted: Bool = false, isUnknown: Bool = false) {
@@ -170,6 +175,7 @@ final class HandleObservation {
 
   /// Tells those who began to listen after the last look at them, and may have read before this commit, that there was one.
   private func tellLatecomers() {
+    guard ObserverRegistry.changes != seenChanges.value, wanted != interest else { return }
     for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(isUnknown: true)) }
   }
 

@@ -68,12 +68,12 @@ extension SqlitePool {
 
   /// Runs a call by itself.
   private func alone(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
-    let listeners = ObserverRegistry.changes
+    let interest = feed.interest
     defer {
       // What it leaves open would take in all that comes after it.
       db.rollBackShared()
       // Who began to listen while a statement ran that nobody was to hear of.
-      if ObserverRegistry.changes != listeners { feed.didCommitElsewhere() }
+      if feed.interest != interest { feed.didCommitElsewhere() }
     }
     return ended(
       call, writer,

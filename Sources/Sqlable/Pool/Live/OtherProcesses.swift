@@ -35,6 +35,8 @@ final class OtherProcesses: @unchecked Sendable {
     timer.setEventHandler { [weak self] in self?.look(isPoll: true) }
     timer.schedule(deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: .milliseconds(10))
     timer.resume()
+    // Now, on the thread of the first who listens: what is committed from here on is not to be missed.
+    lookNow()
   }
 
   /// Looks, and does not return before it has.
@@ -46,15 +48,16 @@ final class OtherProcesses: @unchecked Sendable {
       let handle = try self.handle ?? open()
       self.handle = handle
       if watch == nil { watchLog(of: handle) }
+      let own = feed.ownCommits
       let found = try handle.dataVersion()
       // A loop over a result is to hear that there is no file any more.
       if isPoll, try handle.isFileGone() { return feed.didCommitElsewhere() }
-      defer { version = found }
+      // Counted before the version is read, and compared with the count after it: a commit of the pool's own is counted before
+      // it is done, and again after it.
+      defer { (version, ownCommits) = (found, own) }
       guard let version, version != found else { return }
-      // After the version: a commit of the pool's own is counted before it is done.
-      let own = feed.ownCommits
-      defer { ownCommits = own }
-      guard own != ownCommits || own % 2 == 1 else { return feed.didCommitElsewhere() }
+      let now = feed.ownCommits
+      guard now != ownCommits || now % 2 == 1 else { return feed.didCommitElsewhere() }
       askLater()
     } catch {
       // Who can't look can't say that there was nothing.

@@ -1,0 +1,125 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What loops of a pool hear of commits that are not the pool's.
+@Suite(.enabled(if: SQLiteProcess.isAvailable, "the sqlite3 command line is not installed"))
+struct OtherProcessTests {
+  /// Polls so seldom that what is heard in a test was told by the kernel.
+  private static let silent = PoolConfiguration(pollInterval: .seconds(1_000))
+
+  @Test func aLiveResultFollowsAnotherProcess() async throws {
+    try await withMembers(OtherProcessTests.silent) { pool in
+      let other = try SQLiteProcess(pool.filepath)
+      defer { other.quit() }
+      var updates = Member.count().updates(in: pool).makeAsyncIterator()
+      #expect(try await updates.next() == 0)
+      for count in 1...20 {
+        try other.run("INSERT INTO member VALUES (\(count), 'other');")
+        #expect(try await updates.next() == count)
+      }
+    }
+  }
+
+  @Test func changesOfAnotherProcessAreToldAsMissedAndOwnOnesAsRows() async throws {
+    try await withMembers(OtherProcessTests.silent) { pool in
+      let other = try SQLiteProcess(pool.filepath)
+      defer { other.quit() }
+      var changes = pool.changes(on: Member.self).makeAsyncIterator()
+      try other.run("INSERT INTO member VALUES (1, 'other');")
+      #expect(await changes.next() == .missed)
+      try await Member(id: 2, name: "own").insert().run(pool)
+      // The writer finds out by itself what the looker has told already.
+      var event = await changes.next()
+      if event == .missed { event = await changes.next() }
+      guard case .row(let row) = event else {
+        Issue.record("no row")
+        return
+      }
+      #expect(row.id == 2)
+    }
+  }
+
+  /// The pool's own commits wake whoever looks for others, and are not taken for theirs.
+  @Test func ownCommitsAreNotTakenForThoseOfOthers() async throws {
+    for interval in [Duration.milliseconds(1), .seconds(1_000)] {
+      try await withMembers(PoolConfiguration(pollInterval: interval)) { pool in
+        var changes = pool.changes(on: Member.self).makeAsyncIterator()
+        for id in 1...300 {
+          try await Member(id: id, name: "own").insert().run(pool)
+          if id % 50 == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        var ids: [Int] = []
+        while ids.count < 300, let event = await changes.next() {
+          guard case .row(let row) = event else {
+            Issue.record("missed after \(ids.count)")
+            return
+          }
+          ids.append(row.id)
+        }
+        #expect(ids == Array(1...300))
+      }
+    }
+  }
+
+  /// Another connection of the same process is as foreign.
+  @Test func handlesThatAreNotThePoolsAreOthers() async throws {
+    try await withMembers(OtherProcessTests.silent) { pool in
+      let other = try SqliteDatabase(filepath: pool.filepath)
+      var updates = Member.count().updates(in: pool).makeAsyncIterator()
+      #expect(try await updates.next() == 0)
+      try Member(id: 1, name: "other").insert().run(other)
+      #expect(try await updates.next() == 1)
+    }
+  }
+
+  /// Own and foreign commits at once: nothing is missed, whichever comes between which.
+  @Test func nothingIsMissedBetweenOwnCommitsAndThoseOfOthers() async throws {
+    try await withMembers(PoolConfiguration(handles: .init(busyTimeout: 20))) { pool in
+      let path = pool.filepath
+      let total = 400
+      let updates = Member.count().updates(in: pool)
+      let loop = Task {
+        var last = 0
+        for try await count in updates {
+          // Never older than the one before.
+          #expect(count >= last)
+          last = count
+          if count == 2 * total { return last }
+        }
+        return last
+      }
+      let other = Task.detached {
+        let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 20))
+        for id in 1...total {
+          try Member(id: id, name: "other").insert().run(db)
+          if id % 16 == 0 { usleep(UInt32.random(in: 0...3_000)) }
+        }
+      }
+      for id in 1...total {
+        try await Member(id: total + id, name: "own").insert().run(pool)
+        if id % 16 == 0 { try await Task.sleep(for: .microseconds(Int.random(in: 0...3_000))) }
+      }
+      try await other.value
+      #expect(try await loop.value == 2 * total)
+    }
+  }
+
+  /// Where the kernel tells nothing, looking now and then does.
+  @Test func aDeletedFileIsNoticed() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/pool.sqlite"
+      let pool = try SqlitePool(filepath: path, configuration: .init(pollInterval: .milliseconds(20)))
+      try await pool.transaction { db in try db.createTable(Member.self) }
+      let loop = Task { for try await _ in Member.count().updates(in: pool) {} }
+      // A reader looks at its file once a second.
+      try await Task.sleep(for: .milliseconds(1_100))
+      try SqliteDatabase.deleteDatabase(at: path)
+      do {
+        try await loop.value
+        Issue.record("a result of a file that is gone")
+      } catch let error as SqlError { #expect(error.kind == .io) }
+      try? await pool.close()
+    }
+  }
+}
