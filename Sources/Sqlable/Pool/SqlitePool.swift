@@ -29,6 +29,8 @@ public final class SqlitePool: Sendable {
   public let configuration: PoolConfiguration
   /// Keeps the database open, and what all handles have in common: observers, functions, the file.
   let root: SqliteDatabase
+  /// Where the writers of other pools on the file, in other processes mostly, wait for their turn.
+  let gate: FileGate
   private let guarded: Guarded<State>
   /// How many reads were done on threads of Swift's own.
   let quickReads = Atomic(0)
@@ -43,6 +45,8 @@ public final class SqlitePool: Sendable {
     }
     self.configuration = configuration
     root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
+    let path = try root.locked { [root] in try root.openConnection().absolutePath }
+    gate = FileGate(besideFileAt: path, label: configuration.handles.label)
     guarded = Guarded(State(writer: PooledHandle(configuration.handles, isWriter: true, number: 0)))
   }
 
