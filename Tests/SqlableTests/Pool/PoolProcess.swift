@@ -58,6 +58,17 @@ final class PoolProcess: @unchecked Sendable {
 
   func signal(_ number: Int32) { _ = Glibc.kill(process.processIdentifier, number) }
 
+  /// Stops all its threads where they are; returns when the last one is.
+  func stop() {
+    signal(SIGSTOP)
+    let tasks = "/proc/\(process.processIdentifier)/task"
+    let isStopped = { (task: String) in
+      let text = (try? String(contentsOfFile: "\(tasks)/\(task)/stat", encoding: .utf8)) ?? ") T"
+      return text.split(separator: ")").last?.hasPrefix(" T") ?? true
+    }
+    while !files(in: tasks).allSatisfy(isStopped) { usleep(500) }
+  }
+
   /// `kill -9`: the process gets no chance to clean up.
   func kill() {
     signal(SIGKILL)
