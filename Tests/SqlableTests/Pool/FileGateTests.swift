@@ -7,7 +7,8 @@ import Testing
 
 /// Turns, as gates see them. Several gates of one process are to one another what those of several processes are.
 struct FileGateTests {
-  private let brake = Brake(busyTimeout: 60)
+  /// Each wait has its own, as each handle has.
+  private var brake: Brake { Brake(busyTimeout: 60) }
 
   /// Calls `body` with the path of a file that stands for a database.
   private func withFile(_ body: (String) throws -> Void) throws {
