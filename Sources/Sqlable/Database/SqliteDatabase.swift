@@ -150,7 +150,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Whether the handle can be used.
   public var isOpen: Bool { lockedAnyway { connection != nil } }
 
-  /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`) and journal.
+  /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`),
+  /// journal, and the file at which pools take turns (`-gate`).
   ///
   /// Files that are not there are no error; a directory is one, and is left alone. Close the handles first: one that is
   /// still open would write to a file that no longer has a name, which it refuses.
@@ -163,7 +164,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     if FileManager.default.fileExists(atPath: filepath, isDirectory: &isDirectory), isDirectory {
       throw SqlError.misuse("the path of the database is a directory: \(filepath)")
     }
-    for suffix in ["-journal", "-shm", "-wal", ""] {
+    for suffix in ["-gate", "-journal", "-shm", "-wal", ""] {
       do {
         try FileManager.default.removeItem(atPath: filepath + suffix)
       } catch let error as CocoaError where error.code == .fileNoSuchFile {

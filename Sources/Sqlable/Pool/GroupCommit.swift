@@ -12,6 +12,9 @@ extension SqlitePool {
     do {
       let db = try writer.open(by: root, feed)
       try db.locked {
+        // Given back after the commit returned: the automatic checkpoint is part of it. A mere look waits for nobody.
+        if first.kind != .look { try gate.take(writer.brake) }
+        defer { gate.giveBack() }
         outcomes = first.kind.isAlone ? [(first, alone(first, writer, db))] : group(first, writer, db)
       }
     } catch {
@@ -45,7 +48,7 @@ extension SqlitePool {
     _ = ended(first, writer, .success(()))
     let end = ContinuousClock.now + configuration.maximumGroupTime
     while members.count < configuration.maximumGroup, ContinuousClock.now < end, db.isSharedTransactionWhole,
-      let call = nextMember(writer)
+      !gate.isTurnOver, let call = nextMember(writer)
     {
       do {
         try db.transaction { db in try call.run(db) }

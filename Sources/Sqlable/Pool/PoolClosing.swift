@@ -57,9 +57,15 @@ extension SqlitePool {
     guard !handles.isEmpty else { return }
     feed.end()
     for handle in handles { handle.discard() }
-    // The last to close copies the log, unless other processes have the file open.
-    try? root.execute("PRAGMA optimize")
-    _ = try? root.query("PRAGMA wal_checkpoint(TRUNCATE)") { _ in }
+    let brake = Brake(busyTimeout: configuration.handles.busyTimeout)
+    let isInTurn = (try? gate.take(brake)) != nil
+    defer { gate.giveBack() }
+    // The last to close copies the log, unless other processes have the file open. What keeps the turn from coming writes
+    // all the time, and so copies the log too.
+    if isInTurn {
+      try? root.execute("PRAGMA optimize")
+      _ = try? root.query("PRAGMA wal_checkpoint(TRUNCATE)") { _ in }
+    }
     try root.close()
   }
 

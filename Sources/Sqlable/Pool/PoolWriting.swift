@@ -35,6 +35,8 @@ extension SqlitePool {
   /// ```swift
   /// try pool.withWriter { db in try db.execute("VACUUM") }
   /// ```
+  ///
+  /// While it runs no other pool, of this process or another, writes to the file.
   @discardableResult
   public func withWriter<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value

@@ -31,6 +31,8 @@ public final class SqlitePool: Sendable {
   let root: SqliteDatabase
   /// Tells sequences of commits.
   let feed: PoolFeed
+  /// Where the writers of other pools on the file, in other processes mostly, wait for their turn.
+  let gate: FileGate
   private let guarded: Guarded<State>
   /// How many reads were done on threads of Swift's own.
   let quickReads = Atomic(0)
@@ -51,6 +53,8 @@ public final class SqlitePool: Sendable {
         OtherProcesses(feed, root, every: interval) { asks.withLock { $0 }?() }
       }
     }
+    let path = try root.locked { [root] in try root.openConnection().absolutePath }
+    gate = FileGate(besideFileAt: path, label: configuration.handles.label)
     guarded = Guarded(State(writer: PooledHandle(configuration.handles, isWriter: true, number: 0)))
     asks.withLock { asks in asks = { [weak self] in self?.haveWriterLook() } }
   }

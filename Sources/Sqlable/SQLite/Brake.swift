@@ -10,7 +10,7 @@ import Synchronization
 final class Brake: @unchecked Sendable {
   private let flag = Atomic(false)
   /// How long a statement waits for another connection's lock.
-  fileprivate let busyTimeout: Duration
+  let busyTimeout: Duration
 
   init(busyTimeout: Double) { self.busyTimeout = .seconds(busyTimeout) }
 
@@ -47,7 +47,11 @@ final class Brake: @unchecked Sendable {
   /// When the connection began to wait for a lock.
   fileprivate let waitingSince = Unchecked<ContinuousClock.Instant?>(nil)
 
+  /// How much of the busy timeout was spent before SQLite was asked; the next wait for a lock begins with that.
+  let spent = Unchecked(Duration.zero)
+
   deinit {
+    spent.free()
     waitingSince.free()
     budget.free()
   }
@@ -58,7 +62,10 @@ final class Brake: @unchecked Sendable {
       budget.value = -1
       return false
     }
-    if attempts == 0 { waitingSince.value = .now }
+    if attempts == 0 {
+      waitingSince.value = .now - spent.value
+      spent.value = .zero
+    }
     guard !isPulled, let since = waitingSince.value, ContinuousClock.now - since < busyTimeout else { return false }
     // Of random length, or those who wait would meet again.
     let pause = min(500 << UInt32(min(attempts, 7)), 25_000)

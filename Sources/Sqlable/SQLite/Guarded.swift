@@ -24,4 +24,9 @@ final class Guarded<Value>: @unchecked Sendable {
     defer { pthread_mutex_unlock(mutex) }
     return try body(&value)
   }
+
+  /// For what happens around a `fork`, where no closure can be called with the value.
+  func lock() { pthread_mutex_lock(mutex) }
+
+  func unlock() { pthread_mutex_unlock(mutex) }
 }

@@ -13,6 +13,8 @@ struct Options {
   var directory: String?
   /// What a child process is asked for that measures the memory of one contender: a workload.
   var peak: String?
+  /// What a child process is asked for that is one of several writers.
+  var writer: String?
 
   struct Problem: Error, CustomStringConvertible {
     let description: String
@@ -24,7 +26,8 @@ struct Options {
 
     swift run -c release --package-path Tests/Benchmarks Benchmarks [options]
 
-      --only W3,W4           these workloads (W1 to W11, W2n, W3a, S1 to S8, M1, M2; see --list)
+      --only W3,W4           these workloads (W1 to W11, W2n, W3a, S1 to S8, M1, M2; see --list);
+                             W12, of several processes, is run only when it is asked for
       --contender "raw C"    contenders whose names begin so; several with commas between;
                              "=raw C" is the one that is called so
       --rounds n             how many rounds (7); an even number gives the lower middle
@@ -74,6 +77,7 @@ struct Options {
       case "--list": self.list = true
       case "--help", "-h": help = true
       case "--peak": peak = try value(of: option)
+      case "--writer": writer = try value(of: option)
       case "--directory": directory = try value(of: option)
       default: throw Problem(description: "“\(option)” is no option; --help lists them")
       }

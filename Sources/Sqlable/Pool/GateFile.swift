@@ -1,0 +1,182 @@
+import Glibc
+
+/// The file beside a database that pools of several processes lock, byte by byte, to take turns. Nothing is ever in it.
+///
+/// The locks are those of an open file description (`F_OFD_SETLK`): they hold between two pools of one process as between
+/// processes, closing another descriptor does not drop them, and the kernel drops those of a process that is killed.
+final class GateFile: Sendable {
+  /// A lock is on one or more of the bytes that follow one another.
+  struct Bytes {
+    fileprivate let start: off_t
+    fileprivate let count: off_t
+
+    static let door = Bytes(start: 0, count: 1)
+    static let turn = Bytes(start: 1, count: 1)
+    static let both = Bytes(start: 0, count: 2)
+  }
+
+  enum Answer {
+    case got, taken
+    /// The file system has no such locks, or the descriptor is another process's.
+    case impossible
+  }
+
+  private let path: String
+  private let descriptor: Int32
+  private let number: Int
+  private let identity: Identity
+  private let generation = ForkGuard.generation
+
+  /// The path of the file that belongs to the database at a path.
+  static func path(besideFileAt path: String) -> String { path + "-gate" }
+
+  /// Opens the file that belongs to a database, and makes it when it is missing; nil where that can't be done.
+  init?(besideFileAt databasePath: String) {
+    path = GateFile.path(besideFileAt: databasePath)
+    guard let (descriptor, identity) = GateFile.open(path, besideFileAt: databasePath) else { return nil }
+    self.descriptor = descriptor
+    self.identity = identity
+    number = OpenFiles.add(descriptor)
+  }
+
+  deinit { OpenFiles.close(number) }
+
+  // MARK: Locking
+
+  /// Locks the bytes if nobody else has one of them.
+  func tryLock(_ bytes: Bytes) -> Answer {
+    guard !isForked else { return .impossible }
+    if control(GateFile.setLock, F_WRLCK, bytes) { return .got }
+    return errno == EAGAIN || errno == EACCES ? .taken : .impossible
+  }
+
+  /// Waits until the bytes are locked, for as long as it takes. The kernel serves those who wait in their order.
+  func waitToLock(_ bytes: Bytes) -> Answer {
+    while !isForked {
+      if control(GateFile.setLockOrWait, F_WRLCK, bytes) { return .got }
+      guard errno == EINTR else { break }
+    }
+    return .impossible
+  }
+
+  func unlock(_ bytes: Bytes) {
+    // In a forked process it would be the parent's that is given back.
+    guard !isForked else { return }
+    _ = control(GateFile.setLock, F_UNLCK, bytes)
+  }
+
+  /// Whether somebody else has locked one of the bytes.
+  func isLockedByOthers(_ bytes: Bytes) -> Bool {
+    guard !isForked else { return false }
+    var lock = GateFile.lock(F_WRLCK, bytes)
+    return fcntl(descriptor, GateFile.getLock, &lock) == 0 && Int32(lock.l_type) != F_UNLCK
+  }
+
+  private var isForked: Bool { ForkGuard.generation != generation }
+
+  private func control(_ command: Int32, _ type: Int32, _ bytes: Bytes) -> Bool {
+    var lock = GateFile.lock(type, bytes)
+    return fcntl(descriptor, command, &lock) == 0
+  }
+
+  private static func lock(_ type: Int32, _ bytes: Bytes) -> flock {
+    var lock = flock()
+    lock.l_type = Int16(type)
+    lock.l_whence = Int16(SEEK_SET)
+    lock.l_start = bytes.start
+    lock.l_len = bytes.count
+    return lock
+  }
+
+  // The numbers of F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW, the same on all Linux machines; Glibc's module hides the names.
+  private static let getLock: Int32 = 36
+  private static let setLock: Int32 = 37
+  private static let setLockOrWait: Int32 = 38
+
+  // MARK: The file
+
+  /// What tells a file from another that was put at its path.
+  private struct Identity: Equatable {
+    let device: dev_t
+    let inode: ino_t
+
+    init(_ info: stat) {
+      device = info.st_dev
+      inode = info.st_ino
+    }
+  }
+
+  /// Whether the file is the one that others find at its path.
+  var isInPlace: Bool {
+    var info = stat()
+    return lstat(path, &info) == 0 && Identity(info) == identity
+  }
+
+  private static func open(_ path: String, besideFileAt databasePath: String) -> (Int32, Identity)? {
+    // Without the database there is nothing to take turns at; and who may write to it may take part.
+    var database = stat()
+    guard stat(databasePath, &database) == 0 else { return nil }
+    // Neither through a link, nor for ever at a pipe: the directory may belong to somebody else.
+    let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+    // Twice: another process may make the file between the first and the second call.
+    for _ in 0..<2 {
+      var descriptor = Glibc.open(path, flags)
+      if descriptor < 0, errno == ENOENT {
+        descriptor = Glibc.open(path, flags | O_CREAT | O_EXCL, database.st_mode & 0o666)
+        if descriptor >= 0 { share(descriptor, like: database) }
+      }
+      guard descriptor >= 0 else {
+        if errno == EEXIST { continue }
+        return nil
+      }
+      var info = stat()
+      guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
+        _ = Glibc.close(descriptor)
+        return nil
+      }
+      return (descriptor, Identity(info))
+    }
+    return nil
+  }
+
+  /// Gives the file the database's mode, of which the process's mask may have taken something, and its owner, as SQLite does
+  /// with the write-ahead log.
+  private static func share(_ descriptor: Int32, like database: stat) {
+    if geteuid() == 0 { _ = fchown(descriptor, database.st_uid, database.st_gid) }
+    _ = fchmod(descriptor, database.st_mode & 0o666)
+  }
+}
+
+/// The descriptors of all such files that this process has opened.
+///
+/// A forked process has them too, and with them the locks, which would outlive a parent that is killed. So it closes them.
+private enum OpenFiles {
+  /// Descriptors by numbers that are not used again, unlike descriptors.
+  private static let files: Guarded<(next: Int, descriptors: [Int: Int32])> = {
+    pthread_atfork(
+      { OpenFiles.files.lock() }, { OpenFiles.files.unlock() },
+      {
+        OpenFiles.files.unlock()
+        OpenFiles.files.withLock { files in
+          for descriptor in files.descriptors.values { _ = Glibc.close(descriptor) }
+          files.descriptors.removeAll(keepingCapacity: true)
+        }
+      })
+    return Guarded((0, [:]))
+  }()
+
+  static func add(_ descriptor: Int32) -> Int {
+    files.withLock { files in
+      files.next += 1
+      files.descriptors[files.next] = descriptor
+      return files.next
+    }
+  }
+
+  static func close(_ number: Int) {
+    files.withLock { files in
+      guard let descriptor = files.descriptors.removeValue(forKey: number) else { return }
+      _ = Glibc.close(descriptor)
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import Dispatch
+import Foundation
+import Glibc
+import Testing
+
+@testable import Sqlable
+
+/// Turns, as gates see them. Several gates of one process are to one another what those of several processes are.
+struct FileGateTests {
+  /// Each wait has its own, as each handle has.
+  private var brake: Brake { Brake(busyTimeout: 60) }
+
+  /// Calls `body` with the path of a file that stands for a database.
+  private func withFile(_ body: (String) throws -> Void) throws {
+    try withDirectory { directory in
+      let path = directory + "/db.sqlite"
+      try Data().write(to: URL(fileURLWithPath: path))
+      try body(path)
+    }
+  }
+
+  private func neighbours(_ path: String) -> [String] {
+    files(in: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+  }
+
+  private func gate(_ path: String) -> FileGate { FileGate(besideFileAt: path, label: "shop") }
+
+  /// Has a gate wait for its turn on a thread; returns when it stands in line as the last of so many.
+  private func wait(
+    _ gate: FileGate, at path: String, inLine count: Int, _ brake: Brake? = nil, _ then: @escaping @Sendable () -> Void
+  ) -> DispatchGroup {
+    let brake = brake ?? self.brake
+    let group = DispatchGroup()
+    group.enter()
+    Thread.detachNewThread {
+      do {
+        try gate.take(brake)
+        then()
+      } catch {}
+      gate.giveBack()
+      group.leave()
+    }
+    waitForLine(of: count, at: path)
+    return group
+  }
+
+  @Test func theTurnComesInTheOrderOfTheArrivals() throws {
+    try withFile { path in
+      for _ in 0..<10 {
+        let first = gate(path)
+        try first.take(brake)
+        let order = Collected<Int>()
+        let groups = (1...5).map { number in
+          wait(gate(path), at: path, inLine: number) { order.append(number) }
+        }
+        first.giveBack()
+        for group in groups { group.wait() }
+        #expect(order.values == [1, 2, 3, 4, 5])
+      }
+    }
+  }
+
+  @Test func whoHasHadTheTurnComesAfterThoseWhoWait() throws {
+    try withFile { path in
+      let (first, second) = (gate(path), gate(path))
+      for _ in 0..<20 {
+        try first.take(brake)
+        let order = Collected<Int>()
+        let group = wait(second, at: path, inLine: 1) { order.append(2) }
+        // Longer than it may have the turn again and again.
+        usleep(5_000)
+        #expect(first.isTurnOver)
+        first.giveBack()
+        try first.take(brake)
+        order.append(1)
+        #expect(!first.isTurnOver)
+        first.giveBack()
+        group.wait()
+        #expect(order.values == [2, 1])
+      }
+    }
+  }
+
+  @Test func aLoneWriterIsNeverTold() throws {
+    try withFile { path in
+      let gate = gate(path)
+      for _ in 0..<1_000 {
+        try gate.take(brake)
+        #expect(!gate.isTurnOver)
+        gate.giveBack()
+      }
+    }
+  }
+
+  @Test func whoWaitsIsStoppedByItsBrakeAndTheBusyTimeout() throws {
+    try withFile { path in
+      let (first, second) = (gate(path), gate(path))
+      try first.take(brake)
+      for timeout in [0, 0.001, 0.05] {
+        let error = expectError(.busy) { try second.take(Brake(busyTimeout: timeout)) }
+        #expect(error?.label == "shop" && error?.transaction == SqlError.TransactionFate.none)
+        #expect(error?.message.contains("the turn to write") == true && error?.isRetryable == true)
+      }
+      let pulled = Brake(busyTimeout: 60)
+      Thread.detachNewThread {
+        usleep(20_000)
+        pulled.pull()
+      }
+      expectError(.interrupted) { try second.take(pulled) }
+      second.giveBack()
+      // Its place in line is kept, and passed on when nobody wants it.
+      first.giveBack()
+      try first.take(brake)
+      first.giveBack()
+      try second.take(brake)
+      second.giveBack()
+      try gate(path).take(Brake(busyTimeout: 5))
+    }
+  }
+
+  @Test func aPlaceInLineIsKeptForTheNext() throws {
+    try withFile { path in
+      let (first, second, third) = (gate(path), gate(path), gate(path))
+      try first.take(brake)
+      expectError(.busy) { try second.take(Brake(busyTimeout: 0.01)) }
+      waitForLine(of: 1, at: path)
+      let order = Collected<Int>()
+      let last = wait(third, at: path, inLine: 2) { order.append(3) }
+      let next = DispatchGroup()
+      next.enter()
+      Thread.detachNewThread { [brake] in
+        if (try? second.take(brake)) != nil { order.append(2) }
+        second.giveBack()
+        next.leave()
+      }
+      usleep(50_000)
+      first.giveBack()
+      next.wait()
+      last.wait()
+      #expect(order.values == [2, 3])
+    }
+  }
+
+  @Test func withoutAFileThereIsNothingToWaitFor() throws {
+    let obstacles: [(String) throws -> Void] = [
+      { mkdir($0, 0o755) },
+      { symlink("/dev/null", $0) },
+      { symlink("elsewhere", $0) },
+      { mkfifo($0, 0o644) },
+    ]
+    for obstacle in obstacles {
+      try withFile { path in
+        try obstacle(path + "-gate")
+        let (first, second) = (gate(path), gate(path))
+        try first.take(brake)
+        try second.take(brake)
+        first.giveBack()
+        second.giveBack()
+        #expect(neighbours(path) == ["db.sqlite", "db.sqlite-gate"])
+      }
+    }
+    try withDirectory { directory in
+      try gate(directory + "/missing.sqlite").take(brake)
+      #expect(files(in: directory) == [])
+    }
+  }
+
+  @Test func aFileThatWasDeletedIsMadeAnewAndAllMeetThere() throws {
+    try withFile { path in
+      let (first, second) = (gate(path), gate(path))
+      for gate in [first, second] {
+        try gate.take(brake)
+        gate.giveBack()
+      }
+      unlink(path + "-gate")
+      // Looked for once a second.
+      usleep(1_100_000)
+      try first.take(brake)
+      expectError(.busy) { try second.take(Brake(busyTimeout: 0.01)) }
+      first.giveBack()
+      #expect(neighbours(path) == ["db.sqlite", "db.sqlite-gate"])
+    }
+  }
+
+  @Test func theFileIsForThoseWhoMayWriteToTheDatabase() throws {
+    let mask = umask(0o077)
+    defer { umask(mask) }
+    for mode: mode_t in [0o600, 0o640, 0o664, 0o666] {
+      try withFile { path in
+        chmod(path, mode)
+        if geteuid() == 0 { chown(path, 1, 2) }
+        let gate = gate(path)
+        try gate.take(brake)
+        var info = stat()
+        #expect(stat(path + "-gate", &info) == 0 && info.st_mode & 0o7777 == mode && info.st_size == 0)
+        if geteuid() == 0 { #expect(info.st_uid == 1 && info.st_gid == 2) }
+        gate.giveBack()
+      }
+    }
+  }
+}
+
+/// Returns when so many wait for locks of the file beside a database, as the kernel tells.
+func waitForLine(of count: Int, at path: String) {
+  var info = stat()
+  let end = ContinuousClock.now + .seconds(2)
+  // Where the kernel does not tell, the time has to do.
+  while ContinuousClock.now < end {
+    let locks = (try? String(contentsOfFile: "/proc/locks", encoding: .utf8)) ?? ""
+    if stat(path + "-gate", &info) == 0,
+      locks.split(separator: "\n").count(where: { $0.contains(" -> ") && $0.contains(":\(info.st_ino) ") }) >= count
+    {
+      return
+    }
+    usleep(500)
+  }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import Glibc
+import Sqlable
+import Testing
+
+/// A real second process with a pool on a file: the program that these tests are, run again with the one test at the end of
+/// this file. Fed line by line.
+final class PoolProcess: @unchecked Sendable {
+  /// What it does.
+  enum Work: String {
+    /// Writes for a second and a half, from its first line on; tells how many transactions it made.
+    case writing
+    /// Writes one row after its first line, tells so, and commits with the next.
+    case holding
+    /// The same, after a `fork` inside the transaction; tells the child's process id.
+    case forking
+  }
+
+  static let isAvailable = program != nil
+  private static let program: String? = {
+    let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+    return path.hasSuffix(".xctest") ? path : nil
+  }()
+  fileprivate static let variable = "SQLABLE_POOL_PROCESS"
+  fileprivate static let mark = "<pool>"
+
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+  private var rest = ""
+
+  init(_ work: Work, _ path: String, id: Int = 0) throws {
+    _ = Glibc.signal(SIGPIPE, SIG_IGN)
+    process.executableURL = URL(fileURLWithPath: try #require(PoolProcess.program))
+    process.arguments = ["--testing-library", "swift-testing", "--filter", "PoolProcessTests"]
+    process.environment = ProcessInfo.processInfo.environment.merging(
+      [PoolProcess.variable: "\(work.rawValue) \(id) \(path)"], uniquingKeysWith: { $1 })
+    (process.standardInput, process.standardOutput) = (input, output)
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+  }
+
+  /// The next line that it says; empty when it says no more.
+  func answer() -> String {
+    while true {
+      while let end = rest.firstIndex(of: "\n") {
+        let line = rest[..<end]
+        rest = String(rest[rest.index(after: end)...])
+        if line.hasPrefix(PoolProcess.mark) { return String(line.dropFirst(PoolProcess.mark.count)) }
+      }
+      let data = output.fileHandleForReading.availableData
+      if data.isEmpty { return "" }
+      rest += String(decoding: data, as: UTF8.self)
+    }
+  }
+
+  func goOn() throws { try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8)) }
+
+  func signal(_ number: Int32) { _ = Glibc.kill(process.processIdentifier, number) }
+
+  /// Stops all its threads where they are; returns when the last one is.
+  func stop() {
+    signal(SIGSTOP)
+    let tasks = "/proc/\(process.processIdentifier)/task"
+    let isStopped = { (task: String) in
+      let text = (try? String(contentsOfFile: "\(tasks)/\(task)/stat", encoding: .utf8)) ?? ") T"
+      return text.split(separator: ")").last?.hasPrefix(" T") ?? true
+    }
+    while !files(in: tasks).allSatisfy(isStopped) { usleep(500) }
+  }
+
+  /// `kill -9`: the process gets no chance to clean up.
+  func kill() {
+    signal(SIGKILL)
+    process.waitUntilExit()
+  }
+
+  /// Lets the process end by itself; whether nothing failed in it.
+  func end() -> Bool {
+    try? input.fileHandleForWriting.close()
+    process.waitUntilExit()
+    return process.terminationReason == .exit && process.terminationStatus == 0
+  }
+}
+
+/// What such a process does; nothing in the tests themselves.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment[PoolProcess.variable] != nil, "a process of its own"))
+struct PoolProcessTests {
+  private typealias Fork = @convention(c) () -> pid_t
+
+  @Test func work() throws {
+    let text = try #require(ProcessInfo.processInfo.environment[PoolProcess.variable])
+    let parts = text.split(separator: " ", maxSplits: 2).map(String.init)
+    let (work, id) = (try #require(PoolProcess.Work(rawValue: parts[0])), try #require(Int(parts[1])))
+    let pool = try SqlitePool(filepath: parts[2], configuration: .init(handles: .init(synchronous: .full)))
+    switch work {
+    case .writing:
+      say("ready")
+      _ = readLine()
+      let end = ContinuousClock.now + .milliseconds(1_500)
+      var count = 0
+      while ContinuousClock.now < end {
+        try Member(id: id + count, name: "x").insert().run(pool)
+        count += 1
+      }
+      say("\(count)")
+    case .holding, .forking:
+      let fork = try #require(dlsym(nil, "fork").map { unsafeBitCast($0, to: Fork.self) })
+      say("ready")
+      _ = readLine()
+      try pool.transaction { db in
+        try Member(id: id, name: "x").insert().run(db)
+        let child = work == .forking ? fork() : 1
+        if child == 0 {
+          sleep(60)
+          _exit(0)
+        }
+        say("\(child)")
+        _ = readLine()
+      }
+      say("done")
+    }
+    try pool.close()
+  }
+
+  private func say(_ text: String) {
+    print(PoolProcess.mark + text)
+    fflush(nil)
+  }
+}
