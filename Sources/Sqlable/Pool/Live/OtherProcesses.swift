@@ -2,7 +2,7 @@ import Dispatch
 
 /// Notices what others commit to the pool's file: processes, and handles of this one that are not the pool's.
 ///
-/// `PRAGMA data_version` tells a connection that another one has committed. It is asked whenever the kernel says that the
+/// `PRAGMA data_version` tells a connection that another one has committed. It is asked when the kernel says that the
 /// write-ahead log was written to, and now and then in case the kernel did not. A connection that only looks can't tell the
 /// pool's own commits from others; the writer's can. So what is in doubt, since the pool has committed meanwhile, is asked of the
 /// writer: at the begin of its next transaction, or else when it is free.
@@ -21,6 +21,11 @@ final class OtherProcesses: @unchecked Sendable {
   private var version: Int64?
   private var ownCommits = 0
   private var isThrottled = false
+  private var looksAgain = false
+  /// In microseconds.
+  private var pauseBeforeLook = OtherProcesses.shortestPause
+
+  private static let shortestPause = 50
   private var isEnded = false
 
   /// How long the kernel is not listened to after a commit of the pool's own: each of those wakes it, too.
@@ -75,7 +80,28 @@ final class OtherProcesses: @unchecked Sendable {
 
   private func watchLog(of handle: SqliteDatabase) {
     guard let path = try? handle.locked({ try handle.openConnection().absolutePath }) else { return }
-    watch = FileWatch(path + "-wal", on: queue) { [weak self] in self?.look() }
+    watch = FileWatch(path + "-wal", on: queue) { [weak self] in self?.logWasWritten() }
+  }
+
+  /// The log is written before the commit can be seen, and the kernel does not tell of what makes it seen: memory that is
+  /// shared. So it is looked again, after pauses that grow, until something is seen.
+  private func logWasWritten() {
+    let seen = version
+    look()
+    pauseBeforeLook = OtherProcesses.shortestPause
+    if seen == version { lookAgain() }
+  }
+
+  private func lookAgain() {
+    guard !looksAgain, !isEnded, .microseconds(pauseBeforeLook) < interval else { return }
+    looksAgain = true
+    queue.asyncAfter(deadline: .now() + .microseconds(pauseBeforeLook)) { [self] in
+      looksAgain = false
+      let seen = version
+      look()
+      pauseBeforeLook *= 2
+      if seen == version { lookAgain() }
+    }
   }
 
   /// Has the writer asked, unless a transaction of it begins before.

@@ -134,9 +134,25 @@ struct ChangesTests {
     try await withMembers { pool in
       let errors = Collected<String>()
       pool.didFail = { errors.append("\($0)") }
-      for await _ in pool.changes(on: Member.self, id: "no number") {}
+      for await _ in pool.changes(on: Words.self) {}
       #expect(errors.values.count == 1)
+      let closed = pool.changes(on: Member.self)
+      try await pool.close()
+      for await _ in closed {}
+      for await _ in pool.changes(on: Member.self) {}
     }
+  }
+
+  /// A full-text table that keeps its texts itself.
+  private struct Words: Sqlable {
+    let text: String
+    static let text = column("text", String.self)
+    static let tableLayout = [text.column]
+    static let tableOptions: [TableOption] = [.fullText(tokenizer: .porter)]
+
+    init(row: ReadRow) throws { text = try row.get(Words.text) }
+
+    func write(to row: inout RowWriter) throws { row.set(Words.text, text) }
   }
 
   /// Nobody who is gone costs the writer anything.
