@@ -133,11 +133,28 @@ final class ChangeBuffer: ChangeSink {
         return value
       }
     }
-    let old = row.operation == .insert ? nil : values { $0.places?.old } _: { row.oldValue($0) }
+    let old =
+      row.operation == .insert
+      ? nil
+      : values {
+        $0.places?.old
+      } _: {
+        row.oldValue($0)
+      }
     let new: [SqlStorage]? =
       switch row.operation {
-      case .insert: values { $0.places?.inserted } _: { row.newValue($0) }
-      case .update: values { $0.places?.updated } _: { row.newValue($0) }
+      case .insert:
+        values {
+          $0.places?.inserted
+        } _: {
+          row.newValue($0)
+        }
+      case .update:
+        values {
+          $0.places?.updated
+        } _: {
+          row.newValue($0)
+        }
       case .delete: nil
       }
     return RowImages(columns: table.columnNames, old: old, new: new, isWhole: isWhole)

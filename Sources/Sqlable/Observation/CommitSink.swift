@@ -39,7 +39,8 @@ struct TableChanges: Sendable {
     isMembershipChanged = isMembershipChanged || other.isMembershipChanged
     columns.formUnion(other.columns)
     guard let own = images, let others = other.images, own.count + others.count <= TableChanges.maximumImages else {
-      return images = nil
+      images = nil
+      return
     }
     images = own + others
   }
@@ -84,7 +85,7 @@ struct ObservedTables: Sendable, Equatable {
 
   /// Adds what a live result reads of a table.
   mutating func read(_ table: [UInt8], _ reading: Reading) {
-    guard var known = read[table] else { return read[table] = reading }
+    var known = read[table] ?? reading
     known.columns.formUnion(reading.columns)
     known.wantsImages = known.wantsImages || reading.wantsImages
     read[table] = known

@@ -44,4 +44,42 @@ import Testing
       #expect(!pool.isOpen)
     }
   }
+
+  /// What Docs/LiveResults.md shows.
+  @Test func whatTheGuideOfLiveResultsShows() async throws {
+    let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let pool = try SqlitePool(filepath: directory + "/bikes.sqlite", readers: 4)
+    try await pool.transaction { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+    }
+    let loops: [Task<Void, any Error>] = [
+      Task {
+        for await change in pool.changes(on: Bicycle.self, .update, id: 2) {
+          switch change {
+          case .row(let row): print(row.change, row.id)
+          case .missed: print("look for yourself")
+          }
+        }
+      },
+      Task {
+        for await commit in pool.changes(on: Bicycle.self).commits { print("\(commit.count) rows together") }
+      },
+      Task {
+        for await case .row(let bike) in pool.modelChanges(on: Bicycle.self, .update) {
+          print(try bike.old()?.color ?? "", "is now", try bike.new()?.color ?? "")
+        }
+      },
+      Task {
+        for try await bikes in Bicycle.read().filter(Bicycle.color == "red").updates(in: pool) { print(bikes.count) }
+      },
+      Task {
+        for try await count in Bicycle.count().updates(in: pool, onlyChanges: true) { print(count) }
+      },
+    ]
+    try await Bicycle(name: "Norco", color: "red").insert().run(pool)
+    try await pool.close()
+    for loop in loops { try await loop.value }
+  }
 }

@@ -59,7 +59,9 @@ final class ImageReader: Sendable {
       sql.appendInterpolation(value)
       sql.appendLiteral(" AS \(column.quotedName)")
     }
-    guard let model = try db.query(SQL(stringInterpolation: sql), as: Model.self).first else { throw SqlError.misuse("there is no row") }
+    guard let model = try db.query(SQL(stringInterpolation: sql), as: Model.self).first else {
+      throw SqlError.misuse("there is no row")
+    }
     return model
   }
 }

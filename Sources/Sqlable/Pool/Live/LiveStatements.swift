@@ -21,14 +21,16 @@ extension Statement where Output == [Model] {
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[Model]> {
-    Updates(pool, source(onlyChanges, .init(file: file, line: line)) { reading, contents in
-      var models: [Model] = []
-      while try reading.step() {
-        contents?.add(reading.statement)
-        models.append(try Model(row: reading.row))
-      }
-      return models
-    })
+    Updates(
+      pool,
+      source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+        var models: [Model] = []
+        while try reading.step() {
+          contents?.add(reading.statement)
+          models.append(try Model(row: reading.row))
+        }
+        return models
+      })
   }
 }
 
@@ -37,11 +39,13 @@ extension Statement where Output == Model? {
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<Model?> {
-    Updates(pool, source(onlyChanges, .init(file: file, line: line)) { reading, contents in
-      guard try reading.step() else { return nil }
-      contents?.add(reading.statement)
-      return try Model(row: reading.row)
-    })
+    Updates(
+      pool,
+      source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+        guard try reading.step() else { return nil }
+        contents?.add(reading.statement)
+        return try Model(row: reading.row)
+      })
   }
 }
 
@@ -50,11 +54,13 @@ extension Statement where Output == Int {
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<Int> {
-    Updates(pool, source(onlyChanges, .init(file: file, line: line)) { reading, contents in
-      guard try reading.step() else { return 0 }
-      contents?.add(reading.statement)
-      return Int(reading.statement.integer(at: 0))
-    })
+    Updates(
+      pool,
+      source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+        guard try reading.step() else { return 0 }
+        contents?.add(reading.statement)
+        return Int(reading.statement.integer(at: 0))
+      })
   }
 }
 
@@ -63,11 +69,13 @@ extension Statement where Output == Bool {
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<Bool> {
-    Updates(pool, source(onlyChanges, .init(file: file, line: line)) { reading, contents in
-      guard try reading.step() else { return false }
-      contents?.add(reading.statement)
-      return reading.statement.integer(at: 0) != 0
-    })
+    Updates(
+      pool,
+      source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+        guard try reading.step() else { return false }
+        contents?.add(reading.statement)
+        return reading.statement.integer(at: 0) != 0
+      })
   }
 }
 

@@ -102,7 +102,8 @@ extension CommittedChanges {
     var doubt = ResultSubscription.Doubt.none
     // Of the fewer: a result is read from few tables, and so may the commit be.
     for (name, table) in tables {
-      guard let columns = read.tables[name], table.isMembershipChanged || !table.columns.isDisjoint(with: columns) else {
+      guard let columns = read.tables[name], table.isMembershipChanged || !table.columns.isDisjoint(with: columns)
+      else {
         continue
       }
       guard byRow, let images = table.images, images.allSatisfy(\.isWhole) else { return .certain }

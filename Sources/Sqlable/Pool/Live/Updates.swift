@@ -36,7 +36,9 @@ public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
       do {
         while let doubt = try await subscription.next(isolation: actor) {
           // Not again for rows that it never had and has not now.
-          if case .rows(let rows) = doubt, let filter = known?.filter, (try? filter.concerns(rows)) == false { continue }
+          if case .rows(let rows) = doubt, let filter = known?.filter, (try? filter.concerns(rows)) == false {
+            continue
+          }
           let reading = try await pool.performStatement(.read, at: source.place) {
             [source, subscription, known, feed = pool.feed, root = pool.root] db in
             try source.read(db, subscription, known, feed, root)

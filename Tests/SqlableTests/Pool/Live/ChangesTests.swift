@@ -76,7 +76,8 @@ struct ChangesTests {
       try await pool.transaction { db in try db.createTable(Sample.self) }
       var changes = pool.modelChanges(on: Sample.self).makeAsyncIterator()
       let samples = [
-        Sample(id: 1, weight: 2, isNew: true, day: Date(timeIntervalSince1970: 1_000), bytes: Data([0, 1]), tags: ["a"]),
+        Sample(
+          id: 1, weight: 2, isNew: true, day: Date(timeIntervalSince1970: 1_000), bytes: Data([0, 1]), tags: ["a"]),
         Sample(id: 2, weight: -0.5, isNew: false, day: nil, bytes: Data(), tags: []),
       ]
       for sample in samples {

@@ -60,38 +60,47 @@ struct LiveResultTests {
         for id in 1...5 { try Member(id: id, name: "m\(id)").insert().run(db) }
       }
       let all = LiveResultTests.names.updates(in: pool)
-      #expect(try await !isHeard(all, pool, by: \.count) { db in
-        try db.execute("INSERT INTO wheel VALUES (1, 26, 'x')")
-      })
+      #expect(
+        try await !isHeard(all, pool, by: \.count) { db in
+          try db.execute("INSERT INTO wheel VALUES (1, 26, 'x')")
+        })
       #expect(try await isHeard(all, pool, by: \.count) { db in try Member(id: 9, name: "n").insert().run(db) })
       let ids = Member.select(Member.id).updates(in: pool)
-      #expect(try await !isHeard(ids, pool, by: \.count) { db in
-        try Member.update(Member.name.set(to: "new")).filter(Member.id == 2).run(db)
-      })
-      #expect(try await isHeard(ids, pool, by: \.count) { db in
-        try db.execute("UPDATE member SET id = 77 WHERE id = 9")
-      })
+      #expect(
+        try await !isHeard(ids, pool, by: \.count) { db in
+          try Member.update(Member.name.set(to: "new")).filter(Member.id == 2).run(db)
+        })
+      #expect(
+        try await isHeard(ids, pool, by: \.count) { db in
+          try db.execute("UPDATE member SET id = 77 WHERE id = 9")
+        })
       let second = Member.byId(2).updates(in: pool)
-      #expect(try await !isHeard(second, pool, by: { _ in 0 }) { db in
-        try Member(id: 3, name: "other").update().run(db)
-      })
-      #expect(try await isHeard(second, pool, by: { _ in 0 }) { db in
-        try Member(id: 2, name: "own").update().run(db)
-      })
+      #expect(
+        try await !isHeard(second, pool, by: { _ in 0 }) { db in
+          try Member(id: 3, name: "other").update().run(db)
+        })
+      #expect(
+        try await isHeard(second, pool, by: { _ in 0 }) { db in
+          try Member(id: 2, name: "own").update().run(db)
+        })
       let long = Member.read().filter(Member.name.length() > 5).updates(in: pool)
-      #expect(try await !isHeard(long, pool, by: \.count) { db in
-        try Member.update(Member.name.set(to: "short")).filter(Member.id == 1).run(db)
-      })
-      #expect(try await isHeard(long, pool, by: \.count) { db in
-        try Member.update(Member.name.set(to: "longer than that")).filter(Member.id == 1).run(db)
-      })
-      #expect(try await isHeard(long, pool, by: \.count) { db in
-        try Member.delete(Member.id == 1).run(db)
-      })
+      #expect(
+        try await !isHeard(long, pool, by: \.count) { db in
+          try Member.update(Member.name.set(to: "short")).filter(Member.id == 1).run(db)
+        })
+      #expect(
+        try await isHeard(long, pool, by: \.count) { db in
+          try Member.update(Member.name.set(to: "longer than that")).filter(Member.id == 1).run(db)
+        })
+      #expect(
+        try await isHeard(long, pool, by: \.count) { db in
+          try Member.delete(Member.id == 1).run(db)
+        })
       // More rows than are kept: it is read anew, to be safe.
-      #expect(try await isHeard(long, pool, by: \.count) { db in
-        for id in 100..<140 { try Member(id: id, name: "s").insert().run(db) }
-      })
+      #expect(
+        try await isHeard(long, pool, by: \.count) { db in
+          for id in 100..<140 { try Member(id: id, name: "s").insert().run(db) }
+        })
     }
   }
 
@@ -135,15 +144,18 @@ struct LiveResultTests {
         for id in 1...5 { try Member(id: id, name: "m\(id)").insert().run(db) }
       }
       let first = Member.read().orderBy(Member.id).limit(1)
-      #expect(try await !isHeard(first.updates(in: pool, onlyChanges: true), pool, by: \.count) { db in
-        try Member(id: 3, name: "other").update().run(db)
-      })
-      #expect(try await isHeard(first.updates(in: pool), pool, by: \.count) { db in
-        try Member(id: 3, name: "third").update().run(db)
-      })
-      #expect(try await isHeard(first.updates(in: pool, onlyChanges: true), pool, by: \.count) { db in
-        try Member(id: 1, name: "new").update().run(db)
-      })
+      #expect(
+        try await !isHeard(first.updates(in: pool, onlyChanges: true), pool, by: \.count) { db in
+          try Member(id: 3, name: "other").update().run(db)
+        })
+      #expect(
+        try await isHeard(first.updates(in: pool), pool, by: \.count) { db in
+          try Member(id: 3, name: "third").update().run(db)
+        })
+      #expect(
+        try await isHeard(first.updates(in: pool, onlyChanges: true), pool, by: \.count) { db in
+          try Member(id: 1, name: "new").update().run(db)
+        })
     }
   }
 
