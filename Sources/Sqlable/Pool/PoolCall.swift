@@ -54,6 +54,8 @@ final class PoolCall: @unchecked Sendable {
   var stopped: Reason?
   /// When it got its handle.
   var gotHandle: ContinuousClock.Instant?
+  /// Whether it was reported that it goes on for long.
+  var isReported = false
   /// Wakes the thread that waits for it.
   var alarm: DispatchSemaphore?
   /// How it went, for that thread.

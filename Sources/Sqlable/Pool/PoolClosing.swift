@@ -55,7 +55,7 @@ extension SqlitePool {
       return state.life == .closed ? [] : state.readers + [state.writer]
     }
     guard !handles.isEmpty else { return }
-    feed.end()
+    endWatching()
     for handle in handles { handle.discard() }
     let brake = Brake(busyTimeout: configuration.handles.busyTimeout)
     let isInTurn = (try? gate.take(brake)) != nil

@@ -31,6 +31,10 @@ public struct PoolConfiguration: Sendable, Hashable {
   /// loops over changes or updates. Default: 500 milliseconds; nil does not look for other processes at all.
   public var pollInterval: Duration?
 
+  /// After how long a read that has not ended is reported to `didFail`, once: as long as it goes on, the write-ahead log can't
+  /// be reused, and grows. Default: 60 seconds; nil reports none.
+  public var longRead: Duration?
+
   public init(
     handles: Configuration = .init(),
     readers: Int = 4,
@@ -39,7 +43,8 @@ public struct PoolConfiguration: Sendable, Hashable {
     maximumWaiting: Int = 65_536,
     maximumGroup: Int = 256,
     maximumGroupTime: Duration = .milliseconds(10),
-    pollInterval: Duration? = .milliseconds(500)
+    pollInterval: Duration? = .milliseconds(500),
+    longRead: Duration? = .seconds(60)
   ) {
     self.handles = handles
     self.readers = readers
@@ -49,6 +54,7 @@ public struct PoolConfiguration: Sendable, Hashable {
     self.maximumGroup = maximumGroup
     self.maximumGroupTime = maximumGroupTime
     self.pollInterval = pollInterval
+    self.longRead = longRead
   }
 
   /// Throws what can't be meant, before a file is touched.
@@ -56,6 +62,9 @@ public struct PoolConfiguration: Sendable, Hashable {
     guard (1...1_000).contains(readers) else { throw SqlError.misuse("a pool has 1 to 1,000 readers") }
     guard maximumWaiting >= 0 else { throw SqlError.misuse("fewer than 0 calls can't wait") }
     guard maximumGroup >= 1 else { throw SqlError.misuse("a commit is shared by 1 write or more") }
+    guard longRead.map({ $0 >= .milliseconds(1) }) ?? true else {
+      throw SqlError.misuse("a read is long after a millisecond or more")
+    }
     guard waitTimeout.map({ $0 >= .zero }) ?? true, deadline.map({ $0 >= .zero }) ?? true,
       maximumGroupTime >= .zero
     else {

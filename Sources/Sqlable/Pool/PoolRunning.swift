@@ -172,10 +172,11 @@ extension SqlitePool {
   /// Has the writer find out, when it is free, whether somebody else has committed.
   func haveWriterLook() {
     let place = PoolCall.Place(file: #fileID, line: #line)
-    let call = PoolCall(.look, configuration, place, resume: { _ in }) { db in
+    func look(_ db: SqliteDatabase) throws -> TransactionResult {
       try db.lookForOthers()
       return .commit
     }
+    let call = PoolCall(.look, configuration, place, resume: { _ in }, look)
     switch try? withState({ try $0.enter(call, configuration, by: nil) }) {
     case .given(let handle): handOn(handle, to: call)
     // It waits, or the queue is full, and a transaction will look; or the pool is being closed, and nobody listens any more.

@@ -35,8 +35,12 @@ extension SqlitePool {
       public let place: String
       /// For how long it has had its handle.
       public let age: Duration
+      /// The SQL of the statement that it has spent its time on; nil when none has run for more than some milliseconds.
+      public let sql: String?
 
-      public var description: String { "the call made at \(place), running for \(age.seconds) s" }
+      public var description: String {
+        "the call made at \(place), running for \(age.seconds) s" + (sql.map { ": \($0)" } ?? "")
+      }
     }
   }
 
@@ -72,14 +76,10 @@ extension SqlitePool {
   /// What the pool is doing at this moment, and what it has done. Waits for nobody.
   public var statistics: Statistics {
     let now = ContinuousClock.now
-    func running(_ call: PoolCall?) -> Statistics.Running? {
-      guard let call, let start = call.gotHandle else { return nil }
-      return Statistics.Running(place: "\(call.place)", age: start.duration(to: now))
-    }
     let walSize = Location.size(ofFileAt: filepath + "-wal")
     return withState { state in
       let handles = state.readers + [state.writer]
-      let oldest = state.readers.compactMap(\.call).min { ($0.gotHandle ?? now) < ($1.gotHandle ?? now) }
+      let oldest = state.readers.filter { $0.call != nil }.min { ($0.since ?? now) < ($1.since ?? now) }
       let counts = state.counts
       return Statistics(
         openReaders: state.readers.count, idleReaders: state.idleReaders.count,
@@ -89,7 +89,19 @@ extension SqlitePool {
         statementCache: StatementCacheUse(
           statements: handles.reduce(0) { $0 + $1.cacheUse.statements },
           hits: handles.reduce(0) { $0 + $1.cacheUse.hits }, misses: handles.reduce(0) { $0 + $1.cacheUse.misses }),
-        walSize: walSize, oldestRead: running(oldest), write: running(state.writer.call))
+        walSize: walSize, oldestRead: oldest?.running(at: now), write: state.writer.running(at: now))
     }
+  }
+}
+
+extension PooledHandle {
+  /// Since when its call has had it; to be called with the pool's lock held.
+  var since: ContinuousClock.Instant? { call?.gotHandle }
+
+  /// What is being run; to be called with the pool's lock held.
+  func running(at now: ContinuousClock.Instant) -> SqlitePool.Statistics.Running? {
+    guard let call, let since else { return nil }
+    return SqlitePool.Statistics.Running(
+      place: "\(call.place)", age: since.duration(to: now), sql: brake.longStatement.withLock { $0 })
   }
 }

@@ -82,6 +82,34 @@ extension Select {
   }
 }
 
+extension Select {
+  /// How many rows the query has.
+  public func count(_ pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
+    try pool.perform(.read, at: .init(file: file, line: line)) { db in try count(db) }
+  }
+
+  /// How many rows the query has.
+  public func count(_ pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line) async throws -> Int {
+    try await pool.performStatement(.read, at: .init(file: file, line: line)) { db in try count(db) }
+  }
+}
+
+extension ToMany {
+  /// Reads the rows, each with those that refer to it.
+  public func run(
+    _ pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [(Parent, repeat [each Child])] {
+    try pool.perform(.read, at: .init(file: file, line: line)) { db in try run(db) }
+  }
+
+  /// Reads the rows, each with those that refer to it.
+  public func run(
+    _ pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> [(Parent, repeat [each Child])] {
+    try await pool.performStatement(.read, at: .init(file: file, line: line)) { db in try run(db) }
+  }
+}
+
 extension Select where Row: Sendable {
   /// Reads the rows.
   public func run(_ pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line) async throws -> [Row] {

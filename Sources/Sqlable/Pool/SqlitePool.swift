@@ -34,6 +34,7 @@ public final class SqlitePool: Sendable {
   /// Where the writers of other pools on the file, in other processes mostly, wait for their turn.
   let gate: FileGate
   private let guarded: Guarded<State>
+  private let longReads = Guarded<LongReads?>(nil)
   /// How many reads were done on threads of Swift's own.
   let quickReads = Atomic(0)
 
@@ -56,10 +57,19 @@ public final class SqlitePool: Sendable {
     let path = try root.locked { [root] in try root.openConnection().absolutePath }
     gate = FileGate(besideFileAt: path, label: configuration.handles.label)
     guarded = Guarded(State(writer: PooledHandle(configuration.handles, isWriter: true, number: 0)))
+    longReads.withLock { reads in
+      reads = configuration.longRead.map { LongReads($0) { [weak self] in self?.reportLongReads() } }
+    }
     asks.withLock { asks in asks = { [weak self] in self?.haveWriterLook() } }
   }
 
-  deinit { feed.end() }
+  deinit { endWatching() }
+
+  /// Ends the sequences, and reports nothing more.
+  func endWatching() {
+    feed.end()
+    longReads.withLock { $0?.end() }
+  }
 
   /// Opens the database at a path, with so many readers.
   public convenience init(filepath: String, readers: Int) throws {

@@ -18,7 +18,30 @@ final class Brake: @unchecked Sendable {
 
   func pull() { flag.store(true, ordering: .releasing) }
 
-  func release() { flag.store(false, ordering: .releasing) }
+  func release() {
+    flag.store(false, ordering: .releasing)
+    let wasLong = steps.value >= Brake.stepsBeforeTelling
+    steps.value = 0
+    if wasLong { longStatement.withLock { $0 = nil } }
+  }
+
+  /// The SQL of a statement that has run for long, for others to know.
+  let longStatement = Guarded<String?>(nil)
+  /// How many thousand steps the call's statements have taken.
+  fileprivate let steps = Unchecked(0)
+  /// So many thousand are told: some milliseconds.
+  fileprivate static let stepsBeforeTelling = 256
+
+  /// To be called on the thread that runs the statement.
+  fileprivate func tell(_ connection: OpaquePointer) {
+    var statement = sqlite3_next_stmt(connection, nil)
+    while let candidate = statement, sqlite3_stmt_busy(candidate) == 0 {
+      statement = sqlite3_next_stmt(connection, candidate)
+    }
+    guard let statement, let sql = sqlite3_sql(statement) else { return }
+    let text = String(cString: sql)
+    longStatement.withLock { $0 = text }
+  }
 
   /// How often the progress handler may still be called; nil for as long as it takes.
   fileprivate let budget = Unchecked<Int?>(nil)
@@ -39,6 +62,8 @@ final class Brake: @unchecked Sendable {
 
   /// Whether a statement is to be stopped that has taken another thousand steps.
   fileprivate var stops: Bool {
+    steps.value += 1
+    if steps.value % Brake.stepsBeforeTelling == 0, let connection { tell(connection) }
     guard let left = budget.value else { return isPulled }
     budget.value = left - 1
     return left < 1 || isPulled
@@ -50,7 +75,11 @@ final class Brake: @unchecked Sendable {
   /// How much of the busy timeout was spent before SQLite was asked; the next wait for a lock begins with that.
   let spent = Unchecked(Duration.zero)
 
+  /// The connection that it stops.
+  fileprivate var connection: OpaquePointer?
+
   deinit {
+    steps.free()
     spent.free()
     waitingSince.free()
     budget.free()
@@ -75,9 +104,16 @@ final class Brake: @unchecked Sendable {
 }
 
 extension Connection {
+  /// Throws when what runs is to be stopped. SQLite looks every thousand steps of one statement: many small ones never get there.
+  func checkBrake() throws {
+    guard brake?.isPulled == true else { return }
+    throw error(SQLITE_INTERRUPT, sql: nil)
+  }
+
   /// Has statements stopped by a brake, while they run and while they wait for another connection's lock.
   func use(_ brake: Brake) {
     self.brake = brake
+    brake.connection = handle
     let context = Unmanaged.passUnretained(brake).toOpaque()
     // Every so many steps of a statement's program, of all its runs together.
     sqlite3_progress_handler(

@@ -117,6 +117,7 @@ final class Connection {
     let hash = sql.hash
     if let statement = cache.take(sql, hash: hash) { return statement }
     let key = [UInt8](sql.buffer)
+    try checkBrake()
     try write()
     let statement = try compile(sql.buffer)
     // A list of a hundred thousand values compiles to megabytes, and its length hardly comes again.

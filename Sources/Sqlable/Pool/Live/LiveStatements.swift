@@ -86,17 +86,17 @@ extension Select where Row: Sendable {
   ) -> Updates<[Row]> {
     let source = ResultSource<[Row]>(
       place: .init(file: file, line: line), onlyChanges: onlyChanges, texts: { [try query.rendered().sql] },
-      filtered: { nil }
-    ) { db, contents in
-      let reading = try db.beginReading(query)
-      defer { db.endReading(reading.rows) }
-      var rows: [Row] = []
-      while let row = try reading.next(read) {
-        contents?.add(reading.rows.statement)
-        rows.append(row)
-      }
-      return rows
-    }
+      filtered: { nil },
+      rows: { db, contents in
+        let reading = try db.beginReading(query)
+        defer { db.endReading(reading.rows) }
+        var rows: [Row] = []
+        while let row = try reading.next(read) {
+          contents?.add(reading.rows.statement)
+          rows.append(row)
+        }
+        return rows
+      })
     return Updates(pool, source)
   }
 }
@@ -112,8 +112,9 @@ extension ToMany {
         var texts = [try parents.rendered().sql]
         for child in repeat each children { texts.append(try child.statement.rendered().sql) }
         return texts
-      }, filtered: { nil }
-    ) { db, _ in try run(db) }
+      },
+      filtered: { nil },
+      rows: { db, _ in try run(db) })
     return Updates(pool, source)
   }
 }
@@ -132,11 +133,11 @@ extension Statement {
         }
         return [try rendered().sql]
       },
-      filtered: { (query, try query.table(of: Model.self)) }
-    ) { db, contents in
-      let reading = try db.beginReading(query, of: query.table(of: Model.self))
-      defer { db.endReading(reading) }
-      return try rows(reading, &contents)
-    }
+      filtered: { (query, try query.table(of: Model.self)) },
+      rows: { db, contents in
+        let reading = try db.beginReading(query, of: query.table(of: Model.self))
+        defer { db.endReading(reading) }
+        return try rows(reading, &contents)
+      })
   }
 }

@@ -23,6 +23,7 @@ extension SqliteDatabase {
         while !rest.isEmpty {
           // Before it is compiled: a DELETE compiled without the hook would not call it.
           observation?.refresh()
+          try connection.checkBrake()
           let (statement, next) = try connection.compileFirst(rest)
           // The values that stand in the statement's text are its own.
           let end = statement == nil ? text.count : text.count - next.count

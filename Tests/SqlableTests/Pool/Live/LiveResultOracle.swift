@@ -1,0 +1,143 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Live results beside the results themselves, under random commits.
+struct LiveResultOracle {
+  /// Who plays: a table that others refer to, with a column that compares without case.
+  struct Player: Sqlable, Equatable {
+    let id: Int
+    let name: String
+    let team: Int?
+    let score: Double
+
+    static let id = column("id", Int.self, PrimaryKey())
+    static let name = column("name", String.self, Collate.nocase)
+    static let team = column("team", Int?.self, ForeignKey<Member>(onDelete: .setNull))
+    static let score = column("score", Double.self)
+    static let tableLayout = [id.column, name.column, team.column, score.column]
+
+    init(id: Int, name: String, team: Int?, score: Double) {
+      (self.id, self.name, self.team, self.score) = (id, name, team, score)
+    }
+
+    init(row: ReadRow) throws {
+      id = try row.get(Player.id)
+      name = try row.get(Player.name)
+      team = try row.get(Player.team)
+      score = try row.get(Player.score)
+    }
+
+    func write(to row: inout RowWriter) throws {
+      row.set(Player.id, id)
+      row.set(Player.name, name)
+      row.set(Player.team, team)
+      row.set(Player.score, score)
+    }
+  }
+
+  /// A live result, and what its loop was last given.
+  private struct Followed: Sendable {
+    let name: String
+    let latest: Latest
+    let isRight: @Sendable (SqliteDatabase) throws -> String
+
+    final class Latest: Sendable {
+      private let state = Mutex((text: "", count: 0))
+      var text: String { state.withLock { $0.text } }
+      var count: Int { state.withLock { $0.count } }
+
+      func set(_ text: String) {
+        state.withLock { state in
+          state.text = text
+          state.count += 1
+        }
+      }
+    }
+  }
+
+  private static let names = ["ann", "Ann", "ANN", "bob", "Bob", "cid", "", "éa"]
+
+  private static func change(_ db: SqliteDatabase, _ random: inout some RandomNumberGenerator) throws {
+    let id = Int.random(in: 1...12, using: &random)
+    let name = names.randomElement(using: &random) ?? ""
+    switch Int.random(in: 0..<9, using: &random) {
+    case 0...2:
+      let team = Bool.random(using: &random) ? try Member.select(Member.id).first(db) : nil
+      try Player(id: id, name: name, team: team, score: Double(Int.random(in: 0...4, using: &random)) / 2).save().run(db)
+    case 3: try Player.update(Player.score.set(to: 1.5)).filter(Player.id == id).run(db)
+    case 4: try Player.update(Player.name.set(to: name)).filter(Player.id < id).run(db)
+    case 5: try Player.delete(Player.id == id).run(db)
+    case 6: try Member(id: id % 4, name: name).save().run(db)
+    // Sets the players' team to NULL, which only the hook tells.
+    case 7: try Member.delete(Member.id == id % 4).run(db)
+    default: try db.execute("UPDATE player SET id = id + 100 WHERE id = \(id) AND NOT EXISTS (SELECT 1 FROM player WHERE id = \(id + 100))")
+    }
+  }
+
+  private struct Undo: Error {}
+
+  @Test(arguments: [1, 2, 3]) func everyResultFollowsItsTable(_ seed: UInt64) async throws {
+    try await withMembers { pool in
+      try await pool.transaction { db in try db.createTable(Player.self) }
+      var loops: [Task<Void, any Error>] = []
+      var followed: [Followed] = []
+      func follow<Value: Sendable>(
+        _ name: String, _ updates: Updates<Value>, _ read: @escaping @Sendable (SqliteDatabase) throws -> Value
+      ) {
+        let latest = Followed.Latest()
+        followed.append(Followed(name: name, latest: latest) { "\(try read($0))" })
+        loops.append(Task { for try await value in updates { latest.set("\(value)") } })
+      }
+      func rows(_ name: String, _ statement: Statement<Player, [Player]>) {
+        follow(name, statement.updates(in: pool)) { try statement.run($0) }
+        follow(name + ", changes", statement.updates(in: pool, onlyChanges: true)) { try statement.run($0) }
+      }
+      rows("all", Player.read().orderBy(Player.id))
+      rows("without case", Player.read().filter(Player.name == "ANN").orderBy(Player.id))
+      rows("numbers", Player.read().filter(Player.score >= 1 && Player.score < 2).orderBy(Player.id))
+      rows("null", Player.read().filter(Player.team.isNull).orderBy(Player.id))
+      rows("like", Player.read().filter(Player.name.like("%n%")).orderBy(Player.id))
+      rows("first two", Player.read().filter(Player.id > 3).orderBy(Player.score, .desc).orderBy(Player.id).limit(2))
+      let rich = Player.read().filter(Player.team.in(Member.select(Member.id).filter(Member.name == "ann")))
+        .orderBy(Player.id)
+      rows("subquery", rich)
+      let count = Player.count().filter(Player.score > 1)
+      follow("count", count.updates(in: pool)) { try count.run($0) }
+      let one = Player.byId(5)
+      follow("one", one.updates(in: pool)) { try one.run($0) }
+      let any = Player.exists().filter(Player.name == "bob")
+      follow("exists", any.updates(in: pool)) { try any.run($0) }
+      let pairs = Player.join(Member.self, on: Player.team == Member.id).orderBy(Player.id)
+      follow("join", pairs.updates(in: pool)) { try pairs.run($0) }
+      let sums = Player.select(Player.team, Player.score.sum()).groupBy(Player.team).orderBy(Player.team)
+      follow("sums", sums.updates(in: pool)) { try sums.run($0) }
+      let teams = Member.read().orderBy(Member.id).including(Player.read().orderBy(Player.id), by: Player.team)
+      follow("to many", teams.updates(in: pool)) { try teams.run($0) }
+      var random = SeededGenerator(seed: seed)
+      for step in 0..<150 {
+        var stepRandom = SeededGenerator(seed: random.next())
+        let isUndone = step % 10 == 9
+        do {
+          try await pool.transaction { [stepRandom] db in
+            var random = stepRandom
+            for _ in 0..<Int.random(in: 1...4, using: &random) { try LiveResultOracle.change(db, &random) }
+            if isUndone { throw Undo() }
+          }
+        } catch is Undo {}
+        _ = stepRandom.next()
+        let right = try await pool.read { [followed] db in try followed.map { try $0.isRight(db) } }
+        let end = ContinuousClock.now + .seconds(20)
+        for (result, right) in zip(followed, right) {
+          while result.latest.text != right, ContinuousClock.now < end { try await Task.sleep(for: .microseconds(200)) }
+          #expect(result.latest.text == right, "\(result.name), step \(step)")
+        }
+        if ContinuousClock.now >= end { break }
+      }
+      // Those who decide by row are spared most of it.
+      let reads = Dictionary(uniqueKeysWithValues: followed.map { ($0.name, $0.latest.count) })
+      #expect((reads["one"] ?? 0) < (reads["all"] ?? 0))
+      for loop in loops { loop.cancel() }
+    }
+  }
+}

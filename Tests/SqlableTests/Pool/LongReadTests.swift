@@ -1,0 +1,44 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Reads that go on for long.
+struct LongReadTests {
+  private static let slow: SQL = """
+    WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 1000000000) SELECT count(*) FROM c
+    """
+
+  @Test func aLongReadIsReportedOnceWithItsAgeItsPlaceAndItsSQL() async throws {
+    try await withMembers(.init(longRead: .milliseconds(100))) { pool in
+      let errors = Collected<SqlError>()
+      pool.didFail = { if let error = $0 as? SqlError { errors.append(error) } }
+      let read = Task { try await pool.read { db in try db.query(LongReadTests.slow, as: Int.self) } }
+      while errors.values.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+      let oldest = pool.statistics.oldestRead
+      #expect(oldest?.sql == LongReadTests.slow.text)
+      #expect(oldest?.place.contains("LongReadTests.swift") == true)
+      try await Task.sleep(for: .milliseconds(200))
+      read.cancel()
+      _ = await read.result
+      #expect(errors.values.count == 1)
+      #expect(errors.values.first?.kind == .timeout)
+      #expect(errors.values.first?.sql == LongReadTests.slow.text)
+      #expect(errors.values.first?.message.contains("LongReadTests.swift") == true)
+      #expect(pool.statistics.oldestRead == nil)
+    }
+  }
+
+  /// A reader that is held by Swift code has no SQL to tell.
+  @Test func aReaderThatIsHeldIsReportedToo() async throws {
+    try await withMembers(.init(longRead: .milliseconds(40))) { pool in
+      let errors = Collected<SqlError>()
+      pool.didFail = { if let error = $0 as? SqlError { errors.append(error) } }
+      try await pool.read { _ in
+        let end = ContinuousClock.now + .seconds(20)
+        while errors.values.isEmpty, ContinuousClock.now < end { usleep(1_000) }
+      }
+      #expect(errors.values.count == 1)
+      #expect(errors.values.first?.sql == nil)
+    }
+  }
+}

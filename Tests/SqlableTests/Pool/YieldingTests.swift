@@ -1,0 +1,109 @@
+import Dispatch
+import Foundation
+import Sqlable
+import Synchronization
+import Testing
+
+/// Long work that lets others write between its steps.
+struct YieldingTests {
+  private func insert(_ id: Int, _ db: SqliteDatabase) throws { try Member(id: id, name: "\(id)").insert().run(db) }
+
+  @Test func aloneItIsOneTransaction() throws {
+    try withMembers { pool in
+      var (next, begins) = (0, 0)
+      let count = try pool.yieldingTransaction { db, isNew in
+        if isNew { begins += 1 }
+        next += 1
+        guard next <= 100 else { return .stop }
+        try insert(next, db)
+        return .continue
+      }
+      #expect(count == 1 && begins == 1)
+      #expect(try Member.count().run(pool) == 100)
+    }
+  }
+
+  @Test func othersAreServedBetweenTheStepsAndItIsToldThatItIsAnotherTransaction() throws {
+    try withMembers { pool in
+      let begins = Collected<Int>()
+      let written = Mutex(false)
+      onThreads(2) { thread in
+        if thread == 0 {
+          var next = 0
+          _ = try? pool.yieldingTransaction { db, isNew in
+            next += 1
+            if isNew { begins.append(next) }
+            try insert(next, db)
+            // Until the other has written: it would wait for ever for a transaction that does not yield.
+            usleep(200)
+            return written.withLock { $0 } || next == 50_000 ? .stop : .continue
+          }
+        } else {
+          while begins.values.isEmpty { usleep(100) }
+          _ = try? Member(id: -1, name: "other").insert().run(pool)
+          written.withLock { $0 = true }
+        }
+      }
+      #expect(begins.values.count >= 2, "told of a new transaction")
+      #expect(begins.values.first == 1)
+      let ids = try Member.select(Member.id).orderBy(Member.id).run(pool)
+      #expect(ids.first == -1)
+      #expect(ids.dropFirst() == (1...(ids.count - 1)).map { $0 }[...])
+    }
+  }
+
+  @Test func anErrorUndoesTheOpenTransactionOnly() throws {
+    struct Stop: Error {}
+    try withMembers { pool in
+      let begun = DispatchSemaphore(value: 0)
+      let other = Thread {
+        begun.wait()
+        _ = try? Member(id: -1, name: "other").insert().run(pool)
+      }
+      other.start()
+      var (next, transactions) = (0, 0)
+      do {
+        try pool.yieldingTransaction { db, isNew in
+          next += 1
+          if isNew { transactions += 1 }
+          if next == 2 { begun.signal() }
+          if transactions == 2 { throw Stop() }
+          try insert(next, db)
+          usleep(1_000)
+          return next == 10_000 ? .stop : .continue
+        }
+        Issue.record("nothing was thrown")
+      } catch is Stop {}
+      #expect(transactions == 2)
+      // What the first transaction committed stays; all its steps, and nothing of the second.
+      #expect(try Member.count().filter(Member.id > 0).run(pool) == next - 1)
+    }
+  }
+
+  @Test func aCancelledTaskKeepsWhatWasCommitted() async throws {
+    try await withMembers { pool in
+      let steps = Collected<Int>()
+      let work = Task {
+        try await pool.yieldingTransaction { db, _ in
+          steps.append(0)
+          try db.execute("INSERT INTO member (name) VALUES ('x')")
+          return .continue
+        }
+      }
+      while steps.values.count < 10 { try await Task.sleep(for: .milliseconds(1)) }
+      try await Member(id: 1_000_000, name: "other").insert().run(pool)
+      work.cancel()
+      await #expect(throws: CancellationError.self) { try await work.value }
+      let count = try await Member.count().run(pool)
+      #expect(count > 10 && count <= steps.values.count + 1)
+    }
+  }
+
+  @Test func insideAClosureOfThePoolItIsRefused() throws {
+    _ = try withMembers { pool in
+      try pool.transaction { db in
+        expectMisuse { _ = try pool.yieldingTransaction { _, _ in .stop } }
+      }
+    }
+  }
+}
