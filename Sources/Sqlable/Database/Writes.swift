@@ -15,7 +15,8 @@ extension SqliteDatabase {
     guard let observation else { return Write() }
     observation.refresh()
     if transactions.counts.value.levels == 0 {
-      if observation.isActive { return nil }
+      // One that is stopped may have been stored already: SQLite asks once more when it is over.
+      if observation.isActive || connection.brake != nil { return nil }
       try checkFile(connection)
       return Write()
     }

@@ -60,8 +60,17 @@ final class Brake: @unchecked Sendable {
     }
   }
 
+  /// Whether running statements are not stopped, though those are that wait for a lock.
+  var isOff: Bool {
+    get { off.value }
+    set { off.value = newValue }
+  }
+
+  private let off = Unchecked(false)
+
   /// Whether a statement is to be stopped that has taken another thousand steps.
   fileprivate var stops: Bool {
+    if isOff { return false }
     steps.value += 1
     if steps.value % Brake.stepsBeforeTelling == 0, let connection { tell(connection) }
     guard let left = budget.value else { return isPulled }
@@ -80,6 +89,7 @@ final class Brake: @unchecked Sendable {
 
   deinit {
     steps.free()
+    off.free()
     spent.free()
     waitingSince.free()
     budget.free()

@@ -221,7 +221,12 @@ final class Connection {
       control[kind.rawValue] = try compile(kind.sql)
     }
     guard let statement = control[kind.rawValue] else { return }
-    defer { statement.reset() }
+    // SQLite asks whether to stop even when a statement is over: what has begun or ended a transaction would be told as failed.
+    brake?.isOff = true
+    defer {
+      brake?.isOff = false
+      statement.reset()
+    }
     _ = try statement.step()
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sqlable
+import Synchronization
 import Testing
 
 /// A real second process with a pool on a file: the program that these tests are, run again with the one test at the end of
@@ -14,6 +15,8 @@ final class PoolProcess: @unchecked Sendable {
     case holding
     /// The same, after a `fork` inside the transaction; tells the child's process id.
     case forking
+    /// Does what all processes of `SoakTests` do, and says what became of it.
+    case soaking
   }
 
   static let isAvailable = program != nil
@@ -29,12 +32,12 @@ final class PoolProcess: @unchecked Sendable {
   private let output = Pipe()
   private var rest = ""
 
-  init(_ work: Work, _ path: String, id: Int = 0) throws {
+  init(_ work: Work, _ path: String, id: Int = 0, seconds: Double = 0) throws {
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
     process.executableURL = URL(fileURLWithPath: try #require(PoolProcess.program))
     process.arguments = ["--testing-library", "swift-testing", "--filter", "PoolProcessTests"]
     process.environment = ProcessInfo.processInfo.environment.merging(
-      [PoolProcess.variable: "\(work.rawValue) \(id) \(path)"], uniquingKeysWith: { $1 })
+      [PoolProcess.variable: "\(work.rawValue) \(id) \(seconds) \(path)"], uniquingKeysWith: { $1 })
     (process.standardInput, process.standardOutput) = (input, output)
     process.standardError = FileHandle.nullDevice
     try process.run()
@@ -88,11 +91,32 @@ final class PoolProcess: @unchecked Sendable {
 struct PoolProcessTests {
   private typealias Fork = @convention(c) () -> pid_t
 
-  @Test func work() throws {
+  /// What it is to do, and with what.
+  private func order() throws -> (work: PoolProcess.Work, id: Int, seconds: Double, pool: SqlitePool) {
     let text = try #require(ProcessInfo.processInfo.environment[PoolProcess.variable])
-    let parts = text.split(separator: " ", maxSplits: 2).map(String.init)
+    let parts = text.split(separator: " ", maxSplits: 3).map(String.init)
     let (work, id) = (try #require(PoolProcess.Work(rawValue: parts[0])), try #require(Int(parts[1])))
-    let pool = try SqlitePool(filepath: parts[2], configuration: .init(handles: .init(synchronous: .full)))
+    let pool = try SqlitePool(
+      filepath: parts[3], configuration: .init(handles: .init(synchronous: work == .soaking ? .normal : .full)))
+    return (work, id, try #require(Double(parts[2])), pool)
+  }
+
+  @Test func soaking() async throws {
+    let (work, id, seconds, pool) = try order()
+    guard work == .soaking else { return }
+    say("ready")
+    _ = readLine()
+    let lock = Mutex(())
+    let soak = Soak(pool, writers: id..<(id == 10 ? id + 3 : id + 2), readers: 5, seconds: seconds) { report in
+      lock.withLock { _ in say(report.line) }
+    }
+    await soak.run()
+    say("done")
+    try await pool.close()
+  }
+
+  @Test func work() throws {
+    let (work, id, _, pool) = try order()
     switch work {
     case .writing:
       say("ready")
@@ -119,6 +143,7 @@ struct PoolProcessTests {
         _ = readLine()
       }
       say("done")
+    case .soaking: break
     }
     try pool.close()
   }

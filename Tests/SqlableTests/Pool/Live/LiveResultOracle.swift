@@ -64,14 +64,17 @@ struct LiveResultOracle {
     switch Int.random(in: 0..<9, using: &random) {
     case 0...2:
       let team = Bool.random(using: &random) ? try Member.select(Member.id).first(db) : nil
-      try Player(id: id, name: name, team: team, score: Double(Int.random(in: 0...4, using: &random)) / 2).save().run(db)
+      try Player(id: id, name: name, team: team, score: Double(Int.random(in: 0...4, using: &random)) / 2).save().run(
+        db)
     case 3: try Player.update(Player.score.set(to: 1.5)).filter(Player.id == id).run(db)
     case 4: try Player.update(Player.name.set(to: name)).filter(Player.id < id).run(db)
     case 5: try Player.delete(Player.id == id).run(db)
     case 6: try Member(id: id % 4, name: name).save().run(db)
     // Sets the players' team to NULL, which only the hook tells.
     case 7: try Member.delete(Member.id == id % 4).run(db)
-    default: try db.execute("UPDATE player SET id = id + 100 WHERE id = \(id) AND NOT EXISTS (SELECT 1 FROM player WHERE id = \(id + 100))")
+    default:
+      try db.execute(
+        "UPDATE player SET id = id + 100 WHERE id = \(id) AND NOT EXISTS (SELECT 1 FROM player WHERE id = \(id + 100))")
     }
   }
 
