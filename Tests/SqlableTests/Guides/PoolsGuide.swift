@@ -23,6 +23,20 @@ import Testing
       #expect(id == 1 && reds.map(\.name) == ["Norco"] && count == 1 && first?.id == 1 && gone == 0)
     }
     do {
+      let lines = ["Norco", "Trek"]
+      let next = Mutex(0)
+      try await pool.yieldingTransaction { db, isNew in
+        let line = next.withLock { next in
+          defer { next += 1 }
+          return next < lines.count ? lines[next] : nil
+        }
+        guard let line else { return .stop }
+        try Bicycle(name: line, color: "green").insert().run(db)
+        return .continue
+      }
+      try await pool.transaction { db in try Bicycle.delete(Bicycle.color == "green").run(db) }
+    }
+    do {
       let slow = Task { try await Bicycle.count().run(pool) }
       slow.cancel()  // CancellationError, if it is not done
       let inTime = try await withDeadline(.seconds(2)) { try await Bicycle.count().run(pool) }
@@ -33,7 +47,7 @@ import Testing
       let statistics = pool.statistics
       if let oldest = statistics.oldestRead, oldest.age > .seconds(10) { print(oldest) }
       print(statistics.waitingWrites, statistics.longestWait, statistics.walSize)
-      #expect(statistics.commits == 4)
+      #expect(statistics.commits == 5)
     }
     do {
       let token = pool.observe(.update, on: Bicycle.self, id: 2) { id in print("bicycle \(id) was changed") }

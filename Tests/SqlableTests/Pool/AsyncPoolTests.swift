@@ -147,6 +147,37 @@ import Testing
     }
   }
 
+  /// SQLite asks whether to stop when a statement is over, too: a COMMIT that was stopped there would be told as failed.
+  @Test func aCallThatIsCancelledBeforeItsCommitIsEitherToldSoOrStored() async throws {
+    try await withMembers { pool in
+      var told: Set<Int> = []
+      for id in 1...1_500 {
+        let (inside, cancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let task = Task {
+          try await pool.transaction { db in
+            try Member(id: id, name: "m").insert().run(db)
+            inside.signal()
+            cancelled.wait()
+          }
+        }
+        await withCheckedContinuation { continuation in
+          DispatchQueue.global().async {
+            inside.wait()
+            continuation.resume()
+          }
+        }
+        task.cancel()
+        cancelled.signal()
+        do {
+          try await task.value
+          told.insert(id)
+        } catch is CancellationError {}
+      }
+      let stored = try await Member.select(Member.id).run(pool)
+      #expect(Set(stored) == told)
+    }
+  }
+
   @Test func aDeadlineEndsWaitingAndRunning() async throws {
     try await withMembers(PoolConfiguration(readers: 1)) { pool in
       let running = await error {

@@ -92,3 +92,10 @@ func withDirectoryAsync<Result>(_ body: (String) async throws -> Result) async t
   defer { try? FileManager.default.removeItem(atPath: directory) }
   return try await body(directory)
 }
+
+/// Does what blocks on a thread of its own: Swift's are as many as there are cores, and other tests need them.
+func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+  try await withCheckedThrowingContinuation { continuation in
+    Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
+  }
+}

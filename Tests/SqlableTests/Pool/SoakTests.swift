@@ -17,8 +17,11 @@ struct SoakTests {
       let pool = try SqlitePool(filepath: path)
       try Soak.createTables(pool)
       let reports = Collected<(process: Int, report: Soak.Report)>()
-      let children = try [1, 2].map { try PoolProcess(.soaking, path, id: $0 * 10, seconds: SoakTests.seconds) }
-      for child in children { #expect(child.answer() == "ready") }
+      let children = try await onThread {
+        let children = try [1, 2].map { try PoolProcess(.soaking, path, id: $0 * 10, seconds: SoakTests.seconds) }
+        for child in children { #expect(child.answer() == "ready") }
+        return children
+      }
       let threads = DispatchGroup()
       for (number, child) in children.enumerated() {
         DispatchQueue(label: "child \(number)").async(group: threads) {
@@ -32,13 +35,16 @@ struct SoakTests {
       for child in children { try child.goOn() }
       let killing = Task {
         try await Task.sleep(for: .seconds(SoakTests.seconds / 2))
-        children[0].kill()
+        try await onThread { children[0].kill() }
       }
       let soak = Soak(pool, writers: 0..<3, readers: 6, seconds: SoakTests.seconds) { reports.append((0, $0)) }
       await soak.run()
       try await killing.value
-      threads.wait()
-      #expect(children[1].end())
+      let isEnded = try await onThread {
+        threads.wait()
+        return children[1].end()
+      }
+      #expect(isEnded)
       let entries = try await Soak.Entry.read().orderBy(Soak.Entry.id).run(pool)
       let counters = try await Soak.Counter.read().orderBy(Soak.Counter.id).run(pool).map(\.value)
       try check(reports.values, entries, counters)

@@ -26,21 +26,23 @@ struct Benchmarks {
     // A directory that was given belongs to the process that gave it.
     defer { if options.directory == nil { try? FileManager.default.removeItem(atPath: directory) } }
     let processes = Processes(directory: directory, options: options)
+    let latency = Latency(directory: directory, options: options)
     if let writer = options.writer {
-      try processes.write(writer)
+      if writer == "latency" { try latency.write() } else { try processes.write(writer) }
       return true
     }
-    if options.only.contains(Processes.id) {
+    if options.only.contains(where: [Processes.id, Latency.id].contains) {
       print(Machine().description, terminator: "\n\n")
-      try processes.run()
-      if options.only == [Processes.id] { return true }
+      if options.only.contains(Processes.id) { try processes.run() }
+      if options.only.contains(Latency.id) { try latency.run() }
+      if options.only.allSatisfy([Processes.id, Latency.id].contains) { return true }
     }
     return try run(in: Fixture(directory: directory, scale: options.scale))
   }
 
   private func run(in fixture: Fixture) throws -> Bool {
     let workloads = Suite(fixture: fixture).workloads
-    let ids = workloads.map(\.id) + Memory.workloads.map(\.0) + [Processes.id]
+    let ids = workloads.map(\.id) + Memory.workloads.map(\.0) + [Processes.id, Latency.id]
     if let unknown = options.only.first(where: { !ids.contains($0) }) {
       throw Options.Problem(description: "there is no workload “\(unknown)”; there are \(ids.joined(separator: " "))")
     }
