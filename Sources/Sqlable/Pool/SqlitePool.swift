@@ -49,7 +49,7 @@ public final class SqlitePool: Sendable {
     self.configuration = configuration
     root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
     let asks = Guarded<(@Sendable () -> Void)?>(nil)
-    feed = PoolFeed(registry: root.registry) { [root] feed in
+    feed = PoolFeed(root: root) { [root] feed in
       configuration.pollInterval.map { interval in
         OtherProcesses(feed, root, every: interval) { asks.withLock { $0 }?() }
       }

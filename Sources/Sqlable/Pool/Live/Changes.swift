@@ -175,7 +175,7 @@ final class ChangeSubscription: Sendable {
     feed.add(self, number)
   }
 
-  deinit { feed.removeChanges(number) }
+  deinit { feed.remove(number) }
 
   /// To be called in the order of commits.
   func didCommit(_ commit: CommittedChanges) {

@@ -5,31 +5,102 @@ import Synchronization
 /// Sequences are held weakly, by number: dropping one ends it.
 final class PoolFeed: CommitSink {
   private struct State {
-    var changes: [Int: Weak<ChangeSubscription>] = [:]
-    var results: [Int: Weak<ResultSubscription>] = [:]
+    var changes = Subscriptions<ChangeSubscription>()
+    var results = Subscriptions<ResultSubscription>()
+    /// What is recorded: all that is wanted, and what was wanted not long ago.
     var interest = ObservedTables()
+    /// What each wants.
+    var wanted: [Int: ObservedTables] = [:]
+    /// How many have gone since the interest was worked out.
+    var gone = 0
     var isEnded = false
     var isWatched = false
     var others: OtherProcesses?
+
+    /// Takes note of what one wants; gives whether the interest is another.
+    mutating func want(_ interest: ObservedTables, _ number: Int) -> Bool {
+      wanted[number] = interest
+      let before = self.interest
+      self.interest.formUnion(interest)
+      return self.interest != before
+    }
+
+    /// Forgets one; gives whether the interest is another. That is worked out now and then: to record too much does no harm.
+    mutating func forget(_ number: Int) -> Bool {
+      wanted[number] = nil
+      changes.remove(number)
+      results.remove(number)
+      gone += 1
+      guard gone > wanted.count else { return false }
+      gone = 0
+      let before = interest
+      interest = wanted.values.reduce(into: ObservedTables()) { $0.formUnion($1) }
+      return interest != before
+    }
   }
 
-  private struct Weak<Object: AnyObject> {
-    weak var object: Object?
+  /// Those who listen, by the tables that concern them.
+  private struct Subscriptions<Subscription: AnyObject> {
+    private struct Weak {
+      weak var object: Subscription?
+      var tables: [[UInt8]]
+    }
+
+    private var all: [Int: Weak] = [:]
+    private var byTable: [[UInt8]: Set<Int>] = [:]
+    /// Whom every commit concerns.
+    private var always: Set<Int> = []
+
+    var isEmpty: Bool { all.isEmpty }
+    var objects: [Subscription] { all.values.compactMap(\.object) }
+
+    /// Without tables every commit concerns it.
+    mutating func set(_ object: Subscription, _ number: Int, tables: [[UInt8]]?) {
+      remove(number)
+      all[number] = Weak(object: object, tables: tables ?? [])
+      guard let tables else {
+        always.insert(number)
+        return
+      }
+      for table in tables { byTable[table, default: []].insert(number) }
+    }
+
+    mutating func set(_ number: Int, tables: [[UInt8]]?) {
+      if let object = all[number]?.object { set(object, number, tables: tables) }
+    }
+
+    mutating func remove(_ number: Int) {
+      guard let known = all.removeValue(forKey: number) else { return }
+      always.remove(number)
+      for table in known.tables {
+        byTable[table]?.remove(number)
+        if byTable[table]?.isEmpty == true { byTable[table] = nil }
+      }
+    }
+
+    func concerned(by tables: some Sequence<[UInt8]>) -> [Subscription] {
+      tables.reduce(into: always) { numbers, table in
+        if let concerned = byTable[table] { numbers.formUnion(concerned) }
+      }.compactMap { all[$0]?.object }
+    }
   }
 
   private let state = Guarded(State())
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
+  /// Where filters are tried.
+  let filterTables: FilterTables
   private let commitCount = Atomic(0)
   private let lookCount = Atomic(0)
   /// Begins to look for what other processes commit; called once, when somebody listens for the first time.
   private let watch: @Sendable (PoolFeed) -> OtherProcesses?
   private let columnsRead = Guarded<[ReadKey: ReadColumns]>([:])
 
-  init(registry: ObserverRegistry, watch: @escaping @Sendable (PoolFeed) -> OtherProcesses?) {
-    self.registry = registry
+  init(root: SqliteDatabase, watch: @escaping @Sendable (PoolFeed) -> OtherProcesses?) {
+    registry = root.registry
+    filterTables = FilterTables(root: root)
     self.watch = watch
-    registry.sink = self
+    root.registry.sink = self
   }
 
   func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
@@ -42,13 +113,38 @@ final class PoolFeed: CommitSink {
   // MARK: Who listens
 
   func add(_ subscription: ChangeSubscription, _ number: Int) {
-    change { $0.changes[number] = Weak(object: subscription) }
+    let table = subscription.observed.observer.table
+    var interest = ObservedTables(named: [table], commits: true)
+    if subscription.observed.withValues { interest.valued = [table.foldedName] }
+    change { state in
+      state.changes.set(subscription, number, tables: [table.foldedName])
+      return state.want(interest, number)
+    }
     watchOthers { subscription.end() }
   }
 
   func add(_ subscription: ResultSubscription, _ number: Int) {
-    change { $0.results[number] = Weak(object: subscription) }
+    change { state in
+      state.results.set(subscription, number, tables: nil)
+      return state.want(ObservedTables(commits: true), number)
+    }
     watchOthers { subscription.end() }
+  }
+
+  /// To be called when a live result has found out what it reads.
+  func expect(_ read: ReadColumns, byRow: Bool, _ number: Int) {
+    let interest = ObservedTables(
+      read: read.tables.mapValues { ObservedTables.Reading(columns: $0, wantsImages: byRow) }, commits: true)
+    change { state in
+      state.results.set(number, tables: read.readsUnobserved ? nil : Array(read.tables.keys))
+      return state.want(interest, number)
+    }
+  }
+
+  func remove(_ number: Int) { change { $0.forget(number) } }
+
+  private func change(_ body: (inout State) -> Bool) {
+    if state.withLock(body) { registry.sinkDidChange() }
   }
 
   /// Begins to look for others, when that was not done before; calls `end` where nothing comes any more.
@@ -68,40 +164,6 @@ final class PoolFeed: CommitSink {
 
   /// Looks for others, where that is done, and does not return before.
   func lookForOthers() { state.withLock { $0.others }?.lookNow() }
-
-  func removeChanges(_ number: Int) { change { $0.changes[number] = nil } }
-
-  func removeResult(_ number: Int) { change { $0.results[number] = nil } }
-
-  /// To be called when a live result has found out what it reads.
-  func interestDidChange() { change { _ in } }
-
-  private func change(_ body: (inout State) -> Void) {
-    // Kept until the lock is given back: who is the last to let go of one comes here again.
-    var listening: [AnyObject] = []
-    let isNew = state.withLock { state in
-      body(&state)
-      var interest = ObservedTables()
-      for subscription in state.changes.values {
-        guard let subscription = subscription.object else { continue }
-        listening.append(subscription)
-        interest.commits = true
-        let table = subscription.observed.observer.table
-        interest.named.insert(table)
-        if subscription.observed.withValues { interest.valued.insert(table.foldedName) }
-      }
-      for subscription in state.results.values {
-        guard let subscription = subscription.object else { continue }
-        listening.append(subscription)
-        interest.commits = true
-        for (table, reading) in subscription.interest { interest.read(table, reading) }
-      }
-      defer { state.interest = interest }
-      return state.interest != interest
-    }
-    if isNew { registry.sinkDidChange() }
-    withExtendedLifetime(listening) {}
-  }
 
   // MARK: What statements read
 
@@ -143,8 +205,10 @@ final class PoolFeed: CommitSink {
   func didCommitElsewhere() { didCommit(CommittedChanges(isUnknown: true)) }
 
   func didCommit(_ commit: CommittedChanges) {
+    let rows = commit.isUnknown ? [] : commit.tablesOfRows
     let (changes, results) = state.withLock { state in
-      (state.changes.values.compactMap(\.object), state.results.values.compactMap(\.object))
+      guard !commit.isUnknown else { return (state.changes.objects, state.results.objects) }
+      return (state.changes.concerned(by: rows), state.results.concerned(by: commit.tables.keys))
     }
     for subscription in changes { subscription.didCommit(commit) }
     for subscription in results { subscription.didCommit(commit) }
@@ -154,10 +218,24 @@ final class PoolFeed: CommitSink {
   func end() {
     let (changes, results, others) = state.withLock { state in
       state.isEnded = true
-      return (state.changes.values.compactMap(\.object), state.results.values.compactMap(\.object), state.others)
+      return (state.changes.objects, state.results.objects, state.others)
     }
     others?.end()
     for subscription in changes { subscription.end() }
     for subscription in results { subscription.end() }
+  }
+}
+
+extension CommittedChanges {
+  /// The folded names of the tables whose rows it has.
+  fileprivate var tablesOfRows: Set<[UInt8]> {
+    var names: Set<[UInt8]> = []
+    var latest = ""
+    // Rows of one table come in a row.
+    for row in rows where row.table != latest {
+      latest = row.table
+      names.insert(latest.foldedName)
+    }
+    return names
   }
 }

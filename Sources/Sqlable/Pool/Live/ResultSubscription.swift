@@ -7,8 +7,8 @@ final class ResultSubscription: Sendable {
   private struct State {
     /// What the result is read from; nil until that is known.
     var read: ReadColumns?
-    /// Whether it decides by row.
-    var decidesByRow = false
+    /// What decides by row, where something does.
+    var filter: RowFilter?
     var doubt = Doubt.certain
     var isEnded = false
     var waiter: Waiter?
@@ -31,27 +31,17 @@ final class ResultSubscription: Sendable {
     feed.add(self, number)
   }
 
-  deinit { feed.removeResult(number) }
+  deinit { feed.remove(number) }
 
   /// Says what the result is read from.
-  func expect(_ read: ReadColumns, decidesByRow: Bool) {
-    state.withLock { state in
-      state.read = read
-      state.decidesByRow = decidesByRow
-    }
-    feed.interestDidChange()
-  }
-
-  /// What is to be recorded for it.
-  var interest: [[UInt8]: ObservedTables.Reading] {
-    state.withLock { state in
-      state.read?.tables.mapValues { .init(columns: $0, wantsImages: state.decidesByRow) } ?? [:]
-    }
+  func expect(_ read: ReadColumns, _ filter: RowFilter?) {
+    state.withLock { (state: inout State) in (state.read, state.filter) = (read, filter) }
+    feed.expect(read, byRow: filter != nil, number)
   }
 
   func didCommit(_ commit: CommittedChanges) {
     let waiter = state.withLock { state -> Waiter? in
-      let doubt = commit.doubt(about: state.read, byRow: state.decidesByRow)
+      let doubt = commit.doubt(about: state.read, state.filter)
       switch (state.doubt, doubt) {
       case (_, .none): return nil
       case (.none, _): state.doubt = doubt
@@ -71,9 +61,6 @@ final class ResultSubscription: Sendable {
     }
     waiter?.wake()
   }
-
-  /// Takes note that the result is outdated though nothing has been committed.
-  func doubt() { state.withLock { $0.doubt = .certain } }
 
   /// Waits until the result may be outdated, and says by what; nil when the pool was closed.
   ///
@@ -97,7 +84,7 @@ final class ResultSubscription: Sendable {
 
 extension CommittedChanges {
   /// What a commit means for a result that is read from these columns.
-  fileprivate func doubt(about read: ReadColumns?, byRow: Bool) -> ResultSubscription.Doubt {
+  fileprivate func doubt(about read: ReadColumns?, _ filter: RowFilter?) -> ResultSubscription.Doubt {
     guard let read, !isUnknown, !read.readsUnobserved else { return .certain }
     var doubt = ResultSubscription.Doubt.none
     // Of the fewer: a result is read from few tables, and so may the commit be.
@@ -106,9 +93,10 @@ extension CommittedChanges {
       else {
         continue
       }
-      guard byRow, let images = table.images, images.allSatisfy(\.isWhole) else { return .certain }
-      // One table only: else it would not decide by row.
-      doubt = .rows(images)
+      guard let filter, let images = table.images, images.allSatisfy(\.isWhole) else { return .certain }
+      // One table only: else there would be no filter that decides.
+      let rows = images.filter { !filter.excludes($0) }
+      if !rows.isEmpty { doubt = .rows(rows) }
     }
     return doubt
   }

@@ -1,16 +1,15 @@
-/// Tells whether a row meets a statement's filter, as SQLite decides it: in a table in memory whose columns compare as those of
-/// the real one do.
+/// Tells whether a row meets a statement's filter, as SQLite decides it.
 final class RowFilter: Sendable {
-  typealias Column = (name: String, type: String, collation: String)
-
   private let query: Query
   private let table: TableInfo
-  private let columns: [Column]
-  private let root: SqliteDatabase
-  private let scratch = Guarded<SqliteDatabase?>(nil)
+  private let columns: [FilterTables.Column]
+  private let tables: FilterTables
+  /// What the filter demands of whole numbers, by the places of their columns: a row with others does not meet it, which needs
+  /// no SQLite. Most often that is the id.
+  private let numbers: [(place: Int, value: Int64)]
 
   /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, functions, chance.
-  init?(_ query: Query, of table: TableInfo, _ columns: [Column], root: SqliteDatabase) {
+  init?(_ query: Query, of table: TableInfo, _ columns: [FilterTables.Column], _ tables: FilterTables) {
     // What ANY means depends on the table's being STRICT.
     guard let filter = query.filter, filter.isOfOneRow, table.fullText == nil,
       !columns.contains(where: { $0.type.isSameName(as: "ANY") })
@@ -21,33 +20,73 @@ final class RowFilter: Sendable {
     self.query = question
     self.table = table
     self.columns = columns
-    self.root = root
+    self.tables = tables
+    numbers = filter.demandedNumbers.compactMap { column, value in
+      columns.firstIndex { $0.name.isSameName(as: column) }.map { ($0, value) }
+    }
+  }
+
+  /// Whether the row, by its numbers alone, did not meet the filter before its change and does not now.
+  func excludes(_ row: RowImages) -> Bool {
+    numbers.contains { place, value in
+      [row.old, row.new].allSatisfy { image in
+        guard let image else { return true }
+        guard image.indices.contains(place), case .integer(let found) = image[place] else { return false }
+        return found != value
+      }
+    }
   }
 
   /// Whether one of the rows met the filter before its change, or meets it now.
   func concerns(_ rows: [RowImages]) throws -> Bool {
     let images = rows.flatMap { [$0.old, $0.new].compactMap { $0 } }
     guard images.allSatisfy({ $0.count == columns.count }) else { return true }
-    return try database().transaction { db in
-      for image in images { try db.execute("INSERT INTO \(table: table.name) VALUES (\(image))") }
-      let isMet = try db.integer(of: query, table) != 0
-      try db.execute("DELETE FROM \(table: table.name)")
-      return isMet
-    }
+    return try tables.holds(images, table.name, columns) { db in try db.integer(of: query, table) != 0 }
+  }
+}
+
+/// Tables in memory whose columns compare as those of the real ones do, for filters to be tried on: one handle for all filters of
+/// a pool.
+final class FilterTables: Sendable {
+  struct Column: Sendable, Equatable {
+    let name: String
+    let type: String
+    let collation: String
   }
 
-  private func database() throws -> SqliteDatabase {
-    try scratch.withLock { scratch in
-      if let scratch { return scratch }
-      let db = try root.scratch()
-      let definitions = columns.map { column in
-        let type = column.type.isEmpty ? "" : column.type.quotedName
-        return "\(column.name.quotedName) \(type) COLLATE \(column.collation.quotedName)"
+  private struct State {
+    var database: SqliteDatabase?
+    var columns: [String: [Column]] = [:]
+  }
+
+  private let root: SqliteDatabase
+  private let state = Guarded(State())
+
+  init(root: SqliteDatabase) { self.root = root }
+
+  /// What `question` says of a table that has these rows and no others.
+  func holds(
+    _ rows: [[SqlStorage]], _ table: String, _ columns: [Column], _ question: (SqliteDatabase) throws -> Bool
+  ) throws -> Bool {
+    try state.withLock { state in
+      let db = try state.database ?? root.scratch()
+      state.database = db
+      if state.columns[table] != columns {
+        state.columns[table] = nil
+        try db.execute("DROP TABLE IF EXISTS \(table: table)")
+        let definitions = columns.map { column in
+          let type = column.type.isEmpty ? "" : column.type.quotedName
+          return "\(column.name.quotedName) \(type) COLLATE \(column.collation.quotedName)"
+        }
+        try db.execute(SQL(verbatim: "CREATE TABLE \(table.quotedName) (\(definitions.joined(separator: ", ")))"))
+        state.columns[table] = columns
       }
-      try db.execute(
-        SQL(verbatim: "CREATE TABLE \(table.name.quotedName) (\(definitions.joined(separator: ", ")))"))
-      scratch = db
-      return db
+      return try db.transaction { db in
+        for row in rows { try db.execute("INSERT INTO \(table: table) VALUES (\(row))") }
+        let holds = try question(db)
+        try db.execute("DELETE FROM \(table: table)")
+        return holds
+      }
     }
   }
 }
@@ -60,6 +99,17 @@ extension SqlExpression {
     case .all, .any, .not, .negative, .binary, .isNull, .isNotNull, .between, .isIn, .like, .function, .collate:
       node.terms.allSatisfy(\.isOfOneRow)
     case .parameter, .qualified, .call, .special, .query, .invalid: false
+    }
+  }
+
+  /// The columns that have to be equal to a whole number, and the number.
+  fileprivate var demandedNumbers: [(column: String, value: Int64)] {
+    switch node {
+    case .all(let terms): return terms.flatMap(\.demandedNumbers)
+    case .binary(.equal, let left, let right):
+      guard case .column(let column) = left.node, case .value(.integer(let value)) = right.node else { return [] }
+      return [(column.name, value)]
+    default: return []
     }
   }
 }

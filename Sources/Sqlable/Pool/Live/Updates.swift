@@ -40,8 +40,8 @@ public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
             continue
           }
           let reading = try await pool.performStatement(.read, at: source.place) {
-            [source, subscription, known, feed = pool.feed, root = pool.root] db in
-            try source.read(db, subscription, known, feed, root)
+            [source, subscription, known, feed = pool.feed] db in
+            try source.read(db, subscription, known, feed)
           }
           known = reading.known
           if source.onlyChanges, let contents, contents == reading.contents { continue }
@@ -85,16 +85,15 @@ struct ResultSource<Value: Sendable>: Sendable {
 
   /// Reads it. Says before that what it is read from, when that is not known, or the schema is another one.
   func read(
-    _ db: SqliteDatabase, _ subscription: ResultSubscription, _ known: KnownResult?, _ feed: PoolFeed,
-    _ root: SqliteDatabase
+    _ db: SqliteDatabase, _ subscription: ResultSubscription, _ known: KnownResult?, _ feed: PoolFeed
   ) throws -> Reading {
     let version = try db.locked { try db.openConnection().schemaVersion() }
     var result = known
     if known?.schemaVersion != version {
       let read = try columnsRead(db, version, feed)
-      let filter = try rowFilter(db, read, root)
+      let filter = try rowFilter(db, read, feed)
       // Before the rows are read: what is committed from here on is noted.
-      subscription.expect(read, decidesByRow: filter != nil)
+      subscription.expect(read, filter)
       result = KnownResult(schemaVersion: version, filter: filter)
     }
     var contents: ResultContents? = onlyChanges ? ResultContents() : nil
@@ -113,9 +112,9 @@ struct ResultSource<Value: Sendable>: Sendable {
     }
   }
 
-  private func rowFilter(_ db: SqliteDatabase, _ read: ReadColumns, _ root: SqliteDatabase) throws -> RowFilter? {
+  private func rowFilter(_ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed) throws -> RowFilter? {
     guard !read.readsUnobserved, read.tables.count == 1, let (query, table) = try filtered() else { return nil }
     let columns = try db.locked { try db.openConnection().comparedColumns(ofTable: table.name) }
-    return RowFilter(query, of: table, columns, root: root)
+    return RowFilter(query, of: table, columns, feed.filterTables)
   }
 }

@@ -207,6 +207,33 @@ struct LiveResultTests {
     }
   }
 
+  /// A loop for each row, as a service has one for each client: a commit wakes those whose rows it changed.
+  @Test func ofThousandsOfLoopsThoseAreWokenWhoseRowsWereChanged() async throws {
+    try await withMembers { pool in
+      let count = 2_000
+      try await pool.transaction { db in
+        try Member.insert((1...count).map { Member(id: $0, name: "old") }).run(db)
+      }
+      let (begun, heard) = (Collected<Int>(), Collected<Int>())
+      let loops = (1...count).map { id in
+        let updates = Member.byId(id).updates(in: pool)
+        return Task {
+          for try await member in updates {
+            if member?.name == "old" { begun.append(id) } else { heard.append(id) }
+          }
+        }
+      }
+      while begun.values.count < count { try await Task.sleep(for: .milliseconds(5)) }
+      for id in [7, 1_999] { try await Member(id: id, name: "new").update().run(pool) }
+      while heard.values.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+      try await Task.sleep(for: .milliseconds(20))
+      #expect(heard.values.sorted() == [7, 1_999])
+      #expect(begun.values.count == count)
+      for loop in loops { loop.cancel() }
+      for loop in loops { _ = await loop.result }
+    }
+  }
+
   @Test func aCancelledLoopEnds() async throws {
     try await withMembers { pool in
       let loop = Task { for try await _ in LiveResultTests.names.updates(in: pool) {} }
