@@ -50,7 +50,8 @@ public final class SqlitePool: Sendable {
     root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
     let asks = Guarded<(@Sendable () -> Void)?>(nil)
     feed = PoolFeed(root: root) { [root] feed in
-      configuration.pollInterval.map { interval in
+      // A loop in a forked process is refused when it reads.
+      root.isForked ? nil : configuration.pollInterval.map { interval in
         OtherProcesses(feed, root, every: interval) { asks.withLock { $0 }?() }
       }
     }

@@ -51,6 +51,7 @@ extension SqlitePool {
 
   private func subscription(_ limit: Int, _ observed: () throws -> ObservedRows) -> ChangeSubscription? {
     do {
+      try checkFork()
       return ChangeSubscription(feed, try observed(), limit)
     } catch {
       root.fail(error)
