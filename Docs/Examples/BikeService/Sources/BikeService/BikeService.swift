@@ -1,0 +1,58 @@
+import Hummingbird
+import Logging
+import ServiceLifecycle
+import Sqlable
+
+/// The service: opens the pool, serves it, closes it.
+public struct BikeService: Sendable {
+  let pool: SqlitePool
+  let logger: Logger
+
+  public init(filepath: String, logger: Logger = Logger(label: "BikeService")) throws {
+    var configuration = PoolConfiguration()
+    // Who was told "created" is to find the bicycle after a loss of power too. Requests that come together share the
+    // disk's flush, so this costs less than it sounds.
+    configuration.handles.synchronous = .full
+    pool = try SqlitePool(filepath: filepath, configuration: configuration)
+    self.logger = logger
+  }
+
+  /// The application, with the pool as one of its services.
+  public func application(hostname: String, port: Int) -> some ApplicationProtocol {
+    let router = Router()
+    router.get("hello") { _, _ in "hello" }  // what Hummingbird alone costs
+    router.get("health") { _, _ in Health(pool.statistics) }
+    router.addMiddleware {
+      SqlErrorMiddleware()
+      DeadlineMiddleware(duration: .seconds(2))
+    }
+    EventRoutes(pool: pool).add(to: router)
+    BicycleRoutes(pool: pool).add(to: router.group("bicycles"))
+    var application = Application(
+      router: router, configuration: .init(address: .hostname(hostname, port: port), serverName: "BikeService"),
+      services: [PoolService(pool: pool)], logger: logger)
+    application.beforeServerStarts { _ = try await pool.transaction { db in try db.createTable(Bicycle.self) } }
+    return application
+  }
+
+  /// Runs until SIGTERM or SIGINT.
+  public func run(hostname: String, port: Int) async throws {
+    var configuration = ServiceGroupConfiguration(
+      services: [application(hostname: hostname, port: port)], gracefulShutdownSignals: [.sigterm, .sigint],
+      logger: logger)
+    // A client that does not read its answer can hold up the server for no longer than this.
+    configuration.maximumGracefulShutdownDuration = .seconds(10)
+    try await ServiceGroup(configuration: configuration).run()
+  }
+}
+
+/// Closes the pool at shutdown. Services are shut down in reverse order, each when the one before has ended, and the server
+/// is the last of them: when it is this one's turn no request is left.
+struct PoolService: Service {
+  let pool: SqlitePool
+
+  func run() async throws {
+    try? await gracefulShutdown()  // throws when it is cancelled instead, which is a reason to close as well
+    try await pool.close(within: .seconds(5))
+  }
+}
