@@ -73,6 +73,13 @@ final class RowImages: Sendable, Hashable {
   /// Whether SQLite has told all of them.
   let isWhole: Bool
 
+  /// What filters have said of it.
+  private let verdicts = Guarded<[Int: Bool]>([:])
+
+  func verdict(of filter: Int) -> Bool? { verdicts.withLock { $0[filter] } }
+
+  func note(_ verdict: Bool, of filter: Int) { verdicts.withLock { $0[filter] = verdict } }
+
   init(columns: [String], old: [SqlStorage]?, new: [SqlStorage]?, isWhole: Bool) {
     self.columns = columns
     self.old = old

@@ -57,6 +57,10 @@ extension SqlitePool.State {
   ) throws -> SqlitePool.Entrance {
     let label = configuration.handles.label
     if call.stopped != nil { throw CancellationError() }
+    if let deadline = call.deadline, deadline <= call.begin {
+      throw SqlError(
+        .timeout, message: "the deadline had passed before the call made at \(call.place) began", label: label)
+    }
     if let own = ownHandle {
       guard call.kind.isRead || own.isWriter else {
         throw SqlError.misuse(

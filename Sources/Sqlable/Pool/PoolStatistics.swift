@@ -9,7 +9,7 @@ extension SqlitePool {
     public let waitingWrites: Int
     /// Whether somebody writes.
     public let isWriting: Bool
-    /// How many calls have ended.
+    /// How many calls have ended, in whichever way.
     public let reads: Int
     public let writes: Int
     /// How many commits these writes took.
@@ -22,6 +22,8 @@ extension SqlitePool {
     public let longestUse: Duration
     /// How often the handles found their statements compiled, all together.
     public let statementCache: StatementCacheUse
+    /// How many loops over changes, and over live results, are open.
+    public let loops: Int
     /// The size of the write-ahead log, in bytes.
     public let walSize: Int
     /// The read that has gone on for the longest: as long as it does, the write-ahead log can't be reused.
@@ -77,6 +79,7 @@ extension SqlitePool {
   public var statistics: Statistics {
     let now = ContinuousClock.now
     let walSize = Location.size(ofFileAt: filepath + "-wal")
+    let loops = feed.count
     return withState { state in
       let handles = state.readers + [state.writer]
       let oldest = state.readers.filter { $0.call != nil }.min { ($0.since ?? now) < ($1.since ?? now) }
@@ -89,7 +92,7 @@ extension SqlitePool {
         statementCache: StatementCacheUse(
           statements: handles.reduce(0) { $0 + $1.cacheUse.statements },
           hits: handles.reduce(0) { $0 + $1.cacheUse.hits }, misses: handles.reduce(0) { $0 + $1.cacheUse.misses }),
-        walSize: walSize, oldestRead: oldest?.running(at: now), write: state.writer.running(at: now))
+        loops: loops, walSize: walSize, oldestRead: oldest?.running(at: now), write: state.writer.running(at: now))
     }
   }
 }

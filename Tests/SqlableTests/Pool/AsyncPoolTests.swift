@@ -197,6 +197,29 @@ import Testing
     }
   }
 
+  @Test func whatIsCalledAfterItsDeadlineIsNotBegun() async throws {
+    try await withMembers { pool in
+      let write = await error {
+        try await withDeadline(.milliseconds(5)) {
+          try await Task.sleep(for: .milliseconds(10))
+          _ = try await Member(id: 1, name: "late").insert().run(pool)
+        }
+      }
+      let read = await error {
+        try await withDeadline(.milliseconds(5)) {
+          try await Task.sleep(for: .milliseconds(10))
+          _ = try await Member.count().run(pool)
+        }
+      }
+      for error in [write, read] {
+        #expect(error?.kind == .timeout)
+        #expect(error?.message.contains("had passed") == true)
+      }
+      let count = try await Member.count().run(pool)
+      #expect(count == 0)
+    }
+  }
+
   @Test func aDeadlineCountsForThreadsToo() throws {
     try withMembers { pool in
       let running = sqlError {

@@ -51,7 +51,7 @@ final class PoolFeed: CommitSink {
     /// Whom every commit concerns.
     private var always: Set<Int> = []
 
-    var isEmpty: Bool { all.isEmpty }
+    var count: Int { all.count }
     var objects: [Subscription] { all.values.compactMap(\.object) }
 
     /// Without tables every commit concerns it.
@@ -89,7 +89,8 @@ final class PoolFeed: CommitSink {
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
   /// Where filters are tried.
-  let filterTables: FilterTables
+  private let filterTables: FilterTables
+  private let filters = Guarded<[RowFilter.Key: RowFilter]>([:])
   private let commitCount = Atomic(0)
   private let lookCount = Atomic(0)
   /// Begins to look for what other processes commit; called once, when somebody listens for the first time.
@@ -105,8 +106,8 @@ final class PoolFeed: CommitSink {
 
   func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
-  /// Whether somebody listens.
-  var isHeard: Bool { state.withLock { !$0.changes.isEmpty || !$0.results.isEmpty } }
+  /// How many listen.
+  var count: Int { state.withLock { $0.changes.count + $0.results.count } }
 
   var interest: ObservedTables { state.withLock { $0.interest } }
 
@@ -182,6 +183,20 @@ final class PoolFeed: CommitSink {
     columnsRead.withLock { known in
       if known.count >= PoolFeed.maximumKnown { known = [:] }
       known[key] = read
+    }
+  }
+
+  // MARK: What filters decide
+
+  /// The filter of a statement that decides by row, the same for all loops over equal statements; nil when it does not.
+  func filter(_ query: Query, of table: TableInfo, _ columns: [FilterTables.Column]) -> RowFilter? {
+    guard let key = RowFilter.Key(query, of: table, columns) else { return nil }
+    return filters.withLock { filters in
+      if let known = filters[key] { return known }
+      if filters.count >= PoolFeed.maximumKnown { filters = [:] }
+      let filter = RowFilter(key, of: table, filterTables)
+      filters[key] = filter
+      return filter
     }
   }
 

@@ -1,28 +1,45 @@
+import Synchronization
+
 /// Tells whether a row meets a statement's filter, as SQLite decides it.
 final class RowFilter: Sendable {
-  private let query: Query
+  /// What makes two filters the same.
+  struct Key: Hashable {
+    /// Whether there is a row that meets the filter.
+    let question: Query
+    let table: String
+    let columns: [FilterTables.Column]
+
+    /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, functions, chance.
+    init?(_ query: Query, of table: TableInfo, _ columns: [FilterTables.Column]) {
+      // What ANY means depends on the table's being STRICT.
+      guard let filter = query.filter, filter.isOfOneRow, table.fullText == nil,
+        !columns.contains(where: { $0.type.isSameName(as: "ANY") })
+      else { return nil }
+      var question = Query(.exists)
+      question.filter = filter
+      question.tableName = query.tableName
+      self.question = question
+      self.table = table.name
+      self.columns = columns
+    }
+  }
+
+  /// No other filter's, ever: an address may come again.
+  private let id = RowFilter.count.add(1, ordering: .relaxed).newValue
+  private static let count = Atomic(0)
+  private let key: Key
   private let table: TableInfo
-  private let columns: [FilterTables.Column]
   private let tables: FilterTables
   /// What the filter demands of whole numbers, by the places of their columns: a row with others does not meet it, which needs
   /// no SQLite. Most often that is the id.
   private let numbers: [(place: Int, value: Int64)]
 
-  /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, functions, chance.
-  init?(_ query: Query, of table: TableInfo, _ columns: [FilterTables.Column], _ tables: FilterTables) {
-    // What ANY means depends on the table's being STRICT.
-    guard let filter = query.filter, filter.isOfOneRow, table.fullText == nil,
-      !columns.contains(where: { $0.type.isSameName(as: "ANY") })
-    else { return nil }
-    var question = Query(.exists)
-    question.filter = filter
-    question.tableName = query.tableName
-    self.query = question
+  init(_ key: Key, of table: TableInfo, _ tables: FilterTables) {
+    self.key = key
     self.table = table
-    self.columns = columns
     self.tables = tables
-    numbers = filter.demandedNumbers.compactMap { column, value in
-      columns.firstIndex { $0.name.isSameName(as: column) }.map { ($0, value) }
+    numbers = (key.question.filter?.demandedNumbers ?? []).compactMap { column, value in
+      key.columns.firstIndex { $0.name.isSameName(as: column) }.map { ($0, value) }
     }
   }
 
@@ -37,18 +54,42 @@ final class RowFilter: Sendable {
     }
   }
 
-  /// Whether one of the rows met the filter before its change, or meets it now.
+  /// Whether one of the rows met the filter before its change, or meets it now. What is found out is noted with the row, for other
+  /// loops over the same statement.
   func concerns(_ rows: [RowImages]) throws -> Bool {
+    var open: [RowImages] = []
+    for row in rows {
+      switch row.verdict(of: id) {
+      case true: return true
+      case nil: open.append(row)
+      case false: break
+      }
+    }
+    guard !open.isEmpty else { return false }
+    // All at once: most often it is none of them.
+    if try !isMet(byAnyOf: open) {
+      for row in open { row.note(false, of: id) }
+      return false
+    }
+    for row in open {
+      let concerns = try open.count == 1 || isMet(byAnyOf: [row])
+      row.note(concerns, of: id)
+      if concerns { break }
+    }
+    return true
+  }
+
+  private func isMet(byAnyOf rows: [RowImages]) throws -> Bool {
     let images = rows.flatMap { [$0.old, $0.new].compactMap { $0 } }
-    guard images.allSatisfy({ $0.count == columns.count }) else { return true }
-    return try tables.holds(images, table.name, columns) { db in try db.integer(of: query, table) != 0 }
+    guard images.allSatisfy({ $0.count == key.columns.count }) else { return true }
+    return try tables.holds(images, key.table, key.columns) { db in try db.integer(of: key.question, table) != 0 }
   }
 }
 
 /// Tables in memory whose columns compare as those of the real ones do, for filters to be tried on: one handle for all filters of
 /// a pool.
 final class FilterTables: Sendable {
-  struct Column: Sendable, Equatable {
+  struct Column: Sendable, Hashable {
     let name: String
     let type: String
     let collation: String
@@ -81,12 +122,14 @@ final class FilterTables: Sendable {
         try db.execute(SQL(verbatim: "CREATE TABLE \(table.quotedName) (\(definitions.joined(separator: ", ")))"))
         state.columns[table] = columns
       }
-      return try db.transaction { db in
-        for row in rows { try db.execute("INSERT INTO \(table: table) VALUES (\(row))") }
-        let holds = try question(db)
-        try db.execute("DELETE FROM \(table: table)")
-        return holds
+      var holds = false
+      // By `query`, which keeps what it has compiled.
+      try db.transaction { db -> TransactionResult in
+        for row in rows { try db.query("INSERT INTO \(table: table) VALUES (\(row))") { _ in } }
+        holds = try question(db)
+        return .rollback
       }
+      return holds
     }
   }
 }

@@ -115,6 +115,6 @@ struct ResultSource<Value: Sendable>: Sendable {
   private func rowFilter(_ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed) throws -> RowFilter? {
     guard !read.readsUnobserved, read.tables.count == 1, let (query, table) = try filtered() else { return nil }
     let columns = try db.locked { try db.openConnection().comparedColumns(ofTable: table.name) }
-    return RowFilter(query, of: table, columns, feed.filterTables)
+    return feed.filter(query, of: table, columns)
   }
 }

@@ -226,21 +226,26 @@ extension PreparedStatement {
   fileprivate var firstKeyword: String? { firstKeywords(1).first }
 
   /// The statement's first words in capitals, comments passed over.
+  // By bytes, as SQLite reads it: every raw statement is asked, and characters take ten times as long.
   fileprivate func firstKeywords(_ count: Int) -> [String] {
     var words: [String] = []
-    var rest = Substring(sql)
-    while words.count < count {
-      rest = rest.drop { $0.isWhitespace || $0 == ";" || $0 == "\u{FEFF}" }
-      if rest.hasPrefix("--") {
-        rest = rest.drop { !$0.isNewline }
-      } else if rest.hasPrefix("/*") {
-        guard let end = String(rest.dropFirst(2)).suffix(after: "*/") else { break }
-        rest = Substring(end)
+    var rest = sql.utf8[...]
+    while words.count < count, let first = rest.first {
+      if first == UInt8(ascii: " ") || (9...13).contains(first) || first == UInt8(ascii: ";") {
+        rest = rest.dropFirst()
+      } else if rest.starts(with: [0xEF, 0xBB, 0xBF]) {
+        rest = rest.dropFirst(3)
+      } else if rest.starts(with: "--".utf8) {
+        rest = rest.drop { $0 != UInt8(ascii: "\n") }
+      } else if rest.starts(with: "/*".utf8) {
+        rest = rest.dropFirst(2)
+        while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
+        rest = rest.dropFirst(2)
       } else {
-        let word = rest.prefix { $0.isLetter }
+        let word = rest.prefix { (97...122).contains($0.foldedLetter) }
         guard !word.isEmpty else { break }
-        words.append(word.uppercased())
-        rest = rest.dropFirst(word.count)
+        words.append(String(decoding: word, as: UTF8.self).uppercased())
+        rest = rest[word.endIndex...]
       }
     }
     return words
