@@ -51,9 +51,11 @@ public final class SqlitePool: Sendable {
     let asks = Guarded<(@Sendable () -> Void)?>(nil)
     feed = PoolFeed(root: root) { [root] feed in
       // A loop in a forked process is refused when it reads.
-      root.isForked ? nil : configuration.pollInterval.map { interval in
-        OtherProcesses(feed, root, every: interval) { asks.withLock { $0 }?() }
-      }
+      root.isForked
+        ? nil
+        : configuration.pollInterval.map { interval in
+          OtherProcesses(feed, root, every: interval) { asks.withLock { $0 }?() }
+        }
     }
     let path = try root.locked { [root] in try root.openConnection().absolutePath }
     gate = FileGate(besideFileAt: path, label: configuration.handles.label)
