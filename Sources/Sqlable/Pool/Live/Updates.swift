@@ -115,6 +115,8 @@ struct ResultSource<Value: Sendable>: Sendable {
 
   private func rowFilter(_ db: SqliteDatabase, _ read: ReadColumns, _ root: SqliteDatabase) throws -> RowFilter? {
     guard !read.readsUnobserved, read.tables.count == 1, let (query, table) = try filtered() else { return nil }
+    // In UTF-16 texts have another order than in the copy.
+    guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else { return nil }
     let columns = try db.locked { try db.openConnection().comparedColumns(ofTable: table.name) }
     return RowFilter(query, of: table, columns, root: root)
   }
