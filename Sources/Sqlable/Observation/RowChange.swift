@@ -72,12 +72,15 @@ final class RowImages: Sendable, Hashable {
   let new: [SqlStorage]?
   /// Whether SQLite has told all of them.
   let isWhole: Bool
+  /// The same of the values after the change.
+  let isNewWhole: Bool
 
-  init(columns: [String], old: [SqlStorage]?, new: [SqlStorage]?, isWhole: Bool) {
+  init(columns: [String], old: [SqlStorage]?, new: [SqlStorage]?, isWhole: Bool, isNewWhole: Bool) {
     self.columns = columns
     self.old = old
     self.new = new
     self.isWhole = isWhole
+    self.isNewWhole = isNewWhole
   }
 
   static func == (left: RowImages, right: RowImages) -> Bool {
