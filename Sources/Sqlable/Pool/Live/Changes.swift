@@ -84,11 +84,12 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
     public mutating func next() async -> ChangeEvent<Row>? { await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeEvent<Row>? {
-      while true {
+      while !Task.isCancelled {
         if let event = events.popFirst() { return event }
         guard let commit = await commits.next(isolation: actor) else { return nil }
         events = commit[...]
       }
+      return nil
     }
   }
 }
@@ -161,7 +162,8 @@ final class ChangeSubscription: Sendable {
   private let state = Guarded(State())
 
   private struct State {
-    var commits: [[ChangeEvent<RowChange>]] = []
+    /// A slice: taking the first moves nothing.
+    var commits: ArraySlice<[ChangeEvent<RowChange>]> = []
     var count = 0
     var isEnded = false
     var waiter: Waiter?
@@ -211,11 +213,11 @@ final class ChangeSubscription: Sendable {
   }
 
   func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<RowChange>]? {
-    while true {
+    // Asked each time: where there is always more, it never waits.
+    while !Task.isCancelled {
       let waiter = Waiter()
       let (commit, waits) = state.withLock { state -> ([ChangeEvent<RowChange>]?, Bool) in
-        if !state.commits.isEmpty {
-          let commit = state.commits.removeFirst()
+        if let commit = state.commits.popFirst() {
           state.count -= commit.count
           return (commit, false)
         }
@@ -226,5 +228,6 @@ final class ChangeSubscription: Sendable {
       guard waits else { return commit }
       guard await waiter.wait(isolation: actor) else { return nil }
     }
+    return nil
   }
 }
