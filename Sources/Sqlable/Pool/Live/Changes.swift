@@ -167,6 +167,8 @@ final class ChangeSubscription: Sendable {
     var count = 0
     var isEnded = false
     var waiter: Waiter?
+    /// The count of changes of observers since which its rows are recorded; not known yet at first.
+    var joined = Int.max
   }
 
   init(_ feed: PoolFeed, _ observed: ObservedRows, _ limit: Int) {
@@ -175,6 +177,7 @@ final class ChangeSubscription: Sendable {
     self.limit = limit
     number = feed.newNumber()
     feed.add(self, number)
+    state.withLock { $0.joined = ObserverRegistry.changes }
   }
 
   deinit { feed.removeChanges(number) }
@@ -182,7 +185,8 @@ final class ChangeSubscription: Sendable {
   /// To be called in the order of commits.
   func didCommit(_ commit: CommittedChanges) {
     var events: [ChangeEvent<RowChange>] = []
-    if commit.isUnknown {
+    let isUnknown = commit.isUnknown(toOneSince: state.withLock { $0.joined })
+    if isUnknown {
       events = [.missed]
     } else {
       for row in commit.rows where observed.observer.wants(row) {
@@ -192,7 +196,7 @@ final class ChangeSubscription: Sendable {
     guard !events.isEmpty else { return }
     let waiter = state.withLock { state -> Waiter? in
       guard !state.isEnded else { return nil }
-      if commit.isUnknown || (state.count > 0 && state.count + events.count > limit) {
+      if isUnknown || (state.count > 0 && state.count + events.count > limit) {
         // What was told and not taken is a part of what is missed.
         (state.commits, state.count) = ([[.missed]], 1)
       } else {

@@ -5,19 +5,70 @@ import Synchronization
 /// Sequences are held weakly, by number: dropping one ends it.
 final class PoolFeed: CommitSink {
   private struct State {
-    var changes: [Int: Weak<ChangeSubscription>] = [:]
-    var results: [Int: Weak<ResultSubscription>] = [:]
-    var interest = ObservedTables()
+    var changes: [Int: (subscription: Weak<ChangeSubscription>, observed: ObservedRows)] = [:]
+    var results: [Int: (subscription: Weak<ResultSubscription>, reads: Reads)] = [:]
+    var wants = Wants()
     var isEnded = false
     var isWatched = false
     var others: OtherProcesses?
   }
 
+  /// What a live result wants of tables, by their folded names.
+  typealias Reads = [[UInt8]: ObservedTables.Reading]
+
   private struct Weak<Object: AnyObject> {
     weak var object: Object?
   }
 
+  /// What all want together, counted: who comes or goes costs no look at the others.
+  private struct Wants {
+    private(set) var interest = ObservedTables()
+    private var named: [String: Int] = [:]
+    private var valued: [[UInt8]: Int] = [:]
+    private var columns: [[UInt8]: [[UInt8]: Int]] = [:]
+    private var reads: [[UInt8]: (all: Int, images: Int)] = [:]
+    private var count = 0
+
+    mutating func note(_ observed: ObservedRows, _ change: Int) {
+      note(change)
+      let table = observed.observer.table
+      if Wants.note(table, &named, change) { interest.named.insert(table) } else { interest.named.remove(table) }
+      guard observed.withValues else { return }
+      let folded = table.foldedName
+      if Wants.note(folded, &valued, change) { interest.valued.insert(folded) } else { interest.valued.remove(folded) }
+    }
+
+    mutating func note(_ reads: Reads, _ change: Int) {
+      note(change)
+      for (table, reading) in reads {
+        for column in reading.columns { _ = Wants.note(column, &columns[table, default: [:]], change) }
+        var counts = self.reads[table] ?? (0, 0)
+        counts.all += change
+        counts.images += reading.wantsImages ? change : 0
+        self.reads[table] = counts.all > 0 ? counts : nil
+        if counts.all == 0 { columns[table] = nil }
+        interest.read[table] =
+          counts.all > 0
+          ? .init(columns: Set((columns[table] ?? [:]).keys), wantsImages: counts.images > 0) : nil
+      }
+    }
+
+    private mutating func note(_ change: Int) {
+      count += change
+      interest.commits = count > 0
+    }
+
+    /// Whether somebody wants it then.
+    private static func note<Name>(_ name: Name, _ counts: inout [Name: Int], _ change: Int) -> Bool {
+      let count = (counts[name] ?? 0) + change
+      counts[name] = count > 0 ? count : nil
+      return count > 0
+    }
+  }
+
   private let state = Guarded(State())
+  /// Held while the looking for others begins.
+  private let beginning = Guarded(())
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
   private let commitCount = Atomic(0)
@@ -37,22 +88,31 @@ final class PoolFeed: CommitSink {
   /// Whether somebody listens.
   var isHeard: Bool { state.withLock { !$0.changes.isEmpty || !$0.results.isEmpty } }
 
-  var interest: ObservedTables { state.withLock { $0.interest } }
+  var interest: ObservedTables { state.withLock { $0.wants.interest } }
 
   // MARK: Who listens
 
   func add(_ subscription: ChangeSubscription, _ number: Int) {
-    change { $0.changes[number] = Weak(object: subscription) }
+    change { state in
+      state.changes[number] = (Weak(object: subscription), subscription.observed)
+      state.wants.note(subscription.observed, 1)
+    }
     watchOthers { subscription.end() }
   }
 
   func add(_ subscription: ResultSubscription, _ number: Int) {
-    change { $0.results[number] = Weak(object: subscription) }
+    change { state in
+      state.results[number] = (Weak(object: subscription), [:])
+      state.wants.note(Reads(), 1)
+    }
     watchOthers { subscription.end() }
   }
 
   /// Begins to look for others, when that was not done before; calls `end` where nothing comes any more.
   private func watchOthers(orElse end: () -> Void) {
+    // One after the other: the second is not to go on before it is known what there was until now.
+    beginning.lock()
+    defer { beginning.unlock() }
     let (isEnded, isFirst) = state.withLock { state in
       defer { state.isWatched = true }
       return (state.isEnded, !state.isWatched)
@@ -69,38 +129,36 @@ final class PoolFeed: CommitSink {
   /// Looks for others, where that is done, and does not return before.
   func lookForOthers() { state.withLock { $0.others }?.lookNow() }
 
-  func removeChanges(_ number: Int) { change { $0.changes[number] = nil } }
+  func removeChanges(_ number: Int) {
+    change { state in
+      if let removed = state.changes.removeValue(forKey: number) { state.wants.note(removed.observed, -1) }
+    }
+  }
 
-  func removeResult(_ number: Int) { change { $0.results[number] = nil } }
+  func removeResult(_ number: Int) {
+    change { state in
+      if let removed = state.results.removeValue(forKey: number) { state.wants.note(removed.reads, -1) }
+    }
+  }
 
   /// To be called when a live result has found out what it reads.
-  func interestDidChange() { change { _ in } }
+  func result(_ number: Int, reads: Reads) {
+    change { state in
+      guard let earlier = state.results[number]?.reads else { return }
+      state.wants.note(earlier, -1)
+      state.wants.note(reads, 1)
+      state.results[number]?.reads = reads
+    }
+  }
 
   private func change(_ body: (inout State) -> Void) {
-    // Kept until the lock is given back: who is the last to let go of one comes here again.
-    var listening: [AnyObject] = []
-    let isNew = state.withLock { state in
+    state.withLock { state in
+      let interest = state.wants.interest
       body(&state)
-      var interest = ObservedTables()
-      for subscription in state.changes.values {
-        guard let subscription = subscription.object else { continue }
-        listening.append(subscription)
-        interest.commits = true
-        let table = subscription.observed.observer.table
-        interest.named.insert(table)
-        if subscription.observed.withValues { interest.valued.insert(table.foldedName) }
-      }
-      for subscription in state.results.values {
-        guard let subscription = subscription.object else { continue }
-        listening.append(subscription)
-        interest.commits = true
-        for (table, reading) in subscription.interest { interest.read(table, reading) }
-      }
-      defer { state.interest = interest }
-      return state.interest != interest
+      // With the lock held: whoever comes next and changes nothing is not to take the count from before for one that holds for
+      // what it found.
+      if state.wants.interest != interest { registry.sinkDidChange() }
     }
-    if isNew { registry.sinkDidChange() }
-    withExtendedLifetime(listening) {}
   }
 
   // MARK: What statements read
@@ -127,24 +185,21 @@ final class PoolFeed: CommitSink {
 
   /// Odd while a commit of the pool is being made, and another number after it.
   var ownCommits: Int { commitCount.load(ordering: .acquiring) }
-  /// How often the writer has looked whether others have committed.
+  /// How often the writer has begun to look whether others have committed.
   var writerLooks: Int { lookCount.load(ordering: .acquiring) }
 
   func commitBegins() { commitCount.add(1, ordering: .acquiringAndReleasing) }
 
   func commitEnds() { commitCount.add(1, ordering: .acquiringAndReleasing) }
 
-  func transactionBegins(afterOthers: Bool) {
-    lookCount.add(1, ordering: .acquiringAndReleasing)
-    if afterOthers { didCommitElsewhere() }
-  }
+  func looksForOthers() { lookCount.add(1, ordering: .acquiringAndReleasing) }
 
   /// To be called when somebody else has committed.
   func didCommitElsewhere() { didCommit(CommittedChanges(isUnknown: true)) }
 
   func didCommit(_ commit: CommittedChanges) {
     let (changes, results) = state.withLock { state in
-      (state.changes.values.compactMap(\.object), state.results.values.compactMap(\.object))
+      (state.changes.values.compactMap(\.subscription.object), state.results.values.compactMap(\.subscription.object))
     }
     for subscription in changes { subscription.didCommit(commit) }
     for subscription in results { subscription.didCommit(commit) }
@@ -154,7 +209,7 @@ final class PoolFeed: CommitSink {
   func end() {
     let (changes, results, others) = state.withLock { state in
       state.isEnded = true
-      return (state.changes.values.compactMap(\.object), state.results.values.compactMap(\.object), state.others)
+      return (state.changes.values.compactMap(\.subscription.object), state.results.values.compactMap(\.subscription.object), state.others)
     }
     others?.end()
     for subscription in changes { subscription.end() }

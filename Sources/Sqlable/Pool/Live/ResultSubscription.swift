@@ -12,6 +12,8 @@ final class ResultSubscription: Sendable {
     var doubt = Doubt.certain
     var isEnded = false
     var waiter: Waiter?
+    /// The count of changes of observers since which what it is read from is recorded; not known at first.
+    var joined = Int.max
   }
 
   /// What has happened since the result was last read.
@@ -38,20 +40,15 @@ final class ResultSubscription: Sendable {
     state.withLock { state in
       state.read = read
       state.decidesByRow = decidesByRow
+      state.joined = .max
     }
-    feed.interestDidChange()
-  }
-
-  /// What is to be recorded for it.
-  var interest: [[UInt8]: ObservedTables.Reading] {
-    state.withLock { state in
-      state.read?.tables.mapValues { .init(columns: $0, wantsImages: state.decidesByRow) } ?? [:]
-    }
+    feed.result(number, reads: read.tables.mapValues { .init(columns: $0, wantsImages: decidesByRow) })
+    state.withLock { $0.joined = ObserverRegistry.changes }
   }
 
   func didCommit(_ commit: CommittedChanges) {
     let waiter = state.withLock { state -> Waiter? in
-      let doubt = commit.doubt(about: state.read, byRow: state.decidesByRow)
+      let doubt = commit.doubt(about: state.read, byRow: state.decidesByRow, since: state.joined)
       switch (state.doubt, doubt) {
       case (_, .none): return nil
       case (.none, _): state.doubt = doubt
@@ -97,8 +94,8 @@ final class ResultSubscription: Sendable {
 
 extension CommittedChanges {
   /// What a commit means for a result that is read from these columns.
-  fileprivate func doubt(about read: ReadColumns?, byRow: Bool) -> ResultSubscription.Doubt {
-    guard let read, !isUnknown, !read.readsUnobserved else { return .certain }
+  fileprivate func doubt(about read: ReadColumns?, byRow: Bool, since joined: Int) -> ResultSubscription.Doubt {
+    guard let read, !isUnknown(toOneSince: joined), !read.readsUnobserved else { return .certain }
     var doubt = ResultSubscription.Doubt.none
     // Of the fewer: a result is read from few tables, and so may the commit be.
     for (name, table) in tables {
