@@ -102,7 +102,9 @@ final class ChangeBuffer: ChangeSink {
       for column in columns {
         let name = column.foldedName
         guard !summary.columns.contains(name) else { continue }
-        guard let places = column.places, !row.changes(old: places.old, new: places.updated) else {
+        guard let places = column.places, !row.changes(old: places.old, new: places.updated),
+          !column.mayHideDefault || row.oldValue(places.old) != .null
+        else {
           summary.columns.insert(name)
           continue
         }
@@ -141,6 +143,7 @@ final class ChangeBuffer: ChangeSink {
       } _: {
         row.oldValue($0)
       }
+    let hidesDefault = old.map { zip(table.key.row.columns, $0).contains { $0.mayHideDefault && $1 == .null } } ?? false
     let new: [SqlStorage]? =
       switch row.operation {
       case .insert:
@@ -157,7 +160,8 @@ final class ChangeBuffer: ChangeSink {
         }
       case .delete: nil
       }
-    return RowImages(columns: table.columnNames, old: old, new: new, isWhole: isWhole)
+    return RowImages(
+      columns: table.columnNames, old: old, new: new, isWhole: isWhole && !hidesDefault, isNewWhole: isWhole)
   }
 
   // MARK: For observers of rows

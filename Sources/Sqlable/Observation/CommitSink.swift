@@ -8,8 +8,10 @@ protocol CommitSink: AnyObject, Sendable {
   func commitBegins()
   func commitEnds()
   func didCommit(_ commit: CommittedChanges)
-  /// To be called at the begin of a transaction, with whether another connection has committed since the one before.
-  func transactionBegins(afterOthers: Bool)
+  /// To be called at the begin of a transaction, before it is looked whether another connection has committed.
+  func looksForOthers()
+  /// To be called when another connection has committed, or may have.
+  func didCommitElsewhere()
 }
 
 /// What a transaction changed.
@@ -18,9 +20,13 @@ struct CommittedChanges: Sendable {
   var rows: [RowChange] = []
   /// What was done to the tables that live results read, by their folded names.
   var tables: [[UInt8]: TableChanges] = [:]
-  /// Whether there may be more than that: somebody else committed, the schema was changed, or the transaction had begun
-  /// before it was known what is wanted.
+  /// Whether there may be more than that: somebody else committed, or the schema was changed.
   var isUnknown = false
+  /// The count of changes of observers when it was looked at what is wanted: to whoever came after, there may be more, too.
+  var heardSince = Int.max
+
+  /// Whether there may be more for one who has been known since that count.
+  func isUnknown(toOneSince joined: Int) -> Bool { isUnknown || joined > heardSince }
 }
 
 /// What a transaction did to a table: little, however many rows it changed.

@@ -21,8 +21,9 @@ final class HandleObservation {
   private var mayBeOutdated = false
   /// Whether they were looked up inside the open transaction, in a schema that may be undone.
   private var isOfOpenTransaction = false
-  /// Whether somebody has begun to listen since the open transaction began: rows that it wrote before are not recorded.
-  private var isInterestNew = false
+  /// The changes of observers when the open transaction began: for those who came since, rows that it wrote before are not
+  /// recorded.
+  private var changesAtBegin = -1
   /// The schema that the open transaction began with, where a sink is to hear that it was changed.
   private var schemaAtBegin: Int64?
   /// SQLite's number for what others have committed, at the last look; nil where nobody has looked: another handle may do so.
@@ -57,7 +58,6 @@ final class HandleObservation {
     if wanted != interest {
       interest = wanted
       schemaVersion = nil
-      isInterestNew = true
     }
     if wanted.isEmpty == hook.isInstalled {
       if wanted.isEmpty { hook.remove() } else { hook.install() }
@@ -78,7 +78,7 @@ final class HandleObservation {
   /// To be called at the start of every transaction; inside one only what has changed since is looked at.
   func refreshKeys(isBeginning: Bool) throws {
     if isBeginning {
-      (isInterestNew, schemaAtBegin) = (false, nil)
+      (changesAtBegin, schemaAtBegin) = (seenChanges.value, nil)
       if interest.commits, dataVersion != nil { try lookForOthers() }
     }
     guard isBeginning ? isActive : isKnowledgeInDoubt else { return }
@@ -97,10 +97,16 @@ final class HandleObservation {
   /// Finds out whether another connection has committed since the last look; to be called inside a transaction, or when none
   /// is open.
   func lookForOthers() throws {
-    let found = try connection.dataVersion()
+    // Before: who is in doubt about what comes between has it looked again.
+    for ancestor in ancestors { ancestor.sink?.looksForOthers() }
+    let found: Int64
+    do { found = try connection.dataVersion() } catch {
+      for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() }
+      throw error
+    }
     let isNew = dataVersion.map { $0 != found } ?? false
     dataVersion = found
-    for ancestor in ancestors { ancestor.sink?.transactionBegins(afterOthers: isNew) }
+    if isNew { for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() } }
   }
 
   /// Whether the schema has to be looked at before the next write of the open transaction.
@@ -141,9 +147,11 @@ final class HandleObservation {
     // Who wants to know of all commits wants to know of those that only change the schema, too.
     let isWanted = interest.commits && connection.isWriting
     guard !ancestors.isEmpty, isWanted || !buffer.isEmpty else {
+      let isWriting = connection.isWriting
       try commit()
       handOver()
-      return tellLatecomers()
+      // A transaction that only read tells nobody anything.
+      return isWriting ? tellLatecomers() : ()
     }
     let isSchemaNew = isWanted && schemaAtBegin.map { (try? connection.schemaVersion()) != $0 } ?? true
     let sinks = isWanted ? ancestors.compactMap(\.sink) : []
@@ -151,7 +159,7 @@ final class HandleObservation {
       for sink in sinks { sink.commitBegins() }
       defer { for sink in sinks { sink.commitEnds() } }
       try commit()
-      handOver(isWanted: isWanted, isUnknown: isSchemaNew || isInterestNew || !hook.tellsAll)
+      handOver(isWanted: isWanted, isUnknown: isSchemaNew || !hook.tellsAll)
     }
     tellLatecomers()
   }
@@ -159,7 +167,7 @@ final class HandleObservation {
   private func handOver(isWanted: Bool = false, isUnknown: Bool = false) {
     guard isWanted || !buffer.isEmpty else { return }
     var commit = buffer.takeAll()
-    commit.isUnknown = isUnknown
+    (commit.isUnknown, commit.heardSince) = (isUnknown, changesAtBegin)
     if !commit.rows.isEmpty, let audience = registry.audience(for: commit.rows) {
       pending.withLock { pending in
         pending.append(audience)
@@ -176,7 +184,7 @@ final class HandleObservation {
   /// Tells those who began to listen after the last look at them, and may have read before this commit, that there was one.
   private func tellLatecomers() {
     guard ObserverRegistry.changes != seenChanges.value, wanted != interest else { return }
-    for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(isUnknown: true)) }
+    for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(heardSince: changesAtBegin)) }
   }
 
   // MARK: Delivery

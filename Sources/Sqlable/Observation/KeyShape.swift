@@ -31,6 +31,8 @@ struct RowShape {
     /// Where its value is before a change, of a new row and after an update; nil for a column that is not stored.
     var places: (old: Int, inserted: Int, updated: Int)?
     let affinity: KeyShape.Affinity
+    /// Whether NULL before a change may be a default that this SQLite does not tell, of a row from before the column was added.
+    let mayHideDefault: Bool
   }
 
   /// In the order in which they are declared.
@@ -125,7 +127,8 @@ extension Connection {
             ? (
               old: passes.old ? stored : number, inserted: passes.inserted ? stored : number,
               updated: passes.updated ? stored : number
-            ) : nil, affinity: KeyShape.Affinity(ofType: row[2])))
+            ) : nil, affinity: KeyShape.Affinity(ofType: row[2]),
+          mayHideDefault: !numbering.tellsDefaults && !row[4].isEmpty && row[4].uppercased() != "NULL"))
       if isStored { storedCount += 1 }
     }
     guard index != nil else {

@@ -72,6 +72,8 @@ final class RowImages: Sendable, Hashable {
   let new: [SqlStorage]?
   /// Whether SQLite has told all of them.
   let isWhole: Bool
+  /// The same of the values after the change.
+  let isNewWhole: Bool
 
   /// What filters have said of it.
   private let verdicts = Guarded<[Int: Bool]>([:])
@@ -80,11 +82,12 @@ final class RowImages: Sendable, Hashable {
 
   func note(_ verdict: Bool, of filter: Int) { verdicts.withLock { $0[filter] = verdict } }
 
-  init(columns: [String], old: [SqlStorage]?, new: [SqlStorage]?, isWhole: Bool) {
+  init(columns: [String], old: [SqlStorage]?, new: [SqlStorage]?, isWhole: Bool, isNewWhole: Bool) {
     self.columns = columns
     self.old = old
     self.new = new
     self.isWhole = isWhole
+    self.isNewWhole = isNewWhole
   }
 
   static func == (left: RowImages, right: RowImages) -> Bool {

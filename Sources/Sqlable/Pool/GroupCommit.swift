@@ -71,12 +71,12 @@ extension SqlitePool {
 
   /// Runs a call by itself.
   private func alone(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
-    let interest = feed.interest
+    let changes = ObserverRegistry.changes
     defer {
       // What it leaves open would take in all that comes after it.
       db.rollBackShared()
       // Who began to listen while a statement ran that nobody was to hear of.
-      if feed.interest != interest { feed.didCommitElsewhere() }
+      if call.kind != .look { feed.didCommit(CommittedChanges(heardSince: changes)) }
     }
     return ended(
       call, writer,

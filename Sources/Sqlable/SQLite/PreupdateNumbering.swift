@@ -14,12 +14,19 @@ struct PreupdateNumbering: Sendable {
 
   private(set) var withRowid = Passes()
   private(set) var withoutRowid = Passes()
+  /// Whether a column that was added to a table has its default in the rows from before; 3.40 tells NULL.
+  private(set) var tellsDefaults = false
 
   static let ofThisSQLite = PreupdateNumbering()
 
   private init() {
     withRowid = PreupdateNumbering.passes(ofTable: "")
     withoutRowid = PreupdateNumbering.passes(ofTable: " WITHOUT ROWID")
+    let added = PreupdateNumbering.tried([
+      "CREATE TABLE probe (a)", "INSERT INTO probe VALUES (1)", "ALTER TABLE probe ADD COLUMN b TEXT DEFAULT 'next'",
+      "DELETE FROM probe",
+    ])
+    tellsDefaults = added.old
   }
 
   /// Notes whether the value numbered 1 is the column declared so, or the one after it.
@@ -37,6 +44,13 @@ struct PreupdateNumbering: Sendable {
   }
 
   private static func passes(ofTable option: String) -> Passes {
+    tried([
+      "CREATE TABLE probe (computed AS ('computed') VIRTUAL, key TEXT PRIMARY KEY, next TEXT)\(option)",
+      "INSERT INTO probe VALUES ('key', 'next')", "UPDATE probe SET key = 'other'", "DELETE FROM probe",
+    ])
+  }
+
+  private static func tried(_ work: [String]) -> Passes {
     let probe = Probe()
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
     guard let connection = try? Connection(path: ":memory:", flags: flags, isURI: false, label: nil, cacheCapacity: 0)
@@ -44,10 +58,6 @@ struct PreupdateNumbering: Sendable {
     let hook = ChangeHook(handle: connection.handle, sink: probe, usesPreupdate: true)
     hook.install()
     defer { hook.remove() }
-    let work = [
-      "CREATE TABLE probe (computed AS ('computed') VIRTUAL, key TEXT PRIMARY KEY, next TEXT)\(option)",
-      "INSERT INTO probe VALUES ('key', 'next')", "UPDATE probe SET key = 'other'", "DELETE FROM probe",
-    ]
     // An SQLite that knows no generated columns fails, and has nothing to pass over.
     for sql in work { _ = try? connection.pragma(sql) }
     return probe.passes

@@ -4,7 +4,8 @@ import CSQLite
 struct ReadColumns: Sendable, Equatable {
   /// The columns by table, by their folded names.
   var tables: [[UInt8]: Set<[UInt8]>] = [:]
-  /// Whether they read what nobody is told of: virtual tables, and those of other databases than "main".
+  /// Whether they read what nobody is told of: virtual tables and those that FTS5 keeps behind them, SQLite's own, and those of
+  /// other databases than "main".
   var readsUnobserved = false
 
   mutating func formUnion(_ other: ReadColumns) {
@@ -20,6 +21,12 @@ extension Connection {
       var read = ReadColumns()
     }
     let notes = Notes()
+    // First: a statement that is run has SQLite look whether the schema that it knows is the file's, one that is only compiled
+    // does not, and would tell of a view as it was before.
+    let told = Set(try tableNames().map(\.foldedName))
+    var untold: Set<[UInt8]> = []
+    try eachRow("SELECT name FROM main.sqlite_master WHERE type = 'table'") { untold.insert($0[0].foldedName) }
+    untold.subtract(told)
     let code = sqlite3_set_authorizer(
       handle,
       { context, action, table, column, database, _ in
@@ -38,11 +45,7 @@ extension Connection {
     var sql = sql
     _ = try sql.withUTF8 { try compileFirst($0) }
     var read = notes.read
-    var virtual: Set<[UInt8]> = []
-    try eachRow("SELECT name FROM main.sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'") {
-      virtual.insert($0[0].foldedName)
-    }
-    if !virtual.isDisjoint(with: read.tables.keys) { read.readsUnobserved = true }
+    if !untold.isDisjoint(with: read.tables.keys) { read.readsUnobserved = true }
     return read
   }
 

@@ -29,14 +29,19 @@ public struct ModelChange<Model: Sqlable>: Sendable {
   /// The row before the change; nil for an insert.
   ///
   /// Throws `.decoding` when the values do not fit the struct, and `.misuse` where SQLite does not tell them: for a table with
-  /// columns that are computed when they are read, and without SQLite's pre-update hook.
-  public func old() throws -> Model? { row.change == .insert ? nil : try model(row.images?.old) }
+  /// columns that are computed when they are read, without SQLite's pre-update hook, and for NULL in a column with a default:
+  /// SQLite 3.40 tells NULL of rows from before the column was added, too.
+  public func old() throws -> Model? {
+    row.change == .insert ? nil : try model(row.images?.old, row.images?.isWhole)
+  }
 
   /// The row after the change; nil for a delete.
-  public func new() throws -> Model? { row.change == .delete ? nil : try model(row.images?.new) }
+  public func new() throws -> Model? {
+    row.change == .delete ? nil : try model(row.images?.new, row.images?.isNewWhole)
+  }
 
-  private func model(_ values: [SqlStorage]?) throws -> Model {
-    guard let images = row.images, images.isWhole, let values else {
+  private func model(_ values: [SqlStorage]?, _ isWhole: Bool?) throws -> Model {
+    guard let images = row.images, isWhole == true, let values else {
       throw SqlError.misuse("SQLite does not tell all values of the row").at(table: row.table)
     }
     return try reader.model(images.columns, values)

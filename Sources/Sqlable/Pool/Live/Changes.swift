@@ -85,11 +85,12 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
     public mutating func next() async -> ChangeEvent<Row>? { await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeEvent<Row>? {
-      while true {
+      while !Task.isCancelled {
         if let event = events.popFirst() { return event }
         guard let commit = await commits.next(isolation: actor) else { return nil }
         events = commit[...]
       }
+      return nil
     }
   }
 }
@@ -162,10 +163,13 @@ final class ChangeSubscription: Sendable {
   private let state = Guarded(State())
 
   private struct State {
-    var commits: [[ChangeEvent<RowChange>]] = []
+    /// A slice: taking the first moves nothing.
+    var commits: ArraySlice<[ChangeEvent<RowChange>]> = []
     var count = 0
     var isEnded = false
     var waiter: Waiter?
+    /// The count of changes of observers since which its rows are recorded; not known yet at first.
+    var joined = Int.max
   }
 
   init(_ feed: PoolFeed, _ observed: ObservedRows, _ limit: Int) {
@@ -174,6 +178,8 @@ final class ChangeSubscription: Sendable {
     self.limit = limit
     number = feed.newNumber()
     feed.add(self, number)
+    let joined = feed.join(number)
+    state.withLock { $0.joined = joined }
   }
 
   deinit { feed.remove(number) }
@@ -181,7 +187,8 @@ final class ChangeSubscription: Sendable {
   /// To be called in the order of commits.
   func didCommit(_ commit: CommittedChanges) {
     var events: [ChangeEvent<RowChange>] = []
-    if commit.isUnknown {
+    let isUnknown = commit.isUnknown(toOneSince: state.withLock { $0.joined })
+    if isUnknown {
       events = [.missed]
     } else {
       for row in commit.rows where observed.observer.wants(row) {
@@ -191,7 +198,7 @@ final class ChangeSubscription: Sendable {
     guard !events.isEmpty else { return }
     let waiter = state.withLock { state -> Waiter? in
       guard !state.isEnded else { return nil }
-      if commit.isUnknown || (state.count > 0 && state.count + events.count > limit) {
+      if isUnknown || (state.count > 0 && state.count + events.count > limit) {
         // What was told and not taken is a part of what is missed.
         (state.commits, state.count) = ([[.missed]], 1)
       } else {
@@ -212,11 +219,11 @@ final class ChangeSubscription: Sendable {
   }
 
   func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<RowChange>]? {
-    while true {
+    // Asked each time: where there is always more, it never waits.
+    while !Task.isCancelled {
       let waiter = Waiter()
       let (commit, waits) = state.withLock { state -> ([ChangeEvent<RowChange>]?, Bool) in
-        if !state.commits.isEmpty {
-          let commit = state.commits.removeFirst()
+        if let commit = state.commits.popFirst() {
           state.count -= commit.count
           return (commit, false)
         }
@@ -227,5 +234,6 @@ final class ChangeSubscription: Sendable {
       guard waits else { return commit }
       guard await waiter.wait(isolation: actor) else { return nil }
     }
+    return nil
   }
 }

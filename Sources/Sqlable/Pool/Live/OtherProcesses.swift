@@ -21,6 +21,12 @@ final class OtherProcesses: @unchecked Sendable {
   private var version: Int64?
   private var ownCommits = 0
   private var isThrottled = false
+  /// The watch that is not listened to meanwhile: another one may have been made since.
+  private var suspended: FileWatch?
+  /// How often the writer had begun to look when it was last in doubt.
+  private var looksBeforeDoubt = 0
+  /// Whether it could not look: what was committed meanwhile is not known.
+  private var isBlind = false
   private var looksAgain = false
   /// In microseconds.
   private var pauseBeforeLook = OtherProcesses.shortestPause
@@ -52,6 +58,10 @@ final class OtherProcesses: @unchecked Sendable {
     do {
       let handle = try self.handle ?? open()
       self.handle = handle
+      if isBlind {
+        isBlind = false
+        feed.didCommitElsewhere()
+      }
       if watch == nil { watchLog(of: handle) }
       let own = feed.ownCommits
       let found = try handle.dataVersion()
@@ -66,7 +76,7 @@ final class OtherProcesses: @unchecked Sendable {
       askLater()
     } catch {
       // Who can't look can't say that there was nothing.
-      handle = nil
+      (handle, isBlind) = (nil, true)
       if isPoll { feed.didCommitElsewhere() }
     }
   }
@@ -106,15 +116,18 @@ final class OtherProcesses: @unchecked Sendable {
 
   /// Has the writer asked, unless a transaction of it begins before.
   private func askLater() {
+    // Each time: the writer may have looked since the doubt before, and not after this one.
+    looksBeforeDoubt = feed.writerLooks
     guard !isThrottled else { return }
     isThrottled = true
-    let looks = feed.writerLooks
-    watch?.suspend()
+    suspended = watch
+    suspended?.suspend()
     queue.asyncAfter(deadline: .now() + OtherProcesses.pause) { [self] in
       isThrottled = false
-      watch?.resume()
+      suspended?.resume()
+      suspended = nil
       if isEnded { return release() }
-      guard feed.writerLooks == looks else { return }
+      guard feed.writerLooks == looksBeforeDoubt else { return }
       // Not here: who asks may be the last to hold the pool, which waits for this queue when it goes.
       DispatchQueue.global().async(execute: askWriter)
     }

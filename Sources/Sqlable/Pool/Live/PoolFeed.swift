@@ -11,6 +11,9 @@ final class PoolFeed: CommitSink {
     var interest = ObservedTables()
     /// What each wants.
     var wanted: [Int: ObservedTables] = [:]
+    /// Those who came not long ago, with the count of changes of observers since which all that they want is recorded; the greatest
+    /// number while that is not known.
+    var recent: [Int: Int] = [:]
     /// How many have gone since the interest was worked out.
     var gone = 0
     var isEnded = false
@@ -20,6 +23,7 @@ final class PoolFeed: CommitSink {
     /// Takes note of what one wants; gives whether the interest is another.
     mutating func want(_ interest: ObservedTables, _ number: Int) -> Bool {
       wanted[number] = interest
+      recent[number] = .max
       let before = self.interest
       self.interest.formUnion(interest)
       return self.interest != before
@@ -28,6 +32,7 @@ final class PoolFeed: CommitSink {
     /// Forgets one; gives whether the interest is another. That is worked out now and then: to record too much does no harm.
     mutating func forget(_ number: Int) -> Bool {
       wanted[number] = nil
+      recent[number] = nil
       changes.remove(number)
       results.remove(number)
       gone += 1
@@ -78,14 +83,16 @@ final class PoolFeed: CommitSink {
       }
     }
 
-    func concerned(by tables: some Sequence<[UInt8]>) -> [Subscription] {
-      tables.reduce(into: always) { numbers, table in
+    func concerned(by tables: some Sequence<[UInt8]>, and others: Set<Int>) -> [Subscription] {
+      tables.reduce(into: always.union(others)) { numbers, table in
         if let concerned = byTable[table] { numbers.formUnion(concerned) }
       }.compactMap { all[$0]?.object }
     }
   }
 
   private let state = Guarded(State())
+  /// Held while the looking for others begins.
+  private let beginning = Guarded(())
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
   /// Where filters are tried.
@@ -144,12 +151,28 @@ final class PoolFeed: CommitSink {
 
   func remove(_ number: Int) { change { $0.forget(number) } }
 
+  /// To be called when all is noted that one wants: gives the count of changes of observers since which it is recorded.
+  func join(_ number: Int) -> Int {
+    state.withLock { state in
+      let joined = ObserverRegistry.changes
+      if state.recent[number] != nil { state.recent[number] = joined }
+      return joined
+    }
+  }
+
   private func change(_ body: (inout State) -> Bool) {
-    if state.withLock(body) { registry.sinkDidChange() }
+    state.withLock { state in
+      // With the lock held: whoever comes next and changes nothing is not to take the count from before for one that holds for
+      // what it found.
+      if body(&state) { registry.sinkDidChange() }
+    }
   }
 
   /// Begins to look for others, when that was not done before; calls `end` where nothing comes any more.
   private func watchOthers(orElse end: () -> Void) {
+    // One after the other: the second is not to go on before it is known what there was until now.
+    beginning.lock()
+    defer { beginning.unlock() }
     let (isEnded, isFirst) = state.withLock { state in
       defer { state.isWatched = true }
       return (state.isEnded, !state.isWatched)
@@ -204,17 +227,14 @@ final class PoolFeed: CommitSink {
 
   /// Odd while a commit of the pool is being made, and another number after it.
   var ownCommits: Int { commitCount.load(ordering: .acquiring) }
-  /// How often the writer has looked whether others have committed.
+  /// How often the writer has begun to look whether others have committed.
   var writerLooks: Int { lookCount.load(ordering: .acquiring) }
 
   func commitBegins() { commitCount.add(1, ordering: .acquiringAndReleasing) }
 
   func commitEnds() { commitCount.add(1, ordering: .acquiringAndReleasing) }
 
-  func transactionBegins(afterOthers: Bool) {
-    lookCount.add(1, ordering: .acquiringAndReleasing)
-    if afterOthers { didCommitElsewhere() }
-  }
+  func looksForOthers() { lookCount.add(1, ordering: .acquiringAndReleasing) }
 
   /// To be called when somebody else has committed.
   func didCommitElsewhere() { didCommit(CommittedChanges(isUnknown: true)) }
@@ -223,7 +243,13 @@ final class PoolFeed: CommitSink {
     let rows = commit.isUnknown ? [] : commit.tablesOfRows
     let (changes, results) = state.withLock { state in
       guard !commit.isUnknown else { return (state.changes.objects, state.results.objects) }
-      return (state.changes.concerned(by: rows), state.results.concerned(by: commit.tables.keys))
+      // Whoever came after it was looked at what is wanted may be concerned, whatever was recorded; to later transactions those are
+      // known who were known to this one.
+      state.recent = state.recent.filter { commit.isUnknown(toOneSince: $0.value) }
+      let recent = Set(state.recent.keys)
+      return (
+        state.changes.concerned(by: rows, and: recent), state.results.concerned(by: commit.tables.keys, and: recent)
+      )
     }
     for subscription in changes { subscription.didCommit(commit) }
     for subscription in results { subscription.didCommit(commit) }

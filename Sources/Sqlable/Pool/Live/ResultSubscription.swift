@@ -12,6 +12,8 @@ final class ResultSubscription: Sendable {
     var doubt = Doubt.certain
     var isEnded = false
     var waiter: Waiter?
+    /// The count of changes of observers since which what it is read from is recorded; not known at first.
+    var joined = Int.max
   }
 
   /// What has happened since the result was last read.
@@ -35,13 +37,18 @@ final class ResultSubscription: Sendable {
 
   /// Says what the result is read from.
   func expect(_ read: ReadColumns, _ filter: RowFilter?) {
-    state.withLock { (state: inout State) in (state.read, state.filter) = (read, filter) }
+    state.withLock { state in
+      (state.read, state.filter) = (read, filter)
+      state.joined = .max
+    }
     feed.expect(read, byRow: filter != nil, number)
+    let joined = feed.join(number)
+    state.withLock { $0.joined = joined }
   }
 
   func didCommit(_ commit: CommittedChanges) {
     let waiter = state.withLock { state -> Waiter? in
-      let doubt = commit.doubt(about: state.read, state.filter)
+      let doubt = commit.doubt(about: state.read, state.filter, since: state.joined)
       switch (state.doubt, doubt) {
       case (_, .none): return nil
       case (.none, _): state.doubt = doubt
@@ -84,8 +91,9 @@ final class ResultSubscription: Sendable {
 
 extension CommittedChanges {
   /// What a commit means for a result that is read from these columns.
-  fileprivate func doubt(about read: ReadColumns?, _ filter: RowFilter?) -> ResultSubscription.Doubt {
-    guard let read, !isUnknown, !read.readsUnobserved else { return .certain }
+  fileprivate func doubt(about read: ReadColumns?, _ filter: RowFilter?, since joined: Int) -> ResultSubscription.Doubt
+  {
+    guard let read, !isUnknown(toOneSince: joined), !read.readsUnobserved else { return .certain }
     var doubt = ResultSubscription.Doubt.none
     // Of the fewer: a result is read from few tables, and so may the commit be.
     for (name, table) in tables {

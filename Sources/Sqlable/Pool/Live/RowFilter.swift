@@ -11,8 +11,11 @@ final class RowFilter: Sendable {
 
     /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, functions, chance.
     init?(_ query: Query, of table: TableInfo, _ columns: [FilterTables.Column]) {
-      // What ANY means depends on the table's being STRICT.
-      guard let filter = query.filter, filter.isOfOneRow, table.fullText == nil,
+      // What ANY means depends on the table's being STRICT. What the order depends on beside the rows themselves may be changed by
+      // rows that are not among them. A column that the table does not have is its rowid, which is another one in the copy.
+      let names = Set(columns.map(\.name.foldedName))
+      guard let filter = query.filter, filter.isOfOneRow, query.order.allSatisfy(\.expression.isOfOneRow),
+        filter.columns.allSatisfy({ names.contains($0.foldedName) }), table.fullText == nil,
         !columns.contains(where: { $0.type.isSameName(as: "ANY") })
       else { return nil }
       var question = Query(.exists)
@@ -143,6 +146,12 @@ extension SqlExpression {
       node.terms.allSatisfy(\.isOfOneRow)
     case .parameter, .qualified, .call, .special, .query, .invalid: false
     }
+  }
+
+  /// The names of its columns, when it is of one row.
+  fileprivate var columns: [String] {
+    if case .column(let column) = node { return [column.name] }
+    return node.terms.flatMap(\.columns)
   }
 
   /// The columns that have to be equal to a whole number, and the number.

@@ -114,6 +114,8 @@ struct ResultSource<Value: Sendable>: Sendable {
 
   private func rowFilter(_ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed) throws -> RowFilter? {
     guard !read.readsUnobserved, read.tables.count == 1, let (query, table) = try filtered() else { return nil }
+    // In UTF-16 texts have another order than in the copy.
+    guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else { return nil }
     let columns = try db.locked { try db.openConnection().comparedColumns(ofTable: table.name) }
     return feed.filter(query, of: table, columns)
   }
