@@ -24,6 +24,7 @@ extension SqlitePool {
     file: StaticString = #fileID, line: UInt = #line,
     _ step: (_ db: SqliteDatabase, _ isNew: Bool) throws -> Iteration
   ) throws -> Int {
+    try checkIsOutside()
     var count = 1
     while try perform(.alone, at: .init(file: file, line: line), { db in try self.steps(db, step) }) == .continue {
       count += 1
@@ -39,10 +40,16 @@ extension SqlitePool {
     file: StaticString = #fileID, line: UInt = #line,
     _ step: @escaping @Sendable (_ db: SqliteDatabase, _ isNew: Bool) throws -> Iteration
   ) async throws -> Int {
+    try checkIsOutside()
     var count = 1
     let place = PoolCall.Place(file: file, line: line)
     while try await perform(.alone, at: place, { db in try self.steps(db, step) }) == .continue { count += 1 }
     return count
+  }
+
+  /// In a closure that has the writer nobody else could be served, though they wait.
+  private func checkIsOutside() throws {
+    guard withState({ $0.ownHandle }) == nil else { throw misuse("a closure of the pool can't yield to others") }
   }
 
   /// One transaction: steps until there are no more, or somebody else wants to write.
