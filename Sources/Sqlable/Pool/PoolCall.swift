@@ -149,7 +149,13 @@ struct PoolQueue {
   var first: PoolCall? { calls[head...].first(where: \.isWaiting) }
 
   /// To be called for one that waits no more.
-  mutating func forget() { count -= 1 }
+  mutating func forget() {
+    count -= 1
+    // Behind a handle that nobody gives back they would be kept for ever.
+    guard calls.count - head > 64, (calls.count - head) / 2 > count else { return }
+    calls = waiting
+    head = 0
+  }
 
   /// All that wait.
   var waiting: [PoolCall] { calls[head...].filter(\.isWaiting) }
