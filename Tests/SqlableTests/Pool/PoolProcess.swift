@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import Sqlable
-import Synchronization
 import Testing
 
 /// A real second process with a pool on a file: the program that these tests are, run again with the one test at the end of
@@ -106,9 +105,9 @@ struct PoolProcessTests {
     guard work == .soaking else { return }
     say("ready")
     _ = readLine()
-    let lock = Mutex(())
+    let lock = NSLock()
     let soak = Soak(pool, writers: id..<(id == 10 ? id + 3 : id + 2), readers: 5, seconds: seconds) { report in
-      lock.withLock { _ in say(report.line) }
+      lock.withLock { say(report.line) }
     }
     await soak.run()
     say("done")
