@@ -29,8 +29,8 @@ final class Brake: @unchecked Sendable {
   let longStatement = Guarded<String?>(nil)
   /// How many thousand steps the call's statements have taken.
   fileprivate let steps = Unchecked(0)
-  /// So many thousand are told: some milliseconds.
-  fileprivate static let stepsBeforeTelling = 256
+  /// So many thousand are told: a millisecond or two.
+  fileprivate static let stepsBeforeTelling = 64
 
   /// To be called on the thread that runs the statement.
   fileprivate func tell(_ connection: OpaquePointer) {

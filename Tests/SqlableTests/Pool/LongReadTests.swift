@@ -9,7 +9,7 @@ struct LongReadTests {
     """
 
   @Test func aLongReadIsReportedOnceWithItsAgeItsPlaceAndItsSQL() async throws {
-    try await withMembers(.init(longRead: .milliseconds(100))) { pool in
+    try await withMembers(.init(longRead: .seconds(1))) { pool in
       let errors = Collected<SqlError>()
       pool.didFail = { if let error = $0 as? SqlError { errors.append(error) } }
       let read = Task { try await pool.read { db in try db.query(LongReadTests.slow, as: Int.self) } }
