@@ -102,12 +102,12 @@ final class ChangeBuffer: ChangeSink {
       for column in columns {
         let name = column.foldedName
         guard !summary.columns.contains(name) else { continue }
-        guard let places = column.places, !row.changes(old: places.old, new: places.updated),
+        if let places = column.places, !row.changes(old: places.old, new: places.updated),
           !column.mayHideDefault || row.oldValue(places.old) != .null
-        else {
-          summary.columns.insert(name)
+        {
           continue
         }
+        summary.columns.insert(name)
       }
     } else {
       summary.isMembershipChanged = true
@@ -126,38 +126,21 @@ final class ChangeBuffer: ChangeSink {
 
   private func images(_ row: HookedRow, of table: Table) -> RowImages {
     var isWhole = table.isWhole
-    func values(_ place: (RowShape.Column) -> Int?, _ read: (Int) -> SqlStorage?) -> [SqlStorage] {
+    func values(_ place: (RowShape.Places) -> Int, _ read: (Int) -> SqlStorage?) -> [SqlStorage] {
       table.key.row.columns.map { column in
-        guard let place = place(column), let value = read(place).flatMap(column.affinity.value) else {
+        guard let places = column.places, let value = read(place(places)).flatMap(column.affinity.value) else {
           isWhole = false
           return .null
         }
         return value
       }
     }
-    let old =
-      row.operation == .insert
-      ? nil
-      : values {
-        $0.places?.old
-      } _: {
-        row.oldValue($0)
-      }
+    let old = row.operation == .insert ? nil : values(\.old, row.oldValue)
     let hidesDefault = old.map { zip(table.key.row.columns, $0).contains { $0.mayHideDefault && $1 == .null } } ?? false
     let new: [SqlStorage]? =
       switch row.operation {
-      case .insert:
-        values {
-          $0.places?.inserted
-        } _: {
-          row.newValue($0)
-        }
-      case .update:
-        values {
-          $0.places?.updated
-        } _: {
-          row.newValue($0)
-        }
+      case .insert: values(\.inserted, row.newValue)
+      case .update: values(\.updated, row.newValue)
       case .delete: nil
       }
     return RowImages(

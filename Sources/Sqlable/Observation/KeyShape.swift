@@ -25,11 +25,14 @@ struct KeyShape {
 
 /// Where all columns of a table are found among the values that the pre-update hook tells.
 struct RowShape {
+  /// Where a value is before a change, of a new row and after an update.
+  typealias Places = (old: Int, inserted: Int, updated: Int)
+
   struct Column {
     let name: String
     let foldedName: [UInt8]
     /// Where its value is before a change, of a new row and after an update; nil for a column that is not stored.
-    var places: (old: Int, inserted: Int, updated: Int)?
+    var places: Places?
     let affinity: KeyShape.Affinity
     /// Whether NULL before a change may be a default that this SQLite does not tell, of a row from before the column was added.
     let mayHideDefault: Bool

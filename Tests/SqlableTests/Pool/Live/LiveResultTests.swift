@@ -34,23 +34,30 @@ struct LiveResultTests {
     }
   }
 
-  /// Whether a loop hears of what `write` does, told by whether it hears before it hears of a later change that it must hear of.
+  /// Whether a loop hears of what `write` does. That it does not is told by waiting, as long as it takes many times over; that it
+  /// does is waited for on however slow a machine.
   private func isHeard<Value>(
-    _ updates: Updates<Value>, _ pool: SqlitePool, by count: (Value) -> Int,
+    _ updates: Updates<Value>, _ pool: SqlitePool, within time: Duration = .milliseconds(60),
     _ write: @Sendable @escaping (SqliteDatabase) throws -> Void
   ) async throws -> Bool {
     var iterator = updates.makeAsyncIterator()
     _ = try await iterator.next()
     try await pool.transaction(write)
+    let heard = Mutex(false)
     let next = Task { [iterator] in
       var iterator = iterator
-      return try await iterator.next().map { _ in true }
+      if try await iterator.next() != nil { heard.withLock { $0 = true } }
     }
-    // Not heard of is told by waiting: as long as it takes many times over.
-    try await Task.sleep(for: .milliseconds(60))
+    let end = ContinuousClock.now + time
+    while ContinuousClock.now < end, !heard.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
     next.cancel()
-    do { return try await next.value ?? false } catch is CancellationError { return false }
+    _ = await next.result
+    return heard.withLock { $0 }
   }
+
+  private func hears<Value>(
+    _ updates: Updates<Value>, _ pool: SqlitePool, _ write: @Sendable @escaping (SqliteDatabase) throws -> Void
+  ) async throws -> Bool { try await isHeard(updates, pool, within: .seconds(30), write) }
 
   @Test func otherTablesOtherColumnsAndOtherRowsDoNotConcernIt() async throws {
     try await withMembers { pool in
@@ -61,44 +68,44 @@ struct LiveResultTests {
       }
       let all = LiveResultTests.names.updates(in: pool)
       #expect(
-        try await !isHeard(all, pool, by: \.count) { db in
+        try await !isHeard(all, pool) { db in
           try db.execute("INSERT INTO wheel VALUES (1, 26, 'x')")
         })
-      #expect(try await isHeard(all, pool, by: \.count) { db in try Member(id: 9, name: "n").insert().run(db) })
+      #expect(try await hears(all, pool) { db in try Member(id: 9, name: "n").insert().run(db) })
       let ids = Member.select(Member.id).updates(in: pool)
       #expect(
-        try await !isHeard(ids, pool, by: \.count) { db in
+        try await !isHeard(ids, pool) { db in
           try Member.update(Member.name.set(to: "new")).filter(Member.id == 2).run(db)
         })
       #expect(
-        try await isHeard(ids, pool, by: \.count) { db in
+        try await hears(ids, pool) { db in
           try db.execute("UPDATE member SET id = 77 WHERE id = 9")
         })
       let second = Member.byId(2).updates(in: pool)
       #expect(
-        try await !isHeard(second, pool, by: { _ in 0 }) { db in
+        try await !isHeard(second, pool) { db in
           try Member(id: 3, name: "other").update().run(db)
         })
       #expect(
-        try await isHeard(second, pool, by: { _ in 0 }) { db in
+        try await hears(second, pool) { db in
           try Member(id: 2, name: "own").update().run(db)
         })
       let long = Member.read().filter(Member.name.length() > 5).updates(in: pool)
       #expect(
-        try await !isHeard(long, pool, by: \.count) { db in
+        try await !isHeard(long, pool) { db in
           try Member.update(Member.name.set(to: "short")).filter(Member.id == 1).run(db)
         })
       #expect(
-        try await isHeard(long, pool, by: \.count) { db in
+        try await hears(long, pool) { db in
           try Member.update(Member.name.set(to: "longer than that")).filter(Member.id == 1).run(db)
         })
       #expect(
-        try await isHeard(long, pool, by: \.count) { db in
+        try await hears(long, pool) { db in
           try Member.delete(Member.id == 1).run(db)
         })
       // More rows than are kept: it is read anew, to be safe.
       #expect(
-        try await isHeard(long, pool, by: \.count) { db in
+        try await hears(long, pool) { db in
           for id in 100..<140 { try Member(id: id, name: "s").insert().run(db) }
         })
     }
@@ -107,7 +114,7 @@ struct LiveResultTests {
   @Test func whatWasRolledBackIsNotHeardOf() async throws {
     try await withMembers { pool in
       let all = LiveResultTests.names.updates(in: pool)
-      let isHeard = try await isHeard(all, pool, by: \.count) { db in
+      let isHeard = try await isHeard(all, pool) { db in
         try db.transaction { db -> TransactionResult in
           try db.execute("CREATE TEMP TABLE t (x)")
           return .rollback
@@ -145,15 +152,15 @@ struct LiveResultTests {
       }
       let first = Member.read().orderBy(Member.id).limit(1)
       #expect(
-        try await !isHeard(first.updates(in: pool, onlyChanges: true), pool, by: \.count) { db in
+        try await !isHeard(first.updates(in: pool, onlyChanges: true), pool) { db in
           try Member(id: 3, name: "other").update().run(db)
         })
       #expect(
-        try await isHeard(first.updates(in: pool), pool, by: \.count) { db in
+        try await hears(first.updates(in: pool), pool) { db in
           try Member(id: 3, name: "third").update().run(db)
         })
       #expect(
-        try await isHeard(first.updates(in: pool, onlyChanges: true), pool, by: \.count) { db in
+        try await hears(first.updates(in: pool, onlyChanges: true), pool) { db in
           try Member(id: 1, name: "new").update().run(db)
         })
     }
@@ -177,6 +184,30 @@ struct LiveResultTests {
       #expect(found??.name == "Ann")
       let pair = try await pairs.next()?.first
       #expect(pair?.0 == 1 && pair?.1 == "Ann")
+    }
+  }
+
+  @Test func aStatementThatChangesSomethingHasNoResultToFollow() async throws {
+    try await withMembers { pool in
+      var updates = Member.delete(Member.id == 1).updates(in: pool).makeAsyncIterator()
+      do {
+        _ = try await updates.next()
+        Issue.record("a delete was followed")
+      } catch let error as SqlError { #expect(error.message.contains("no result to follow")) }
+    }
+  }
+
+  @Test func loopsAreCountedAsLongAsTheyGoOn() async throws {
+    try await withMembers { pool in
+      #expect(pool.statistics.loops == 0)
+      do {
+        var count = Member.count().updates(in: pool).makeAsyncIterator()
+        let changes = pool.changes(on: Member.self)
+        _ = try await count.next()
+        #expect(pool.statistics.loops == 2)
+        withExtendedLifetime(changes) {}
+      }
+      #expect(pool.statistics.loops == 0)
     }
   }
 

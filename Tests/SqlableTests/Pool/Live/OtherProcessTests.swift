@@ -73,6 +73,33 @@ struct OtherProcessTests {
     }
   }
 
+  @Test func withoutAnIntervalOthersAreNotLookedFor() async throws {
+    try await withMembers(PoolConfiguration(pollInterval: nil)) { pool in
+      let other = try SqliteDatabase(filepath: pool.filepath)
+      var updates = Member.count().updates(in: pool).makeAsyncIterator()
+      #expect(try await updates.next() == 0)
+      let heard = Task { [updates] in
+        var updates = updates
+        return try await updates.next()
+      }
+      try Member(id: 1, name: "other").insert().run(other)
+      try await Task.sleep(for: .milliseconds(50))
+      // The pool's own commit has it told of both.
+      try await Member(id: 2, name: "own").insert().run(pool)
+      #expect(try await heard.value == 2)
+    }
+  }
+
+  @Test func intervalsThatMakeNoSenseAreRefused() throws {
+    try withDirectory { directory in
+      for configuration in [
+        PoolConfiguration(pollInterval: .zero), PoolConfiguration(longRead: .zero), PoolConfiguration(readers: 0),
+      ] {
+        expectMisuse { _ = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: configuration) }
+      }
+    }
+  }
+
   /// Own and foreign commits at once: nothing is missed, whichever comes between which.
   @Test func nothingIsMissedBetweenOwnCommitsAndThoseOfOthers() async throws {
     try await withMembers(PoolConfiguration(handles: .init(busyTimeout: 20))) { pool in
