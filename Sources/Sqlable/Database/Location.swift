@@ -6,13 +6,13 @@ import Synchronization
 /// Where a database is, and how a connection to it is opened.
 enum Location: Sendable {
   case file(String)
-  /// SQLite's memdb file system keeps it by this name for as long as a connection is open.
+  /// ``MemoryFileSystem`` keeps it by this name for as long as a connection is open.
   case memory(name: String)
 
   private static let memoryCount = Atomic(0)
 
   static func newMemory() -> Location {
-    .memory(name: "/sqlable-\(memoryCount.add(1, ordering: .relaxed).newValue)")
+    .memory(name: MemoryFileSystem.databaseName(memoryCount.add(1, ordering: .relaxed).newValue))
   }
 
   var filepath: String {
@@ -30,13 +30,15 @@ enum Location: Sendable {
       let flags =
         configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       connection = try Connection(
-        path: path, flags: flags, isURI: false, label: configuration.label,
-        cacheCapacity: configuration.statementCacheCapacity)
+        path: path, flags: flags, label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
     case .memory(let name):
       guard !configuration.isReadOnly else { throw SqlError.misuse("a new database in memory can't be read-only") }
+      guard let system = MemoryFileSystem.name else {
+        throw SqlError(.cannotOpen, message: "this SQLite was built without databases in memory that connections share")
+      }
       connection = try Connection(
-        path: "file:\(name)?vfs=memdb", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, isURI: true,
-        label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
+        path: name, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, fileSystem: system, label: configuration.label,
+        cacheCapacity: configuration.statementCacheCapacity)
     }
     try connection.apply(configuration, isInMemory: filepath.isEmpty)
     return connection
@@ -50,7 +52,7 @@ enum Location: Sendable {
     // By the name that SQLite gave it: the working directory may be another one today. And without the right to create it.
     let connection = try Connection(
       path: parent.absolutePath, flags: configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
-      isURI: false, label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
+      label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
     try Location.check(connection)
     try Location.check(parent)
     try connection.apply(configuration, isInMemory: false)

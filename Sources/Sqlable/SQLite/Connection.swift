@@ -54,12 +54,12 @@ final class Connection {
     }
   }
 
-  /// Opens the file as it is named: `file:` at its start is no URI unless the caller says so.
-  init(path: String, flags: Int32, isURI: Bool, label: String?, cacheCapacity: Int) throws {
+  /// Opens the file as it is named, with the default file system unless another is named: `file:` at its start is no URI.
+  init(path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int) throws {
     self.label = label
     var handle: OpaquePointer?
-    let name = !isURI && path.hasPrefix("file:") ? "./" + path : path
-    let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX | (isURI ? SQLITE_OPEN_URI : 0), nil)
+    let name = path.hasPrefix("file:") ? "./" + path : path
+    let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
     guard code == SQLITE_OK, let handle else {
       let error = Connection.error(code, extendedCode: sqlite3_extended_errcode(handle), handle: handle, label: label)
       sqlite3_close_v2(handle)

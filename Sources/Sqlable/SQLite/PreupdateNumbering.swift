@@ -53,7 +53,7 @@ struct PreupdateNumbering: Sendable {
   private static func tried(_ work: [String]) -> Passes {
     let probe = Probe()
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-    guard let connection = try? Connection(path: ":memory:", flags: flags, isURI: false, label: nil, cacheCapacity: 0)
+    guard let connection = try? Connection(path: ":memory:", flags: flags, label: nil, cacheCapacity: 0)
     else { return probe.passes }
     let hook = ChangeHook(handle: connection.handle, sink: probe, usesPreupdate: true)
     hook.install()

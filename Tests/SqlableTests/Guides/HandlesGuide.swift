@@ -63,6 +63,18 @@ import Testing
     }
   }
 
+  @Test func aDatabaseInMemoryIsSaved() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase.inMemory()
+      try db.createTable(Person.self)
+      try Person(id: nil, name: "Anna").insert().run(db)
+      let copy = directory + "/saved.sqlite"
+      try db.execute("VACUUM INTO \(copy)")
+      let saved = try SqliteDatabase(filepath: copy)
+      #expect(try Person.read().run(saved).map(\.name) == ["Anna"])
+    }
+  }
+
   @Test func theCacheOfStatements() throws {
     try withDatabase { db in
       try db.createTable(Person.self)

@@ -6,7 +6,7 @@ struct SchemaCopy {
 
   init(of original: Connection, functions: FunctionRegistry?) throws {
     connection = try Connection(
-      path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, isURI: false, label: original.label,
+      path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
       cacheCapacity: 0)
     try functions?.apply(to: connection)
     var statements: [String] = []
