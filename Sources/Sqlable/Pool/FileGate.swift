@@ -93,7 +93,13 @@ final class FileGate: Sendable {
       guard state.hasTurn else { return }
       state.hasTurn = false
       state.file?.unlock(.turn)
+      forgetWhatIsStuck(&state)
     }
+  }
+
+  /// Lets go of a file whose locks can't be given back one by one: closing it gives all of them back.
+  private func forgetWhatIsStuck(_ state: inout State) {
+    if !state.hasTurn, state.file?.isStuck == true { state.file = nil }
   }
 
   /// Whether this pool has had the turn for its time, and another waits for it.
@@ -187,12 +193,16 @@ final class FileGate: Sendable {
     var answer = file.waitToLock(.door)
     let goesOn = state.withLock { state in
       state.place = answer == .got && state.isWanted ? .turn : .nowhere
-      if answer == .impossible { state.file = nil }
+      // The turn may have been taken meanwhile, and is given back by way of the file.
+      if answer == .impossible, !state.hasTurn { state.file = nil }
       return state.place == .turn
     }
     if goesOn { answer = file.waitToLock(.turn) }
     if goesOn || answer == .got { file.unlock(.door) }
-    if goesOn { state.withLock { arrive(&$0, file, answer) } }
+    state.withLock { state in
+      if goesOn { arrive(&state, file, answer) }
+      forgetWhatIsStuck(&state)
+    }
     bell.signal()
   }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// The file beside a database that pools of several processes lock, byte by byte, to take turns. Nothing is ever in it.
 ///
@@ -26,6 +27,7 @@ final class GateFile: Sendable {
   private let number: Int
   private let identity: Identity
   private let generation = ForkGuard.generation
+  private let stuck = Atomic(false)
 
   /// The path of the file that belongs to the database at a path.
   static func path(besideFileAt path: String) -> String { path + "-gate" }
@@ -52,31 +54,37 @@ final class GateFile: Sendable {
 
   /// Waits until the bytes are locked, for as long as it takes. The kernel serves those who wait in their order.
   func waitToLock(_ bytes: Bytes) -> Answer {
-    while !isForked {
-      if control(GateFile.setLockOrWait, F_WRLCK, bytes) { return .got }
-      guard errno == EINTR else { break }
-    }
-    return .impossible
+    !isForked && control(GateFile.setLockOrWait, F_WRLCK, bytes) ? .got : .impossible
   }
 
   func unlock(_ bytes: Bytes) {
     // In a forked process it would be the parent's that is given back.
     guard !isForked else { return }
-    _ = control(GateFile.setLock, F_UNLCK, bytes)
+    if !control(GateFile.setLock, F_UNLCK, bytes) { stuck.store(true, ordering: .releasing) }
   }
+
+  /// Whether a lock could not be given back, and keeps others out until the file is closed.
+  var isStuck: Bool { stuck.load(ordering: .acquiring) }
 
   /// Whether somebody else has locked one of the bytes.
   func isLockedByOthers(_ bytes: Bytes) -> Bool {
     guard !isForked else { return false }
     var lock = GateFile.lock(F_WRLCK, bytes)
-    return fcntl(descriptor, GateFile.getLock, &lock) == 0 && Int32(lock.l_type) != F_UNLCK
+    return control(GateFile.getLock, &lock) && Int32(lock.l_type) != F_UNLCK
   }
 
   private var isForked: Bool { ForkGuard.generation != generation }
 
   private func control(_ command: Int32, _ type: Int32, _ bytes: Bytes) -> Bool {
     var lock = GateFile.lock(type, bytes)
-    return fcntl(descriptor, command, &lock) == 0
+    return control(command, &lock)
+  }
+
+  /// Makes the system call, again when a signal has ended it.
+  private func control(_ command: Int32, _ lock: inout flock) -> Bool {
+    var result: Int32
+    repeat { result = fcntl(descriptor, command, &lock) } while result != 0 && errno == EINTR && !isForked
+    return result == 0
   }
 
   private static func lock(_ type: Int32, _ bytes: Bytes) -> flock {
@@ -120,9 +128,9 @@ final class GateFile: Sendable {
     let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
     // Twice: another process may make the file between the first and the second call.
     for _ in 0..<2 {
-      var descriptor = Glibc.open(path, flags)
+      var descriptor = repeated { Glibc.open(path, flags) }
       if descriptor < 0, errno == ENOENT {
-        descriptor = Glibc.open(path, flags | O_CREAT | O_EXCL, database.st_mode & 0o666)
+        descriptor = repeated { Glibc.open(path, flags | O_CREAT | O_EXCL, database.st_mode & 0o666) }
         if descriptor >= 0 { share(descriptor, like: database) }
       }
       guard descriptor >= 0 else {
@@ -137,6 +145,14 @@ final class GateFile: Sendable {
       return (descriptor, Identity(info))
     }
     return nil
+  }
+
+  /// Calls again what a signal has ended.
+  private static func repeated(_ call: () -> Int32) -> Int32 {
+    while true {
+      let result = call()
+      if result >= 0 || errno != EINTR { return result }
+    }
   }
 
   /// Gives the file the database's mode, of which the process's mask may have taken something, and its owner, as SQLite does

@@ -1,0 +1,57 @@
+import Foundation
+import Glibc
+import Testing
+
+/// The program that these tests are, run again with one of them alone, in which something of the machine fails.
+enum FaultProcess {
+  struct Report {
+    var lines: [String] = []
+    var violations: [String] { lines.filter { $0.hasPrefix("VIOLATION") } }
+    /// Whether it came to its end.
+    var isDone = false
+  }
+
+  static let isAvailable = program != nil
+  private static let program: String? = {
+    let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+    return path.hasSuffix(".xctest") ? path : nil
+  }()
+  private static let variable = "SQLABLE_FAULT_PROCESS"
+  private static let mark = "<fault>"
+
+  /// What this process is to do; nil in the tests themselves.
+  static var order: String? { ProcessInfo.processInfo.environment[variable] }
+
+  /// Which n are swept over: all of them, or every so many, beginning with another one every day.
+  static func stride(ordinary: Int) -> (step: Int, offset: Int) {
+    if ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all" { return (1, 0) }
+    return (ordinary, Int(Date().timeIntervalSince1970 / 86_400) % ordinary)
+  }
+
+  static func run(_ order: String, filter: String, environment: [String: String] = [:]) throws -> Report {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: try #require(program))
+    process.arguments = ["--testing-library", "swift-testing", "--filter", filter]
+    process.environment = ProcessInfo.processInfo.environment
+      .merging(environment, uniquingKeysWith: { $1 })
+      .merging([variable: order], uniquingKeysWith: { $1 })
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    var report = Report()
+    for line in text.split(separator: "\n") where line.hasPrefix(mark) {
+      report.lines.append(String(line.dropFirst(mark.count)))
+    }
+    let isWell = process.terminationReason == .exit && process.terminationStatus == 0
+    report.isDone = isWell && report.lines.last == "DONE"
+    return report
+  }
+
+  static func say(_ text: String) {
+    print(mark + text)
+    fflush(nil)
+  }
+}
