@@ -131,18 +131,20 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Closes the connection. Every later call on this handle throws `.closed`; closing again does nothing.
   ///
-  /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read.
+  /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read. A handle that is
+  /// lost (`.handleLost`) can be closed, which rolls its transaction back.
   public func close() throws {
     try lockedAnyway {
       guard let connection else { return }
       try checkFork()
-      guard connection.transactionLevel == 0, connection.isAutocommit else {
+      guard connection.isLost || (connection.transactionLevel == 0 && connection.isAutocommit) else {
         throw misuse("a handle can't be closed while its transaction is open")
       }
       guard lock.depth == 1, connection.openCursors == 0 else {
         throw misuse("a handle can't be closed while its rows are being read")
       }
       observation?.close()
+      transactions.levels = []
       open.value = Open()
     }
   }
@@ -204,9 +206,16 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Registers what was registered on another handle, with the lock held, which is given back when that fails.
+  /// Registers what was registered on another handle, with the lock held, which is given back when that fails. A connection
+  /// that is lost comes here with every call, and is refused.
   private func refresh(_ connection: Connection) throws {
-    do { try functions?.apply(to: connection) } catch {
+    do {
+      if let lost = connection.lost {
+        connection.undoLostTransaction()
+        throw lost
+      }
+      try functions?.apply(to: connection)
+    } catch {
       lock.unlock()
       throw error
     }

@@ -105,7 +105,7 @@ extension SqliteDatabase {
   }
 
   /// Undoes what was begun as shared, with all that is inside it.
-  func rollBackShared() { lockedAnyway { rollBack(from: 1) } }
+  func rollBackShared() { lockedAnyway { _ = rollBack(from: 1) } }
 
   private func scoped<Value>(
     _ kind: TransactionKind, _ body: (SqliteDatabase) throws -> Value
@@ -119,9 +119,9 @@ extension SqliteDatabase {
           throw misuse("a transaction begun inside the closure was left open")
         }
       } catch {
-        rollBack(from: level)
+        let isLost = rollBack(from: level) != nil
         // The fate that a statement's error tells was true where it failed; here the transaction ends.
-        if level == 1, var error = error as? SqlError, error.transaction == .untouched {
+        if level == 1 || isLost, var error = error as? SqlError, error.transaction == .untouched {
           error.transaction = .rolledBack
           throw error
         }
@@ -129,14 +129,14 @@ extension SqliteDatabase {
       }
       // Asked of the value: which of the two forms above was called is the compiler's choice, not the user's.
       switch value as? TransactionResult ?? .commit {
-      case .rollback: rollBack(from: level)
+      case .rollback: if let failure = rollBack(from: level) { throw failure }
       case .commit:
         do {
           try commitInnermost()
         } catch var error as SqlError {
           // What a failed commit leaves open (a broken foreign key, say) would stay open for ever.
-          rollBack(from: level)
-          if level == 1 { error.transaction = .rolledBack }
+          let isLost = rollBack(from: level) != nil
+          if level == 1 || isLost { error.transaction = .rolledBack }
           throw error
         }
       }
@@ -179,7 +179,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Throws `.misuse` when there is no such transaction, when one of them belongs to a closure, or inside a struct's own
-  /// code while a statement takes its values from it or makes its rows.
+  /// code while a statement takes its values from it or makes its rows. Should SQLite fail to undo a savepoint, the whole
+  /// transaction is lost; should it fail to undo the transaction, the handle is (`.handleLost`). Nothing is stored either way.
   public func rollbackTransaction(_ level: Int? = nil) throws {
     try locked {
       try checkIsNotInFunction(openConnection())
@@ -191,7 +192,7 @@ extension SqliteDatabase {
         throw misuse("a closure's transaction is rolled back by returning .rollback or throwing")
       }
       try checkIsNotCountedOn(level)
-      rollBack(from: level)
+      if let failure = rollBack(from: level) { throw failure }
     }
   }
 }
@@ -207,14 +208,13 @@ extension SqliteDatabase {
       if kind != .deferred { try checkFile(connection) }
       observation?.refresh()
       if kind == .deferred { try observation?.refreshKeys(isBeginning: true) }
-      switch kind {
-      case .immediate: try connection.run(.beginImmediate)
-      case .deferred:
-        try connection.run(.beginDeferred)
-        // Until it reads, the schema is still anybody's to change.
-        observation?.schemaDidChange()
-      case .exclusive: try connection.run(.beginExclusive)
+      do { try connection.run(.begin(kind)) } catch {
+        // It may have begun all the same, and nobody would end it.
+        connection.undoTransaction()
+        throw error
       }
+      // Until it reads, the schema is still anybody's to change.
+      if kind == .deferred { observation?.schemaDidChange() }
     } else {
       try connection.run(.savepoint)
     }
@@ -223,7 +223,7 @@ extension SqliteDatabase {
     connection.transactionLevel = level
     if level == 1, kind != .deferred {
       do { try observation?.refreshKeys(isBeginning: true) } catch {
-        rollBack(from: 1)
+        _ = rollBack(from: 1)
         throw error
       }
     }
@@ -250,22 +250,22 @@ extension SqliteDatabase {
   }
 
   /// Undoes the level and everything inside it. A transaction that SQLite undid already is only taken off the books.
-  private func rollBack(from level: Int) {
-    guard let connection, !isForked else { return }
+  ///
+  /// Gives an error when SQLite could not undo it: the whole transaction is lost then, or the handle.
+  private func rollBack(from level: Int) -> SqlError? {
+    guard let connection, !isForked else { return nil }
+    var failure: SqlError?
     while transactions.levels.count >= level, let innermost = transactions.levels.last {
-      if !connection.isAutocommit {
-        // Neither can fail but for an I/O error, after which SQLite has rolled back, or does so when it reopens the file.
-        if transactions.levels.count > 1 {
-          try? connection.run(.rollbackTo)
-          try? connection.run(.release)
-        } else {
-          try? connection.run(.rollback)
-        }
+      if transactions.levels.count == 1 {
+        failure = connection.undoTransaction()
+      } else if !connection.isAutocommit {
+        failure = connection.undoSavepoint()
       }
       observation?.undo(after: innermost.mark)
       if transactions.levels.count == 1 { observation?.forgetAll() }
       pop(connection)
     }
+    return failure
   }
 
   private func pop(_ connection: Connection) {
@@ -325,6 +325,16 @@ extension SqliteDatabase {
         error.transaction = .none
         throw error
       }
+    }
+  }
+}
+
+extension Connection.Control {
+  fileprivate static func begin(_ kind: TransactionKind) -> Self {
+    switch kind {
+    case .immediate: .beginImmediate
+    case .deferred: .beginDeferred
+    case .exclusive: .beginExclusive
     }
   }
 }

@@ -77,11 +77,22 @@ extension SqliteDatabase {
     // Meanwhile there is none whose fate an error could tell.
     connection.transactionLevel = 0
     defer { connection.transactionLevel = levels }
-    try connection.run(.rollback)
-    do { try begin(.beginImmediate) } catch {
-      try begin(.beginDeferred)
+    do {
+      try connection.run(.rollback)
+      try begin(.beginImmediate)
+    } catch {
       guard var error = error as? SqlError else { throw error }
       error.transaction = .untouched
+      // As it was, which nothing may keep from success: without a transaction the next statement would be stored alone.
+      do {
+        if let lost = connection.undoTransaction() { throw lost }
+        try begin(.beginDeferred)
+      } catch let second {
+        error.transaction = .rolledBack
+        connection.loseTransaction(because: error)
+        if (second as? SqlError)?.kind == .handleLost { throw second }
+        connection.undoTransaction()
+      }
       throw error
     }
   }

@@ -110,6 +110,8 @@ extension SqlError {
     case misuse(String)
     /// The handle was closed before.
     case closed
+    /// SQLite could not end the handle's transaction: nothing of it will be stored. Close the handle and open another.
+    case handleLost
     /// Anything else that SQLite reports; `code` and `message` say what.
     case other
   }

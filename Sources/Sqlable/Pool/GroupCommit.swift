@@ -20,6 +20,8 @@ extension SqlitePool {
     } catch {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
     }
+    // Before the next call has it. Closing it rolls back what it could not.
+    if writer.isLost { writer.discard() }
     for (call, outcome) in outcomes.dropFirst() { end(call, outcome) }
     let next = withState { state in
       state.ended(outcomes.count)
@@ -64,7 +66,10 @@ extension SqlitePool {
       return members.map { ($0, .success(())) } + failed
     } catch {
       db.rollBackShared()
-      guard members.count + failed.count > 1 else { return [(first, .failure(error.rolledBack))] }
+      // A lost handle runs nothing more, and its locks keep others from it until it is closed.
+      guard members.count + failed.count > 1, !writer.isLost else {
+        return members.map { ($0, .failure(error.rolledBack)) } + failed
+      }
       return members.map { ($0, again($0, writer, db)) } + failed
     }
   }

@@ -50,6 +50,9 @@ final class PooledHandle: @unchecked Sendable {
 
   var isOpen: Bool { database != nil }
 
+  /// Whether it is open and refuses all further use; asked by whoever has it.
+  var isLost: Bool { database?.connection?.isLost == true }
+
   /// To be called by whoever has it.
   func noteCacheUse() {
     if let cache = database?.connection?.cache {

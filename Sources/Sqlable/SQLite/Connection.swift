@@ -23,6 +23,11 @@ final class Connection {
   }
   /// The same for every statement to ask, without a copy of the error.
   private(set) var hasLostTransaction = false
+  /// What every call throws when the connection is lost: its transaction is over for its owner, and SQLite could not end it.
+  var lost: SqlError? {
+    didSet { isLost = lost != nil }
+  }
+  private(set) var isLost = false
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
   /// What stops its statements, where something does.
@@ -33,9 +38,10 @@ final class Connection {
   var openCursors = 0
   private var schemaVersionStatement: PreparedStatement?
   private var dataVersionStatement: PreparedStatement?
-  private var control: [PreparedStatement?] = Array(repeating: nil, count: Control.allCases.count)
+  private var control: [PreparedStatement] = []
 
-  /// The statements that every transaction needs, compiled once a connection.
+  /// The statements that every transaction needs, compiled when the connection opens: a ROLLBACK that has to be compiled
+  /// first could fail for want of memory. None of them reads the schema, so none meets a lock or a damaged file.
   enum Control: Int, CaseIterable {
     case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, release, rollbackTo
 
@@ -70,7 +76,8 @@ final class Connection {
     sqlite3_extended_result_codes(handle, 1)
     let registered = ValueListModule.register(on: handle)
     guard registered == SQLITE_OK else { throw error(registered, sql: nil) }
-    FullTextModule.allowInTriggers(on: self)
+    control = try Control.allCases.map { try compile($0.sql) }
+    try FullTextModule.allowInTriggers(on: self)
   }
 
   deinit {
@@ -90,7 +97,7 @@ final class Connection {
     dropStatements()
     schemaVersionStatement = nil
     dataVersionStatement = nil
-    for index in control.indices { control[index] = nil }
+    control = []
   }
 
   // MARK: Statements
@@ -217,10 +224,7 @@ final class Connection {
   }
 
   func run(_ kind: Control) throws {
-    if control[kind.rawValue] == nil {
-      control[kind.rawValue] = try compile(kind.sql)
-    }
-    guard let statement = control[kind.rawValue] else { return }
+    let statement = control[kind.rawValue]
     // SQLite asks whether to stop even when a statement is over: what has begun or ended a transaction would be told as failed.
     brake?.isOff = true
     defer {

@@ -7,28 +7,46 @@ import CSQLite
 /// trust the whole schema instead would open all that it keeps shut. So it is said for FTS5 where that does not: while a
 /// table is connected it has its tokenizer made, and there SQLite takes the word for the table that it connects.
 enum FullTextModule {
-  /// Whether FTS5 is there and does not say itself that it is innocuous, asked of a database of its own.
-  private static let isToBeAllowed: Bool = {
+  /// Whether FTS5 is there and does not say itself that it is innocuous; nil until there was memory enough to find out.
+  private static let answer = Guarded<Bool?>(nil)
+
+  /// The same, found out where it is not known.
+  private static func isToBeAllowed() -> Bool? {
+    answer.withLock { answer in
+      if answer == nil { answer = ask() }
+      return answer
+    }
+  }
+
+  /// Asks a database of its own.
+  private static func ask() -> Bool? {
     var handle: OpaquePointer?
     defer { sqlite3_close(handle) }
     guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK,
-      let handle, sqlable_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0) == SQLITE_OK,
-      sqlite3_exec(handle, "CREATE TABLE a (b); CREATE VIRTUAL TABLE c USING fts5(b)", nil, nil, nil) == SQLITE_OK,
-      sqlite3_exec(
-        handle, "CREATE TRIGGER d AFTER INSERT ON a BEGIN INSERT INTO c VALUES (new.b); END", nil, nil, nil)
-        == SQLITE_OK
-    else { return false }
-    return sqlite3_exec(handle, "INSERT INTO a VALUES ('')", nil, nil, nil) != SQLITE_OK
-  }()
+      let handle, sqlable_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0) == SQLITE_OK
+    else { return nil }
+    for sql in [
+      "CREATE TABLE a (b); CREATE VIRTUAL TABLE c USING fts5(b)",
+      "CREATE TRIGGER d AFTER INSERT ON a BEGIN INSERT INTO c VALUES (new.b); END",
+    ] {
+      let code = sqlite3_exec(handle, sql, nil, nil, nil)
+      guard code == SQLITE_OK else { return code == SQLITE_NOMEM ? nil : false }
+    }
+    let code = sqlite3_exec(handle, "INSERT INTO a VALUES ('')", nil, nil, nil)
+    return code == SQLITE_NOMEM ? nil : code != SQLITE_OK
+  }
 
   /// FTS5's own.
   static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
   /// Puts tokenizers that say it in the place of FTS5's own, which they make use of.
-  static func allowInTriggers(on connection: Connection) {
-    guard isToBeAllowed, let api = connection.fullTextAPI, let find = api.pointee.xFindTokenizer,
+  static func allowInTriggers(on connection: Connection) throws {
+    // A connection without them would refuse the triggers later, and not say why.
+    guard let isToBeAllowed = isToBeAllowed() else { throw connection.error(SQLITE_NOMEM, sql: nil) }
+    guard isToBeAllowed else { return }
+    guard let api = connection.fullTextAPI, let find = api.pointee.xFindTokenizer,
       let create = api.pointee.xCreateTokenizer
-    else { return }
+    else { throw connection.error(SQLITE_NOMEM, sql: nil) }
     for name in tokenizers {
       var (data, methods): (UnsafeMutableRawPointer?, _) = (nil, fts5_tokenizer())
       // An older FTS5 has no trigram.
@@ -43,13 +61,16 @@ enum FullTextModule {
         if let context { Unmanaged<BuiltInTokenizer>.fromOpaque(context).release() }
       }
       // FTS5 does not let go of what it did not take.
-      if code != SQLITE_OK { own.release() }
+      guard code == SQLITE_OK else {
+        own.release()
+        throw connection.error(code, sql: nil)
+      }
     }
   }
 
   /// Says that the table that is being connected may be used by triggers. To be called while its tokenizer is made.
   static func allowInTriggers(_ handle: OpaquePointer) {
-    if isToBeAllowed { _ = sqlable_vtab_innocuous(handle) }
+    if isToBeAllowed() == true { _ = sqlable_vtab_innocuous(handle) }
   }
 }
 

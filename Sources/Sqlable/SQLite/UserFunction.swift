@@ -57,7 +57,8 @@ struct UserArguments {
       guard index < count, let value = values?[index] else { return .null }
       guard sqlite3_value_type(value) == SQLITE3_TEXT else { return SqlStorage(value) }
       let start = sqlite3_value_text(value)
-      let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+      guard let start else { throw SqlError(.outOfMemory, message: "out of memory") }
+      let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
       guard let text = String(validating: bytes, as: UTF8.self) else {
         throw SqlError.decoding(expected: "TEXT", found: "TEXT that is no valid UTF-8")
       }

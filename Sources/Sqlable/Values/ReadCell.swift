@@ -56,7 +56,9 @@ public struct ReadCell {
   /// The text, NUL bytes included; throws when it is no valid UTF-8.
   public func text() throws -> String {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
-    let bytes = UnsafeBufferPointer(start: sqlite3_value_text(value), count: Int(sqlite3_value_bytes(value)))
+    // A text of a UTF-16 database is converted first, which takes memory.
+    guard let start = sqlite3_value_text(value) else { throw withoutMemory }
+    let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     // Decoding repairs what is invalid; only then do the bytes differ. That is half the time of String(validating:as:),
     // whose generic code looks up metadata for every call.
     let text = String(decoding: bytes, as: UTF8.self)
@@ -74,15 +76,19 @@ public struct ReadCell {
   /// The bytes of a text as they are stored, valid UTF-8 or not.
   public func textBytes() throws -> [UInt8] {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
-    return [UInt8](UnsafeBufferPointer(start: sqlite3_value_text(value), count: Int(sqlite3_value_bytes(value))))
+    guard let start = sqlite3_value_text(value) else { throw withoutMemory }
+    return [UInt8](UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
   }
 
   /// The bytes of a blob.
   @inlinable
   public func blob() throws -> Data {
     guard typeCode == SQLITE_BLOB else { throw mismatch("BLOB") }
-    // An empty blob has no address.
-    guard let start = sqlite3_value_blob(value) else { return Data() }
+    guard let start = sqlite3_value_blob(value) else {
+      // An empty blob has no address, and neither has one of zeros that there was no memory for.
+      guard sqlite3_value_bytes(value) == 0 else { throw withoutMemory }
+      return Data()
+    }
     return Data(bytes: start, count: Int(sqlite3_value_bytes(value)))
   }
 
@@ -114,4 +120,8 @@ public struct ReadCell {
     return SqlError.decoding(expected: expected, found: "\(storageClass)")
   }
 
+  @usableFromInline
+  var withoutMemory: any Error {
+    SqlError(.outOfMemory, message: "out of memory", code: Int(SQLITE_NOMEM), extendedCode: Int(SQLITE_NOMEM))
+  }
 }
