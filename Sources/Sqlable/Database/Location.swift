@@ -31,12 +31,12 @@ enum Location: Sendable {
         configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       connection = try Connection(
         path: path, flags: flags, isURI: false, label: configuration.label,
-        cacheCapacity: configuration.statementCacheCapacity)
+        cacheCapacity: configuration.statementCacheBytes)
     case .memory(let name):
       guard !configuration.isReadOnly else { throw SqlError.misuse("a new database in memory can't be read-only") }
       connection = try Connection(
         path: "file:\(name)?vfs=memdb", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, isURI: true,
-        label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
+        label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
     }
     try connection.apply(configuration, isInMemory: filepath.isEmpty)
     return connection
@@ -50,7 +50,7 @@ enum Location: Sendable {
     // By the name that SQLite gave it: the working directory may be another one today. And without the right to create it.
     let connection = try Connection(
       path: parent.absolutePath, flags: configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
-      isURI: false, label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
+      isURI: false, label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
     try Location.check(connection)
     try Location.check(parent)
     try connection.apply(configuration, isInMemory: false)
