@@ -261,12 +261,15 @@ final class Connection {
     return result
   }
 
-  /// Runs a statement that binds nothing and gives each row as texts, NULL as an empty one.
-  func eachRow(_ sql: String, _ body: ([String]) -> Void) throws {
+  /// Runs a statement and gives each row as texts, NULL as an empty one. It binds what is in `parameters`; what is given later
+  /// is NULL.
+  func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in
       guard let statement = try compileFirst(text).statement else { return }
       defer { statement.reset() }
+      let code = parameters?.bind(from: 0, to: statement.handle) ?? SQLITE_OK
+      guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
       while try statement.step() {
         body(
           (0..<sqlite3_column_count(statement.handle)).map { index in

@@ -30,6 +30,12 @@ extension String {
     return isSame.flatMap { $0 } ?? (foldedName == other.foldedName)
   }
 
+  /// Whether it is made of ASCII letters, digits and `_`, and does not begin with a digit.
+  var isPlainName: Bool {
+    guard let first = utf8.first, !(48...57).contains(first) else { return false }
+    return utf8.allSatisfy { (97...122).contains($0.foldedLetter) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
+  }
+
   /// A name by which a table's rowid is reached beside columns of these names, which may hide some or all.
   static func rowidName(beside columns: some Sequence<String>) -> String? {
     ["rowid", "_rowid_", "oid"].first { name in !columns.contains { $0.isSameName(as: name) } }
