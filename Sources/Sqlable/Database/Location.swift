@@ -78,8 +78,8 @@ enum Location: Sendable {
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
       throw SqlError(.cannotOpen, message: "the path of the database is a directory: \(path)")
     }
-    let components = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-    let directory = components.joined(separator: "/")
+    let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+    let directory = end.map { String(decoding: path.utf8[..<$0], as: UTF8.self) } ?? ""
     guard configuration.createsDirectories, !configuration.isReadOnly, !directory.isEmpty,
       !FileManager.default.fileExists(atPath: directory)
     else { return }

@@ -58,7 +58,7 @@ final class Connection {
   init(path: String, flags: Int32, isURI: Bool, label: String?, cacheCapacity: Int) throws {
     self.label = label
     var handle: OpaquePointer?
-    let name = !isURI && path.hasPrefix("file:") ? "./" + path : path
+    let name = !isURI && path.begins(with: "file:") ? "./" + path : path
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX | (isURI ? SQLITE_OPEN_URI : 0), nil)
     guard code == SQLITE_OK, let handle else {
       let error = Connection.error(code, extendedCode: sqlite3_extended_errcode(handle), handle: handle, label: label)

@@ -76,7 +76,7 @@ final class SqlBuffer {
   /// By bytes, as SQLite reads it: a quote is no `Character` of its own before an accent.
   static func quoted(_ text: String, in quote: UInt8 = UInt8(ascii: "\"")) -> [UInt8] {
     var bytes: [UInt8] = [quote]
-    for byte in name.utf8 {
+    for byte in text.utf8 {
       if byte == quote { bytes.append(quote) }
       bytes.append(byte)
     }
