@@ -35,8 +35,9 @@ public struct Configuration: Sendable, Hashable {
   /// Overwrite what is deleted. Default: `.fast`, where it costs no further input or output.
   public var secureDelete: SecureDelete
 
-  /// How many compiled statements a handle keeps, the least recently used leaving first. Default: 128. 0 keeps none.
-  public var statementCacheCapacity: Int
+  /// How many bytes the compiled statements may take that a handle keeps, the least recently used leaving first. Default:
+  /// 4 MiB, where more than 500 usual statements fit. 0 keeps none.
+  public var statementCacheBytes: Int
 
   /// How many kibibytes of pages a handle keeps in memory. Default: 8,192 (8 MiB).
   public var cacheSize: Int
@@ -64,7 +65,7 @@ public struct Configuration: Sendable, Hashable {
     foreignKeys: Bool = true,
     recursiveTriggers: Bool = false,
     secureDelete: SecureDelete = .fast,
-    statementCacheCapacity: Int = 128,
+    statementCacheBytes: Int = 4 << 20,
     cacheSize: Int = 8_192,
     walAutocheckpoint: Int = 1_000,
     maximumPageCount: Int? = nil,
@@ -79,7 +80,7 @@ public struct Configuration: Sendable, Hashable {
     self.foreignKeys = foreignKeys
     self.recursiveTriggers = recursiveTriggers
     self.secureDelete = secureDelete
-    self.statementCacheCapacity = statementCacheCapacity
+    self.statementCacheBytes = statementCacheBytes
     self.cacheSize = cacheSize
     self.walAutocheckpoint = walAutocheckpoint
     self.maximumPageCount = maximumPageCount
@@ -105,7 +106,7 @@ extension Configuration {
     guard busyTimeout.isFinite, busyTimeout >= 0, busyTimeout <= 2_147_483 else {
       throw SqlError.misuse("the busy timeout must be from 0 to 2,147,483 seconds")
     }
-    guard statementCacheCapacity >= 0 else { throw SqlError.misuse("the statement cache can't hold less than 0") }
+    guard statementCacheBytes >= 0 else { throw SqlError.misuse("the statement cache can't hold less than 0") }
     guard (1...1 << 30).contains(cacheSize) else { throw SqlError.misuse("the page cache needs 1 to 2^30 kibibytes") }
     guard (0...Int(Int32.max)).contains(walAutocheckpoint) else {
       throw SqlError.misuse("the automatic checkpoint needs a number of pages from 0 to 2^31 - 1")

@@ -30,7 +30,7 @@ enum Location: Sendable {
       let flags =
         configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       connection = try Connection(
-        path: path, flags: flags, label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
+        path: path, flags: flags, label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
     case .memory(let name):
       guard !configuration.isReadOnly else { throw SqlError.misuse("a new database in memory can't be read-only") }
       guard let system = MemoryFileSystem.name else {
@@ -38,7 +38,7 @@ enum Location: Sendable {
       }
       connection = try Connection(
         path: name, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, fileSystem: system, label: configuration.label,
-        cacheCapacity: configuration.statementCacheCapacity)
+        cacheCapacity: configuration.statementCacheBytes)
     }
     try connection.apply(configuration, isInMemory: filepath.isEmpty)
     return connection
@@ -52,7 +52,7 @@ enum Location: Sendable {
     // By the name that SQLite gave it: the working directory may be another one today. And without the right to create it.
     let connection = try Connection(
       path: parent.absolutePath, flags: configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
-      label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
+      label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
     try Location.check(connection)
     try Location.check(parent)
     try connection.apply(configuration, isInMemory: false)
@@ -80,8 +80,8 @@ enum Location: Sendable {
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
       throw SqlError(.cannotOpen, message: "the path of the database is a directory: \(path)")
     }
-    let components = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-    let directory = components.joined(separator: "/")
+    let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+    let directory = end.map { String(decoding: path.utf8[..<$0], as: UTF8.self) } ?? ""
     guard configuration.createsDirectories, !configuration.isReadOnly, !directory.isEmpty,
       !FileManager.default.fileExists(atPath: directory)
     else { return }

@@ -26,7 +26,7 @@ extension SqlError.Kind {
     case SQLITE_ERROR:
       if let table = message.suffix(after: "no such table: ") {
         // The table that a foreign key refers to comes with its schema's name.
-        self = .schema(.missingTable(table.hasPrefix("main.") ? String(table.dropFirst(5)) : table))
+        self = .schema(.missingTable(table.begins(with: "main.") ? table.suffix(after: ".") ?? table : table))
       } else if let column = message.suffix(after: "no such column: ") {
         self = .schema(.missingColumn(column))
       } else if let column = message.suffix(after: "has no column named ") {

@@ -170,9 +170,10 @@ extension SqlError: CustomStringConvertible {
   /// `at line 1, column 8 `, both counted from 1.
   private var placeInText: String {
     guard let sql, let offset, offset <= sql.utf8.count else { return "" }
-    let before = String(decoding: sql.utf8.prefix(offset), as: UTF8.self).split(
-      separator: "\n", omittingEmptySubsequences: false)
-    return "at line \(before.count), column \((before.last?.count ?? 0) + 1) "
+    // By bytes: a line break of two is one character, and none of "\n".
+    let lines = sql.utf8.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let column = lines.last.map { String(decoding: $0, as: UTF8.self).count } ?? 0
+    return "at line \(lines.count), column \(column + 1) "
   }
 
   private var kindName: String {

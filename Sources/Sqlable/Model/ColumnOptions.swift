@@ -71,6 +71,12 @@ public enum Collate: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.collation = self }
 }
 
+extension Collate {
+  // By bytes, as SQLite tells names apart.
+  public static func == (left: Collate, right: Collate) -> Bool { left.sql == right.sql }
+  public func hash(into hasher: inout Hasher) { hasher.combine(sql) }
+}
+
 extension Collate: RawRepresentable {
   /// The name of the collation.
   public var rawValue: String {

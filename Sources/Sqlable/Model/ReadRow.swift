@@ -52,7 +52,7 @@ public struct ReadRow {
 
   /// The value of the result's column of that name.
   public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
-    guard let position = try columnNames.firstIndex(of: name) else {
+    guard let position = try columnNames.firstIndex(where: name.isExactly) else {
       throw labelled(SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name))
     }
     return try get(at: position)

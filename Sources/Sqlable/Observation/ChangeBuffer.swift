@@ -202,8 +202,14 @@ final class ChangeBuffer: ChangeSink {
   /// came and went again.
   func comingsAndGoings(after count: Int) -> [(table: Table, key: [SqlStorage], isThere: Bool)] {
     struct Place: Hashable {
-      let table: String
+      // By bytes: == takes the two forms of an é for one, which are two tables.
+      let table: [UInt8]
       let key: [SqlStorage]
+
+      init(_ table: String, _ key: [SqlStorage], or id: Int) {
+        self.table = Array(table.utf8)
+        self.key = key.isEmpty ? [.integer(Int64(id))] : key
+      }
     }
     var was: [Place: Bool] = [:]
     var now: [Place: Bool] = [:]
@@ -212,9 +218,8 @@ final class ChangeBuffer: ChangeSink {
       now[place] = to
     }
     for row in changes.dropFirst(count) {
-      let place = Place(table: row.table, key: row.key.isEmpty ? [.integer(Int64(row.id))] : row.key)
-      let previous = Place(
-        table: row.table, key: row.previousKey.isEmpty ? [.integer(Int64(row.previousId))] : row.previousKey)
+      let place = Place(row.table, row.key, or: row.id)
+      let previous = Place(row.table, row.previousKey, or: row.previousId)
       switch row.change {
       case .insert: note(place, from: false, to: true)
       case .delete: note(place, from: true, to: false)
@@ -225,7 +230,8 @@ final class ChangeBuffer: ChangeSink {
       }
     }
     return now.compactMap { place, isThere in
-      guard was[place] != isThere, let table = tables.first(where: { $0.name == place.table }) else { return nil }
+      let table = tables.first { place.table.elementsEqual($0.name.utf8) }
+      guard was[place] != isThere, let table else { return nil }
       return (table, place.key, isThere)
     }
   }

@@ -50,15 +50,16 @@ struct RowShape {
 extension KeyShape.Affinity {
   /// SQLite's rules of affinity, in their order.
   fileprivate init(ofType type: String) {
-    let type = type.uppercased()
+    // As SQLite folds letters: a ı without its dot makes no INT.
+    let type = String(decoding: type.foldedName, as: UTF8.self)
     func holds(_ words: String...) -> Bool { words.contains { type.suffix(after: $0) != nil } }
-    if holds("INT") {
+    if holds("int") {
       self = .integer
-    } else if holds("CHAR", "CLOB", "TEXT", "BLOB") || type.isEmpty || type == "ANY" {
+    } else if holds("char", "clob", "text", "blob") || type.isEmpty || type == "any" {
       // In a STRICT table ANY keeps every value as it is.
       self = .none
     } else {
-      self = holds("REAL", "FLOA", "DOUB") ? .real : .integer
+      self = holds("real", "floa", "doub") ? .real : .integer
     }
   }
 
@@ -131,7 +132,7 @@ extension Connection {
               old: passes.old ? stored : number, inserted: passes.inserted ? stored : number,
               updated: passes.updated ? stored : number
             ) : nil, affinity: KeyShape.Affinity(ofType: row[2]),
-          mayHideDefault: !numbering.tellsDefaults && !row[4].isEmpty && row[4].uppercased() != "NULL"))
+          mayHideDefault: !numbering.tellsDefaults && !row[4].isEmpty && !row[4].isSameName(as: "NULL")))
       if isStored { storedCount += 1 }
     }
     guard index != nil else {

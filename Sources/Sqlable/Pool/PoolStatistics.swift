@@ -20,7 +20,7 @@ extension SqlitePool {
     /// How long calls have used their handles, all together, and the one that has used one the longest.
     public let used: Duration
     public let longestUse: Duration
-    /// How often the handles found their statements compiled, all together.
+    /// How the handles' caches of compiled statements were used, all together.
     public let statementCache: StatementCacheUse
     /// How many loops over changes, and over live results, are open.
     public let loops: Int
@@ -89,9 +89,7 @@ extension SqlitePool {
         waitingReads: state.waitingReads.count, waitingWrites: state.waitingWrites.count,
         isWriting: !state.writerIsIdle, reads: counts.reads, writes: counts.writes, commits: counts.commits,
         waited: counts.waited, longestWait: counts.longestWait, used: counts.used, longestUse: counts.longestUse,
-        statementCache: StatementCacheUse(
-          statements: handles.reduce(0) { $0 + $1.cacheUse.statements },
-          hits: handles.reduce(0) { $0 + $1.cacheUse.hits }, misses: handles.reduce(0) { $0 + $1.cacheUse.misses }),
+        statementCache: handles.reduce(.none) { $0.joined(with: $1.cacheUse) },
         loops: loops, walSize: walSize, oldestRead: oldest?.running(at: now), write: state.writer.running(at: now))
     }
   }

@@ -18,7 +18,7 @@ final class PooledHandle: @unchecked Sendable {
   /// What is being run.
   var call: PoolCall?
   /// How its statements were found, when last somebody had it.
-  var cacheUse = StatementCacheUse(statements: 0, hits: 0, misses: 0)
+  var cacheUse = StatementCacheUse.none
 
   init(_ configuration: Configuration, isWriter: Bool, number: Int) {
     self.isWriter = isWriter
@@ -55,9 +55,7 @@ final class PooledHandle: @unchecked Sendable {
 
   /// To be called by whoever has it.
   func noteCacheUse() {
-    if let cache = database?.connection?.cache {
-      cacheUse = StatementCacheUse(statements: cache.count, hits: cache.hits, misses: cache.misses)
-    }
+    if let cache = database?.connection?.cache { cacheUse = StatementCacheUse(of: cache) }
   }
 
   /// Lets go of a handle that can't be trusted any more; the next to use it opens another.

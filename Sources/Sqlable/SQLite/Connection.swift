@@ -64,7 +64,7 @@ final class Connection {
   init(path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int) throws {
     self.label = label
     var handle: OpaquePointer?
-    let name = path.hasPrefix("file:") ? "./" + path : path
+    let name = path.begins(with: "file:") ? "./" + path : path
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
     guard code == SQLITE_OK, let handle else {
       let error = Connection.error(code, extendedCode: sqlite3_extended_errcode(handle), handle: handle, label: label)
@@ -265,12 +265,15 @@ final class Connection {
     return result
   }
 
-  /// Runs a statement that binds nothing and gives each row as texts, NULL as an empty one.
-  func eachRow(_ sql: String, _ body: ([String]) -> Void) throws {
+  /// Runs a statement and gives each row as texts, NULL as an empty one. It binds what is in `parameters`; what is given later
+  /// is NULL.
+  func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in
       guard let statement = try compileFirst(text).statement else { return }
       defer { statement.reset() }
+      let code = parameters?.bind(from: 0, to: statement.handle) ?? SQLITE_OK
+      guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
       while try statement.step() {
         body(
           (0..<sqlite3_column_count(statement.handle)).map { index in

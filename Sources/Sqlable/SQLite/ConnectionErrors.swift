@@ -69,12 +69,9 @@ extension Connection {
     case .constraint:
       // "UNIQUE constraint failed: bicycle.name, bicycle.color" and "cannot store TEXT value in INTEGER column a.b"
       let place = message.suffix(after: "constraint failed: ") ?? message.suffix(after: " column ")
-      if let first = place?.split(separator: ",").first {
-        let parts = first.split(separator: ".", maxSplits: 1)
-        if parts.count == 2 {
-          error.table = String(parts[0])
-          error.column = String(parts[1])
-        }
+      let first = place.map { $0.prefix(before: ",") ?? $0 }
+      if let table = first?.prefix(before: "."), let column = first?.suffix(after: ".") {
+        (error.table, error.column) = (table, column)
       }
     case .schema(.missingTable(let table)): error.table = table
     case .schema(.missingColumn(let column)): error.column = column
@@ -87,17 +84,17 @@ extension Connection {
   /// attach.
   private static func withoutValues(_ message: String, sql: String) -> String {
     for marker in [" near ", ": \"", ": '", "'"] {
-      if let rest = message.suffix(after: marker) {
-        return String(message.dropLast(rest.count + marker.count))
-      }
+      if let start = message.prefix(before: marker) { return start }
     }
     // "no such column: x" may be of the SQL, after another connection's ALTER, or of a bound full-text query.
-    if let name = message.suffix(after: ": "), let last = name.split(separator: ".").last,
-      sql.suffix(after: String(last)) == nil
+    if let name = message.suffix(after: ": "), let last = name.utf8.split(separator: UInt8(ascii: ".")).last,
+      sql.suffix(after: String(decoding: last, as: UTF8.self)) == nil, let start = message.prefix(before: ": ")
     {
-      return String(message.dropLast(name.count + 2))
+      return start
     }
-    if message.hasPrefix("database "), message.hasSuffix(" is already in use") { return "the name is already in use" }
+    if message.begins(with: "database "), message.ends(with: " is already in use") {
+      return "the name is already in use"
+    }
     return message
   }
 }

@@ -7,7 +7,7 @@ extension String {
   var quotedName: String { String(decoding: SqlBuffer.quoted(self), as: UTF8.self) }
 
   /// The text as SQL spells it, in single quotes, with the quotes inside it doubled. It has no NUL byte.
-  var quotedText: String { "'\(split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'" }
+  var quotedText: String { String(decoding: SqlBuffer.quoted(self, in: UInt8(ascii: "'")), as: UTF8.self) }
 
   /// The name as SQLite compares it: A to Z and a to z are the same, all else is bytes.
   var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
@@ -30,9 +30,40 @@ extension String {
     return isSame.flatMap { $0 } ?? (foldedName == other.foldedName)
   }
 
+  /// Whether it is made of ASCII letters, digits and `_`, and does not begin with a digit.
+  var isPlainName: Bool {
+    guard let first = utf8.first, !(48...57).contains(first) else { return false }
+    return utf8.allSatisfy { (97...122).contains($0.foldedLetter) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
+  }
+
   /// A name by which a table's rowid is reached beside columns of these names, which may hide some or all.
   static func rowidName(beside columns: some Sequence<String>) -> String? {
     ["rowid", "_rowid_", "oid"].first { name in !columns.contains { $0.isSameName(as: name) } }
+  }
+}
+
+/// A name that is compared by its bytes, as SQLite tells names apart.
+@propertyWrapper
+@usableFromInline
+struct ByBytes: Sendable, Hashable {
+  @usableFromInline var wrappedValue: String?
+
+  @usableFromInline
+  init(wrappedValue: String?) { self.wrappedValue = wrappedValue }
+
+  @usableFromInline
+  static func == (left: ByBytes, right: ByBytes) -> Bool { left.wrappedValue.isExactly(right.wrappedValue) }
+
+  // By characters: names of equal bytes have equal ones.
+  @usableFromInline
+  func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
+}
+
+extension String? {
+  /// Whether both are the same bytes, or both are none.
+  func isExactly(_ other: String?) -> Bool {
+    guard let self, let other else { return self == nil && other == nil }
+    return self.isExactly(other)
   }
 }
 

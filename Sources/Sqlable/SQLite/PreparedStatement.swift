@@ -18,7 +18,7 @@ final class PreparedStatement {
     var mark: ParameterBuffer.Mark?
   }
 
-  /// Taken out of the cache: somebody is reading its rows, so nobody else may reset it.
+  /// Whether a run has it: its rows are being read, so no other run may reset it, and it does not leave the cache.
   var isInUse: Bool {
     get { run.value.isInUse }
     set { run.value.isInUse = newValue }
@@ -42,6 +42,9 @@ final class PreparedStatement {
     run.free()
     sqlite3_finalize(handle)
   }
+
+  /// How many bytes it takes.
+  var memoryUsed: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_MEMUSED, 0)) }
 
   var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
 

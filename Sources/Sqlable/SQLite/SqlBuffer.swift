@@ -71,11 +71,12 @@ final class SqlBuffer {
     }
   }
 
-  /// An identifier in double quotes, with the quotes inside it doubled.
-  static func quoted(_ name: String) -> [UInt8] {
-    let quote = UInt8(ascii: "\"")
+  /// An identifier in double quotes, or a text in single ones, with the quotes inside it doubled.
+  ///
+  /// By bytes, as SQLite reads it: a quote is no `Character` of its own before an accent.
+  static func quoted(_ text: String, in quote: UInt8 = UInt8(ascii: "\"")) -> [UInt8] {
     var bytes: [UInt8] = [quote]
-    for byte in name.utf8 {
+    for byte in text.utf8 {
       if byte == quote { bytes.append(quote) }
       bytes.append(byte)
     }

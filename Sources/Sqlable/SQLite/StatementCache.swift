@@ -2,13 +2,16 @@ import Glibc
 
 /// The compiled statements of one connection, by their text or a shorter key, the least recently used one leaving first.
 ///
-/// A statement that is being read is not in here: the same text run meanwhile is compiled a second time, and whichever
-/// comes back second is dropped.
+/// It is bounded by what SQLite says that they take in memory: a look-up by key takes two kilobytes, a report with ten joins
+/// a hundred. A statement that is being read stays in here, marked as in use, and does not leave; the same text run meanwhile
+/// is compiled a second time, and that copy is not kept.
 final class StatementCache {
   fileprivate final class Entry {
     let hash: UInt64
     let key: [UInt8]
     let statement: PreparedStatement
+    /// What it takes, in bytes.
+    let size: Int
     let links = Unchecked(Links())
 
     struct Links {
@@ -19,10 +22,11 @@ final class StatementCache {
       unowned(unsafe) var older: Entry?
     }
 
-    init(hash: UInt64, key: [UInt8], statement: PreparedStatement) {
+    init(hash: UInt64, key: [UInt8], statement: PreparedStatement, size: Int) {
       self.hash = hash
       self.key = key
       self.statement = statement
+      self.size = size
     }
 
     deinit { links.free() }
@@ -30,23 +34,30 @@ final class StatementCache {
 
   private struct State {
     var count = 0
+    var size = 0
     var hits = 0
     var misses = 0
+    var evictions = 0
     unowned(unsafe) var newest: Entry?
     unowned(unsafe) var oldest: Entry?
   }
 
+  /// How many bytes the statements may take together.
   let capacity: Int
   private let state = Unchecked(State())
-  /// A power of two of them, at least as many as there may be entries, up to a limit.
+  /// A power of two of them, about as many as usual statements fit in, up to a limit.
   private let buckets: UnsafeMutableBufferPointer<Entry?>
   private static let maximumBuckets = 1 << 12
+  /// What most statements take, at least.
+  private static let usualSize = 4 << 10
+  /// What the objects around a statement and its key take.
+  private static let overhead = 384
 
   init(capacity: Int) {
     self.capacity = capacity
-    var size = 1
-    while size < min(capacity, StatementCache.maximumBuckets) { size *= 2 }
-    buckets = .allocate(capacity: size)
+    var count = 1
+    while count < min(capacity / StatementCache.usualSize, StatementCache.maximumBuckets) { count *= 2 }
+    buckets = .allocate(capacity: count)
     buckets.initialize(repeating: nil)
   }
 
@@ -58,8 +69,12 @@ final class StatementCache {
   }
 
   var count: Int { state.value.count }
+  /// How many bytes the statements took when they were compiled.
+  var size: Int { state.value.size }
   var hits: Int { state.value.hits }
   var misses: Int { state.value.misses }
+  /// How many statements left to make room.
+  var evictions: Int { state.value.evictions }
 
   /// The statement with that text, if it is compiled and nobody uses it.
   func take(_ key: SqlBuffer, hash: UInt64) -> PreparedStatement? {
@@ -81,21 +96,25 @@ final class StatementCache {
     return statement
   }
 
-  /// Keeps a statement that was just compiled. The one with the same hash, if any, makes room.
+  /// Keeps a statement that was just compiled, unless it alone takes more than there is. The one with the same hash, if any,
+  /// makes room.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     if let entry = entry(hash)?.takeUnretainedValue() {
       // In use: the other text, or the same one further up the call stack, keeps its place.
       guard !entry.statement.isInUse else { return }
-      remove(entry)
+      evict(entry)
     }
-    while count >= capacity, let entry = evictable() { remove(entry) }
-    guard count < capacity else { return }
-    let entry = Entry(hash: hash, key: key, statement: statement)
+    let size = statement.memoryUsed + key.count + StatementCache.overhead
+    guard size <= capacity else { return }
+    while self.size > capacity - size, let entry = evictable() { evict(entry) }
+    guard self.size <= capacity - size else { return }
+    let entry = Entry(hash: hash, key: key, statement: statement, size: size)
     let bucket = bucket(of: hash)
     entry.links.value.chained = buckets[bucket]
     buckets[bucket] = entry
     state.value.count += 1
+    state.value.size += size
     link(entry)
   }
 
@@ -109,6 +128,7 @@ final class StatementCache {
       }
     }
     state.value.count = 0
+    state.value.size = 0
     state.value.newest = nil
     state.value.oldest = nil
   }
@@ -124,6 +144,11 @@ final class StatementCache {
     return entry
   }
 
+  private func evict(_ entry: Entry) {
+    remove(entry)
+    state.value.evictions += 1
+  }
+
   private func remove(_ entry: Entry) {
     unlink(entry)
     let bucket = bucket(of: entry.hash)
@@ -136,6 +161,7 @@ final class StatementCache {
     }
     entry.links.value.chained = nil
     state.value.count -= 1
+    state.value.size -= entry.size
   }
 
   private func evictable() -> Entry? {

@@ -38,11 +38,11 @@ extension SqliteDatabase {
       var existing: Set<[UInt8]> = []
       try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { existing.insert($0[1].foldedName) }
       if existing.isEmpty {
-        try db.execute(SQL(verbatim: TableDefinition(table).createTable()))
+        try db.execute(SQL(verbatim: TableDefinition(table).createTable(for: connection)))
         change.createdTable = true
       } else {
         for column in table.columns where !existing.contains(column.name.foldedName) {
-          try db.execute(SQL(verbatim: TableDefinition(table).addColumn(column)))
+          try db.execute(SQL(verbatim: TableDefinition(table).addColumn(column, for: connection)))
           change.addedColumns.append(column.name)
         }
       }

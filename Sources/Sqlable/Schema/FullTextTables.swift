@@ -3,13 +3,13 @@ extension SqliteDatabase {
   func createFullTextTable(_ table: FullTextTable) throws -> SchemaChange {
     var change = SchemaChange(table: table.name)
     let sql = FullTextDefinition(table).createTable()
-    switch try schemaText(of: table.name) {
-    case nil:
+    guard let current = try schemaText(of: table.name) else {
       try checkHasFullText()
       try execute(SQL(verbatim: sql))
       change.createdTable = true
-    case sql: break
-    default:
+      return change
+    }
+    guard current.isExactly(sql) else {
       throw mismatch(
         "table \(table.name) is there, but not as the full-text table that the model declares; FTS5 can't change it",
         table)
@@ -23,8 +23,9 @@ extension SqliteDatabase {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())
     let current = try schemaText(of: table.name)
-    let areTriggersThere = try triggers.allSatisfy { try schemaText(of: $0.name) == $0.sql }
-    if current == sql, areTriggersThere { return false }
+    let areTriggersThere = try triggers.allSatisfy { try schemaText(of: $0.name)?.isExactly($0.sql) == true }
+    let isCurrent = current?.isExactly(sql) == true
+    if isCurrent, areTriggersThere { return false }
     guard current == nil || isOwnIndex(current, table) else { throw isTaken(table.name, table) }
     try checkHasFullText()
     for trigger in triggers {
@@ -37,7 +38,7 @@ extension SqliteDatabase {
       guard !isOwn.contains(false) else { throw isTaken(trigger.name, table) }
       try execute(SQL(verbatim: "DROP TRIGGER \(trigger.name.quotedName)"))
     }
-    if current != sql {
+    if !isCurrent {
       if current != nil { try execute(SQL(verbatim: "DROP TABLE \(table.quotedName)")) }
       try execute(SQL(verbatim: sql))
     }
@@ -56,7 +57,7 @@ extension SqliteDatabase {
   /// Whether a table is a full-text index of the same table, with whatever columns and options.
   private func isOwnIndex(_ sql: String?, _ table: FullTextTable) -> Bool {
     guard let sql, case .external(let content, _) = table.content else { return false }
-    return sql.hasPrefix("CREATE VIRTUAL TABLE \(table.quotedName) USING fts5(")
+    return sql.begins(with: "CREATE VIRTUAL TABLE \(table.quotedName) USING fts5(")
       && sql.suffix(after: "content = \(content.quotedText), ") != nil
   }
 

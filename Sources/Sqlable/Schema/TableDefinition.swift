@@ -4,8 +4,9 @@ struct TableDefinition {
 
   init(_ table: TableInfo) { self.table = table }
 
-  func createTable() throws -> String {
-    var parts = try table.columns.map { try definition(of: $0) }
+  /// `connection` is asked how it reads numbers.
+  func createTable(for connection: Connection) throws -> String {
+    var parts = try table.columns.map { try definition(of: $0) { try connection.literal($0, isConstant: false) } }
     let constraints = table.constraints
     if !constraints.primaryKey.isEmpty { parts.append("PRIMARY KEY (\(try list(constraints.primaryKey)))") }
     for columns in constraints.unique { parts.append("UNIQUE (\(try list(columns)))") }
@@ -28,7 +29,7 @@ struct TableDefinition {
   }
 
   /// Throws `.schema(.mismatch)` for a column that SQLite can't add to a table that may have rows.
-  func addColumn(_ column: Column) throws -> String {
+  func addColumn(_ column: Column, for connection: Connection) throws -> String {
     let options = column.definition.options
     let hasDefault = try options.defaultValue.map { try $0.value(in: column.type) != .null } ?? false
     let isKey = table.key.contains { table.columns[$0].name.isExactly(column.name) }
@@ -46,10 +47,11 @@ struct TableDefinition {
       let message = "column \(table.name).\(column.name) can't be added to the existing table: \(reason)"
       throw SqlError(.schema(.mismatch(message)), message: message, table: table.name, column: column.name)
     }
-    return "ALTER TABLE \(table.name.quotedName) ADD COLUMN \(try definition(of: column))"
+    return "ALTER TABLE \(table.name.quotedName) ADD COLUMN "
+      + (try definition(of: column) { try connection.literal($0, isConstant: true) })
   }
 
-  private func definition(of column: Column) throws -> String {
+  private func definition(of column: Column, real: (Double) throws -> String) throws -> String {
     let options = column.definition.options
     var text = "\(column.name.quotedName) \(column.type.sqlName)"
     if let key = options.primaryKey {
@@ -66,7 +68,7 @@ struct TableDefinition {
     if !column.type.isNullable, options.primaryKey == nil || !table.keyIsRowid { text += " NOT NULL" }
     if options.isUnique { text += " UNIQUE" }
     if let value = options.defaultValue {
-      do { text += " DEFAULT \(try literal(value.value(in: column.type), for: column))" } catch {
+      do { text += " DEFAULT \(try literal(value.value(in: column.type), for: column, real: real))" } catch {
         throw (error as? SqlError)?.at(table: table.name, column: column.name) ?? error
       }
     }
@@ -106,14 +108,14 @@ struct TableDefinition {
   }
 
   /// A default as SQL text: CREATE TABLE can't bind values.
-  private func literal(_ value: SqlStorage, for column: Column) throws -> String {
+  private func literal(
+    _ value: SqlStorage, for column: Column, real spelling: (Double) throws -> String
+  ) throws -> String {
     guard column.type.stores(value) else { throw column.type.mismatch(value.storageClass) }
     switch value {
     case .null: return "NULL"
     case .integer(let integer): return integer < 0 ? "(\(integer))" : "\(integer)"
-    case .real(let real):
-      guard real.isFinite else { return real > 0 ? "9e999" : "(-9e999)" }
-      return real < 0 ? "(\(real))" : "\(real)"
+    case .real(let real): return try spelling(real)
     case .text(let text):
       // A NUL byte would end the statement's text.
       guard !text.utf8.contains(0) else { return "(CAST(\(hexadecimal(text.utf8)) AS TEXT))" }

@@ -48,7 +48,7 @@ struct Query: Sendable, Hashable {
     var returns = false
     /// What is given of the rows that were changed, if not the whole.
     var returned: [SqlExpression] = []
-    var tableName: String?
+    @ByBytes var tableName: String? = nil
     var source: SelectQuery?
 
     var isEmpty: Bool {

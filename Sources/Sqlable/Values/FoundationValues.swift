@@ -63,15 +63,20 @@ extension UUID: SqlValue {
   }
 }
 
-/// Stored as the text of the whole URL.
+/// Stored as the text of the whole URL; one that is relative to another comes back as the whole.
+///
+/// A text that Foundation would change, by escaping a blank or spelling a host in another way, throws: written back, the row
+/// would be another.
 extension URL: SqlValue {
   public static var columnType: ColumnType { .text }
 
   public var sqlStorage: SqlStorage { .text(absoluteString) }
 
   public init(sqlStorage: SqlStorage) throws {
-    guard let url = URL(string: try String(sqlStorage: sqlStorage)) else {
-      throw SqlError.decoding(expected: "a URL", found: "TEXT that is no URL")
+    let text = try String(sqlStorage: sqlStorage)
+    guard let url = URL(string: text) else { throw SqlError.decoding(expected: "a URL", found: "TEXT that is no URL") }
+    guard url.absoluteString.isExactly(text) else {
+      throw SqlError.decoding(expected: "a URL", found: "TEXT that is a URL in another spelling only")
     }
     self = url
   }

@@ -6,7 +6,8 @@ import FoundationEssentials
 /// struct Pet: Codable, SqlJSON { var name: String; var age: Int }     // {"age":3,"name":"Rex"}
 /// ```
 ///
-/// Keys are sorted, so equal values have equal texts. Text that does not decode throws `.decoding`.
+/// Keys are sorted, so equal values have equal texts. Text that does not decode throws `.decoding`, and so does one with a
+/// key that stands twice in an object.
 public protocol SqlJSON: SqlValue, Codable {}
 
 extension SqlJSON {
@@ -81,7 +82,13 @@ enum JSONText {
   static func decode<Value: Decodable>(_ type: Value.Type, from storage: SqlStorage) throws -> Value {
     let text = try String(sqlStorage: storage)
     do {
-      return try JSONDecoder().decode(type, from: Data(text.utf8))
+      let value = try JSONDecoder().decode(type, from: Data(text.utf8))
+      var copy = text
+      guard !copy.withUTF8(JSONKeys.standTwice) else {
+        throw SqlError.decoding(
+          expected: "the JSON of \(Value.self)", found: "TEXT with a key that stands twice in an object")
+      }
+      return value
     } catch let error as DecodingError {
       throw SqlError.decoding(expected: "the JSON of \(Value.self)", found: "TEXT that \(reason(for: error))")
     }

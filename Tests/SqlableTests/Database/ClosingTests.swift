@@ -114,7 +114,7 @@ import Testing
     for run in runs {
       try withDirectory { directory in
         let db = try SqliteDatabase(
-          filepath: directory + "/db.sqlite", configuration: .init(statementCacheCapacity: capacity))
+          filepath: directory + "/db.sqlite", configuration: .init(statementCacheBytes: capacity))
         try db.createTable(Person.self)
         try insert(db)
         let left = Mutex<[String]?>(nil)

@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func allCallsOnOneHandleFromManyThreadsAreSafe() throws {
-    try withDatabase(.init(synchronous: .off, statementCacheCapacity: 4)) { db in
+    try withDatabase(.init(synchronous: .off, statementCacheBytes: 12_000)) { db in
       try db.createTable(Person.self)
       let failures = Mutex<[String]>([])
       onThreads(4) { thread in

@@ -142,7 +142,7 @@ import Testing
   @Test(arguments: [
     Configuration(label: "odd", busyTimeout: -1), .init(label: "odd", busyTimeout: .nan),
     .init(label: "odd", busyTimeout: .infinity), .init(label: "odd", busyTimeout: 2_147_484),
-    .init(label: "odd", statementCacheCapacity: -1), .init(label: "odd", cacheSize: 0),
+    .init(label: "odd", statementCacheBytes: -1), .init(label: "odd", cacheSize: 0),
     .init(label: "odd", cacheSize: -5), .init(label: "odd", cacheSize: .max),
     .init(label: "odd", walAutocheckpoint: -1), .init(label: "odd", walAutocheckpoint: .max),
     .init(label: "odd", maximumPageCount: 0), .init(label: "odd", maximumPageCount: -1),
@@ -159,8 +159,8 @@ import Testing
   }
 
   @Test(arguments: [
-    Configuration(busyTimeout: 0), .init(busyTimeout: 2_147_483), .init(statementCacheCapacity: 0),
-    .init(statementCacheCapacity: 1), .init(cacheSize: 1), .init(walAutocheckpoint: 0), .init(usesPreupdateHook: false),
+    Configuration(busyTimeout: 0), .init(busyTimeout: 2_147_483), .init(statementCacheBytes: 0),
+    .init(statementCacheBytes: 1), .init(cacheSize: 1), .init(walAutocheckpoint: 0), .init(usesPreupdateHook: false),
   ])
   func theEndsOfEveryRangeWork(configuration: Configuration) throws {
     try withDatabase(configuration) { db in

@@ -18,7 +18,7 @@ import Testing
       (contains(Bicycle.color, ["red", "blue"]), #""color" IN (?, ?)"#),
       (Bicycle.color.notIn(["red"]), #"NOT "color" IN (?)"#),
       (Bicycle.name.like("N%"), #""name" LIKE ?"#),
-      (Bicycle.name.like("100!%", escape: "!"), #""name" LIKE ? ESCAPE ?"#),
+      (Bicycle.name.like("100!%", escape: "!"), #""name" LIKE ? ESCAPE '!'"#),
       (Bicycle.ownerId.isNull, #""owner_id" IS NULL"#),
       (!Bicycle.ownerId, #""owner_id" IS NULL"#),
       (Bicycle.ownerId == nil, #""owner_id" IS NULL"#),

@@ -108,7 +108,7 @@ import Testing
     let defaults = Configuration()
     #expect(defaults.label == nil && !defaults.isReadOnly && defaults.createsDirectories)
     #expect(defaults.busyTimeout == 5 && defaults.journalMode == .wal && defaults.synchronous == .normal)
-    #expect(defaults.foreignKeys && defaults.secureDelete == .fast && defaults.statementCacheCapacity == 128)
+    #expect(defaults.foreignKeys && defaults.secureDelete == .fast && defaults.statementCacheBytes == 4 << 20)
     #expect(defaults.cacheSize == 8_192 && defaults.walAutocheckpoint == 1_000 && defaults.maximumPageCount == nil)
     #expect(defaults.usesPreupdateHook && !defaults.recursiveTriggers)
     try withDatabase { db in

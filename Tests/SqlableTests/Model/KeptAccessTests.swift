@@ -171,9 +171,9 @@ private struct NestedText: SqlValue {
   }
 
   /// Whether the other statement is compiled for it, found, or known by its text only.
-  @Test(arguments: [0, 3, 128])
+  @Test(arguments: [0, 10_000, 1 << 20])
   func aRowIsNotWrittenFromInsideTheLoopOfAnotherStatement(capacity: Int) throws {
-    try withDatabase(.init(statementCacheCapacity: capacity)) { db in
+    try withDatabase(.init(statementCacheBytes: capacity)) { db in
       try db.createTable(Person.self)
       try Person.insert((1...3).map { (id: Int) in Person(id: id, name: "x") }).run(db)
       let inner = Person.read().filter(Person.name == "x").orderBy(Person.id)

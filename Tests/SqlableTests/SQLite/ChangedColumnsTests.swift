@@ -70,8 +70,8 @@ import Testing
     ]
   }
 
-  @Test(arguments: [0, 1, 100]) func aHandleThatKnowsTheQueryGivesWhatANewOneGives(capacity: Int) throws {
-    try withDatabase(Configuration(statementCacheCapacity: capacity)) { db throws in
+  @Test(arguments: [0, 3_000, 1 << 20]) func aHandleThatKnowsTheQueryGivesWhatANewOneGives(capacity: Int) throws {
+    try withDatabase(Configuration(statementCacheBytes: capacity)) { db throws in
       try db.execute("CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL), (NULL, '')")
       let known = outcomes(db)
       #expect(

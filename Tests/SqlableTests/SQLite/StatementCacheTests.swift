@@ -13,25 +13,78 @@ import Testing
     #expect(try db.query(SQL(verbatim: "SELECT \(number)"), as: Int.self) == [number])
   }
 
-  @Test func theCacheIsBoundedAndForgetsTheLeastRecentlyUsed() throws {
-    try withDatabase(.init(statementCacheCapacity: 3)) { db in
-      let cache = try db.openConnection().cache
-      for number in 1...3 { try select(number, db) }
-      #expect(cache.count == 3)
+  @Test func theCacheIsBoundedByMemoryAndForgetsTheLeastRecentlyUsed() throws {
+    try withDatabase { db in
       try select(1, db)
-      try select(4, db)  // 2 leaves
-      #expect(cache.count == 3)
-      var (hits, misses) = (cache.hits, cache.misses)
-      for number in [1, 3, 4] { try select(number, db) }
-      #expect(cache.hits == hits + 3)
-      try select(2, db)
-      #expect(cache.misses == misses + 1)
-      for number in 0..<1_000 { try select(number, db) }
-      #expect(cache.count == 3)
-      (hits, misses) = (cache.hits, cache.misses)
-      try select(999, db)
-      #expect(cache.hits == hits + 1)
-      #expect(cache.misses == misses)
+      let size = try db.statementCacheUse.bytes
+      #expect(size > 500)
+      // Three of them, and not four.
+      try withDatabase(.init(statementCacheBytes: size * 7 / 2)) { db in
+        let cache = try db.openConnection().cache
+        for number in 1...3 { try select(number, db) }
+        #expect(cache.count == 3 && cache.evictions == 0)
+        try select(1, db)
+        try select(4, db)  // 2 leaves
+        #expect(cache.count == 3 && cache.evictions == 1)
+        var (hits, misses) = (cache.hits, cache.misses)
+        for number in [1, 3, 4] { try select(number, db) }
+        #expect(cache.hits == hits + 3)
+        try select(2, db)
+        #expect(cache.misses == misses + 1)
+        for number in 100..<1_000 { try select(number, db) }
+        let use = try db.statementCacheUse
+        #expect(use.statements == 3 && use.evictions == use.misses - 3 && use.bytes <= size * 7 / 2)
+        (hits, misses) = (cache.hits, cache.misses)
+        try select(999, db)
+        #expect(cache.hits == hits + 1)
+        #expect(cache.misses == misses)
+        // One that takes as much as all of them leaves none beside it; one that takes more is not kept.
+        try people(db)
+        let conditions = (1...200).map { "id = \($0)" }.joined(separator: " OR ")
+        let long = SQL(verbatim: "SELECT name FROM person WHERE \(conditions)")
+        let count = cache.count
+        _ = try db.query(long, as: String.self)
+        #expect(cache.count == count && cache.size <= cache.capacity)
+      }
+    }
+  }
+
+  /// Each reads other columns by other conditions in another order, as the statements of a service do.
+  private func shapes(_ count: Int) -> [Select<DynamicRow>] {
+    let columns = [Bicycle.id, Bicycle.name, Bicycle.color, Bicycle.ownerId]
+    return (0..<count).map { number in
+      func column(_ place: Int) -> Column { columns[number / place % 4] }
+      let shape = Bicycle.all().select(column(1), column(4)).filter(column(16) == nil || column(64) != nil)
+        .orderBy(column(16), number.isMultiple(of: 2) ? .asc : .desc)
+      return number < 256 ? shape.limit(1) : shape
+    }
+  }
+
+  @Test func theShapesOfAServiceFitByDefault() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      let shapes = shapes(500)
+      let distinct = Set(shapes.map(\.sql)).count
+      #expect(distinct == 500)
+      for shape in shapes { _ = try shape.run(db) }
+      let first = try db.statementCacheUse
+      #expect(first.evictions == 0 && first.statements >= 500 && first.bytes < 4 << 20)
+      for shape in shapes { _ = try shape.run(db) }
+      let second = try db.statementCacheUse
+      #expect(second.misses == first.misses && second.hits == first.hits + 500 && second.bytes == first.bytes)
+    }
+  }
+
+  @Test func constantsThatNeverComeAgainFillNoMoreThanTheBound() throws {
+    try withDatabase(.init(statementCacheBytes: 100_000)) { db in
+      try people(db)
+      for start in 1...2_000 {
+        let names = try Person.all().select(Person.name.substr(-start)).filter(Person.id == 1).run(db)
+        #expect(names.count == 1)
+      }
+      let use = try db.statementCacheUse
+      #expect(use.bytes <= 100_000 && use.evictions > 1_900 && use.statements < 60)
     }
   }
 
@@ -43,17 +96,18 @@ import Testing
       for id in 1...10 { _ = try Person.byId(id).run(db) }
       let after = try db.statementCacheUse
       #expect(after.misses == before.misses + 1 && after.hits == before.hits + 9)
-      #expect(after.statements == before.statements + 1)
+      #expect(after.statements == before.statements + 1 && after.bytes > before.bytes && after.evictions == 0)
       #expect(after.hitRate == Double(after.hits) / Double(after.hits + after.misses))
       try db.releaseMemory()
-      #expect(try db.statementCacheUse.statements == 0)
+      let released = try db.statementCacheUse
+      #expect(released.statements == 0 && released.bytes == 0 && released.evictions == 0)
       try db.close()
       #expect(sqlError { _ = try db.statementCacheUse }?.kind == .closed)
     }
   }
 
   @Test func aCacheOfNothingWorks() throws {
-    try withDatabase(.init(statementCacheCapacity: 0)) { db in
+    try withDatabase(.init(statementCacheBytes: 0)) { db in
       try people(db)
       for _ in 0..<10 { #expect(try Person.count().run(db) == 10) }
       #expect(try db.openConnection().cache.count == 0)
@@ -72,9 +126,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [0, 1, 128])
+  @Test(arguments: [0, 4_000, 1 << 20])
   func aStatementMayRunInsideItsOwnLoop(capacity: Int) throws {
-    try withDatabase(.init(statementCacheCapacity: capacity)) { db in
+    try withDatabase(.init(statementCacheBytes: capacity)) { db in
       try people(db, 4)
       let read = Person.read().filter(Person.id > 0).orderBy(Person.id)
       var pairs: [String] = []
@@ -102,10 +156,11 @@ import Testing
   }
 
   @Test func moreStatementsInUseThanTheCacheHolds() throws {
-    try withDatabase(.init(statementCacheCapacity: 2)) { db in
+    try withDatabase(.init(statementCacheBytes: 6_000)) { db in
       try people(db, 3)
       #expect(try nest(0, db) == 20)
-      #expect(try db.openConnection().cache.count <= 2)
+      let cache = try db.openConnection().cache
+      #expect(cache.count <= 3 && cache.size <= 6_000)
       #expect(try Person.count().run(db) == 3)
     }
   }

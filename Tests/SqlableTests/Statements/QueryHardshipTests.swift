@@ -226,8 +226,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [0, 1, 2]) func cursorsOutliveTransactionsAndMeetSchemaChanges(capacity: Int) throws {
-    try withDatabase(Configuration(statementCacheCapacity: capacity)) { (db: SqliteDatabase) throws -> Void in
+  @Test(arguments: [0, 3_000, 7_000]) func cursorsOutliveTransactionsAndMeetSchemaChanges(capacity: Int) throws {
+    try withDatabase(Configuration(statementCacheBytes: capacity)) { (db: SqliteDatabase) throws -> Void in
       try fillCompany(db)
       let all = Worker.select(Worker.id).orderBy(Worker.id)
       let cursor = try all.cursor(db)

@@ -229,7 +229,7 @@ func withQueryTables(
       for (model, rows) in zip(world.tables, tables) { try fill(model, rows, world, db) }
     }
     let cold = try SqliteDatabase(
-      filepath: directory + "/query.sqlite", configuration: Configuration(statementCacheCapacity: 0))
+      filepath: directory + "/query.sqlite", configuration: Configuration(statementCacheBytes: 0))
     try body(warm, cold)
   }
 }

@@ -40,10 +40,10 @@ import Testing
     try withDirectory { directory in
       // The one compiles every statement anew, the other keeps all.
       let cold = try SqliteDatabase(
-        filepath: directory + "/bikes.sqlite", configuration: Configuration(statementCacheCapacity: 0))
+        filepath: directory + "/bikes.sqlite", configuration: Configuration(statementCacheBytes: 0))
       try fill(cold)
       let warm = try SqliteDatabase(
-        filepath: directory + "/bikes.sqlite", configuration: Configuration(statementCacheCapacity: 10_000))
+        filepath: directory + "/bikes.sqlite", configuration: Configuration(statementCacheBytes: 64 << 20))
       var random = SeededGenerator(seed: SeededGenerator.seed)
       for (x, text) in [(3, "red"), (0, "blue"), (7, "Red"), (1, "x")] {
         for condition in ShapeTests.conditions(x, text).shuffled(using: &random) {
@@ -76,7 +76,7 @@ import Testing
       let handles = try ["cold", "warm"].map { name in
         try SqliteDatabase(
           filepath: directory + "/\(name).sqlite",
-          configuration: Configuration(statementCacheCapacity: name == "cold" ? 0 : 10_000))
+          configuration: Configuration(statementCacheBytes: name == "cold" ? 0 : 64 << 20))
       }
       for db in handles { try fill(db) }
       var random = SeededGenerator(seed: SeededGenerator.seed)

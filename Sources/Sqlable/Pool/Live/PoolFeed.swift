@@ -193,8 +193,14 @@ final class PoolFeed: CommitSink {
 
   /// A statement, and the schema that it was compiled in.
   struct ReadKey: Hashable {
-    let text: String
-    let schemaVersion: Int64
+    /// By bytes: == takes the two forms of an é for one, which are two names to SQLite.
+    private let text: [UInt8]
+    private let schemaVersion: Int64
+
+    init(text: String, schemaVersion: Int64) {
+      self.text = Array(text.utf8)
+      self.schemaVersion = schemaVersion
+    }
   }
 
   /// How many statements are known at most; then all are forgotten.
@@ -273,7 +279,7 @@ extension CommittedChanges {
     var names: Set<[UInt8]> = []
     var latest = ""
     // Rows of one table come in a row.
-    for row in rows where row.table != latest {
+    for row in rows where !row.table.isExactly(latest) {
       latest = row.table
       names.insert(latest.foldedName)
     }

@@ -100,7 +100,8 @@ final class FilterTables: Sendable {
 
   private struct State {
     var database: SqliteDatabase?
-    var columns: [String: [Column]] = [:]
+    /// By the tables' folded names.
+    var columns: [[UInt8]: [Column]] = [:]
   }
 
   private let root: SqliteDatabase
@@ -115,15 +116,16 @@ final class FilterTables: Sendable {
     try state.withLock { state in
       let db = try state.database ?? root.scratch()
       state.database = db
-      if state.columns[table] != columns {
-        state.columns[table] = nil
+      let name = table.foldedName
+      if state.columns[name] != columns {
+        state.columns[name] = nil
         try db.execute("DROP TABLE IF EXISTS \(table: table)")
         let definitions = columns.map { column in
           let type = column.type.isEmpty ? "" : column.type.quotedName
           return "\(column.name.quotedName) \(type) COLLATE \(column.collation.quotedName)"
         }
         try db.execute(SQL(verbatim: "CREATE TABLE \(table.quotedName) (\(definitions.joined(separator: ", ")))"))
-        state.columns[table] = columns
+        state.columns[name] = columns
       }
       var holds = false
       // By `query`, which keeps what it has compiled.

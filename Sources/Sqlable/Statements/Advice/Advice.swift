@@ -15,7 +15,7 @@ extension Statement {
     let plan = try explain(db)
     var candidates = IndexCandidates()
     candidates.add(query, of: try query.table(of: Model.self))
-    return try db.advice(plan, candidates)
+    return try db.advice(plan, of: withValues(), candidates)
   }
 }
 
@@ -28,7 +28,7 @@ extension Select {
     let plan = try explain(db)
     var candidates = IndexCandidates()
     candidates.add(query.clauses, outer: [])
-    return try db.advice(plan, candidates)
+    return try db.advice(plan, of: query.withValues(), candidates)
   }
 }
 
@@ -46,7 +46,9 @@ public struct IndexAdvice: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SqliteDatabase {
-  fileprivate func advice(_ plan: QueryPlan, _ candidates: IndexCandidates) throws -> [IndexAdvice] {
+  fileprivate func advice(
+    _ plan: QueryPlan, of statement: StatementWithValues, _ candidates: IndexCandidates
+  ) throws -> [IndexAdvice] {
     guard !plan.scans.isEmpty else { return [] }
     return try locked {
       let copy = try SchemaCopy(of: openConnection(), functions: functions)
@@ -56,11 +58,11 @@ extension SqliteDatabase {
         for columns in table.lists {
           let index = Index(columns: columns)
           let name = index.name(inTable: table.table.name)
-          guard !indexes.contains(where: { $0.name == name }) else { continue }
+          guard !indexes.contains(where: { $0.name.isSameName(as: name) }) else { continue }
           indexes.append((table.table, columns, name, try TableDefinition(table.table).create(index)))
         }
       }
-      let (better, used) = try copy.plan(of: plan.sql, with: indexes.map { ($0.name, $0.sql) })
+      let (better, used) = try copy.plan(of: statement, with: indexes.map { ($0.name, $0.sql) })
       guard better.scans.count < plan.scans.count else { return [] }
       return indexes.filter { used.contains($0.name) }.map { index in
         IndexAdvice(table: index.table.name, columns: index.columns.map(\.name), sql: index.sql, plan: better)

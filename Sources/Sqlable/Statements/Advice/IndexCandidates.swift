@@ -60,7 +60,7 @@ struct IndexCandidates {
   }
 
   private mutating func add(_ sources: [SelectQuery.Source]) {
-    for source in sources where source.kind == .table && !tables.contains(where: { $0.name == source.name }) {
+    for source in sources where source.kind == .table && !tables.contains(where: { $0.name.isExactly(source.name) }) {
       tables.append(Table(name: source.name, table: source.table))
     }
   }
@@ -125,9 +125,9 @@ struct IndexCandidates {
     default: return nil
     }
     let source =
-      sources.first { $0.alias == alias && $0.table.position(of: reference) != nil }
+      sources.first { $0.alias.isExactly(alias) && $0.table.position(of: reference) != nil }
       ?? sources.first { alias == nil && $0.table.position(of: reference) != nil }
-    guard let source, let table = tables.firstIndex(where: { $0.name == source.name }) else { return nil }
+    guard let source, let table = tables.firstIndex(where: { $0.name.isExactly(source.name) }) else { return nil }
     return (table, IndexColumn(name: reference.name, isDescending: false))
   }
 }

@@ -37,7 +37,9 @@ struct SchemaCopy {
   }
 
   /// The plan of a statement with further indexes, and the names of those that it uses.
-  func plan(of statement: String, with indexes: [(name: String, sql: String)]) throws -> (QueryPlan, used: [String]) {
+  func plan(
+    of statement: StatementWithValues, with indexes: [(name: String, sql: String)]
+  ) throws -> (QueryPlan, used: [String]) {
     var made: [String] = []
     for index in indexes {
       // One of that name may be there already.
@@ -46,7 +48,9 @@ struct SchemaCopy {
     }
     let plan = try connection.plan(of: statement)
     let used = made.filter { name in
-      plan.steps.contains { $0.detail.hasSuffix(" INDEX \(name)") || $0.detail.contains(" INDEX \(name) (") }
+      plan.steps.contains {
+        $0.detail.ends(with: " INDEX \(name)") || $0.detail.suffix(after: " INDEX \(name) (") != nil
+      }
     }
     return (plan, used)
   }

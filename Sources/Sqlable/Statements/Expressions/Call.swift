@@ -16,6 +16,25 @@ extension SqlExpression {
       case builtIn(BuiltIn)
       /// One that a program has registered; its name is quoted.
       case named(String)
+
+      static func == (left: Function, right: Function) -> Bool {
+        switch (left, right) {
+        case (.countRows, .countRows): true
+        case (.builtIn(let left), .builtIn(let right)): left == right
+        case (.named(let left), .named(let right)): left.isExactly(right)
+        default: false
+        }
+      }
+    }
+
+    /// Whether the argument of that number says how the function works, and so is written into the SQL.
+    func isConstant(_ index: Int) -> Bool {
+      guard index > 0, case .builtIn(let function) = self.function else { return false }
+      return switch function {
+      case .substr, .round, .trim, .ltrim, .rtrim: true
+      case .jsonExtract, .jsonArrayLength, .jsonType, .jsonEach, .jsonTree: true
+      default: false
+      }
     }
 
     enum BuiltIn: String, Sendable, Hashable {

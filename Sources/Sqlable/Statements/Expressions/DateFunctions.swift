@@ -54,7 +54,7 @@ extension TypedTerm where Value: SqlDate {
   /// `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`: 0, Sunday, to 6.
   public func weekday() -> TypedExpression<Value.Part> { part("w") }
 
-  /// `strftime(?, "a", 'unixepoch')`: a text such as `%Y-%m`; NULL for a format that SQLite does not know.
+  /// `strftime('%Y-%m', "a", 'unixepoch')`: a text of that format; NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> TypedExpression<String?> {
     TypedExpression(expression: .special(.dateFormat, expression, SqlExpression(format)))
   }
@@ -90,7 +90,7 @@ extension SqlTerm {
   /// `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`: 0, Sunday, to 6.
   public func weekday() -> SqlExpression { part("w") }
 
-  /// `strftime(?, "a", 'unixepoch')`: a text such as `%Y-%m`; NULL for a format that SQLite does not know.
+  /// `strftime('%Y-%m', "a", 'unixepoch')`: a text of that format; NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> SqlExpression {
     .special(.dateFormat, expression, SqlExpression(format))
   }

@@ -70,7 +70,7 @@ extension TypedTerm where Value: SqlText {
     TypedExpression(expression: expression.combined(.concatenated, with: other.expression))
   }
 
-  /// `"a" LIKE ? ESCAPE ?`: `%` stands for any text, `_` for one character; A to Z and a to z are the same.
+  /// `"a" LIKE ? ESCAPE '!'`: `%` stands for any text, `_` for one character; A to Z and a to z are the same.
   public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
     expression.isLike(pattern, escape: escape)
   }
@@ -84,22 +84,22 @@ extension TypedTerm where Value: SqlText {
   /// `length("a")`: the number of characters, up to the first NUL.
   public func length() -> TypedExpression<Value.Count> { TypedExpression(expression: expression.function(.length)) }
 
-  /// `substr("a", ?, ?)`: from a character, counted from 1, or from the end with a negative number.
+  /// `substr("a", 2, 3)`: from a character, counted from 1, or from the end with a negative number.
   public func substr(_ start: Int, _ length: Int? = nil) -> TypedExpression<Value> {
     TypedExpression(expression: expression.substr(start, length))
   }
 
-  /// `trim("a", ?)`: without blanks, or these characters, at both ends.
+  /// `trim("a", 'xy')`: without blanks, or these characters, at both ends.
   public func trim(_ characters: String? = nil) -> TypedExpression<Value> {
     TypedExpression(expression: expression.trim(.trim, characters))
   }
 
-  /// `ltrim("a", ?)`: without blanks, or these characters, at the beginning.
+  /// `ltrim("a", 'xy')`: without blanks, or these characters, at the beginning.
   public func ltrim(_ characters: String? = nil) -> TypedExpression<Value> {
     TypedExpression(expression: expression.trim(.ltrim, characters))
   }
 
-  /// `rtrim("a", ?)`: without blanks, or these characters, at the end.
+  /// `rtrim("a", 'xy')`: without blanks, or these characters, at the end.
   public func rtrim(_ characters: String? = nil) -> TypedExpression<Value> {
     TypedExpression(expression: expression.trim(.rtrim, characters))
   }
@@ -134,7 +134,7 @@ extension TypedTerm where Value: SqlText {
     expression.combined(.matchesGlob, with: SqlExpression(pattern))
   }
 
-  /// `"a" LIKE ? ESCAPE ?`: begins with the text as it is; A to Z and a to z are the same.
+  /// `"a" LIKE ? ESCAPE '\'`: begins with the text as it is; A to Z and a to z are the same.
   public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
 
   /// `"a" LIKE ? ESCAPE ?`: ends with the text as it is; A to Z and a to z are the same.
@@ -163,14 +163,14 @@ extension TypedTerm {
 }
 
 extension TypedTerm where Value: BinaryFloatingPoint {
-  /// `round("a", ?)`
+  /// `round("a", 2)`
   public func round(_ digits: Int = 0) -> TypedExpression<Double> {
     TypedExpression(expression: expression.round(digits))
   }
 }
 
 extension TypedTerm {
-  /// `round("a", ?)`; NULL stays NULL.
+  /// `round("a", 2)`; NULL stays NULL.
   public func round<Wrapped: BinaryFloatingPoint>(_ digits: Int = 0) -> TypedExpression<Double?>
   where Value == Wrapped? {
     TypedExpression(expression: expression.round(digits))
@@ -178,16 +178,16 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// `substr("a", ?, ?)`: from a character, counted from 1, or from the end with a negative number.
+  /// `substr("a", 2, 3)`: from a character, counted from 1, or from the end with a negative number.
   public func substr(_ start: Int, _ length: Int? = nil) -> SqlExpression { expression.substr(start, length) }
 
-  /// `trim("a", ?)`: without blanks, or these characters, at both ends.
+  /// `trim("a", 'xy')`: without blanks, or these characters, at both ends.
   public func trim(_ characters: String? = nil) -> SqlExpression { expression.trim(.trim, characters) }
 
-  /// `ltrim("a", ?)`: without blanks, or these characters, at the beginning.
+  /// `ltrim("a", 'xy')`: without blanks, or these characters, at the beginning.
   public func ltrim(_ characters: String? = nil) -> SqlExpression { expression.trim(.ltrim, characters) }
 
-  /// `rtrim("a", ?)`: without blanks, or these characters, at the end.
+  /// `rtrim("a", 'xy')`: without blanks, or these characters, at the end.
   public func rtrim(_ characters: String? = nil) -> SqlExpression { expression.trim(.rtrim, characters) }
 
   /// `replace("a", ?, ?)`: every occurrence of one text by another.
@@ -210,7 +210,7 @@ extension SqlTerm {
   /// `typeof("a")`: `integer`, `real`, `text`, `blob` or `null`.
   public func typeof() -> SqlExpression { expression.call(.typeof) }
 
-  /// `round("a", ?)`
+  /// `round("a", 2)`
   public func round(_ digits: Int = 0) -> SqlExpression { expression.round(digits) }
 
   /// `"a" GLOB ?`: `*` stands for any text, `?` for one character, `[a-z]` for one of these; case counts.
@@ -218,7 +218,7 @@ extension SqlTerm {
     expression.combined(.matchesGlob, with: SqlExpression(pattern))
   }
 
-  /// `"a" LIKE ? ESCAPE ?`: begins with the text as it is; A to Z and a to z are the same.
+  /// `"a" LIKE ? ESCAPE '\'`: begins with the text as it is; A to Z and a to z are the same.
   public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
 
   /// `"a" LIKE ? ESCAPE ?`: ends with the text as it is; A to Z and a to z are the same.

@@ -3,11 +3,12 @@
 /// A step on the way into JSON: a key of an object, or a position in an array.
 ///
 /// ```swift
-/// Owner.doc.jsonValue("pets", 0, "name", as: String.self)     // "doc" ->> ?, which is $."pets"[0]."name"
+/// Owner.doc.jsonValue("pets", 0, "name", as: String.self)     // "doc" ->> '$.pets[0].name'
 /// ```
 ///
-/// The way is bound and its keys are quoted, so no key is taken for anything else. A key with a quote, a backslash or a
-/// control character has no form that all versions of SQLite understand; the statement throws `.invalidStatement`.
+/// The way is written into the SQL, so that an index on the same expression serves; a key that is more than ASCII letters,
+/// digits and `_` stands in quotes, and is taken for nothing else. A key with a quote, a backslash or a control character has
+/// no form that all versions of SQLite understand; the statement throws `.invalidStatement`.
 public enum JSONStep: Sendable, Hashable {
   case key(String)
   /// Counted from 0, or from the end with a negative number: -1 is the last.
@@ -36,7 +37,8 @@ extension SqlExpression {
           return SqlExpression(
             invalid: SqlError.invalidStatement("a key of JSON has a quote, a backslash or a control character"))
         }
-        path += ".\"\(key)\""
+        // Without quotes where none are needed, as indexes are written by hand.
+        path += key.isPlainName ? ".\(key)" : ".\"\(key)\""
       }
     }
     return SqlExpression(path)
@@ -50,27 +52,27 @@ extension SqlExpression {
 }
 
 extension TypedTerm {
-  /// `"a" -> ?`: what is there, as JSON text; NULL where there is nothing.
+  /// `"a" -> '$.…'`: what is there, as JSON text; NULL where there is nothing.
   public func json(_ steps: JSONStep...) -> TypedExpression<String?> {
     TypedExpression(expression: expression.following(.json, steps))
   }
 
-  /// `"a" ->> ?`: the value there; NULL where there is nothing, or null.
+  /// `"a" ->> '$.…'`: the value there; NULL where there is nothing, or null.
   public func jsonValue<Result: SqlValue>(
     _ steps: JSONStep..., as type: Result.Type
   ) -> TypedExpression<Result?> { TypedExpression(expression: expression.following(.jsonValue, steps)) }
 
-  /// `json_extract("a", ?)`: the value there; NULL where there is nothing, or null.
+  /// `json_extract("a", '$.…')`: the value there; NULL where there is nothing, or null.
   public func jsonExtract<Result: SqlValue>(
     _ steps: JSONStep..., as type: Result.Type
   ) -> TypedExpression<Result?> { TypedExpression(expression: expression.calling(.jsonExtract, steps)) }
 
-  /// `json_array_length("a", ?)`: the number of elements; 0 for what is no array, NULL where there is nothing.
+  /// `json_array_length("a", '$.…')`: the number of elements; 0 for what is no array, NULL where there is nothing.
   public func jsonArrayLength(_ steps: JSONStep...) -> TypedExpression<Int?> {
     TypedExpression(expression: expression.calling(.jsonArrayLength, steps))
   }
 
-  /// `json_type("a", ?)`: `object`, `array`, `text`, `integer`, `real`, `true`, `false` or `null`; NULL where there is
+  /// `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`, `false` or `null`; NULL where there is
   /// nothing.
   public func jsonType(_ steps: JSONStep...) -> TypedExpression<String?> {
     TypedExpression(expression: expression.calling(.jsonType, steps))
@@ -83,19 +85,19 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// `"a" -> ?`: what is there, as JSON text; NULL where there is nothing.
+  /// `"a" -> '$.…'`: what is there, as JSON text; NULL where there is nothing.
   public func json(_ steps: JSONStep...) -> SqlExpression { expression.following(.json, steps) }
 
-  /// `"a" ->> ?`: the value there; NULL where there is nothing, or null.
+  /// `"a" ->> '$.…'`: the value there; NULL where there is nothing, or null.
   public func jsonValue(_ steps: JSONStep...) -> SqlExpression { expression.following(.jsonValue, steps) }
 
-  /// `json_extract("a", ?)`: the value there; NULL where there is nothing, or null.
+  /// `json_extract("a", '$.…')`: the value there; NULL where there is nothing, or null.
   public func jsonExtract(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonExtract, steps) }
 
-  /// `json_array_length("a", ?)`: the number of elements; 0 for what is no array, NULL where there is nothing.
+  /// `json_array_length("a", '$.…')`: the number of elements; 0 for what is no array, NULL where there is nothing.
   public func jsonArrayLength(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonArrayLength, steps) }
 
-  /// `json_type("a", ?)`: `object`, `array`, `text`, `integer`, `real`, `true`, `false` or `null`; NULL where there is
+  /// `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`, `false` or `null`; NULL where there is
   /// nothing.
   public func jsonType(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonType, steps) }
 

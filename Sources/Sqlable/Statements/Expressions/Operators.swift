@@ -155,7 +155,7 @@ extension SqlTerm {
   /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
   public func isNot(_ value: any SqlValue) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 
-  /// `"a" LIKE ? ESCAPE ?`: `%` stands for any text, `_` for one character; A to Z and a to z are the same.
+  /// `"a" LIKE ? ESCAPE '!'`: `%` stands for any text, `_` for one character; A to Z and a to z are the same.
   public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
     expression.isLike(pattern, escape: escape)
   }

@@ -269,7 +269,7 @@ extension SqlExpression.Node: Hashable {
     case .parameter(let name): name
     case .binary(let operation, _, _): operation
     case .isIn(_, let values): values
-    case .like(_, _, let escape): escape
+    case .like(_, _, let escape): SqlStorage.text(escape)
     case .function(let function, _): function
     case .collate(_, let collation): collation
     case .qualified(let alias, let column): [AnyHashable(SqlStorage.text(alias)), AnyHashable(column)]

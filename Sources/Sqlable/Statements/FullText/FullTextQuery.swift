@@ -49,7 +49,7 @@ extension FullTextQuery: RawRepresentable {
   }
 
   public static func == (left: Self, right: Self) -> Bool {
-    left.rawValue == right.rawValue && left.columns == right.columns && left.kind == right.kind
+    left.rawValue.isExactly(right.rawValue) && left.columns == right.columns && left.kind == right.kind
       && left.failure == right.failure
   }
 

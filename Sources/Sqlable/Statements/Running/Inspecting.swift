@@ -16,25 +16,34 @@ extension Statement {
   /// print(try Bicycle.byId(2).explain(db))     // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
   /// ```
   ///
-  /// Nothing is run or changed. Throws what running the statement would throw before its first row.
+  /// It is the plan of a run with the statement's values, which SQLite looks at: a text decides whether `hasPrefix` goes by an
+  /// index. A ``Parameter`` counts as NULL. Nothing is run or changed. Throws what running the statement would throw before
+  /// its first row.
   public func explain(_ db: SqliteDatabase) throws -> QueryPlan {
     if query.kind.takesRows, rows.count == 0 {
       throw SqlError.invalidStatement("there are no rows to insert, so there is nothing to explain")
     }
-    return try db.plan(of: rendered().sql)
+    return try db.plan(of: withValues())
   }
 
   /// The statement as SQLite would get it. Throws whatever makes it impossible to run.
   func rendered() throws -> (sql: String, bindings: [SqlStorage]) {
+    let statement = try withValues()
+    return (statement.sql, statement.bindings)
+  }
+
+  func withValues() throws -> StatementWithValues {
     let table = try query.table(of: Model.self)
     let buffer = SqlBuffer()
     let parameters = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: parameters)
-    if query.kind.takesRows, try !rows.take(0, into: &writer) { return ("-- there are no rows to insert", []) }
+    if query.kind.takesRows, try !rows.take(0, into: &writer) {
+      return StatementWithValues(sql: "-- there are no rows to insert", parameters: ParameterBuffer())
+    }
     // Both own memory that is reached by its address only.
     return try withExtendedLifetime((writer, parameters)) {
       try StatementWriter(table: table, sql: buffer, parameters: parameters).write(query, row: writer.values)
-      return (buffer.text, parameters.parameters.compactMap { SqlStorage($0) })
+      return StatementWithValues(sql: buffer.text, parameters: parameters)
     }
   }
 }
@@ -48,39 +57,52 @@ extension Select {
   /// The values that take the place of `?`, in order; empty for a query that can't be run.
   public var bindings: [SqlStorage] { (try? query.rendered().bindings) ?? [] }
 
-  /// How SQLite would find the rows: its query plan. Nothing is run; throws what running it would throw before its first
-  /// row.
-  public func explain(_ db: SqliteDatabase) throws -> QueryPlan { try db.plan(of: query.rendered().sql) }
+  /// How SQLite would find the rows with the query's values: its query plan. A ``Parameter`` counts as NULL. Nothing is run;
+  /// throws what running it would throw before its first row.
+  public func explain(_ db: SqliteDatabase) throws -> QueryPlan { try db.plan(of: query.withValues()) }
 }
 
 extension SelectQuery {
   func rendered() throws -> (sql: String, bindings: [SqlStorage]) {
+    let statement = try withValues()
+    return (statement.sql, statement.bindings)
+  }
+
+  func withValues() throws -> StatementWithValues {
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
+    try SelectWriter(sql: sql, parameters: parameters).write(self)
+    return StatementWithValues(sql: sql.text, parameters: parameters)
+  }
+}
+
+/// A statement's SQL, and the values that it binds.
+struct StatementWithValues {
+  let sql: String
+  fileprivate let parameters: ParameterBuffer
+
+  var bindings: [SqlStorage] {
     // It owns memory that is reached by its address only.
-    return try withExtendedLifetime(parameters) {
-      try SelectWriter(sql: sql, parameters: parameters).write(self)
-      return (sql.text, parameters.parameters.compactMap { SqlStorage($0) })
-    }
+    withExtendedLifetime(parameters) { parameters.parameters.compactMap { SqlStorage($0) } }
   }
 }
 
 extension SqliteDatabase {
-  func plan(of sql: String) throws -> QueryPlan {
+  func plan(of statement: StatementWithValues) throws -> QueryPlan {
     try locked {
       let connection = try openConnection()
-      do { return try connection.plan(of: sql) } catch { throw connection.labelled(error) }
+      do { return try connection.plan(of: statement) } catch { throw connection.labelled(error) }
     }
   }
 }
 
 extension Connection {
-  func plan(of sql: String) throws -> QueryPlan {
+  func plan(of statement: StatementWithValues) throws -> QueryPlan {
     var steps: [QueryPlan.Step] = []
-    try eachRow("EXPLAIN QUERY PLAN " + sql) { row in
+    try eachRow("EXPLAIN QUERY PLAN " + statement.sql, binding: statement.parameters) { row in
       guard row.count == 4, let id = Int(row[0]), let parent = Int(row[1]) else { return }
       steps.append(QueryPlan.Step(id: id, parent: parent, detail: row[3]))
     }
-    return QueryPlan(sql: sql, steps: steps)
+    return QueryPlan(sql: statement.sql, steps: steps)
   }
 }
 
@@ -103,14 +125,16 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
   public var scans: [String] {
     steps.compactMap { step in
       // An index that is made for the statement alone reads all rows too.
-      if step.detail.hasPrefix("SEARCH "), let rest = step.detail.suffix(after: " USING AUTOMATIC ") {
-        return String(
-          step.detail.dropFirst("SEARCH ".count).dropLast(rest.count + " USING AUTOMATIC ".count))
+      let detail = step.detail
+      if detail.begins(with: "SEARCH "), let found = detail.prefix(before: " USING AUTOMATIC ") {
+        return found.suffix(after: "SEARCH ")
       }
-      guard step.detail.hasPrefix("SCAN "), !step.detail.contains(" USING "), !step.detail.contains(" VIRTUAL TABLE ")
+      guard detail.begins(with: "SCAN "), let name = detail.suffix(after: "SCAN "),
+        name.suffix(after: " USING ") == nil, name.suffix(after: " VIRTUAL TABLE ") == nil
       else { return nil }
-      let name = String(step.detail.dropFirst("SCAN ".count))
-      return name.hasPrefix("(") || name.hasPrefix("CONSTANT ROW") || name.hasSuffix("-ROW VALUES CLAUSE") ? nil : name
+      let isQuery = name.begins(with: "(subquery-") || name.begins(with: "(join-")
+      let isTable = !isQuery && !name.begins(with: "CONSTANT ROW") && !name.ends(with: "-ROW VALUES CLAUSE")
+      return isTable ? name : nil
     }
   }
 

@@ -15,22 +15,23 @@ extension SqlError {
       case .unique, .primaryKey, .notNull, .rowId:
         guard let place = message.suffix(after: "constraint failed: \(info.name).") else { return self }
         let next = ", \(info.name)."
-        let columns = info.columns.map(\.name).filter { place == $0 || place.hasPrefix($0 + next) }
+        let columns = info.columns.map(\.name).filter { place.isExactly($0) || place.begins(with: $0 + next) }
         guard let column = columns.max(by: { $0.utf8.count < $1.utf8.count }) else { return self }
         (error.table, error.column) = (info.name, column)
       case .dataType:
-        guard let column = info.columns.first(where: { message.hasSuffix(" column \(info.name).\($0.name)") }) else {
+        guard let column = info.columns.first(where: { message.ends(with: " column \(info.name).\($0.name)") }) else {
           return at(table: info.name)
         }
         (error.table, error.column) = (info.name, column.name)
       case .check:
         guard let condition = message.suffix(after: "constraint failed: ") else { return self }
-        func trimmed(_ text: String) -> Substring {
-          var text = text.drop(while: \.isWhitespace)
-          while text.last?.isWhitespace == true { text.removeLast() }
+        func trimmed(_ text: String) -> Substring.UTF8View {
+          func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || (9...13).contains(byte) }
+          var text = text.utf8.drop(while: isBlank)
+          while let last = text.last, isBlank(last) { text.removeLast() }
           return text
         }
-        func isSame(_ check: String) -> Bool { trimmed(check) == trimmed(condition) }
+        func isSame(_ check: String) -> Bool { trimmed(check).elementsEqual(trimmed(condition)) }
         if let column = info.columns.first(where: { $0.definition.options.check.map(isSame) == true }) {
           (error.table, error.column) = (info.name, column.name)
         } else if info.constraints.checks.contains(where: isSame) {
@@ -40,8 +41,7 @@ extension SqlError {
       }
     case .schema(.missingColumn(let name)):
       error.table = table ?? info.name
-      if name.hasPrefix("excluded.") {
-        let column = String(name.dropFirst("excluded.".count))
+      if name.begins(with: "excluded."), let column = name.suffix(after: ".") {
         error.kind = .schema(.missingColumn(column))
         error.column = column
       }

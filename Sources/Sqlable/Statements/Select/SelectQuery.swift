@@ -69,7 +69,7 @@ extension SelectQuery {
 
     var table: TableInfo
     /// What it is called in the statement, when not by its own name.
-    var alias: String?
+    @ByBytes var alias: String? = nil
     var kind = Kind.table
     var join = Join.inner
     var condition: SqlExpression?

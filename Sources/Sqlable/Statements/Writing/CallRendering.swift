@@ -14,7 +14,11 @@ extension Renderer {
     if call.isDistinct { sql.append("DISTINCT ") }
     for (index, argument) in call.arguments.enumerated() {
       if index > 0 { sql.append(", ") }
-      try write(argument, within: .any, stack: stack + 5)
+      if call.isConstant(index) {
+        try write(constant: argument, within: .any, stack: stack + 5)
+      } else {
+        try write(argument, within: .any, stack: stack + 5)
+      }
     }
     sql.append(")")
     if let filter = call.filter {

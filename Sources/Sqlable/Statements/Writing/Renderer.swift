@@ -101,7 +101,9 @@ struct Renderer {
   ) throws {
     try write(left, beside: right, operation, within: own, stack: stack)
     sql.append(operation.sql)
-    try write(right, beside: left, operation, within: Strength(rawValue: own.rawValue + 1) ?? .atom, stack: stack + 2)
+    let strength = Strength(rawValue: own.rawValue + 1) ?? .atom
+    if operation.takesConstant { return try write(constant: right, within: strength, stack: stack + 2) }
+    try write(right, beside: left, operation, within: strength, stack: stack + 2)
   }
 
   /// Writes one side of an operator. A parameter that is compared with a column gets its values in the form of that column.
@@ -145,7 +147,7 @@ struct Renderer {
       throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar, and not NUL")
     }
     sql.append(" ESCAPE ")
-    write(.text(escape))
+    if pattern.mayBeFoundByIndex { try write(literal: escape) } else { write(.text(escape)) }
   }
 
   private func write(_ function: SqlExpression.Function, _ arguments: [SqlExpression], stack: Int) throws {

@@ -137,9 +137,9 @@ final class Scope {
     var scope: Scope? = self
     while let current = scope {
       let sources = current.sources.filter {
-        $0.table.isOfSameModel(as: table) && (alias == nil || $0.alias == alias)
+        $0.table.isOfSameModel(as: table) && (alias == nil || $0.alias.isExactly(alias))
       }
-      if let source = sources.first(where: { $0.alias == alias }) ?? (sources.count == 1 ? sources[0] : nil) {
+      if let source = sources.first(where: { $0.alias.isExactly(alias) }) ?? (sources.count == 1 ? sources[0] : nil) {
         if current !== self { try checkNotHidden(source, in: current) }
         return source
       }
@@ -187,7 +187,9 @@ final class Scope {
   }
 
   func missing(_ reference: ColumnReference) -> SqlError {
-    let names = sources.map(\.table.name).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+    let names = sources.map(\.table.name).reduce(into: [String]()) { names, name in
+      if !names.contains(where: name.isExactly) { names.append(name) }
+    }
     return SqlError(
       .schema(.missingColumn(reference.name)),
       message: "column \(reference.name) is not in the layout of table \(names.joined(separator: ", ")); "

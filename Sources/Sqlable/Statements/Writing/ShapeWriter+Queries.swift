@@ -106,7 +106,13 @@ extension ShapeWriter {
       write(name: name)
     }
     key.append(byte: (call.isDistinct ? 1 : 0) | (call.filter == nil ? 0 : 2) | (call.window == nil ? 0 : 4))
-    guard write(call.arguments, isOrdering: isOrdering) else { return false }
+    key.append(count: call.arguments.count)
+    for (index, argument) in call.arguments.enumerated() {
+      let isWritten =
+        call.isConstant(index)
+        ? write(constant: argument, isOrdering: isOrdering) : write(argument, isOrdering: isOrdering)
+      guard isWritten else { return false }
+    }
     if let filter = call.filter, !write(filter, isOrdering: isOrdering) { return false }
     guard let window = call.window else { return true }
     guard write(window.partition, isOrdering: isOrdering), write(window.order) else { return false }
@@ -150,9 +156,11 @@ extension ShapeWriter {
       write(name: String(letter))
     case .dateFormat:
       key.append(byte: 4)
+      key.append(count: special.terms.count)
       // The text of the format comes before the date.
-      return write(Array(special.terms.dropFirst()), isOrdering: isOrdering)
-        && write(Array(special.terms.prefix(1)), isOrdering: isOrdering)
+      for term in special.terms.dropFirst() where !write(constant: term, isOrdering: isOrdering) { return false }
+      for term in special.terms.prefix(1) where !write(term, isOrdering: isOrdering) { return false }
+      return true
     case .day: key.append(byte: 5)
     case .shifted(let count, let unit):
       key.append(byte: 6)

@@ -105,7 +105,9 @@ struct ShapeWriter {
     case .binary(let operation, let left, let right):
       key.append(byte: 7)
       key.append(choice: operation)
-      return write(left, isOrdering: isOrdering) && write(right, isOrdering: isOrdering)
+      guard write(left, isOrdering: isOrdering) else { return false }
+      return operation.takesConstant
+        ? write(constant: right, isOrdering: isOrdering) : write(right, isOrdering: isOrdering)
     case .isNull(let term):
       key.append(byte: 8)
       return write(term, isOrdering: isOrdering)
@@ -129,11 +131,12 @@ struct ShapeWriter {
       }
       return true
     case .like(let term, let pattern, let escape):
-      key.append(byte: escape.isEmpty ? 12 : 13)
+      let isLiteral = !escape.isEmpty && pattern.mayBeFoundByIndex
+      key.append(byte: escape.isEmpty ? 12 : isLiteral ? 22 : 13)
       guard write(term, isOrdering: isOrdering), write(pattern, isOrdering: isOrdering) else { return false }
       guard !escape.isEmpty else { return true }
       guard escape.unicodeScalars.count == 1, escape != "\0" else { return false }
-      parameters.append(.text(escape) as SqlStorage)
+      if isLiteral { write(name: escape) } else { parameters.append(.text(escape) as SqlStorage) }
       return true
     case .function(let function, let arguments):
       key.append(byte: 14)

@@ -15,7 +15,7 @@ extension Renderer {
     case .dateFormat:
       sql.append("strftime(")
       for term in special.terms.dropFirst() {
-        try write(term, within: .any, stack: stack + 5)
+        try write(constant: term, within: .any, stack: stack + 5)
         sql.append(", ")
       }
       try writeDate(special.terms, "its text", stack: stack)

@@ -11,7 +11,7 @@ import Testing
       ).orderBy(Stay.id)
       #expect(
         query.sql
-          == #"SELECT trim("note"), ltrim("note"), rtrim("note", ?), substr("note", ?, ?), substr("note", ?), replace("note", ?, ?), instr("note", ?), unicode(trim("note")) FROM "stay" ORDER BY "id""#
+          == #"SELECT trim("note"), ltrim("note"), rtrim("note", ' e'), substr("note", 3, 2), substr("note", -3), replace("note", ?, ?), instr("note", ?), unicode(trim("note")) FROM "stay" ORDER BY "id""#
       )
       let rows = try query.run(db)
       #expect(rows[0].0 == "Grüße" && rows[0].1 == "Grüße  " && rows[0].2 == "  Grüß" && rows[0].3 == "Gr")
@@ -30,7 +30,7 @@ import Testing
         (Bicycle.id * 1.26).round(1))
       #expect(
         query.sql
-          == #"SELECT substr("name", ?), trim("name", ?), replace("name", ?, ?), instr("name", ?), unicode("name"), hex("name"), typeof("id"), round("id" * ?, ?) FROM "bicycle""#
+          == #"SELECT substr("name", 2), trim("name", 'No'), replace("name", ?, ?), instr("name", ?), unicode("name"), hex("name"), typeof("id"), round("id" * ?, 1) FROM "bicycle""#
       )
       let first = try query.filter(Bicycle.id == 1).first(db)
       #expect(
@@ -44,7 +44,7 @@ import Testing
   @Test func numbersAreRoundedAndDrawn() throws {
     try withCompany { db in
       let query = Worker.select((Worker.salary / 3).round(2), randomInteger()).orderBy(Worker.id)
-      #expect(query.sql == #"SELECT round("salary" / ?, ?), random() FROM "worker" ORDER BY "id""#)
+      #expect(query.sql == #"SELECT round("salary" / ?, 2), random() FROM "worker" ORDER BY "id""#)
       let rows = try query.run(db)
       #expect(rows.map(\.0) == [3.33, 1.67, 2.33, 1.67] && Set(rows.map(\.1)).count == 4)
     }
@@ -56,13 +56,13 @@ import Testing
       try db.createTable(Stay.self)
       try Stay.insert(texts.enumerated().map { Stay(id: $0.offset, at: Stay.moment, note: $0.element) }).run(db)
       try Stay(id: 1000, at: Stay.moment).insert().run(db)
-      let sql = #"SELECT count(*) FROM "stay" WHERE "note" LIKE ? ESCAPE ?"#
+      let sql = #"SELECT count(*) FROM "stay" WHERE "note" LIKE ? ESCAPE "#
       func notes(_ condition: SqlExpression) throws -> [String?] {
         try Stay.select(Stay.note).filter(condition).orderBy(Stay.id).run(db)
       }
       for text in texts {
         let fold = { (text: String) in Array(text.lowercased().unicodeScalars) }
-        #expect(Stay.count().filter(Stay.note.hasPrefix(text)).sql == sql)
+        #expect(Stay.count().filter(Stay.note.hasPrefix(text)).sql == sql + (text.isEmpty ? "?" : #"'\'"#))
         #expect(try notes(Stay.note.hasPrefix(text)) == texts.filter { fold($0).starts(with: fold(text)) }, "\(text)")
         #expect(
           try notes(Stay.note.hasSuffix(text))
@@ -107,17 +107,30 @@ import Testing
   @Test func valuesNeverChangeTheSQL() throws {
     func statements(_ text: String) -> [Select<String?>] {
       [
-        Stay.select(Stay.note.replace(text, with: text)), Stay.select(Stay.note.trim(text)),
-        Stay.select(Stay.note.ltrim(text).nullIf(text)), Stay.select(Stay.note.ifNull(text).nullIf("x")),
-        Stay.select(Case.when(Stay.note == text, then: text).end()), Stay.select(Stay.real.strftime(text)),
+        Stay.select(Stay.note.replace(text, with: text)), Stay.select(Stay.note.trim().nullIf(text)),
+        Stay.select(Stay.note.ifNull(text).nullIf("x")), Stay.select(Case.when(Stay.note == text, then: text).end()),
         Stay.select(Stay.note.least(text)).filter(Stay.note.glob(text) || Stay.note.instr(text) > 0),
-        Stay.select(Stay.note.rtrim(text)).filter(Stay.note.isDistinct(from: text)),
+        Stay.select(Stay.note).filter(Stay.note.isDistinct(from: text)),
+      ]
+    }
+    /// With constants, which are written into the SQL and stay texts there.
+    func constants(_ text: String) -> [(Select<String?>, String)] {
+      let literal = "'" + text.replacingOccurrences(of: "'", with: "''") + "'"
+      return [
+        (Stay.select(Stay.note.trim(text)), #"SELECT trim("note", \#(literal)) FROM "stay""#),
+        (Stay.select(Stay.note.ltrim(text)), #"SELECT ltrim("note", \#(literal)) FROM "stay""#),
+        (Stay.select(Stay.note.rtrim(text)), #"SELECT rtrim("note", \#(literal)) FROM "stay""#),
+        (Stay.select(Stay.iso.strftime(text)), #"SELECT strftime(\#(literal), "iso") FROM "stay""#),
       ]
     }
     try withStays(Stay(id: 1, at: Stay.moment, note: "x")) { db in
       for text in textsLikeSQL {
         #expect(statements(text).map(\.sql) == statements("x").map(\.sql))
         for statement in statements(text) { _ = try statement.run(db) }
+        for (statement, sql) in constants(text) {
+          #expect(statement.sql == sql)
+          #expect(try statement.run(db).count == 1)
+        }
         #expect(try Stay.select(Stay.note.replace("x", with: text)).run(db) == [text])
         #expect(try Stay.select(Case.when(Stay.id == 1, then: text).else("")).run(db) == [text])
       }

@@ -93,10 +93,10 @@ extension Select: AnySelect {}
   @Test func queriesThatDifferInOneThingDoNotMix() throws {
     try withDirectory { directory in
       let cold = try SqliteDatabase(
-        filepath: directory + "/company.sqlite", configuration: Configuration(statementCacheCapacity: 0))
+        filepath: directory + "/company.sqlite", configuration: Configuration(statementCacheBytes: 0))
       try fillCompany(cold)
       let warm = try SqliteDatabase(
-        filepath: directory + "/company.sqlite", configuration: Configuration(statementCacheCapacity: 10_000))
+        filepath: directory + "/company.sqlite", configuration: Configuration(statementCacheBytes: 64 << 20))
       var random = SeededGenerator(seed: SeededGenerator.seed)
       for (x, text) in [(1, "Ada"), (3, "Ben"), (0, "Anna"), (2, "x")] {
         for query in SelectShapeTests.queries(x, text).map(\.untyped).shuffled(using: &random) {

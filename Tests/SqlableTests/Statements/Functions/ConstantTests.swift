@@ -1,0 +1,142 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What is written into the SQL and what is bound, seen by the plans that follow.
+@Suite struct ConstantTests {
+  private enum Words: TableDeclaration {
+    static let id = Column("id", .integer, PrimaryKey())
+    static let folded = Column("folded", .text, Collate.nocase)
+    static let exact = Column("exact", .text)
+    static let columns = [id, folded, exact]
+    static let indexes = [Index(folded), Index(exact)]
+  }
+  private typealias Word = Table<Words>
+
+  private func withWords(_ body: (SqliteDatabase) throws -> Void) throws {
+    try withDatabase { db throws in
+      try db.createTable(Word.self)
+      let words = ["apple", "Apply", "appl", "a%pple", "a_ple", "a\\ple", "banana", "", "'\u{301}x", "äpfel", "100%"]
+      try Word.insert(words.enumerated().map { Word(.integer(Int64($0)), .text($1), .text($1)) }).run(db)
+      try body(db)
+    }
+  }
+
+  @Test func aPrefixIsFoundByAnIndexThatFoldsCase() throws {
+    try withWords { db throws in
+      for prefix in ["app", "APP", "a%", "a_", "a\\", "100%", "'\u{301}", "ä", "nothing"] {
+        let read = Word.read().filter(Words.folded.hasPrefix(prefix)).orderBy(Words.id)
+        #expect(read.sql.contains(#""folded" LIKE ? ESCAPE '\'"#))
+        let plan = try read.explain(db).description
+        #expect(plan.contains("SEARCH t USING INDEX t_folded (folded>? AND folded<?)"), "\(prefix): \(plan)")
+        let byScan = Word.read().filter(Words.exact.hasPrefix(prefix)).orderBy(Words.id)
+        #expect(try byScan.explain(db).description.contains("SEARCH") == false)
+        let (found, expected) = (try read.run(db), try byScan.run(db))
+        #expect(found == expected && found.isEmpty == (prefix == "nothing"), "\(prefix)")
+      }
+      // Other values of one shape, each by a plan of its own.
+      let counts = try ["app", "b", "%", ""].map { try Word.count().filter(Words.folded.hasPrefix($0)).run(db) }
+      #expect(counts == [3, 1, 0, 11])
+    }
+  }
+
+  @Test func anEscapeOfOnesOwnIsWrittenToo() throws {
+    try withWords { db throws in
+      for escape in ["!", "'", "\\", "é"] as [Character] {
+        let read = Word.read().filter(Words.folded.like("a\(escape)%pp%", escape: escape))
+        #expect(try read.run(db).map { $0.values[1] } == ["a%pple"], "\(escape)")
+        // SQLite takes an escape of one byte only.
+        #expect(try read.explain(db).description.contains("SEARCH") == (escape.utf8.count == 1))
+      }
+      // Nothing is before the wildcard: no index helps, and with a bound escape SQLite does not compile for each value anew.
+      let inside = Word.count().filter(Words.folded.contains("ppl"))
+      #expect(inside.sql.hasSuffix("LIKE ? ESCAPE ?") && inside.bindings == ["%ppl%", "\\"])
+      #expect(try inside.run(db) == 4)
+    }
+  }
+
+  @Test func globIsFoundByAnIndexThatDoesNotFoldCase() throws {
+    try withWords { db throws in
+      let read = Word.read().filter(Words.exact.glob("app*"))
+      #expect(try read.explain(db).description == "SEARCH t USING INDEX t_exact (exact>? AND exact<?)")
+      #expect(try read.run(db).map { $0.values[2] } == ["appl", "apple"])
+    }
+  }
+
+  @Test func anIndexOnTheSameExpressionIsUsed() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, note: "  abc ", doc: #"{"kind":"a","pets":[{"age":3}]}"#)) { db throws in
+      let cases: [(index: String, condition: SqlExpression, isMet: Bool)] = [
+        ("json_extract(doc, '$.kind')", Stay.doc.jsonExtract("kind", as: String.self) == "a", true),
+        ("doc ->> '$.pets[0].age'", Stay.doc.jsonValue("pets", 0, "age", as: Int.self) == 3, true),
+        ("doc -> '$.pets'", Stay.doc.json("pets") == "[]", false),
+        (#"doc ->> '$."it''s"'"#, Stay.doc.jsonValue("it's", as: Int.self) == 3, false),
+        ("json_type(doc, '$.kind')", Stay.doc.jsonType("kind") == "text", true),
+        ("json_array_length(doc, '$.pets')", Stay.doc.jsonArrayLength("pets") == 1, true),
+        ("strftime('%Y-%m', seconds, 'unixepoch')", Stay.seconds.strftime("%Y-%m") == "2024-01", true),
+        ("substr(note, 3, 2)", Stay.note.substr(3, 2) == "ab", true),
+        ("substr(note, -2)", Stay.note.substr(-2) == "c ", true),
+        ("trim(note, ' a')", Stay.note.trim(" a") == "bc", true),
+        ("round(flags, 1)", Stay.flags.column.round(1) == 9, false),
+      ]
+      // The JSON functions of older versions are not for schemas that are not trusted.
+      try db.execute("PRAGMA trusted_schema = ON")
+      for (number, (index, condition, isMet)) in cases.enumerated() {
+        let count = Stay.count().filter(condition)
+        #expect(try count.explain(db).description.contains("SEARCH") == false)
+        try db.execute(SQL(verbatim: "CREATE INDEX i\(number) ON stay (\(index))"))
+        let plan = try count.explain(db).description
+        #expect(plan.contains("SEARCH stay USING") && plan.contains("INDEX i\(number) (<expr>=?)"), "\(index): \(plan)")
+        #expect(try count.run(db) == (isMet ? 1 : 0), "\(index)")
+      }
+    }
+  }
+
+  @Test func constantsThatDifferMakeStatementsThatDiffer() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, note: "abcdef", doc: #"{"a":1,"b":2,"it's":3}"#)) { db throws in
+      // Twice: the second time they are found compiled.
+      for _ in 1...2 {
+        for (key, value) in ["a": 1, "b": 2, "it's": 3] {
+          let read = Stay.select(Stay.doc.jsonValue(.key(key), as: Int.self))
+          #expect(try read.run(db) == [value])
+          #expect(try Stay.count().filter(Stay.doc.jsonExtract(.key(key), as: Int.self) == value).run(db) == 1)
+        }
+        for start in 1...6 {
+          #expect(try Stay.select(Stay.note.substr(start)).run(db) == [String("abcdef".dropFirst(start - 1))])
+          #expect(try Stay.select(Stay.note.substr(1, start)).run(db) == [String("abcdef".prefix(start))])
+        }
+        #expect(try Stay.select(Stay.seconds.strftime("%Y")).run(db) == ["2024"])
+        #expect(try Stay.select(Stay.seconds.strftime("%m")).run(db) == ["01"])
+        for escape in ["!", "c"] as [Character] {
+          let isMet = try Stay.count().filter(Stay.note.like("abc%", escape: escape)).run(db) == 1
+          #expect(isMet == (escape == "!"))
+        }
+      }
+    }
+  }
+
+  @Test func aConstantWithANULIsRefused() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, note: "a")) { db throws in
+      for _ in 1...2 {
+        expectInvalidStatement { _ = try Stay.select(Stay.seconds.strftime("%Y\0")).run(db) }
+        expectInvalidStatement { _ = try Stay.select(Stay.note.trim("a\0")).run(db) }
+      }
+    }
+  }
+
+  @Test func plansSeeTheValues() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, note: "red", flags: 4)) { db throws in
+      try db.execute("CREATE INDEX red ON stay (flags) WHERE note = 'red'")
+      func condition(_ note: String) -> SqlExpression { Stay.note == note && Stay.flags > 3 }
+      let plan = try Stay.read().filter(condition("red")).explain(db)
+      #expect(plan.description == "SEARCH stay USING INDEX red (flags>?)" && plan.scans.isEmpty)
+      #expect(try Stay.read().filter(condition("blue")).explain(db).scans == ["stay"])
+      let rows = Stay.all().filter(condition("red"))
+      #expect(try rows.explain(db).scans.isEmpty && rows.advice(db).isEmpty && rows.run(db).count == 1)
+      #expect(try Stay.read().filter(condition("red")).advice(db).isEmpty)
+      #expect(try !Stay.read().filter(condition("blue")).advice(db).isEmpty)
+      // A list that is bound as one, and a parameter whose value is not known yet.
+      #expect(try Stay.read().filter(Stay.id.in(Array(1...100))).explain(db).scans.isEmpty)
+      #expect(try Stay.read().filter(Stay.id == Parameter<Int>("id")).explain(db).scans.isEmpty)
+    }
+  }
+}
