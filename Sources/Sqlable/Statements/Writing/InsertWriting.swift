@@ -42,7 +42,7 @@ extension StatementWriter {
     sql.append(" (")
     renderer.writeColumns(positions)
     sql.append(") ")
-    let writer = SelectWriter(sql: sql, parameters: parameters)
+    let writer = SelectWriter(sql: sql, parameters: parameters, isInText: renderer.scope.isInText)
     guard let upsert = query.upsert else { return try writer.write(source) }
     // The parser takes an ON after a table for that of a join; not after a condition.
     sql.append("SELECT * FROM (")
