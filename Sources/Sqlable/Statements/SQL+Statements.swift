@@ -7,7 +7,12 @@ extension SQL.StringInterpolation {
   /// try db.execute("INSERT INTO red (name) \(Bicycle.select(Bicycle.name).filter(Bicycle.color == "red"))")
   /// ```
   public mutating func appendInterpolation(_ query: Select<some Any>) {
-    embed { try SelectWriter(sql: $0, parameters: $1).write(query.query) }
+    embed { try SelectWriter(sql: $0, parameters: $1, isInText: true).write(query.query) }
+  }
+
+  /// Writes a query around which the text has no table.
+  mutating func appendInterpolation(alone query: SelectQuery) {
+    embed { try SelectWriter(sql: $0, parameters: $1).write(query) }
   }
 
   /// Writes a statement's SQL, with its values bound. One about structs can't be embedded: running the SQL throws
@@ -18,7 +23,7 @@ extension SQL.StringInterpolation {
       guard !statement.query.kind.takesRows else {
         throw SqlError.invalidStatement("a statement about structs can't be a part of SQL text").at(table: table.name)
       }
-      try StatementWriter(table: table, sql: sql, parameters: parameters).write(statement.query)
+      try StatementWriter(table: table, sql: sql, parameters: parameters, isInText: true).write(statement.query)
     }
   }
 

@@ -7,8 +7,25 @@ extension Statement: Codable {
   }
 
   /// Throws what running the statement would throw before SQLite sees it: a column of another table, a value that can't
-  /// be stored.
+  /// be stored. A change that returns rows is encoded as a ``ReturningStatement``.
   public func encode(to encoder: any Encoder) throws {
+    guard !query.returns else {
+      throw SqlError.invalidStatement(
+        query.returned.isEmpty
+          ? "a change that returns rows is encoded as a ReturningStatement"
+          : "a change that returns terms has no form as data")
+    }
+    try encodeChecked(to: encoder)
+  }
+
+  /// Throws `.invalidStatement` when the statement is of another table or of another kind, and `.schema` when it names a
+  /// column that the model has not.
+  ///
+  /// A change that returns rows is decoded as a ``ReturningStatement``. ``StatementRules`` allow other tables and fewer
+  /// kinds.
+  public init(from decoder: any Decoder) throws { try self.init(from: decoder, returning: false) }
+
+  func encodeChecked(to encoder: any Encoder) throws {
     let table = try query.table(of: Model.self)
     // Columns are known by their names on the other side, where one of another table could pass for this one's.
     _ = try rendered()
@@ -18,29 +35,84 @@ extension Statement: Codable {
     try container.encode(try storedRows().map(\.values), forKey: .rows)
   }
 
-  /// Throws `.invalidStatement` when the statement is of another table or of another kind, and `.schema` when it names a
-  /// column that the model has not.
-  public init(from decoder: any Decoder) throws {
+  /// Decodes a change that returns rows, or a statement of any other kind.
+  init(from decoder: any Decoder, returning: Bool) throws {
+    let rules = try StatementRules.of(decoder)
     let container = try decoder.container(exactly: Key.self)
-    query = try container.decode(Query.self, forKey: .query)
-    let table = try query.table(of: Model.self)
-    let name = try container.decode(String.self, forKey: .table)
-    guard name == table.name else {
-      throw SqlError.invalidStatement("the statement is of another table than \(table.name)").at(table: table.name)
+    var query = try container.decode(Query.self, forKey: .query)
+    let own = try TableInfo.of(Model.self).name
+    let named = try container.decode(String.self, forKey: .table)
+    guard named.isExactly(query.tableName ?? own) else {
+      throw SqlError.invalidStatement("the statement is of another table than \(own)").at(table: own)
+    }
+    // Before anything is kept of a table whose name comes from outside.
+    query.tableName = try query.tableName.map { try rules.spelling(of: $0, own: own) }
+    guard query.returns == returning else {
+      throw SqlError.invalidStatement(
+        returning
+          ? "the statement returns no rows" : "a change that returns rows is decoded as a ReturningStatement"
+      ).at(table: own)
     }
     let stored = try container.decode([[String: SqlStorage]].self, forKey: .rows)
+    let isOne = query.kind.takesRows && query.kind != .insertMany
+    guard query.gives(Output.self, of: Model.self), query.kind.takesRows || stored.isEmpty, !isOne || stored.count == 1
+    else { throw SqlError.invalidStatement("the statement is of another kind").at(table: own) }
+    guard rules.kinds.contains(query.kind.known) else {
+      throw SqlError.invalidStatement("the decoder does not allow statements that \(query.kind.known)").at(table: own)
+    }
+    self.query = query
     rows = query.kind.takesRows ? .stored(stored.map { StoredRow(values: $0) }) : .none
-    guard query.gives(Output.self, of: Model.self), query.kind.takesRows || stored.isEmpty,
-      query.kind == .insertMany || !query.kind.takesRows || stored.count == 1
-    else { throw SqlError.invalidStatement("the statement is of another kind").at(table: table.name) }
-    // Rendering checks every name and value, and every rule that a modifier must keep.
-    if rows.count > 0 || !query.kind.takesRows { _ = try rendered() }
-    let buffer = ParameterBuffer()
+    try checkDecoded(stored)
+  }
+
+  /// Renders the statement, which checks every name and value, and every rule that a modifier must keep.
+  private func checkDecoded(_ stored: [[String: SqlStorage]]) throws {
+    let table = try query.table(of: Model.self)
+    let (sql, buffer) = (SqlBuffer(), ParameterBuffer())
     try withExtendedLifetime(buffer) {
       var writer = RowWriter(table: table, buffer: buffer)
       for row in stored.dropFirst() { try writer.take(StoredRow(values: row)) }
+      guard query.kind.takesRows, stored.isEmpty else {
+        _ = try rendered()
+        return
+      }
+      // Structs may still come, from a stream.
+      writer.clear()
+      for position in table.columns.indices where !table.cells[position].isGenerated { writer.put(.null, at: position) }
+      let empty = writer
+      // It owns memory that is reached by its address only.
+      try withExtendedLifetime(empty) {
+        try StatementWriter(table: table, sql: sql, parameters: buffer).write(query, row: empty.values)
+      }
     }
   }
+}
+
+/// A change that returns the rows that it changed, as data.
+///
+/// A decoded ``Statement`` changes nothing where its type is that of a read, so these have a type of their own:
+///
+/// ```swift
+/// let change = ReturningStatement(Bicycle.delete(Bicycle.color == "red").returning())
+/// let data = try JSONEncoder().encode(change)
+/// let same = try JSONDecoder().decode(ReturningStatement<Bicycle, [Bicycle]>.self, from: data)
+/// let gone = try same.statement.run(db)     // [Bicycle]
+/// ```
+///
+/// Encoding or decoding a statement that returns no rows throws `.invalidStatement`.
+public struct ReturningStatement<Model: Sqlable, Output>: Sendable, Hashable {
+  public let statement: Statement<Model, Output>
+
+  public init(_ statement: Statement<Model, Output>) { self.statement = statement }
+}
+
+extension ReturningStatement: Codable {
+  public func encode(to encoder: any Encoder) throws {
+    guard statement.query.returns else { throw SqlError.invalidStatement("the statement returns no rows") }
+    try statement.encodeChecked(to: encoder)
+  }
+
+  public init(from decoder: any Decoder) throws { statement = try Statement(from: decoder, returning: true) }
 }
 
 extension Query: Codable {
@@ -146,13 +218,16 @@ extension OrderTerm: Codable {
 
 extension Query {
   fileprivate func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
-    if returns { return kind.changesRows && (output == [Model].self || output == Model?.self) }
+    // By a table of all kinds: what is not in it is given by no decoded statement.
+    if returns { return kind.changesRows && kind != .insertQuery && (output == [Model].self || output == Model?.self) }
     return switch kind {
     case .read: output == [Model].self
     case .first: output == Model?.self
     case .exists: output == Bool.self
     case .insertMany: output == [Int].self
-    case .count, .insert, .insertQuery, .save, .update, .assign, .deleteRow, .delete: output == Int.self
+    case .count, .insert, .save, .update, .assign, .deleteRow, .delete: output == Int.self
+    // What it would insert has no form as data.
+    case .insertQuery: false
     }
   }
 }

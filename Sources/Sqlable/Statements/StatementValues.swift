@@ -61,6 +61,10 @@ extension RowWriter {
           .schema(.missingColumn(name)), message: "table \(table.name) has no column \(name)", table: table.name,
           column: name)
       }
+      guard !table.cells[position].isGenerated else {
+        throw SqlError.invalidStatement("column \(name) is generated, and can't be set").at(
+          table: table.name, column: name)
+      }
       let parameter = bytes.pointee.parameter(for: try value.checked())
       guard table.columns[position].type.stores(parameter) else {
         throw table.columns[position].type.mismatch(parameter.storageClass).at(table: table.name, column: name)

@@ -72,7 +72,7 @@ import Testing
       let owners = Person.read().orderBy(Person.name)
         .including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId)
       for (person, bikes) in try owners.run(db) { print(person.name, bikes.map(\.name)) }  // Person, [Bicycle]
-      let workers = try Worker.read().including(Worker.bossId).run(db)  // [(Worker, [Worker])]
+      let workers = try Worker.read().including(Worker.bossId, of: Worker.id).run(db)  // [(Worker, [Worker])]
       #expect(workers.count == 4)
     }
   }

@@ -46,6 +46,32 @@ private struct Search: Codable, Hashable, Sendable {
     }
   }
 
+  @Test func aChangeThatReturnsRowsHasATypeOfItsOwn() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      try Bicycle(name: "Norco", color: "red").insert().run(db)
+      let sale = ReturningStatement(Bicycle.delete(Bicycle.color == "red").returning())
+      let data = try JSONEncoder().encode(sale)
+      let same = try JSONDecoder().decode(ReturningStatement<Bicycle, [Bicycle]>.self, from: data)
+      let sold = try same.statement.run(db)  // [Bicycle]
+      #expect(sold.map(\.name) == ["Norco"])
+      let asRead = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: data) }
+      #expect(asRead?.message == "a change that returns rows is decoded as a ReturningStatement")
+    }
+  }
+
+  @Test func rulesAllowFewerKindsAndOtherTables() throws {
+    let data = try JSONEncoder().encode(Bicycle.count().in("archive"))
+    expectInvalidStatement { _ = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data) }
+    let decoder = JSONDecoder()
+    decoder.userInfo[.statementRules] = StatementRules(kinds: [.count], tables: ["archive"])
+    let count = try decoder.decode(Statement<Bicycle, Int>.self, from: data)
+    #expect(count == Bicycle.count().in("archive") && count.kind == .count)
+    let deletion = try JSONEncoder().encode(Bicycle.delete().in("archive"))
+    expectInvalidStatement { _ = try decoder.decode(Statement<Bicycle, Int>.self, from: deletion) }
+  }
+
   @Test func whatDoesNotFitTheModelIsRefused() throws {
     let data = try JSONEncoder().encode(Bicycle.read().filter(Bicycle.color == "red"))
     let asPerson = sqlError { _ = try JSONDecoder().decode(Statement<Person, [Person]>.self, from: data) }

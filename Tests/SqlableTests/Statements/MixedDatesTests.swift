@@ -57,6 +57,55 @@ import Testing
     }
   }
 
+  @Test func theErrorNamesTheTableOfTheColumn() throws {
+    try withStamps { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      let joined = Person.join(Stamp.self, on: Stamp.id == Person.id.typed(as: Int.self))
+      for (condition, column) in [
+        (Stamp.a == Stamp.b, "b"), (Stamp.id.expression == "x", "id"), (Stamp.d.expression + 1 == 2, "d"),
+        (Stamp.id.expression.year() == 1, "id"),
+      ] {
+        let error = sqlError { _ = try joined.filter(condition).run(db) }
+        #expect(error?.table == "stamp" && error?.column == column, "\(String(describing: error))")
+        // In a subquery, and of the query around it.
+        let inner = sqlError { _ = try Person.read().filter(exists(Stamp.all().filter(condition))).run(db) }
+        #expect(inner?.table == "stamp" && inner?.column == column)
+        let around = sqlError { _ = try Stamp.count().filter(exists(Person.all().filter(condition))).run(db) }
+        #expect(around?.table == "stamp" && around?.column == column)
+        let other = Alias(Stamp.self, "other")
+        let aliased = sqlError { _ = try Person.join(other, on: condition).run(db) }
+        #expect(aliased?.table == "stamp" && aliased?.column == column)
+      }
+      let named = Stamp.select(Stamp.a, Stamp.b).named("both")
+      let error = sqlError { _ = try Person.all().joining(named, on: named.columns.0 == named.columns.1).run(db) }
+      #expect(error?.table == "both" && error?.column == "c2")
+    }
+  }
+
+  @Test func aDateThatStandsForItselfHasADay() throws {
+    try withStamps { db in
+      let term = TypedExpression(day)
+      let query = Stamp.select(term.date(), term.year(), term.strftime("%H"), term.adding(1, .day))
+      for _ in 1...2 {
+        let row = try query.first(db)
+        #expect(row?.0 == "2023-11-14" && row?.1 == 2023 && row?.2 == "22" && row?.3 == day + 86_400)
+      }
+      let null = TypedExpression(nil as Date?)
+      #expect(try Stamp.select(null.date()).run(db) == [nil])
+      #expect(try Stamp.count().filter(term.date() == Stamp.b.date() && term.month() == 11).run(db) == 1)
+      // Not what is no date, though its statement is alike.
+      for _ in 1...2 {
+        expectInvalidStatement { _ = try Stamp.select(TypedExpression("2023-11-14").expression.date()).run(db) }
+        expectInvalidStatement { _ = try Stamp.select(TypedExpression(5).expression.date()).run(db) }
+      }
+      // It is in seconds, and meets no milliseconds.
+      let error = expectInvalidStatement { _ = try Stamp.count().filter(term == Stamp.b).run(db) }
+      #expect(error?.column == "b" && error?.table == "stamp")
+      #expect(try Stamp.count().filter(term == Stamp.a && term == Stamp.c && Stamp.b == day).run(db) == 1)
+    }
+  }
+
   @Test func aDateInSQLTextTakesTheFormOfAColumn() throws {
     try withStamps { db in
       for column in [Stamp.a, Stamp.b, Stamp.c, Stamp.d] {

@@ -305,7 +305,9 @@ import Testing
         Child.read().orderBy(Child.id), by: Child.key, of: Parent.key
       ).run(db)
       #expect(byText.map { $0.1.map(\.id) } == [[10], [20], [30], [40], [50], [60]])
-      let error = expectMisuse { _ = try Parent.read().including(Child.read(), by: Child.parent).run(db) }
+      let error = expectMisuse {
+        _ = try Parent.read().including(Child.read(), by: Child.parent, of: Parent.id).run(db)
+      }
       #expect(
         error?.column == "parent" && error?.message.contains("a foreign key of TEXT that refers to INTEGER") == true)
     }

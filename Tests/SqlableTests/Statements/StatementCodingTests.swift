@@ -45,6 +45,57 @@ import Testing
     try checkRoundTrip(Car.count().filter(Car.soldAt < Date(timeIntervalSince1970: 0.123456789) || Car.soldAt == nil))
   }
 
+  /// What has no form as data says so when it is encoded, and nothing is lost without a word.
+  @Test func whatHasNoFormThrows() throws {
+    let other = Alias(Bicycle.self, "other")
+    let ids = Bicycle.select(Bicycle.id)
+    let named = Car.select(Car.price).named("prices")
+    let function = ScalarFunction("twice") { (number: Int) -> Int in number * 2 }
+    let terms: [SqlExpression] = [
+      Bicycle.ownerId.in(Person.select(Person.id)), exists(Bicycle.all()), scalar(ids) == 1, other[Bicycle.id] == 1,
+      Case.when(Bicycle.id > 1, then: 1).else(2) == 1, Bicycle.id.cast(to: Double.self) == 1,
+      Bicycle.name.coalesce(Bicycle.color) == "x", Bicycle.name.trim() == "x", Bicycle.id.max() == 1, countAll() == 1,
+      function(Bicycle.id.typed(as: Int.self)) == 2, Bicycle.name.json("a") == "x", Bicycle.name.jsonValue("a") == "x",
+      Bicycle.name.jsonContains("x"),
+      rowNumber().over(orderBy: Bicycle.id.asc) == 1, Bicycle.name.collate(.named("own")) == "x",
+    ]
+    func check<Output>(_ statement: Statement<Bicycle, Output>) {
+      expectInvalidStatement("\(statement.sql)") { _ = try JSONEncoder().encode(statement) }
+    }
+    for term in terms {
+      check(Bicycle.read().filter(term))
+      check(Bicycle.count().filter(!(Bicycle.id == 1 && term)))
+      check(Bicycle.read().orderBy(term).first())
+      check(Bicycle.update(Bicycle.name.set(to: term)))
+      check(Bicycle.update(Bicycle.name.set(to: "x")).filter(term))
+      check(bike.insert().onConflict(Bicycle.id, set: Bicycle.name.set(to: "x"), where: term))
+      expectInvalidStatement { _ = try JSONEncoder().encode(term) }
+    }
+    for term in [Car.soldAt.year() == 2020, Car.soldAt.date() == "x", Car.soldAt.adding(1, .day) == nil] {
+      expectInvalidStatement { _ = try JSONEncoder().encode(Car.read().filter(term)) }
+    }
+    expectInvalidStatement {
+      _ = try JSONEncoder().encode(
+        bike.insert().onConflict(Bicycle.id, set: Bicycle.name.set(to: Bicycle.name.excluded)))
+    }
+    expectInvalidStatement { _ = try JSONEncoder().encode(Bicycle.insert(from: Bicycle.all())) }
+    expectInvalidStatement { _ = try JSONEncoder().encode(Car.insert(Car.price, from: named.all())) }
+    check(bike.insert().returning())
+    check(Bicycle.delete().returning().first())
+    // What running it would throw.
+    expectError(.schema(.missingColumn("price"))) {
+      _ = try JSONEncoder().encode(Bicycle.read().filter(Car.price == 1))
+    }
+    check(Bicycle.read().limit(-1))
+    check(Bicycle.read().onConflict(.ignore))
+    check(bike.insert().filter(Bicycle.id == 1))
+    let unfit = expectSqlError { _ = try JSONEncoder().encode(Bicycle.read().filter(Bicycle.id == "x")) }
+    #expect(unfit?.column == "id" && unfit?.table == "bicycle")
+    expectSqlError { _ = try JSONEncoder().encode(Car.read().filter(Car.price == .nan)) }
+    expectMisuse { _ = try JSONEncoder().encode(Bicycle(name: "x", color: "y").update()) }
+    expectMisuse { _ = try JSONEncoder().encode(Bicycle.byId(1, 2)) }
+  }
+
   @Test func theDeepestExpressionsSurviveJSON() throws {
     for wrapping in Wrapping.allCases where !wrapping.isCostly {
       var term = OraclePlain.i.expression

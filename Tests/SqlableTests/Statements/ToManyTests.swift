@@ -33,12 +33,14 @@ import Testing
 
   @Test func severalTablesMayReferToTheRows() throws {
     try withCompany { db in
+      try db.createTable(Errand.self)
+      try Errand.insert([(1, 1), (2, 2), (3, 1)].map { Errand(id: $0, workerId: $1) }).run(db)
       let both = Worker.read().orderBy(Worker.id)
-        .including(Worker.bossId)
-        .including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId)
-      let rows: [(Worker, [Worker], [Bicycle])] = try both.run(db)
+        .including(Worker.bossId, of: Worker.id)
+        .including(Errand.read().orderBy(Errand.id), by: Errand.workerId)
+      let rows: [(Worker, [Worker], [Errand])] = try both.run(db)
       #expect(rows.map { $0.1.map(\.name).sorted() } == [["Ben", "Cleo"], ["Dan"], [], []])
-      #expect(rows.map { $0.2.map(\.name) } == [["Norco", "Giant"], ["Trek"], [], []])
+      #expect(rows.map { $0.2.map(\.id) } == [[1, 3], [2], [], []])
     }
   }
 
@@ -53,7 +55,7 @@ import Testing
         City(name: "Lund", code: "SE"), City(name: "Aarhus", code: "dk"), City(name: "one", code: "\u{E9}"),
         City(name: "two", code: "e\u{301}"), City(name: "nowhere", code: nil),
       ]).run(db)
-      let rows = try Country.read().orderBy(Country.place).including(City.code).run(db)
+      let rows = try Country.read().orderBy(Country.place).including(City.code, of: Country.code).run(db)
       #expect(rows.map { $0.1.map(\.name) } == [["Lund"], ["Aarhus"], ["one"], ["two"], []])
       let byPlace = Country.read().orderBy(Country.place)
         .including(City.read(), by: City.place, of: Country.place)
@@ -82,6 +84,35 @@ import Testing
     }
   }
 
+  @Test func aColumnThatIsNoReferenceToTheRowsIsRefused() throws {
+    try withCompany { db in
+      try db.createTable(Errand.self)
+      func message<Row>(_ run: @autoclosure () throws -> Row) -> String? { expectMisuse { _ = try run() }?.message }
+      // Declared for another table, for another column, or for none.
+      #expect(
+        message(try Worker.read().including(Bicycle.read(), by: Bicycle.ownerId).run(db))
+          == "column owner_id is no reference to worker")
+      #expect(
+        message(try Worker.read().including(Bicycle.read(), by: Bicycle.ownerId, of: Worker.id).run(db))
+          == "column owner_id is no reference to worker.id")
+      #expect(
+        message(try Worker.read().including(Errand.read(), by: Errand.workerId, of: Worker.bossId).run(db))
+          == "column worker_id is no reference to worker.boss_id")
+      for error in [
+        expectMisuse { _ = try Person.read().including(Bicycle.read(), by: Bicycle.id).run(db) },
+        expectMisuse { _ = try Worker.read().including(Worker.bossId).run(db) },
+      ] { #expect(error?.message.hasSuffix("the argument `of` has to say what it refers to") == true) }
+      #expect(try Worker.read().including(Errand.workerId).run(db).count == 4)
+      // A reference to another column than the key goes to that one.
+      try Errand.insert([
+        Errand(id: 1, workerId: 1, code: 20), Errand(id: 2, workerId: 1, code: 1),
+        Errand(id: 3, workerId: 1, before: 1),
+      ]).run(db)
+      let byCode = try Errand.read().orderBy(Errand.id).including(Errand.before).run(db)
+      #expect(byCode.map { $0.1.map(\.id) } == [[], [3], []])
+    }
+  }
+
   @Test func whatMakesNoSenseSaysWhy() throws {
     try withCompany { db in
       try db.createTable(Seat.self)
@@ -91,6 +122,27 @@ import Testing
       expectMisuse { _ = try Seat.read().including(bikes, by: Bicycle.ownerId).run(db) }
       #expect(try Person.read().filter(Person.id > 99).including(bikes, by: Bicycle.ownerId).run(db).isEmpty)
     }
+  }
+}
+
+private struct Errand: Sqlable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let workerId = column("worker_id", Int.self, ForeignKey<Worker>())
+  static let code = column("code", Int?.self, Unique())
+  static let before = column("before", Int?.self, ForeignKey<Errand>(column: Errand.code, deferred: true))
+  static let tableLayout = [id.column, workerId.column, code.column, before.column]
+  let (id, workerId): (Int, Int)
+  var (code, before): (Int?, Int?)
+
+  init(id: Int, workerId: Int, code: Int? = nil, before: Int? = nil) {
+    (self.id, self.workerId, self.code, self.before) = (id, workerId, code, before)
+  }
+  init(row: ReadRow) throws { self.init(id: try row.get(Errand.id), workerId: try row.get(Errand.workerId)) }
+  func write(to row: inout RowWriter) throws {
+    row.set(Errand.id, id)
+    row.set(Errand.workerId, workerId)
+    row.set(Errand.code, code)
+    row.set(Errand.before, before)
   }
 }
 

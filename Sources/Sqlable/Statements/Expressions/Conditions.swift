@@ -15,6 +15,12 @@ extension TypedColumn where Value == Bool {
   public static prefix func ! (column: TypedColumn) -> SqlExpression { !column.expression }
 }
 
+extension TypedColumn where Value == Bool? {
+  /// `"a" IS NULL`: not whether it is false, which is easily meant.
+  @available(*, deprecated, message: "of a Bool that may be NULL this is IS NULL: write isNull, or == false")
+  public static prefix func ! (column: TypedColumn) -> SqlExpression { column.isNull }
+}
+
 extension SqlExpression {
   /// `NOT a`; NULL stays NULL.
   public static prefix func ! (term: SqlExpression) -> SqlExpression { SqlExpression(.not(term)) }

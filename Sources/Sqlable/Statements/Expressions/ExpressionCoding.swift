@@ -56,6 +56,8 @@ extension SqlExpression.Node: Codable {
       case .parameter(let name): [(.first, name)]
       case .all(let terms), .any(let terms): [(.first, terms)]
       case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term): [(.first, term)]
+      case .binary(.json, _, _), .binary(.jsonValue, _, _):
+        throw SqlError.invalidStatement("a statement with steps into JSON has no form as data yet")
       case .binary(let operation, let left, let right): [(.first, operation), (.second, left), (.third, right)]
       case .between(let term, let low, let high): [(.first, term), (.second, low), (.third, high)]
       case .isIn(let term, let values): [(.first, term), (.second, values)]
@@ -83,7 +85,11 @@ extension SqlExpression.Node: Codable {
     case .negative: self = .negative(try Self.first(parts))
     case .isNull: self = .isNull(try Self.first(parts))
     case .isNotNull: self = .isNotNull(try Self.first(parts))
-    case .binary: self = try Self.three(parts) { .binary($0, $1, $2) }
+    case .binary:
+      self = try Self.three(parts) { .binary($0, $1, $2) }
+      if case .binary(let operation, _, _) = self, operation == .json || operation == .jsonValue {
+        throw Self.unknownTerm
+      }
     case .between: self = try Self.three(parts) { .between($0, $1, $2) }
     case .isIn: self = try Self.two(parts) { .isIn($0, $1) }
     case .function: self = try Self.two(parts) { .function($0, $1) }

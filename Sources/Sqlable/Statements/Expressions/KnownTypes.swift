@@ -1,6 +1,19 @@
 // What is known of a term's values without looking at any: enough to refuse what SQLite would answer with nonsense.
 
 extension SqlExpression {
+  init(invalid term: InvalidTerm) {
+    node = .invalid(term)
+    size = Size()
+  }
+
+  /// What can't be stored in a column, or be compared with it.
+  init(invalid error: any Error, column: Column) {
+    self.init(invalid: SqlExpression.located(error, column: column))
+    guard case .invalid(var term) = node else { return }
+    term.column = ColumnReference(column)
+    self.init(invalid: term)
+  }
+
   /// A class of values that operators tell from others: SQLite compares and computes with integers and reals alike.
   private enum Values: Equatable {
     case numbers
@@ -32,7 +45,7 @@ extension SqlExpression {
   }
 
   /// Why the operator makes no sense between these terms; nil as far as is known.
-  static func defect(of operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) -> SqlError? {
+  static func defect(of operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) -> InvalidTerm? {
     if operation.takesNumbers {
       for term in [left, right] {
         guard case .others(let found) = term.values else { continue }
@@ -42,18 +55,28 @@ extension SqlExpression {
       if let own = left.values, let other = right.values, own != other {
         return mismatch("terms of different types are compared, which are never equal", of: left)
       }
-      return mixedDates([left, right])
+      return mixedDates([left, right]) ?? mixedValue(left, right) ?? mixedValue(right, left)
     }
     return nil
   }
 
+  /// Why a value that stands for itself can't meet a column: a date that does is in seconds.
+  private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
+    guard case .value(.real) = value.node, case .date(.unixMilliseconds) = other.columnDefinition?.type.base else {
+      return nil
+    }
+    return mismatch(SqlExpression.mixedForms, of: other)
+  }
+
+  private static let mixedForms = "dates in different forms are mixed, as if a second were a millisecond"
+
   /// Why terms can't stand for one another: they are dates that are stored in different forms, as far as is known.
-  static func mixedDates(_ terms: some Sequence<SqlExpression>) -> SqlError? {
+  static func mixedDates(_ terms: some Sequence<SqlExpression>) -> InvalidTerm? {
     var known: ColumnType.DateFormat?
     for term in terms {
       guard case .date(let format) = term.columnDefinition?.type.base else { continue }
       guard known == nil || known == format else {
-        return mismatch("dates in different forms are mixed, as if a second were a millisecond", of: term)
+        return mismatch(mixedForms, of: term)
       }
       known = format
     }
@@ -63,19 +86,20 @@ extension SqlExpression {
   /// The term, or why it can't be stored in a column as it is.
   func storable(in column: Column) -> SqlExpression {
     guard let type = columnDefinition?.type, !column.type.takesValues(of: type) else { return self }
-    return SqlExpression(
-      invalid: SqlExpression.located(
-        SqlError.encoding(expected: column.type.name, found: type.name), column: column))
+    return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
   }
 
   /// Why a function of numbers makes no sense of this term; nil as far as is known.
-  func defect(in function: String) -> SqlError? {
+  func defect(in function: String) -> InvalidTerm? {
     guard case .others(let found) = values else { return nil }
     return SqlExpression.mismatch("\(function) takes numbers, but was given \(found)", of: self)
   }
 
-  private static func mismatch(_ message: String, of term: SqlExpression) -> SqlError {
-    SqlError.invalidStatement(message).at(table: nil, column: term.columnDefinition?.name)
+  private static func mismatch(_ message: String, of term: SqlExpression) -> InvalidTerm {
+    let definition = term.columnDefinition
+    return InvalidTerm(
+      error: SqlError.invalidStatement(message).at(table: nil, column: definition?.name),
+      column: definition.map { .declared($0) })
   }
 }
 

@@ -22,6 +22,14 @@ extension SqlExpression {
       /// What a full-text index finds, and tells of what it has found.
       case fullText(FullTextTerm)
 
+      /// Whether its first term has to be a date.
+      var takesDate: Bool {
+        switch self {
+        case .datePart, .dateFormat, .day, .shifted: true
+        case .choice, .cast, .inverted, .fullText: false
+        }
+      }
+
       var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
 

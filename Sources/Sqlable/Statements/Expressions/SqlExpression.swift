@@ -143,6 +143,8 @@ public struct SqlExpression: Sendable, Hashable {
   /// Why a term can't be run. Not an `Error` here: an operator does not throw.
   struct InvalidTerm: Sendable, Hashable {
     let error: SqlError
+    /// The column that the error names: the query knows the table that it is of.
+    var column: ColumnReference?
   }
 
   /// Trees are walked by recursion, and this many levels fit into half a megabyte of stack, even in a debug build that
@@ -190,7 +192,7 @@ public struct SqlExpression: Sendable, Hashable {
       guard fits else { throw type.mismatch(storage.storageClass) }
       self.init(storage)
     } catch {
-      self.init(invalid: SqlExpression.located(error, column: column))
+      self.init(invalid: error, column: column)
     }
   }
 

@@ -62,6 +62,14 @@ extension SqlExpression {
     }
   }
 
+  /// Whether it is a real number that stands for itself, as a date does, or NULL in its place.
+  var isRealValue: Bool {
+    switch node {
+    case .value(.real), .value(.null): true
+    default: false
+    }
+  }
+
   /// A value that meets this term: in the form of the column that it is.
   func value(_ value: any SqlValue) -> SqlExpression {
     guard let columnDefinition else { return SqlExpression(value) }

@@ -33,7 +33,7 @@ struct Children<Child: Sqlable>: Sendable, Hashable {
   let statement: Statement<Child, [Child]>
   /// The column that refers to the parents.
   let foreignKey: ColumnReference
-  /// The column of the parents that it refers to; nil for their primary key.
+  /// The column of the parents that it refers to; nil for the one that it is declared to refer to.
   let key: ColumnReference?
 }
 
@@ -44,7 +44,8 @@ extension Statement where Output == [Model] {
   ///   - children: the rows to choose from, in their order. A limit would count those of all parents together: running
   ///     it throws `.invalidStatement`.
   ///   - foreignKey: the column of the children that refers to this table.
-  ///   - key: the column that it refers to, if not the primary key.
+  ///   - key: the column that it refers to. A column that is declared as a ``ForeignKey`` says that itself; of any other it
+  ///     has to be said.
   public func including<Child>(
     _ children: Statement<Child, [Child]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> ToMany<Model, Child> {
@@ -56,8 +57,10 @@ extension Statement where Output == [Model] {
   /// ```swift
   /// Owner.read().including(Pet.ownerId)     // ToMany<Owner, Pet>
   /// ```
-  public func including<Child, Value>(_ foreignKey: TypedColumn<Child, Value>) -> ToMany<Model, Child> {
-    including(Child.read(), by: foreignKey)
+  public func including<Child, Value>(
+    _ foreignKey: TypedColumn<Child, Value>, of key: (any ColumnConvertible)? = nil
+  ) -> ToMany<Model, Child> {
+    including(Child.read(), by: foreignKey, of: key)
   }
 }
 
@@ -73,7 +76,8 @@ extension ToMany {
   /// Reads the rows, each with those that refer to it.
   ///
   /// A row whose key is NULL, or that nothing refers to, comes with none. Throws what reading throws, and `.misuse` when the
-  /// parents have no key of one column, or the foreign key is of another class than it or has a collation of one's own.
+  /// foreign key refers to another table or column, or is declared as none and `of` does not say what it refers to; when it
+  /// is of another class than the key, or has a collation of one's own.
   public func run(_ db: SqliteDatabase) throws -> [(Parent, repeat [each Child])] {
     // Outside a transaction the statements would see what others commit between them.
     try db.transaction(.deferred) { db in
@@ -82,8 +86,9 @@ extension ToMany {
       let table = try self.parents.query.table(of: Parent.self)
       var positions: [Int] = []
       for child in repeat each children {
-        positions.append(try table.position(ofKey: child.key))
-        try child.check(refersTo: table.columns[positions[positions.count - 1]])
+        let position = try child.position(ofKeyIn: table, of: TableInfo.of(Parent.self))
+        try child.check(refersTo: table.columns[position])
+        positions.append(position)
       }
       try self.parents.eachRow(db) { row in
         keys.append(try positions.map { try row.storage(at: $0) })
@@ -112,6 +117,33 @@ extension Children {
     self.statement = statement
     self.foreignKey = ColumnReference(foreignKey.column)
     self.key = key.map { ColumnReference($0.column) }
+  }
+
+  /// The position of the column that the foreign key refers to. Throws when it is a reference to another table or column, or
+  /// may be none: rows that it puts together would belong together by chance.
+  fileprivate func position(ofKeyIn parents: TableInfo, of model: TableInfo) throws -> Int {
+    let table = try statement.query.table(of: Child.self)
+    let column = table.columns[try table.position(ofColumn: foreignKey)]
+    let wanted = try key.map(parents.position(ofColumn:))
+    let references = table.references(of: column)
+    guard !references.isEmpty else {
+      if let wanted { return wanted }
+      throw SqlError.misuse(
+        "column \(column.name) is declared as no ForeignKey: the argument `of` has to say what it refers to"
+      ).at(table: table.name, column: column.name)
+    }
+    for reference in references {
+      let name = reference.table()
+      guard name.isSameName(as: model.name) || name.isSameName(as: parents.name) else { continue }
+      let names = try reference.columns() ?? reference.primaryKey()
+      guard names.count == 1, let position = parents.columns.firstIndex(where: { $0.name.isSameName(as: names[0]) })
+      else { continue }
+      if wanted == nil || wanted == position { return position }
+    }
+    throw SqlError.misuse(
+      "column \(column.name) is no reference to \(parents.name)"
+        + (wanted.map { ".\(parents.columns[$0].name)" } ?? "")
+    ).at(table: table.name, column: column.name)
   }
 
   /// Throws when the foreign key is of another class than what it refers to: as keys of groups, '1' and 1 are two.
@@ -200,12 +232,12 @@ extension TableInfo {
     return position
   }
 
-  fileprivate func position(ofKey column: ColumnReference?) throws -> Int {
-    if let column { return try position(ofColumn: column) }
-    guard key.count == 1 else {
-      throw SqlError.misuse("table \(name) has no primary key of one column for others to refer to").at(table: name)
-    }
-    return key[0]
+  /// What a column by itself is declared to refer to.
+  fileprivate func references(of column: Column) -> [ForeignKeyReference] {
+    let own = column.definition.options.foreignKey.map { [$0] } ?? []
+    return own
+      + constraints.foreignKeys.filter { $0.columns.count == 1 && $0.columns[0].isExactly(column.name) }
+      .map(\.reference)
   }
 }
 

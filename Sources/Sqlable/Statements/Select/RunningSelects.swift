@@ -29,7 +29,7 @@ extension Select {
 
   /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
   public func count(_ db: SqliteDatabase) throws -> Int {
-    try db.query("SELECT count(*) FROM (\(self))", as: Int.self).first ?? 0
+    try db.query("SELECT count(*) FROM (\(alone: query))", as: Int.self).first ?? 0
   }
 }
 

@@ -48,6 +48,7 @@ extension Select {
 extension Select {
   /// Keeps the rows that meet a condition; a second filter is AND-ed. A row for which it is NULL is dropped.
   public consuming func filter(_ condition: SqlExpression) -> Self {
+    query.refuseIfCombined("a filter")
     query.clauses.filter.and(condition)
     return self
   }
@@ -55,12 +56,14 @@ extension Select {
   /// Makes one row of all that have the same values in these terms: `GROUP BY "color"`.
   // A pack: the compiler can't make `any AnyTerm` of an element of a named query's columns.
   public consuming func groupBy<each Term: AnyTerm>(_ term: repeat each Term) -> Self {
+    query.refuseIfCombined("groupBy")
     for term in repeat each term { query.clauses.groups.append(term.expression) }
     return self
   }
 
   /// Keeps the groups that meet a condition; needs ``groupBy(_:)``.
   public consuming func having(_ condition: SqlExpression) -> Self {
+    query.refuseIfCombined("having")
     query.clauses.having.and(condition)
     return self
   }
@@ -73,6 +76,7 @@ extension Select {
 
   /// Drops rows that are there already: `SELECT DISTINCT`.
   public consuming func distinct() -> Self {
+    query.refuseIfCombined("distinct")
     query.clauses.isDistinct = true
     return self
   }
@@ -92,6 +96,7 @@ extension Select {
 
   /// Reads the first table's rows from another table of the same layout: `SELECT … FROM "archive"`.
   public consuming func `in`(_ table: String) -> Self {
+    query.refuseIfCombined("in")
     if !query.clauses.sources.isEmpty { query.clauses.sources[0].table = query.clauses.sources[0].table.named(table) }
     return self
   }
@@ -100,7 +105,13 @@ extension Select {
 
   /// The rows of both, without those that are there twice: `SELECT … UNION SELECT …`.
   ///
-  /// Order and limit of the result are those of the first, and come last in the SQL.
+  /// Order and limit of the result are those of the first, and come last in the SQL. What else comes after it would be of
+  /// the first query alone: running that throws `.invalidStatement`. A filter goes into each of them, or behind a name:
+  ///
+  /// ```swift
+  /// let either = cheap.union(electric).named("either")
+  /// either.all().filter(either.column.like("A%"))
+  /// ```
   public consuming func union(_ other: Self) -> Self { combined(.union, with: other) }
 
   /// The rows of both: `SELECT … UNION ALL SELECT …`.

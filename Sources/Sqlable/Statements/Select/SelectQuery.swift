@@ -131,10 +131,20 @@ extension SelectQuery {
     var order: [OrderTerm] = []
     var limit: Int?
     var offset: Int?
+    /// Why it can't be run.
+    var defect: SqlError?
   }
 }
 
 extension SelectQuery {
+  /// Notes what would change the first of several combined queries, as if it changed their result.
+  mutating func refuseIfCombined(_ modifier: String) {
+    guard !clauses.compounds.isEmpty, clauses.defect == nil else { return }
+    clauses.defect = .invalidStatement(
+      "\(modifier) after a union, intersect or except would change the first query only: it belongs into each of them, or "
+        + "the whole gets a name by named(_:) and is queried")
+  }
+
   /// The query as a part of one that combines it with others. When it is combined itself running that throws, and what it
   /// is made of is not kept: trees are walked by recursion.
   var asPart: SelectQuery {
@@ -194,12 +204,17 @@ extension SelectQuery.Clauses {
   /// The position in the result, from 1, by which a term that orders or groups has to be called: SQLite does not know it
   /// again where it binds values, and looks for nothing but columns where queries are combined.
   func position(of term: SqlExpression) -> Int? {
+    if sources.isEmpty { return positionInParts(term) }
     switch term.node {
     case .column, .qualified: return nil
     case .value where compounds.isEmpty: return nil
     default: break
     }
     guard !compounds.isEmpty || term.node.bindsValues else { return nil }
+    return positionOfResult(term)
+  }
+
+  private func positionOfResult(_ term: SqlExpression) -> Int? {
     var position = 1
     for result in results {
       switch result {
@@ -207,6 +222,38 @@ extension SelectQuery.Clauses {
       case .term: position += 1
       case .model(let index, _): position += sources[index].table.count
       }
+    }
+    return nil
+  }
+
+  /// The position of a column in the parts that rows of values are combined with, whose columns have no names.
+  private func positionInParts(_ term: SqlExpression) -> Int? {
+    for compound in compounds {
+      let part = compound.query.clauses
+      if let position = part.positionOfResult(term) ?? part.positionInModel(term) { return position }
+    }
+    return nil
+  }
+
+  /// The position of a column of a model that is a result.
+  private func positionInModel(_ term: SqlExpression) -> Int? {
+    var position = 1
+    for result in results {
+      guard case .model(let index, let replaced) = result else {
+        position += 1
+        continue
+      }
+      let source = sources[index]
+      let own: Int? =
+        switch term.node {
+        case .column(let column) where source.alias == nil: source.table.position(of: column)
+        case .qualified(let alias, let column) where source.alias?.isExactly(alias) == true:
+          source.table.position(of: column)
+        default: nil
+        }
+      let isReplaced = replaced.contains { own != nil && source.table.position(of: $0.column) == own }
+      if let own, !isReplaced { return position + own }
+      position += source.table.count
     }
     return nil
   }

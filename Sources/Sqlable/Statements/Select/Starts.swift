@@ -58,6 +58,7 @@ extension Select {
 extension SelectQuery {
   /// Joins a table whose columns are no results.
   mutating func join(_ source: Source, _ join: Source.Join, on condition: SqlExpression?) {
+    refuseIfCombined("a join")
     var source = source
     source.join = join
     source.condition = condition
@@ -74,5 +75,8 @@ extension SelectQuery {
 
   /// Makes these terms the result.
   @usableFromInline
-  mutating func give(_ terms: [SqlExpression]) { clauses.results = terms.map { .term($0) } }
+  mutating func give(_ terms: [SqlExpression]) {
+    refuseIfCombined("select")
+    clauses.results = terms.map { .term($0) }
+  }
 }

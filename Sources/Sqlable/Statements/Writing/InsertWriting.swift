@@ -42,7 +42,7 @@ extension StatementWriter {
     sql.append(" (")
     renderer.writeColumns(positions)
     sql.append(") ")
-    let writer = SelectWriter(sql: sql, parameters: parameters)
+    let writer = SelectWriter(sql: sql, parameters: parameters, isInText: renderer.scope.isInText)
     guard let upsert = query.upsert else { return try writer.write(source) }
     // The parser takes an ON after a table for that of a join; not after a condition.
     sql.append("SELECT * FROM (")
@@ -105,7 +105,7 @@ extension StatementWriter {
       sql.append(" = excluded.")
       renderer.writeColumn(position)
     }
-    if !upsert.assignments.isEmpty || upsert.condition != nil { try writeTerms(of: upsert) }
+    if !upsert.assignments.isEmpty || upsert.condition != nil { try writeTerms(of: upsert, after: columns) }
     try writeId(isWanted: returnsId)
   }
 
@@ -115,8 +115,8 @@ extension StatementWriter {
     writeList(try rowIdentity())
   }
 
-  /// Writes what is set, and under which condition, by terms of both rows.
-  private func writeTerms(of upsert: Upsert) throws {
+  /// Writes what is set beside the columns that take the new value, and under which condition, by terms of both rows.
+  private func writeTerms(of upsert: Upsert, after columns: [Int]) throws {
     guard !isNamedAsNewRow else {
       throw SqlError.invalidStatement("a table of the name \(table.name) can't be told from the new row in an upsert")
         .at(table: table.name)
@@ -125,6 +125,10 @@ extension StatementWriter {
     newRow.alias = Upsert.newRow
     let both = Renderer(
       scope: try Scope([SelectQuery.Source(table: table), newRow], outer: nil), sql: sql, parameters: parameters)
+    for assignment in upsert.assignments where columns.contains(try renderer.position(of: assignment.column)) {
+      throw SqlError.invalidStatement("column \(assignment.column.name) is set twice").at(table: table.name)
+    }
+    if !columns.isEmpty, !upsert.assignments.isEmpty { sql.append(", ") }
     try write(upsert.assignments, with: both)
     guard let condition = upsert.condition else { return }
     sql.append(" WHERE ")

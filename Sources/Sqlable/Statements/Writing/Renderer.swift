@@ -171,7 +171,8 @@ struct Renderer {
   }
 
   private func refuse(_ term: SqlExpression.InvalidTerm) throws {
-    throw term.error.column == nil ? term.error : term.error.at(table: scope.table.name)
+    guard term.error.column != nil else { throw term.error }
+    throw term.error.at(table: term.column.map(scope.tableName(of:)) ?? scope.table.name)
   }
 
   /// The symbols that a term itself puts on the stack, beside those of its parts.

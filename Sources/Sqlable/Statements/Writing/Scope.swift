@@ -6,11 +6,14 @@ final class Scope {
   let isPlain: Bool
   /// Whether it is SQL written by hand, whose tables are not known: any column may be named.
   let isFree: Bool
+  /// Whether it stands in SQL written by hand, whose tables are not known.
+  let isInText: Bool
   /// The names that stand for queries, here and in the queries around.
   let named: [String]
 
   /// The table of a statement about one.
-  init(_ table: TableInfo) {
+  init(_ table: TableInfo, isInText: Bool = false) {
+    self.isInText = isInText
     sources = [SelectQuery.Source(table: table)]
     outer = nil
     isPlain = true
@@ -24,12 +27,14 @@ final class Scope {
     outer = nil
     isPlain = false
     isFree = true
+    isInText = true
     named = []
   }
 
   /// The tables of a query. Throws when two go by one name.
-  init(_ sources: [SelectQuery.Source], outer: Scope?, named: [String] = []) throws {
+  init(_ sources: [SelectQuery.Source], outer: Scope?, named: [String] = [], isInText: Bool = false) throws {
     self.sources = sources
+    self.isInText = isInText || outer?.isInText == true
     self.outer = outer
     self.named = named
     // A full-text index beside its table has columns of the same names.
@@ -85,7 +90,16 @@ final class Scope {
   private func find(
     _ reference: ColumnReference, at position: (SelectQuery.Source, ColumnDefinition?) -> Int?
   ) throws -> Found? {
-    try find(reference, isAliased: false, at: position) ?? find(reference, isAliased: true, at: position)
+    if let found = try find(reference, isAliased: false, at: position) { return found }
+    guard let found = try find(reference, isAliased: true, at: position) else { return nil }
+    // The text may read the table under its own name: the column would be the alias's without a word.
+    guard !isInText else {
+      throw SqlError.invalidStatement(
+        "column \(reference.name) stands without the alias \(found.qualifier ?? ""), and may be meant to be one of the SQL "
+          + "around the query: the subscript of the alias says which"
+      ).at(table: nil, column: reference.name)
+    }
+    return found
   }
 
   private func find(
@@ -184,6 +198,18 @@ final class Scope {
       }
       scope = current.outer
     }
+  }
+
+  /// The table that a column is of, here or around here; nil where none has it.
+  func tableName(of reference: ColumnReference) -> String? {
+    var scope: Scope? = self
+    while let current = scope {
+      if let source = current.sources.first(where: { $0.table.position(of: reference) != nil }) {
+        return source.table.name.isEmpty ? source.name : source.table.name
+      }
+      scope = current.outer
+    }
+    return nil
   }
 
   func missing(_ reference: ColumnReference) -> SqlError {

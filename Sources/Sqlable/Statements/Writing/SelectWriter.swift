@@ -6,6 +6,8 @@ struct SelectWriter {
   var baseStack = 0
   /// The names of the queries that this one is the definition of, or stands beside.
   var named: [String] = []
+  /// Whether it is a part of SQL written by hand.
+  var isInText = false
 
   /// Writes the query. Throws when it is to have another number of columns.
   func write(_ query: SelectQuery, columns: Int? = nil) throws { try write(query.clauses, columns: columns) }
@@ -22,14 +24,16 @@ struct SelectWriter {
   }
 
   private func write(_ query: SelectQuery.Clauses, columns: Int?, isExistence: Bool = false) throws {
+    if let defect = query.defect { throw defect }
     let count = query.columnCount
     guard columns == nil || columns == count else {
       throw SqlError.invalidStatement("a subquery that stands for a value has \(count) columns instead of one")
     }
     try writeCommonTables(query)
-    try writeCore(query, isExistence: isExistence)
+    try writeCore(query, isExistence: isExistence, isPart: !query.compounds.isEmpty)
     for compound in query.compounds {
       let other = compound.query.clauses
+      if let defect = other.defect { throw defect }
       guard other.columnCount == count else {
         throw SqlError.invalidStatement("queries of \(count) and \(other.columnCount) columns can't be combined")
       }
@@ -38,12 +42,13 @@ struct SelectWriter {
       }
       try check(query, canBeCombinedWith: other)
       sql.append(compound.operation.rawValue)
-      try writeCore(other, named: names(of: query))
+      try writeCore(other, named: names(of: query), isPart: true)
     }
     let renderer = try renderer(query)
     try renderer.write(query.order, limit: query.limit, offset: query.offset) { term in
       if let position = query.position(of: term) { return position }
-      guard !query.compounds.isEmpty, term.node.bindsValues else { return nil }
+      // Without tables, as rows of values have none, a term of the other parts would be a column that is missing.
+      guard !query.compounds.isEmpty, term.node.bindsValues || query.sources.isEmpty else { return nil }
       throw SqlError.invalidStatement("combined queries are ordered by what is a column of their result")
     }
   }
@@ -66,7 +71,7 @@ struct SelectWriter {
       guard case .defined(let definition) = source.kind, let alias = source.alias else { continue }
       if let earlier = written.first(where: { $0.name.isSameName(as: alias) }) {
         guard earlier.kind == source.kind else {
-          throw SqlError.invalidStatement("two queries go by the name \(alias)").at(table: source.table.name)
+          throw twoQueries(named: alias, source.table)
         }
         continue
       }
@@ -86,7 +91,8 @@ struct SelectWriter {
       }
       sql.append(") AS (")
       // It begins before all that the parser holds of a SELECT: WITH RECURSIVE, a list, a name, its columns, AS (.
-      let writer = SelectWriter(sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 8, named: named)
+      let writer = SelectWriter(
+        sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 8, named: named, isInText: isInText)
       try writer.write(definition)
       sql.append(")")
       written.append(source)
@@ -95,8 +101,30 @@ struct SelectWriter {
   }
 
   private func renderer(_ query: SelectQuery.Clauses) throws -> Renderer {
-    let scope = try Scope(query.sources, outer: outer, named: names(of: query))
+    let scope = try Scope(query.sources, outer: outer, named: names(of: query), isInText: isInText)
+    try checkHidesNone(query.sources)
     return Renderer(scope: scope, sql: sql, parameters: parameters, baseStack: baseStack)
+  }
+
+  /// Throws when a query under a name hides another of the name in a query around this one: their columns may well be the
+  /// same, and those of the other would be taken for its own.
+  private func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
+    for source in sources {
+      guard case .defined = source.kind, let alias = source.alias else { continue }
+      var scope = outer
+      while let current = scope {
+        for other in current.sources where other.alias?.isSameName(as: alias) == true {
+          guard case .defined = other.kind, other.kind != source.kind else { continue }
+          throw twoQueries(named: alias, source.table)
+        }
+        scope = current.outer
+      }
+    }
+  }
+
+  private func twoQueries(named name: String, _ table: TableInfo) -> SqlError {
+    // Without a model its table has no name.
+    SqlError.invalidStatement("two queries go by the name \(name)").at(table: table.name.isEmpty ? nil : table.name)
   }
 
   /// The names that stand for queries in this one.
@@ -109,10 +137,12 @@ struct SelectWriter {
   }
 
   /// Writes the query without what comes after all of a compound.
-  private func writeCore(_ query: SelectQuery.Clauses, isExistence: Bool = false, named: [String] = []) throws {
+  private func writeCore(
+    _ query: SelectQuery.Clauses, isExistence: Bool = false, named: [String] = [], isPart: Bool = false
+  ) throws {
     guard !query.sources.isEmpty else {
-      // VALUES takes no order and no limit of its own.
-      let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil
+      // VALUES takes no order and no limit, neither its own nor those of the queries that it is combined with.
+      let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil && !isPart
       if !isBare { sql.append("SELECT * FROM (") }
       try writeRows(query)
       if !isBare { sql.append(")") }

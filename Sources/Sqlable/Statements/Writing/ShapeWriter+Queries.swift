@@ -13,13 +13,14 @@ extension ShapeWriter {
   func write(part query: SelectQuery) -> Bool { write(query.clauses) }
 
   private func write(_ query: SelectQuery.Clauses) -> Bool {
-    guard query.limit ?? 0 >= 0, query.offset ?? 0 >= 0 else { return false }
+    guard query.defect == nil, query.limit ?? 0 >= 0, query.offset ?? 0 >= 0 else { return false }
     guard writeCommonTables(query), writeCore(query) else { return false }
     key.append(count: query.compounds.count)
     for compound in query.compounds {
       key.append(choice: compound.operation)
       let other = compound.query.clauses
-      guard other.order.isEmpty, other.limit == nil, other.offset == nil, other.compounds.isEmpty, writeCore(other)
+      guard other.defect == nil, other.order.isEmpty, other.limit == nil, other.offset == nil, other.compounds.isEmpty,
+        writeCore(other)
       else { return false }
     }
     guard write(query.order, position: query.position(of:)) else { return false }
@@ -143,6 +144,8 @@ extension ShapeWriter {
   }
 
   func write(_ special: SqlExpression.Special, isOrdering: Bool) -> Bool {
+    // The class of a value decides whether it is a date, and values are in no key.
+    if special.form.takesDate, case .value = special.terms.first?.node { return false }
     switch special.form {
     // Columns, and a number of words, that are a part of the text.
     case .fullText: return false

@@ -64,11 +64,13 @@ extension Renderer {
   /// The form of the dates that a term gives.
   private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
     let column = try terms.first.flatMap(column(of:))
+    // A date that stands for itself is bound in the default form. Its shape is not written; see ShapeWriter.
+    if column == nil, terms.first?.isRealValue == true { return .unixSecondsWithFraction }
     guard case .date(let format) = column?.type.base else {
       throw SqlError.invalidStatement(
         "\(wanted) was asked of \(column.map { "column \($0.name)" } ?? "a term"), which is no date column"
       )
-      .at(table: scope.table.name, column: column?.name)
+      .at(table: column.map { scope.tableName(of: .declared($0)) } ?? scope.table.name, column: column?.name)
     }
     return format
   }

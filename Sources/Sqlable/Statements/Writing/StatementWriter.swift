@@ -5,8 +5,8 @@ struct StatementWriter {
   var sql: SqlBuffer { renderer.sql }
   var parameters: ParameterBuffer { renderer.parameters }
 
-  init(table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer) {
-    renderer = Renderer(scope: Scope(table), sql: sql, parameters: parameters)
+  init(table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer, isInText: Bool = false) {
+    renderer = Renderer(scope: Scope(table, isInText: isInText), sql: sql, parameters: parameters)
   }
 
   /// Writes the statement from the start of the buffer. `row` holds the values of the struct that it carries.

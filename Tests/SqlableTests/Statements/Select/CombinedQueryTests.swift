@@ -1,0 +1,184 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// `union` and the like: what belongs to the whole is the whole's, and what would be a part's is refused.
+@Suite struct CombinedQueryTests {
+  @Test func whatWouldChangeTheFirstQueryOnlyIsRefused() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      let low = Worker.select(Worker.id).filter(Worker.id < 3)
+      let both = low.union(Worker.select(Worker.id).filter(Worker.id > 3))
+      let boss = Alias(Worker.self, "boss")
+      for (modifier, query) in [
+        ("a filter", both.filter(Worker.id == 1)), ("distinct", both.distinct()), ("groupBy", both.groupBy(Worker.id)),
+        ("having", both.having(Worker.id == 1)), ("in", both.in("other")),
+        ("a join", both.joining(boss, on: boss[Worker.id] == Worker.id)),
+        ("a join", both.joining(JSONEach(Worker.name, as: "x"))), ("select", both.select(Worker.bossId.ifNull(0))),
+        ("a filter", both.filter(Worker.id == 1).filter(Worker.id == 2).distinct().orderBy(Worker.id)),
+      ] {
+        let error = expectInvalidStatement("\(modifier)") { _ = try query.run(db) }
+        #expect(error?.message.hasPrefix("\(modifier) after a union, intersect or except") == true)
+        expectInvalidStatement("\(modifier)") { _ = try query.first(db) }
+        expectInvalidStatement("\(modifier)") { _ = try query.count(db) }
+        expectInvalidStatement("\(modifier)") { _ = try Worker.count().filter(Worker.id.in(query)).run(db) }
+        expectInvalidStatement("\(modifier)") { _ = try Worker.count().filter(exists(query)).run(db) }
+        expectInvalidStatement("\(modifier)") { _ = try low.union(query).run(db) }
+        #expect(query != both)
+      }
+      // The same by a name, and in the parts.
+      let whole = both.named("whole")
+      #expect(try whole.all().filter(whole.column > 1).orderBy(whole.column).run(db) == [2, 4])
+      #expect(try low.filter(Worker.id > 1).union(values([9])).count(db) == 2)
+      let joined = Worker.all().union(Worker.all())
+      expectInvalidStatement { _ = try joined.join(boss, on: boss[Worker.id] == Worker.id).run(db) }
+      expectInvalidStatement { _ = try joined.leftJoin(Person.self, on: Person.id == 1).run(db) }
+      expectInvalidStatement { _ = try joined.crossJoin(Person.self).run(db) }
+    }
+  }
+
+  @Test func rowsOfValuesMayComeFirstAndLast() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      let ids = Worker.select(Worker.id)
+      let last = ids.unionAll(values([9, 0])).orderBy(Worker.id, .desc)
+      #expect(
+        last.sql == #"""
+          SELECT "id" FROM "worker" UNION ALL SELECT * FROM (VALUES (?), (?)) ORDER BY "id" DESC
+          """#)
+      #expect(try last.run(db) == [9, 4, 3, 2, 1, 0] && last.first(db) == 9 && last.count(db) == 6)
+      #expect(try last.limit(2, offset: 1).run(db) == [4, 3] && last.limit(2, offset: 1).count(db) == 2)
+      let first = values([9, 0]).unionAll(ids)
+      #expect(try first.run(db) == [9, 0, 1, 2, 3, 4] && first.first(db) == 9)
+      let ordered = first.orderBy(Worker.id, .desc)
+      #expect(
+        ordered.sql == #"""
+          SELECT * FROM (VALUES (?), (?)) UNION ALL SELECT "id" FROM "worker" ORDER BY 1 DESC
+          """#)
+      #expect(try ordered.run(db) == [9, 4, 3, 2, 1, 0] && ordered.first(db) == 9)
+      #expect(try values([1, 2]).unionAll(values([3, 4])).limit(2, offset: 1).run(db) == [2, 3])
+      #expect(try values([1, 2]).unionAll(values([3, 4])).first(db) == 1)
+      #expect(try values([1, 2]).intersect(values([2, 3])).run(db) == [2])
+      let whole = values([(9, "z", nil as Int?, 1.0)]).untyped.unionAll(Worker.all().untyped).orderBy(
+        Worker.name, .desc)
+      #expect(whole.sql.hasSuffix("ORDER BY 2 DESC"))
+      #expect(try whole.first(db)?.get(1, as: String.self) == "z")
+      expectInvalidStatement { _ = try first.orderBy(Worker.salary).run(db) }
+      expectInvalidStatement { _ = try values([1]).union(values([2])).orderBy(Worker.id).run(db) }
+      // In a list, as a value, inserted, and under a name.
+      #expect(try Worker.count().filter(Worker.id.in(values([1]).union(values([4])))).run(db) == 2)
+      let numbers = values([1]).named("n") { n in n.all().select(n.column + 1).filter(n.column < 5) }
+      #expect(try numbers.all().run(db) == [1, 2, 3, 4, 5])
+      #expect(try Worker.select(scalar(values([7]).union(ids).limit(1))).first(db) != nil)
+    }
+  }
+
+  /// Combined queries against plain Swift.
+  @Test func combinedQueriesGiveWhatSetsOfRowsDo() throws {
+    let seed = SeededGenerator.seed
+    var random = SeededGenerator(seed: seed)
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(NumberPair.self)
+      let rows = (1...12).map { (id: $0, a: random.chance(20) ? nil : $0 % 5, b: random.chance(20) ? nil : $0 % 3) }
+      for row in rows {
+        try db.execute("INSERT INTO \(table: NumberPair.tableName) (id, a, b) VALUES (\(row.id), \(row.a), \(row.b))")
+      }
+      for round in 0..<times(600) {
+        var table: TypedColumn<NumberPair, Int?>?
+        func part() -> (Select<Int?>, [Int?]) {
+          guard random.chance(50) else {
+            let list = (0..<Int.random(in: 1...4, using: &random)).map { _ in
+              random.chance(15) ? nil : Int.random(in: 0...6, using: &random)
+            }
+            return (values(list), list)
+          }
+          let (isA, bound) = (random.chance(50), Int.random(in: 0...12, using: &random))
+          let column = isA ? NumberPair.a : NumberPair.b
+          table = random.chance(50) ? table ?? column : column
+          return (
+            NumberPair.select(column).filter(NumberPair.id <= bound),
+            rows.filter { $0.id <= bound }.map { isA ? $0.a : $0.b }
+          )
+        }
+        var (query, expected) = part()
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+          let (other, list) = part()
+          func distinct(_ rows: [Int?]) -> [Int?] { rows.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
+          switch Int.random(in: 0..<4, using: &random) {
+          case 0: (query, expected) = (query.union(other), distinct(expected + list))
+          case 1: (query, expected) = (query.unionAll(other), expected + list)
+          case 2: (query, expected) = (query.intersect(other), distinct(expected.filter(list.contains)))
+          default: (query, expected) = (query.except(other), distinct(expected.filter { !list.contains($0) }))
+          }
+        }
+        let comment: Comment = "seed \(seed), round \(round): \(query.sql)"
+        func sorted(_ rows: [Int?]) -> [Int?] { rows.sorted { ($0 ?? .min) < ($1 ?? .min) } }
+        #expect(try sorted(query.run(db)) == sorted(expected), comment)
+        #expect(try query.count(db) == expected.count, comment)
+        guard let table else { continue }
+        let isDown = random.chance(50)
+        let (limit, offset) = (Int.random(in: 0...4, using: &random), Int.random(in: 0...2, using: &random))
+        let ordered = query.orderBy(table, isDown ? .desc : .asc)
+        let all = isDown ? Array(sorted(expected).reversed()) : sorted(expected)
+        #expect(try ordered.run(db) == all, comment)
+        #expect(try ordered.first(db) == all.first, comment)
+        #expect(try ordered.limit(limit, offset: offset).run(db) == Array(all.dropFirst(offset).prefix(limit)), comment)
+        #expect(
+          try ordered.limit(limit, offset: offset).count(db) == all.dropFirst(offset).prefix(limit).count, comment)
+      }
+    }
+  }
+
+  // MARK: Names
+
+  @Test func aNamedQueryDoesNotHideAnotherOfItsName() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      let first = Worker.select(Worker.id).filter(Worker.id < 3).named("x")
+      let second = Worker.select(Worker.id).filter(Worker.id > 2).named("X")
+      let queries: [Select<Int>] = [
+        // Its column is the same term as that of the other: the condition would compare it with itself.
+        first.all().filter(exists(second.all().filter(second.column == first.column))),
+        first.all().joining(second, on: first.column == second.column),
+        first.all().union(second.all()),
+        first.all().filter(first.column.in(second.all())),
+      ]
+      for query in queries {
+        let error = expectInvalidStatement { _ = try query.run(db) }
+        #expect(
+          error?.message.contains(" go by the name ") == true && error?.table != "", "\(String(describing: error))")
+      }
+      // One in the other's definition is its own affair, and the same twice is one.
+      let nested = first.all().filter(first.column > 1).named("x")
+      #expect(try nested.all().run(db) == [2])
+      #expect(try first.all().filter(first.column.in(first.all())).orderBy(first.column).run(db) == [1, 2])
+    }
+  }
+
+  @Test func aColumnInSQLTextIsNotTakenForThatOfAnAlias() throws {
+    try withCompany { (db: SqliteDatabase) throws -> Void in
+      let boss = Alias(Worker.self, "boss")
+      // Meant: those whose boss is there. The column of worker would become that of the alias.
+      let condition = exists(boss.all().filter(boss[Worker.id] == Worker.bossId))
+      let error = expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE \(condition)", as: Int.self) }
+      #expect(error?.column == "boss_id" && error?.message.contains("without the alias boss") == true)
+      let query = boss.all().filter(boss[Worker.id] == Worker.bossId)
+      expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE EXISTS (\(query))", as: Int.self) }
+      let statement = Person.count().filter(exists(query))
+      expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE 0 < (\(statement))", as: Int.self) }
+      // Said, it is the alias's; by itself too; and where no alias has it, it is the text's.
+      let own = exists(boss.all().filter(boss[Worker.id] == boss[Worker.bossId]))
+      #expect(try db.query("SELECT id FROM worker WHERE \(own)", as: Int.self).isEmpty)
+      #expect(try query.count(db) == 0 && query.run(db).isEmpty)
+      let other = exists(Person.select(Person.name).filter(Worker.salary > 6))
+      #expect(try db.query("SELECT id FROM worker WHERE \(other) ORDER BY id", as: Int.self) == [1, 3])
+    }
+  }
+}
+
+private struct NumberPair: Sqlable {
+  static let tableName = "number_pair"
+  static let id = column("id", Int.self, PrimaryKey())
+  static let a = column("a", Int?.self)
+  static let b = column("b", Int?.self)
+  static let tableLayout = [id.column, a.column, b.column]
+
+  init(row: ReadRow) throws {}
+}
