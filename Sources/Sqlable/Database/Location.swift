@@ -34,9 +34,10 @@ enum Location: Sendable {
         cacheCapacity: configuration.statementCacheCapacity)
     case .memory(let name):
       guard !configuration.isReadOnly else { throw SqlError.misuse("a new database in memory can't be read-only") }
+      let isShared = Library.sharesMemory
       connection = try Connection(
-        path: "file:\(name)?vfs=memdb", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, isURI: true,
-        label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
+        path: isShared ? "file:\(name)?vfs=memdb" : ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+        isURI: isShared, label: configuration.label, cacheCapacity: configuration.statementCacheCapacity)
     }
     try connection.apply(configuration, isInMemory: filepath.isEmpty)
     return connection
@@ -44,7 +45,13 @@ enum Location: Sendable {
 
   /// Opens another connection to what `parent` has open, whatever is at the path by now.
   func openChild(of parent: Connection, _ configuration: Configuration) throws -> Connection {
-    guard case .file = self else { return try open(configuration) }
+    guard case .file = self else {
+      guard Library.sharesMemory else {
+        throw SqlError.misuse(
+          "a child of a database in memory needs SQLite 3.36 or later; this is \(Library.version)")
+      }
+      return try open(configuration)
+    }
     // Asked once more when it is open: another file may take the place of this one meanwhile.
     try Location.check(parent)
     // By the name that SQLite gave it: the working directory may be another one today. And without the right to create it.
