@@ -33,12 +33,19 @@ enum Location: Sendable {
         path: path, flags: flags, label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
     case .memory(let name):
       guard !configuration.isReadOnly else { throw SqlError.misuse("a new database in memory can't be read-only") }
-      guard let system = MemoryFileSystem.name else {
-        throw SqlError(.cannotOpen, message: "this SQLite was built without databases in memory that connections share")
+      let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      if Library.sharesMemory {
+        guard let system = MemoryFileSystem.name else {
+          throw SqlError(
+            .cannotOpen, message: "this SQLite was built without databases in memory that connections share")
+        }
+        connection = try Connection(
+          path: name, flags: flags, fileSystem: system, label: configuration.label,
+          cacheCapacity: configuration.statementCacheBytes)
+      } else {
+        connection = try Connection(
+          path: ":memory:", flags: flags, label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
       }
-      connection = try Connection(
-        path: name, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, fileSystem: system, label: configuration.label,
-        cacheCapacity: configuration.statementCacheBytes)
     }
     try connection.apply(configuration, isInMemory: filepath.isEmpty)
     return connection
@@ -46,7 +53,13 @@ enum Location: Sendable {
 
   /// Opens another connection to what `parent` has open, whatever is at the path by now.
   func openChild(of parent: Connection, _ configuration: Configuration) throws -> Connection {
-    guard case .file = self else { return try open(configuration) }
+    guard case .file = self else {
+      guard Library.sharesMemory else {
+        throw SqlError.misuse(
+          "a child of a database in memory needs SQLite 3.36 or later; this is \(Library.version)")
+      }
+      return try open(configuration)
+    }
     // Asked once more when it is open: another file may take the place of this one meanwhile.
     try Location.check(parent)
     // By the name that SQLite gave it: the working directory may be another one today. And without the right to create it.

@@ -169,6 +169,6 @@ extension UInt8 {
 
 extension SqlError {
   static var withoutFullText: SqlError {
-    .misuse("this SQLite was built without FTS5, which full-text tables need")
+    .misuse("full-text tables need an SQLite that is built with SQLITE_ENABLE_FTS5")
   }
 }

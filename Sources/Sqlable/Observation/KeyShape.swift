@@ -117,13 +117,15 @@ extension Connection {
         if column == -1 { shape.isWithoutRowid = false } else if row[5] == "1" { indexed.append(column) }
       }
     }
-    let numbering = PreupdateNumbering.ofThisSQLite
-    let passes = shape.isWithoutRowid ? numbering.withoutRowid : numbering.withRowid
+    let isWithoutRowid = shape.isWithoutRowid
     var storedCount = 0
     try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { row in
       // 2 is a generated column that is computed when it is read.
       let (number, isStored) = (shape.row.columns.count, row[6] != "2")
       let stored = storedCount
+      // A column behind stored ones only has one number.
+      var passes = PreupdateNumbering.Passes()
+      if stored != number { passes = isWithoutRowid ? PreupdateNumbering.withoutRowid : PreupdateNumbering.withRowid }
       shape.row.columns.append(
         RowShape.Column(
           name: row[1], foldedName: row[1].foldedName,
@@ -132,7 +134,7 @@ extension Connection {
               old: passes.old ? stored : number, inserted: passes.inserted ? stored : number,
               updated: passes.updated ? stored : number
             ) : nil, affinity: KeyShape.Affinity(ofType: row[2]),
-          mayHideDefault: !numbering.tellsDefaults && !row[4].isEmpty && !row[4].isSameName(as: "NULL")))
+          mayHideDefault: !row[4].isEmpty && !row[4].isSameName(as: "NULL") && !PreupdateNumbering.tellsDefaults))
       if isStored { storedCount += 1 }
     }
     guard index != nil else {

@@ -63,6 +63,7 @@ final class Connection {
   /// Opens the file as it is named, with the default file system unless another is named: `file:` at its start is no URI.
   init(path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int) throws {
     self.label = label
+    try Library.check()
     var handle: OpaquePointer?
     let name = path.begins(with: "file:") ? "./" + path : path
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
@@ -292,10 +293,18 @@ final class Connection {
   var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
 
   /// Whether the open transaction may have written something.
-  var isWriting: Bool { sqlite3_txn_state(handle, "main") == SQLITE_TXN_WRITE }
+  var isWriting: Bool { transactionState("main") == SQLITE_TXN_WRITE }
 
   /// Whether the open transaction has neither read nor written yet, in any of the attached databases.
-  var isIdle: Bool { !isAutocommit && sqlite3_txn_state(handle, nil) == SQLITE_TXN_NONE }
+  var isIdle: Bool { !isAutocommit && transactionState(nil) == SQLITE_TXN_NONE }
+
+  private func transactionState(_ database: StaticString?) -> Int32 {
+    guard let state = Library.transactionState else { return SQLITE_TXN_WRITE }
+    guard let database else { return state(handle, nil) }
+    return database.utf8Start.withMemoryRebound(to: CChar.self, capacity: database.utf8CodeUnitCount + 1) {
+      state(handle, $0)
+    }
+  }
 
   /// Whether SQLite opened the file for reading only, asked for or not.
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
@@ -306,10 +315,10 @@ final class Connection {
   }
 
   /// Rows that the latest INSERT, UPDATE or DELETE changed itself, without triggers and cascades.
-  var changes: Int { Int(sqlite3_changes64(handle)) }
+  var changes: Int { Int(Library.changes(handle)) }
 
   /// Rows changed since the connection was opened, by triggers and cascades too.
-  var totalChanges: Int64 { sqlite3_total_changes64(handle) }
+  var totalChanges: Int64 { Library.totalChanges(handle) }
 
   /// The path of the file, as SQLite resolved it when it was opened.
   var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }

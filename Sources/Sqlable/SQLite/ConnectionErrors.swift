@@ -10,6 +10,9 @@ extension Connection {
       code, extendedCode: sqlite3_extended_errcode(handle), handle: handle, label: label,
       sql: whilePreparing ? nil : sql)
     error.sql = sql
+    if let lack = LackingFeature.reason(of: error.message, sql: sql) {
+      (error.kind, error.message) = (.misuse(lack), lack)
+    }
     if transactionLevel > 0 {
       error.transaction = isAutocommit ? .rolledBack : .untouched
       if isAutocommit, lostTransaction == nil { lostTransaction = error }
@@ -60,6 +63,7 @@ extension Connection {
     let text = isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)
     var message = text.map { String(cString: $0) } ?? "unknown error"
     let extended = isLatest && code == code & 0xFF ? extendedCode : code
+    message = withoutAdvice(message)
     if let sql, [SQLITE_ERROR, SQLITE_CANTOPEN].contains(code & 0xFF) { message = withoutValues(message, sql: sql) }
     let kind = SqlError.Kind(code: code & 0xFF, extendedCode: extended, message: message)
     var error = SqlError(
@@ -78,6 +82,17 @@ extension Connection {
     default: break
     }
     return error
+  }
+
+  /// The message without what SQLite 3.46 and later add where a name in double quotes is no column:
+  /// `no such column: "a" - should this be a string literal in single-quotes?`
+  private static func withoutAdvice(_ message: String) -> String {
+    let (start, end) = ("no such column: \"", "\" - should this be a string literal in single-quotes?")
+    guard message.utf8.starts(with: start.utf8), message.utf8.reversed().starts(with: end.utf8.reversed()),
+      message.utf8.count >= start.utf8.count + end.utf8.count
+    else { return message }
+    let name = message.utf8.dropFirst(start.utf8.count).dropLast(end.utf8.count)
+    return "no such column: " + String(decoding: name, as: UTF8.self)
   }
 
   /// A message of a failing run, without what it may quote of a bound value: a full-text query, a JSON path, a file to

@@ -4,6 +4,25 @@ import Glibc
 /// What the SQLite that this process runs with can do, asked of it and not assumed.
 enum Library {
   static let version = String(cString: sqlite3_libversion())
+  /// The same as one number: 3,040,001 for 3.40.1.
+  static let versionNumber = Int(sqlite3_libversion_number())
+  /// The first that has all that can't be done without: the state of a transaction.
+  private static let leastVersionNumber = 3_034_000
+
+  /// Throws where this SQLite is too old.
+  static func check() throws {
+    guard versionNumber < leastVersionNumber else { return }
+    throw SqlError.misuse("this library needs SQLite 3.34 or later; this is \(version)")
+  }
+
+  /// Whether statements can return the rows that they change.
+  static let hasReturning = versionNumber >= 3_035_000
+  /// Whether several connections can share a database in memory without sharing their locks too.
+  static let sharesMemory = versionNumber >= 3_036_000
+  /// Whether ADD COLUMN holds the rows that are there against the checks of the new column.
+  static let checksAddedColumns = versionNumber >= 3_037_000
+  /// Whether a DELETE of all rows counts those of a table without rowid; 3.34 does not, 3.40 does.
+  static let countsClearedRows = versionNumber >= 3_040_000
 
   /// The functions of the pre-update hook, or nil when this SQLite was built without it.
   static let preupdate: Preupdate? = {
@@ -30,6 +49,19 @@ enum Library {
   /// Tells where in a text SQLite found an error, or nil before 3.38.
   static let errorOffset: sqlable_error_offset? = symbol("sqlite3_error_offset").map {
     unsafeBitCast($0, to: sqlable_error_offset.self)
+  }
+
+  /// Counts rows past 2^31; before 3.37 there are counts of 32 bits only.
+  static let changes = count("sqlite3_changes64", orElse: { Int64(sqlite3_changes($0)) })
+  static let totalChanges = count("sqlite3_total_changes64", orElse: { Int64(sqlite3_total_changes($0)) })
+
+  /// Tells whether a transaction has read or written, or nil before 3.34.
+  static let transactionState: sqlable_transaction_state? = symbol("sqlite3_txn_state").map {
+    unsafeBitCast($0, to: sqlable_transaction_state.self)
+  }
+
+  private static func count(_ name: String, orElse older: sqlable_count) -> sqlable_count {
+    symbol(name).map { unsafeBitCast($0, to: sqlable_count.self) } ?? older
   }
 
   /// How far apart SQLite's values of one row lie, asked of a row of its own; 0 when they don't lie in one array.

@@ -43,6 +43,7 @@ extension SqliteDatabase {
       } else {
         for column in table.columns where !existing.contains(column.name.foldedName) {
           try db.execute(SQL(verbatim: TableDefinition(table).addColumn(column, for: connection)))
+          if !Library.checksAddedColumns { try connection.checkRows(of: table, column.name) }
           change.addedColumns.append(column.name)
         }
       }
@@ -68,6 +69,21 @@ extension SqliteDatabase {
       }
       return change
     }
+  }
+}
+
+extension Connection {
+  /// Throws where rows break a check of a column that was added, which an older SQLite does not look at.
+  fileprivate func checkRows(of table: TableInfo, _ column: String) throws {
+    var failure: SqlError.Constraint?
+    try eachRow("PRAGMA main.quick_check(\(table.name.quotedName))") { row in
+      guard let problem = row.first else { return }
+      if problem.utf8.starts(with: "CHECK constraint failed".utf8) { failure = failure ?? .check }
+      if problem.utf8.starts(with: "NULL value in ".utf8) { failure = failure ?? .notNull }
+    }
+    guard let failure else { return }
+    let message = "\(failure == .check ? "CHECK" : "NOT NULL") constraint failed"
+    throw SqlError(.constraint(failure), message: message).at(table: table.name, column: column).labelled(label)
   }
 }
 

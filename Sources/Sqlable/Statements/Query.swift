@@ -106,6 +106,8 @@ struct Query: Sendable, Hashable {
     set { parts.columns = newValue }
   }
 
+  /// Whether an insert of structs updates the rows that it conflicts with.
+  var isUpsert: Bool { kind == .save || upsert != nil }
   var assignments: [Assignment] {
     get { rest?.parts.assignments ?? [] }
     set { parts.assignments = newValue }

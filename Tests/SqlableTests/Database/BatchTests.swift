@@ -16,7 +16,7 @@ private struct Ruled: Sqlable {
   static let amount = Column("amount", .integer, Check("amount >= 0"))
   static let owner = Column("owner", .nullable(.integer), ForeignKey<Person>())
   static let tableLayout = [id, code, note, amount, owner]
-  static let tableOptions: [TableOption] = [.strict]
+  static let tableOptions: [TableOption] = SQLiteLibrary.isAtLeast(37) ? [.strict] : []
 
   init(_ id: Int) {
     self.id = id

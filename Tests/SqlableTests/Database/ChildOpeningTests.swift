@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func readOnlyChildrenAndThoseOfAnInMemoryDatabase() throws {
+  @Test(.needs(36, "a child of a database in memory")) func readOnlyChildrenAndThoseOfAnInMemoryDatabase() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let reader = try SqliteDatabase(filepath: db.filepath, configuration: .init(isReadOnly: true))

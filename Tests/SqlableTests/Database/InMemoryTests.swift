@@ -14,7 +14,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: ":memory:"))
   }
 
-  @Test(arguments: [true, false])
+  @Test(.needs(36, "a child of a database in memory"), arguments: [true, false])
   func childrenSeeTheSameData(byPath: Bool) throws {
     let db = try byPath ? SqliteDatabase(filepath: ":memory:") : .inMemory()
     try db.createTable(Person.self)
@@ -27,7 +27,7 @@ import Testing
     #expect(try Person.read().run(grandchild).map(\.name) == ["Ann"])
   }
 
-  @Test func childrenWriteAtTheSameTimeAndLoseNothing() throws {
+  @Test(.needs(36, "a child of a database in memory")) func childrenWriteAtTheSameTimeAndLoseNothing() throws {
     let db = try SqliteDatabase.inMemory(configuration: .init(busyTimeout: 60))
     try db.execute("CREATE TABLE counter(n INTEGER NOT NULL)")
     try db.execute("INSERT INTO counter VALUES (0)")
@@ -47,7 +47,7 @@ import Testing
     #expect(try db.query("SELECT n FROM counter", as: Int.self) == [200])
   }
 
-  @Test func theDataIsGoneWithTheLastHandle() throws {
+  @Test(.needs(36, "a child of a database in memory")) func theDataIsGoneWithTheLastHandle() throws {
     var db: SqliteDatabase? = try SqliteDatabase.inMemory()
     try db?.createTable(Person.self)
     var child = try db?.createChild()

@@ -207,7 +207,7 @@ import Testing
     init(row: ReadRow) throws { try Meddler.end() }
   }
 
-  @Test func aStructsOwnCodeCanNotEndTheTransactionUnderItsStatement() throws {
+  @Test(.needs(35, "RETURNING")) func aStructsOwnCodeCanNotEndTheTransactionUnderItsStatement() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let log = EventLog()

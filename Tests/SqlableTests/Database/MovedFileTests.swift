@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Way.allCases, [Configuration.JournalMode.wal, .delete])
+  @Test(.needs(35, "RETURNING"), arguments: Way.allCases, [Configuration.JournalMode.wal, .delete])
   func writesToAFileThatIsGoneAreRefused(way: Way, mode: Configuration.JournalMode) throws {
     try withDatabase(.init(label: "shop", journalMode: mode)) { db in
       try db.createTable(Person.self)

@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func aTypoIsAnErrorWithItsPlace() throws {
+  @Test(.needs(38, "the place of an error")) func aTypoIsAnErrorWithItsPlace() throws {
     try withCompany { db in
       let missing = sqlError {
         _ = try db.query("SELECT name,\n  colour FROM bicycle WHERE id = \(1)", as: String.self)

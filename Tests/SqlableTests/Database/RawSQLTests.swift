@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  @Test func twoStatementsInAQueryAreRefusedBeforeAnyRuns() throws {
+  @Test(.needs(35, "RETURNING")) func twoStatementsInAQueryAreRefusedBeforeAnyRuns() throws {
     try withDatabase { db in
       try people(db)
       for text: SQL in [
@@ -260,7 +260,7 @@ import Testing
 
   // MARK: Statements of all sorts
 
-  @Test func returningGivesRowsAndDoesAllTheWork() throws {
+  @Test(.needs(35, "RETURNING")) func returningGivesRowsAndDoesAllTheWork() throws {
     try withDatabase { db in
       try people(db)
       #expect(

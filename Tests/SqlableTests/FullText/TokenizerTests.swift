@@ -239,8 +239,8 @@ private enum Unknown: TableDeclaration {
       #expect(try db.query("PRAGMA trusted_schema", as: Bool.self) == [false])
       try db.execute(
         """
-        CREATE VIRTUAL TABLE place USING rtree(id, a, b);
-        CREATE TRIGGER far AFTER INSERT ON story BEGIN INSERT INTO place VALUES (new.id, 0, 1); END
+        CREATE TABLE place (count);
+        CREATE TRIGGER far AFTER INSERT ON story BEGIN INSERT INTO place SELECT count(*) FROM sqlite_stmt; END
         """)
       let error = expectSqlError { try Story(2, "swift").insert().run(db) }
       #expect(error?.message.contains("unsafe use of virtual table") == true)

@@ -149,7 +149,7 @@ extension Photo: Sqlable {
       (.words("swift", in: Article.title), #"{"title"} : "swift""#),
       (.words("a") && .words("b"), #""a" AND "b""#),
       (.words("a") || .words("b"), #""a" OR "b""#),
-      (.words("a").excluding(.words("b")), #""a" NOT "b""#),
+      (.words("a").excluding(.words("b")), #""a" NOT ("b")"#),
       (FullTextQuery(rawValue: "swift NOT sq*"), #"swift NOT sq*"#),
     ]
     for (query, text) in queries { #expect(query.rawValue == text) }

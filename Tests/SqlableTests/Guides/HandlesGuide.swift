@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func childrenShareADatabaseInMemory() throws {
+  @Test(.needs(36, "a child of a database in memory")) func childrenShareADatabaseInMemory() throws {
     let db = try SqliteDatabase.inMemory()
     try db.createTable(Person.self)
     let child = try db.createChild()

@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func upsertsWithTerms() throws {
+  @Test(.needs(35, "RETURNING")) func upsertsWithTerms() throws {
     try withAll { db in
       let car = Car(id: 1, name: "Zoe", price: 8_000, isElectric: true)
       let lower = car.insert().onConflict(Car.id, update: Car.price, where: Car.price > Car.price.excluded)

@@ -97,7 +97,7 @@ extension Employee: Sqlable {
 }
 
 @Suite struct SchemaGuide {
-  @Test func columnOptionsBecomeSQL() throws {
+  @Test(.needs(37, "a STRICT table")) func columnOptionsBecomeSQL() throws {
     try withDatabase { db in
       let change = try db.createTable(Product.self)
       #expect(change.createdTable && change.addedIndexes == ["products_name", "products_price_desc_name"])

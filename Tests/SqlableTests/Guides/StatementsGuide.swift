@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func returning() throws {
+  @Test(.needs(35, "RETURNING")) func returning() throws {
     try withBicycles { db in
       let stored = try Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning().first().run(db)  // Bicycle?
       let gone = try Bicycle.delete(Bicycle.color == "red").returning().run(db)  // [Bicycle]
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func answersToAConflict() throws {
+  @Test(.needs(35, "RETURNING")) func answersToAConflict() throws {
     try withBicycles { db in
       let known = Bicycle(name: "Norco", color: "red", ownerId: nil)
       #expect(sqlError { _ = try known.insert().run(db) }?.kind == .constraint(.unique))
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  @Test func listsInRawSQL() throws {
+  @Test(.needs(35, "RETURNING")) func listsInRawSQL() throws {
     try withBicycles { db in
       let kept = [1, 3]
       let deleted = try db.query("DELETE FROM bicycle WHERE id NOT IN (\(kept)) RETURNING id", as: Int.self)  // (?, ?)

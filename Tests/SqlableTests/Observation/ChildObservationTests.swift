@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func childrenOfAnInMemoryDatabaseAreHeard() throws {
+  @Test(.needs(36, "a child of a database in memory")) func childrenOfAnInMemoryDatabaseAreHeard() throws {
     let root = try SqliteDatabase.inMemory()
     try root.createTable(Observed.Note.self)
     let child = try root.createChild()

@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func structsAndRawSqlAndReturningQueriesAreReportedAlike() throws {
+  @Test(.needs(35, "RETURNING")) func structsAndRawSqlAndReturningQueriesAreReportedAlike() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let log = EventLog()

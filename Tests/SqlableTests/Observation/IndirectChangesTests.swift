@@ -145,7 +145,8 @@ import Testing
   }
 
   /// SQLite copies whole tables of the same form by a way of its own.
-  @Test func rowsCopiedFromATableOfTheSameForm() throws {
+  @Test(.needs(36, "the hook for copied rows of a WITHOUT ROWID table")) func rowsCopiedFromATableOfTheSameForm() throws
+  {
     try withTables { db, log in
       try db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)")
       try db.execute(

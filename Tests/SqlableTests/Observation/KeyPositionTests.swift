@@ -41,7 +41,7 @@ import Testing
     static let tableOptions: [TableOption] = [.withoutRowid]
   }
 
-  @Test func aKeyBehindGeneratedColumns() throws {
+  @Test(.observesGeneratedColumns) func aKeyBehindGeneratedColumns() throws {
     try withDatabase { db in
       try db.createTable(Sum.self)
       let log = EventLog()
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aKeyBehindGeneratedColumnsOfATableWithoutRowid() throws {
+  @Test(.observesGeneratedColumns) func aKeyBehindGeneratedColumnsOfATableWithoutRowid() throws {
     try withDatabase { db in
       try db.createTable(Part.self)
       let log = EventLog()

@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func aQueryWhoseRowsAreRefusedIsUndone() throws {
+  @Test(.needs(35, "RETURNING")) func aQueryWhoseRowsAreRefusedIsUndone() throws {
     try withNotes { db, log in
       try db.transaction { db in
         #expect(throws: Stop.self) {
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func aQueryWhoseRowsAreRefusedIsUndoneWithoutObserversToo() throws {
+  @Test(.needs(35, "RETURNING")) func aQueryWhoseRowsAreRefusedIsUndoneWithoutObserversToo() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       #expect(throws: Stop.self) {

@@ -48,7 +48,13 @@ import Testing
       outcome {
         try db.query("SELECT t.*, 'end' FROM t ORDER BY rowid DESC LIMIT 2", as: DynamicRow.self).map(\.values)
       },
-      outcome { try db.query("SELECT count(*) FROM (SELECT * FROM t)", as: Int.self) },
+      // Where t is a view of constants, 3.46 and later compile a statement that does not look whether the schema has changed.
+      outcome {
+        try db.query(
+          SQLiteLibrary.isAtLeast(41)
+            ? "SELECT count(*) FROM (SELECT * FROM t), (SELECT count(*) FROM sqlite_schema)"
+            : "SELECT count(*) FROM (SELECT * FROM t)", as: Int.self)
+      },
     ]
   }
 
@@ -70,7 +76,8 @@ import Testing
     ]
   }
 
-  @Test(arguments: [0, 3_000, 1 << 20]) func aHandleThatKnowsTheQueryGivesWhatANewOneGives(capacity: Int) throws {
+  @Test(.needs(35, "DROP COLUMN"), arguments: [0, 3_000, 1 << 20])
+  func aHandleThatKnowsTheQueryGivesWhatANewOneGives(capacity: Int) throws {
     try withDatabase(Configuration(statementCacheBytes: capacity)) { db throws in
       try db.execute("CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL), (NULL, '')")
       let known = outcomes(db)
@@ -99,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func aColumnThatIsNotThereIsNeverReadAsNull() throws {
+  @Test(.needs(35, "DROP COLUMN")) func aColumnThatIsNotThereIsNeverReadAsNull() throws {
     try withDatabase { db throws in
       try db.execute("CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y')")
       let pairs = try db.prepare("SELECT * FROM t", as: Int?.self, String?.self)

@@ -31,7 +31,7 @@ import Testing
     #expect(SqlError(.busy, message: "").isRetryable)
   }
 
-  @Test func everyConstraintHasItsKindAndPlace() throws {
+  @Test(.needs(37, "a STRICT table")) func everyConstraintHasItsKindAndPlace() throws {
     try withDatabase { db in
       try db.execute(
         """
@@ -106,7 +106,7 @@ import Testing
 
   // MARK: No value in a text
 
-  @Test func noBoundValueEntersAnError() throws {
+  @Test(.needs(37, "a STRICT table"), .needsFullText) func noBoundValueEntersAnError() throws {
     let secret = "hunter2"
     try withDatabase { db in
       try db.createTable(Person.self)

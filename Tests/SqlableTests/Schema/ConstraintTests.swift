@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func tablesWithoutRowid() throws {
+  @Test(.needs(37, "a STRICT table")) func tablesWithoutRowid() throws {
     enum D: TableDeclaration {
       static let (a, b) = (Column("a", .text), Column("b", .integer))
       static let columns = [a, b, Column("c", .nullable(.real))]
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func strictTablesRefuseOtherClasses() throws {
+  @Test(.needs(37, "a STRICT table")) func strictTablesRefuseOtherClasses() throws {
     enum D: TableDeclaration {
       static let columns = [
         Column("i", .nullable(.integer)), Column("b", .nullable(.blob)), Column("at", .nullable(.date(.iso8601))),

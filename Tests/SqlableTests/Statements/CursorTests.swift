@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func anErrorInARowPassesOverItAndOneOfSQLiteEndsIt() throws {
+  @Test(.needs(38, "->>")) func anErrorInARowPassesOverItAndOneOfSQLiteEndsIt() throws {
     try withCompany { db in
       try db.execute("UPDATE worker SET salary = 'much' WHERE id = 2")
       let cursor = try Worker.read().orderBy(Worker.id).cursor(db)

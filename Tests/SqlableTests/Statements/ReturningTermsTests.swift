@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-@Suite struct ReturningTermsTests {
+@Suite(.needs(35, "RETURNING")) struct ReturningTermsTests {
   @Test func aChangeGivesColumnsAndTermsOfItsRows() throws {
     try withCompany { db in
       let raise = Worker.update(Worker.salary.set(to: Worker.salary * 2)).filter(Worker.bossId == 1)

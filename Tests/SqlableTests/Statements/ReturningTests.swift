@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite struct ReturningTests {
+@Suite(.needs(35, "RETURNING")) struct ReturningTests {
   private struct Unreadable: Error {}
 
   /// A person whose row is never read.

@@ -97,11 +97,11 @@ import Testing
       let upsert = again.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.ownerId)
       #expect(
         upsert.sql == #"INSERT INTO "bicycle" \#(columns) ON CONFLICT ("name", "color") DO UPDATE "#
-          + #"SET "owner_id" = excluded."owner_id" RETURNING "id""#)
+          + #"SET "owner_id" = excluded."owner_id""# + SQLiteLibrary.returningId)
       #expect(try upsert.run(db) == 1)
       #expect(try rows(db)[0] == "1 Norco red 2")
       let nothing = Bicycle(name: "Trek", color: "blue").insert().onConflict(Bicycle.name, Bicycle.color)
-      #expect(nothing.sql.hasSuffix(#" ON CONFLICT ("name", "color") DO NOTHING RETURNING "id""#))
+      #expect(nothing.sql.hasSuffix(#" ON CONFLICT ("name", "color") DO NOTHING"# + SQLiteLibrary.returningId))
       #expect(try nothing.run(db) == 0)
       #expect(try Bicycle(name: "Trek", color: "x").insert().onConflict(Bicycle.name, Bicycle.color).run(db) > 4)
       #expect(again.insert().replaceOnConflict().sql == #"INSERT OR REPLACE INTO "bicycle" "# + columns)
@@ -119,7 +119,7 @@ import Testing
       let new = Bicycle(name: "Scott", color: "white")
       #expect(
         new.save().sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "#
-          + #""name" = excluded."name", "color" = excluded."color" RETURNING "id""#)
+          + #""name" = excluded."name", "color" = excluded."color""# + SQLiteLibrary.returningId)
       #expect(try new.save().run(db) == 5)
       // The owner is left out, and stays.
       #expect(try Bicycle(id: 1, name: "Norco 2", color: "red").save().run(db) == 1)

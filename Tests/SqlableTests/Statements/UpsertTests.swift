@@ -12,7 +12,7 @@ import Testing
       #expect(
         more.sql == #"""
           INSERT INTO "worker" ("id", "name", "boss_id", "salary") VALUES (?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET \#
-          "salary" = "worker"."salary" + "excluded"."salary", "name" = "excluded"."name" RETURNING "id"
+          "salary" = "worker"."salary" + "excluded"."salary", "name" = "excluded"."name"\#(SQLiteLibrary.returningId)
           """#)
       let id = try more.run(db)
       #expect(id == 2)

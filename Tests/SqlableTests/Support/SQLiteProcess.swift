@@ -18,6 +18,8 @@ final class SQLiteProcess {
     // A process that is killed breaks the pipe; that must not end the tests.
     signal(SIGPIPE, SIG_IGN)
     process.executableURL = URL(fileURLWithPath: SQLiteProcess.program ?? "/usr/bin/sqlite3")
+    // With its own library, whichever the tests run with.
+    process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "LD_LIBRARY_PATH" }
     process.arguments = ["-batch", "-bail", path]
     process.standardInput = input
     process.standardOutput = output

@@ -144,8 +144,15 @@ extension FullTextQuery {
     left.combined(.or, " OR ", right)
   }
 
-  /// Rows that it finds and the other does not: `"swift" NOT "sqlite"`.
-  public func excluding(_ other: FullTextQuery) -> FullTextQuery { combined(.not, " NOT ", other) }
+  /// Rows that it finds and the other does not: `"swift" NOT ("sqlite")`.
+  public func excluding(_ other: FullTextQuery) -> FullTextQuery {
+    // A chain excludes any of a list: FTS5 nests a chain of NOT, to 256 levels since 3.46, and keeps one of OR flat.
+    let isChain = kind == .not
+    let start = isChain ? String(decoding: rawValue.utf8.dropLast(), as: UTF8.self) + " OR " : operand + " NOT ("
+    return FullTextQuery(
+      start + other.operand + ")", .not, columns: columns + other.columns,
+      stack: max(stack + (isChain ? 0 : 1), other.stack + 6), failure: failure ?? other.failure)
+  }
 
   private var operand: String { kind == .atom ? rawValue : "(\(rawValue))" }
 

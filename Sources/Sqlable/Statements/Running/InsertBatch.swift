@@ -20,7 +20,7 @@ struct InsertBatch {
   mutating func insert(_ row: RowValues) throws -> Int {
     let statement = try statement(for: row)
     defer { statement.rewind() }
-    return try connection.insert(statement, isSave: false, table: table, row: row)
+    return try connection.insert(statement, query, table: table, row: row)
   }
 
   /// The statement for these columns, with the values bound.
@@ -50,15 +50,28 @@ struct InsertBatch {
 extension Connection {
   /// Runs an insert that is bound and gives the row's id: 0 when nothing was inserted, or when the table has no integer id.
   func insert(
-    _ statement: PreparedStatement, isSave: Bool, table: TableInfo, row: RowValues
+    _ statement: PreparedStatement, _ query: Query, table: TableInfo, row: RowValues
   ) throws -> Int {
     // A statement that inserts nothing leaves the id of an earlier one behind.
     lastInsertedId = 0
     var id: Int64 = 0
     while try statement.step() { id = statement.integer(at: 0) }
     if id == 0 { id = lastInsertedId }
+    if id == 0, !Library.hasReturning, changes > 0, query.isUpsert { id = try idOfUpdatedRow(query, table, row) }
     guard id == 0, table.key.count == 1, case .integer(let key) = row[table.key[0]] else { return Int(id) }
     // A save of a row that is there already, and has no other column, does nothing; the row is stored all the same.
-    return isSave || (table.isWithoutRowid && changes > 0) ? Int(key) : 0
+    return query.kind == .save || (table.isWithoutRowid && changes > 0) ? Int(key) : 0
+  }
+
+  /// The id of the row that an upsert has updated, for an SQLite without RETURNING: the row that it conflicted with.
+  private func idOfUpdatedRow(_ query: Query, _ table: TableInfo, _ row: RowValues) throws -> Int64 {
+    guard !table.isWithoutRowid else { return 0 }
+    let mark = parameters.mark
+    let statement = try prepared(since: mark) {
+      try StatementWriter(table: table, sql: sql, parameters: parameters).writeLookUp(query, row)
+      return try prepareBuffered()
+    }
+    defer { finish(statement) }
+    return try statement.step() ? statement.integer(at: 0) : 0
   }
 }

@@ -100,9 +100,28 @@ extension Connection {
     var steps: [QueryPlan.Step] = []
     try eachRow("EXPLAIN QUERY PLAN " + statement.sql, binding: statement.parameters) { row in
       guard row.count == 4, let id = Int(row[0]), let parent = Int(row[1]) else { return }
-      steps.append(QueryPlan.Step(id: id, parent: parent, detail: row[3]))
+      steps.append(QueryPlan.Step(id: id, parent: parent, detail: QueryPlan.detail(row[3])))
     }
     return QueryPlan(sql: statement.sql, steps: steps)
+  }
+}
+
+extension QueryPlan {
+  /// What is done in the words that SQLite has for it since 3.36; `SCAN TABLE car AS c` before is `SCAN c` since.
+  fileprivate static func detail(_ detail: String) -> String {
+    guard Library.versionNumber < 3_036_000 else { return detail }
+    for verb in ["SCAN ", "SEARCH "] {
+      for kind in ["TABLE ", "SUBQUERY "] where detail.utf8.starts(with: (verb + kind).utf8) {
+        let rest = String(decoding: detail.utf8.dropFirst(verb.utf8.count + kind.utf8.count), as: UTF8.self)
+        // The name in the statement stands last, before how its rows are found.
+        let marks = [" USING ", " VIRTUAL TABLE "]
+        let tail = marks.compactMap { mark in rest.suffix(after: mark).map { mark + $0 } }.max { $0.count < $1.count }
+        let names = String(decoding: rest.utf8.dropLast(tail?.utf8.count ?? 0), as: UTF8.self)
+        if let alias = names.suffix(after: " AS ") { return verb + alias + (tail ?? "") }
+        return verb + (kind == "TABLE " ? names : "(subquery-\(names))") + (tail ?? "")
+      }
+    }
+    return detail
   }
 }
 

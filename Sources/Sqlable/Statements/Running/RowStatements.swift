@@ -14,7 +14,7 @@ extension Connection {
   func change(_ query: Query, of table: TableInfo, _ row: RowValues) throws -> Int {
     let statement = try prepared(query, table: table, row: row)
     defer { finish(statement) }
-    if query.kind.isInsert { return try insert(statement, isSave: query.kind == .save, table: table, row: row) }
+    if query.kind.isInsert { return try insert(statement, query, table: table, row: row) }
     while try statement.step() {}
     return changes
   }

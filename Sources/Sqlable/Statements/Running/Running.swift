@@ -226,8 +226,10 @@ extension SqliteDatabase {
         guard try take(&writer) else { return 0 }
       } catch { throw connection.labelled(error) }
       let row = writer.values
-      guard let write = try beginWrite(connection) else {
-        return try writing { try $0.change(query, of: table, row) }
+      // Without RETURNING the id of a row that was updated is read after it.
+      let isOne = Library.hasReturning || !query.isUpsert
+      guard isOne, let write = try beginWrite(connection) else {
+        return try writing(asOne: isOne) { try $0.change(query, of: table, row) }
       }
       do { return try connection.change(query, of: table, row) } catch { throw failed(error, write) }
     } catch { throw placed(error, in: table) }

@@ -97,6 +97,7 @@ extension StatementWriter {
       sql.append("NOTHING")
       return try writeId(isWanted: returnsId)
     }
+    if returnsId { try checkIsFound(upsert, target, written) }
     sql.append("UPDATE SET ")
     for (index, position) in columns.enumerated() {
       try checkWritable(position)
@@ -110,9 +111,39 @@ extension StatementWriter {
   }
 
   private func writeId(isWanted: Bool) throws {
-    guard isWanted, !table.isWithoutRowid else { return }
+    guard isWanted, Library.hasReturning, !table.isWithoutRowid else { return }
     sql.append(" RETURNING ")
     writeList(try rowIdentity())
+  }
+
+  /// Throws where the updated row can't be found by the columns of the conflict, as it is without RETURNING.
+  private func checkIsFound(_ upsert: Upsert, _ target: [Int], _ written: [Int]) throws {
+    guard !Library.hasReturning, !table.isWithoutRowid else { return }
+    let isNewRow = table.keyIsRowid && target == table.key && !written.contains { table.key.contains($0) }
+    guard !isNewRow else { return }
+    let isKept = try upsert.assignments.allSatisfy { !target.contains(try renderer.position(of: $0.column)) }
+    guard isKept, target.allSatisfy(written.contains) else {
+      throw SqlError.misuse(
+        "the id of an upsert that sets the columns it conflicts by, or leaves one out, needs SQLite 3.35 or later; "
+          + "this is \(Library.version)"
+      ).at(table: table.name)
+    }
+  }
+
+  /// Writes a query of the row that has these values in the columns by which an upsert conflicts.
+  func writeLookUp(_ query: Query, _ row: RowValues) throws {
+    sql.truncate()
+    sql.append("SELECT ")
+    writeList(try rowIdentity())
+    sql.append(" FROM ")
+    sql.append(table.quotedName)
+    let target = try query.upsert?.target?.map(renderer.position(of:)) ?? table.key
+    for (index, position) in target.enumerated() {
+      sql.append(index == 0 ? " WHERE " : " AND ")
+      renderer.writeColumn(position)
+      sql.append(" = ?")
+      parameters.append(written(row[position]))
+    }
   }
 
   /// Writes what is set beside the columns that take the new value, and under which condition, by terms of both rows.

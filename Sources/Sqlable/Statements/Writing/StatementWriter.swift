@@ -29,6 +29,8 @@ struct StatementWriter {
       sql.append("DELETE FROM ")
       sql.append(table.quotedName)
       try writeSelection(query)
+      let isAll = query.filter == nil && !query.isLimited
+      if isAll, table.isWithoutRowid, !Library.countsClearedRows { sql.append(" WHERE 1") }
     }
     if query.returns {
       sql.append(" RETURNING ")

@@ -254,7 +254,7 @@ struct BlindSpotTests {
     }
   }
 
-  @Test func triggersCascadesUpsertsAndComputedColumnsAreHeardOf() async throws {
+  @Test(.observesGeneratedColumns) func triggersCascadesUpsertsAndComputedColumnsAreHeardOf() async throws {
     try await withSQL(
       """
       CREATE TABLE NOTE (NAME TEXT PRIMARY KEY, "State" TEXT COLLATE NOCASE) WITHOUT ROWID; INSERT INTO note VALUES ('a', 'open'), ('b', 'OPEN');

@@ -5,7 +5,7 @@ import Testing
 @Suite struct JSONFunctionTests {
   static let doc = #"{"name":"Ada","pets":[{"age":3,"kind":"cat"},{"age":5}],"none":null,"half":0.5}"#
 
-  @Test func valuesAreFoundByTheirPath() throws {
+  @Test(.needs(38, "->")) func valuesAreFoundByTheirPath() throws {
     try withStays(Stay(id: 1, at: Stay.moment, doc: Self.doc), Stay(id: 2, at: Stay.moment)) { db in
       let query = Stay.select(
         Stay.doc.json("pets", 0), Stay.doc.jsonValue("pets", 0, "kind", as: String.self),
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func thereIsNothingAtAPositionThatSQLiteCanNotCountTo() throws {
+  @Test(.needs(38, "->")) func thereIsNothingAtAPositionThatSQLiteCanNotCountTo() throws {
     try withStays(Stay(id: 1, at: Stay.moment, doc: "[10,20]")) { db in
       for position in [2, 1 << 32, (1 << 32) + 1, .max, -3, -(1 << 32) - 1, .min] {
         let found = try Stay.select(Stay.doc.jsonValue(.position(position), as: Int.self)).run(db)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func hostileKeysNeverChangeThePath() throws {
+  @Test(.needs(38, "->")) func hostileKeysNeverChangeThePath() throws {
     try withDatabase { db in
       try db.createTable(Stay.self)
       for (index, key) in (textsLikeSQL + ["a.b", "a[0]", "a/b", "0", "#", "*"]).enumerated() {
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoJSONThrows() throws {
+  @Test(.needs(38, "->")) func whatIsNoJSONThrows() throws {
     try withStays(Stay(id: 1, at: Stay.moment, doc: "{")) { db in
       #expect(sqlError { _ = try Stay.select(Stay.doc.json("a")).run(db) }?.message == "malformed JSON")
     }

@@ -1,0 +1,118 @@
+import CSQLite
+
+/// What this SQLite is too old for, or was built without, as its own messages show it.
+///
+/// SQLite says `near "RETURNING": syntax error` and `no such function: sqrt`. The reason is worked out after a failure
+/// only: a statement that works costs nothing more, and raw SQL gets the same answer as the library's own.
+enum LackingFeature {
+  /// A form of SQL that came with a version.
+  private struct Form {
+    let name: String
+    let since: Int
+    /// The words at one of which an older parser stops, in upper case.
+    let stops: [String]
+    /// What a text that uses it holds, in upper case: the parser stops at such words for other reasons too.
+    let sign: String
+  }
+
+  private static let forms = [
+    Form(name: "RETURNING", since: 35, stops: ["RETURNING"], sign: "RETURNING"),
+    Form(name: "a hint of materialization", since: 35, stops: ["MATERIALIZED", "NOT"], sign: "MATERIALIZED"),
+    Form(name: "DROP COLUMN", since: 35, stops: ["DROP"], sign: "ALTER"),
+    Form(name: "a STRICT table", since: 37, stops: ["STRICT", ","], sign: "STRICT"),
+    Form(name: "the operator -> or ->>", since: 38, stops: [">", ">>"], sign: "->"),
+    Form(name: "IS DISTINCT FROM", since: 39, stops: ["DISTINCT"], sign: "DISTINCT"),
+  ]
+
+  /// The functions that came after 3.34, by the version, of which JSON and mathematics can be left out of a build.
+  private static let functions: [(since: Int, names: Set<String>)] = [
+    (35, ["sign"]), (38, ["unixepoch", "format"]), (41, ["unhex"]), (42, ["json_error_position"]),
+    (43, ["octet_length", "timediff"]), (44, ["concat", "concat_ws", "string_agg"]),
+    (
+      45,
+      [
+        "jsonb", "jsonb_array", "jsonb_extract", "jsonb_group_array", "jsonb_group_object", "jsonb_insert",
+        "jsonb_object",
+        "jsonb_patch", "jsonb_remove", "jsonb_replace", "jsonb_set",
+      ]
+    ), (46, ["json_pretty"]), (48, ["if"]), (50, ["unistr", "unistr_quote"]),
+  ]
+  private static let mathematics: Set<String> = [
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "ceiling", "cos", "cosh", "degrees", "exp",
+    "floor",
+    "ln", "log", "log10", "log2", "mod", "pi", "pow", "power", "radians", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+  ]
+  private static let json: Set<String> = [
+    "json", "json_array", "json_array_length", "json_extract", "json_group_array", "json_group_object", "json_insert",
+    "json_object", "json_patch", "json_quote", "json_remove", "json_replace", "json_set", "json_type", "json_valid",
+  ]
+
+  /// Whether UPDATE and DELETE take a LIMIT, tried out: the option is for the grammar, and may be listed without.
+  private static let limitsChanges: Bool = {
+    var handle: OpaquePointer?
+    defer { sqlite3_close(handle) }
+    guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
+      return true
+    }
+    return sqlite3_exec(handle, "CREATE TABLE a (b); DELETE FROM a LIMIT 1", nil, nil, nil) == SQLITE_OK
+  }()
+
+  /// Which SQLite would do what failed with this message; nil when it failed for another reason.
+  static func reason(of message: String, sql: String?) -> String? {
+    if message.utf8.starts(with: "no such ".utf8) {
+      if let name = message.suffix(after: "no such function: ") { return reason(ofFunction: name.asciiLowercased) }
+      switch message {
+      case "no such table: json_each", "no such table: json_tree":
+        return "JSON needs an SQLite that is built with it, as 3.38 and later are by default"
+      case "no such module: fts5": return "full-text tables need an SQLite that is built with SQLITE_ENABLE_FTS5"
+      default: return nil
+      }
+    }
+    if message == "RIGHT and FULL OUTER JOINs are not currently supported" { return reason("a RIGHT or FULL JOIN", 39) }
+    // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about this statement.
+    let isOfSchema = message.utf8.starts(with: "malformed database schema ".utf8)
+    guard let rest = message.suffix(after: "near \""),
+      let stop = rest.prefix(before: "\": syntax error")?.asciiUppercased
+    else { return nil }
+    let text = isOfSchema ? nil : (sql ?? "").asciiUppercased
+    for form in forms where Library.versionNumber < 3_000_000 + form.since * 1_000 && form.stops.contains(stop) {
+      if let text, text.suffix(after: form.sign) == nil { continue }
+      if text == nil, stop != form.stops[0] { continue }
+      return reason((isOfSchema ? "the schema of this file: " : "") + form.name, form.since)
+    }
+    if let text, ["LIMIT", "ORDER"].contains(stop), !limitsChanges,
+      text.utf8.starts(with: "UPDATE".utf8) || text.utf8.starts(with: "DELETE".utf8)
+    {
+      return "an UPDATE or DELETE with \(stop) needs an SQLite that is built with SQLITE_ENABLE_UPDATE_DELETE_LIMIT"
+    }
+    return nil
+  }
+
+  private static func reason(ofFunction name: String) -> String? {
+    if mathematics.contains(name) {
+      return "the function \(name) needs an SQLite of 3.35 or later that is built with SQLITE_ENABLE_MATH_FUNCTIONS; "
+        + "this is \(Library.version)"
+    }
+    for (since, names) in functions where names.contains(name) && Library.versionNumber < 3_000_000 + since * 1_000 {
+      return reason("the function \(name)", since)
+    }
+    guard json.contains(name) else { return nil }
+    return "JSON needs an SQLite that is built with it, as 3.38 and later are by default"
+  }
+
+  private static func reason(_ what: String, _ since: Int) -> String {
+    "\(what) needs SQLite 3.\(since) or later; this is \(Library.version)"
+  }
+}
+
+extension String {
+  fileprivate var asciiLowercased: String { String(decoding: foldedName, as: UTF8.self) }
+  fileprivate var asciiUppercased: String {
+    String(decoding: utf8.map { (97...122).contains($0) ? $0 - 32 : $0 }, as: UTF8.self)
+  }
+
+  /// What stands before the first occurrence of `marker`, or nil without one.
+  fileprivate func prefix(before marker: String) -> String? {
+    suffix(after: marker).map { String(decoding: utf8.dropLast($0.utf8.count + marker.utf8.count), as: UTF8.self) }
+  }
+}
