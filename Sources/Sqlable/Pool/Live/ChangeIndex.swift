@@ -120,6 +120,7 @@ struct ChangeIndex {
 
   private func tell(_ number: Int, _ position: Int, _ events: Events, isMissed: Bool, _ matches: inout Matches) {
     guard let known = known[number], known.since < position, let subscription = known.subscription else { return }
-    matches.add(subscription, subscription.take(events, isMissed: isMissed))
+    matches.keep(subscription)
+    subscription.take(events, isMissed: isMissed, &matches)
   }
 }

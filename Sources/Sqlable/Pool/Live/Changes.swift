@@ -181,7 +181,7 @@ final class ChangeSubscription: Sendable {
   private let number: Int
   private let state = Guarded(State())
 
-  fileprivate struct State {
+  private struct State {
     /// A slice: taking the first moves nothing.
     var commits: ArraySlice<[ChangeEvent<RowChange>]> = []
     var count = 0
@@ -203,10 +203,10 @@ final class ChangeSubscription: Sendable {
     feed.loopEnds()
   }
 
-  /// Takes what a commit tells it, in the order of commits; gives who is to be woken.
-  func take(_ events: [ChangeEvent<RowChange>], isMissed: Bool) -> [any Wakeable] {
-    state.withLock { state in
-      guard !state.isEnded else { return [] }
+  /// Takes what a commit tells it, in the order of commits.
+  func take(_ events: [ChangeEvent<RowChange>], isMissed: Bool, _ matches: inout Matches) {
+    let waiter = state.withLock { state -> Waiter? in
+      guard !state.isEnded else { return nil }
       if isMissed || (state.count > 0 && state.count + events.count > limit) {
         // What was told and not taken is a part of what is missed.
         (state.commits, state.count) = ([[.missed]], 1)
@@ -214,15 +214,18 @@ final class ChangeSubscription: Sendable {
         state.commits.append(events)
         state.count += events.count
       }
-      return state.wake()
+      return state.waiter.take()
     }
+    if let waiter { matches.wake([waiter]) }
   }
 
-  func end() -> [any Wakeable] {
-    state.withLock { state in
+  func end(_ matches: inout Matches) {
+    let waiter = state.withLock { state in
       state.isEnded = true
-      return state.wake()
+      return state.waiter.take()
     }
+    matches.keep(self)
+    if let waiter { matches.wake([waiter]) }
   }
 
   func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<RowChange>]? {
@@ -245,8 +248,4 @@ final class ChangeSubscription: Sendable {
     }
     return nil
   }
-}
-
-extension ChangeSubscription.State {
-  fileprivate mutating func wake() -> [any Wakeable] { waiter.take().map { [$0] } ?? [] }
 }

@@ -94,12 +94,12 @@ final class PoolFeed: CommitSink {
     if subscription.observed.withValues { interest.valued = [table.foldedName] }
     largestBuffer.max(subscription.limit, ordering: .relaxed)
     listen(interest, number) { $0.add(subscription, number, since: position) }
-    watchOthers { wakes.wake(subscription.end()) }
+    watchOthers { wake { subscription.end(&$0) } }
   }
 
   func add(_ result: any FollowedResult, _ number: Int) {
     listen(ObservedTables(commits: true), number) { $0.add(result, number) }
-    watchOthers { wakes.wake(result.end()) }
+    watchOthers { wake { result.end(&$0) } }
   }
 
   /// To be called when a live result has found out what it reads.
@@ -237,6 +237,12 @@ final class PoolFeed: CommitSink {
   }
 
   func wake(_ sleepers: [any Wakeable]) { wakes.wake(sleepers) }
+
+  private func wake(_ body: (inout Matches) -> Void) {
+    var matches = Matches()
+    body(&matches)
+    wakes.wake(matches.woken)
+  }
 
   /// Matches what is in the log with its subscribers, and wakes them; false when there was nothing.
   @discardableResult

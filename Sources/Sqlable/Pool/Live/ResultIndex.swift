@@ -115,6 +115,7 @@ struct ResultIndex {
   /// Tells one of a commit; nil is one that may have changed anything.
   func tell(_ number: Int, _ commit: CommittedChanges?, _ position: Int, _ matches: inout Matches) {
     guard let result = known[number]?.result else { return }
-    matches.add(result, result.didCommit(commit, at: position) ? [result] : [])
+    matches.keep(result)
+    result.didCommit(commit, at: position, &matches)
   }
 }

@@ -79,7 +79,13 @@ struct ResultState<Value: Sendable> {
   var task: Task<Void, Never>?
   private(set) var isEnded = false
   /// What is to be let go of behind the lock, as that may call anybody's code.
-  var unused: [Any] = []
+  private var unused: [Any] = []
+
+  mutating func takeUnused() -> [Any]? {
+    if unused.isEmpty { return nil }
+    defer { unused = [] }
+    return unused
+  }
 
   // MARK: Loops
 

@@ -32,8 +32,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
   private func withState<Result>(_ body: (inout State) -> Result) -> Result {
     let (result, unused) = state.withLock { state in
       let result = body(&state)
-      defer { if !state.unused.isEmpty { state.unused = [] } }
-      return (result, state.unused)
+      return (result, state.takeUnused())
     }
     withExtendedLifetime(unused) {}
     return result
@@ -111,14 +110,21 @@ final class SharedResult<Value: Sendable>: FollowedResult {
 
   // MARK: Commits
 
-  func didCommit(_ commit: CommittedChanges?, at position: Int) -> Bool {
-    withState { state in
+  func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches) {
+    let (hasWork, unused) = state.withLock { state in
       state.didCommit(commit, at: position)
-      return state.task == nil && state.hasWork
+      return (state.task == nil && state.hasWork, state.takeUnused())
     }
+    if hasWork { matches.wake([self]) }
+    if let unused { matches.keep(unused) }
   }
 
-  func end() -> [any Wakeable] { withState { $0.end() } }
+  func end(_ matches: inout Matches) {
+    let (woken, unused) = state.withLock { state in (state.end(), state.takeUnused()) }
+    matches.keep(self)
+    matches.wake(woken)
+    if let unused { matches.keep(unused) }
+  }
 
   /// Begins to find out what the result is now.
   func wake() { withState { begin(&$0) } }

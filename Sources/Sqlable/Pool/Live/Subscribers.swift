@@ -1,22 +1,20 @@
 /// A live result, as the feed knows it.
 protocol FollowedResult: AnyObject, Wakeable {
-  /// Takes note of a commit that may concern it, or, without one, of one that may have changed anything; gives whether it is to be
-  /// woken.
-  func didCommit(_ commit: CommittedChanges?, at position: Int) -> Bool
-  /// Ends it, since the pool is closed; gives who is to be woken.
-  func end() -> [any Wakeable]
+  /// Takes note of a commit that may concern it, or, without one, of one that may have changed anything.
+  func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches)
+  /// Ends it, since the pool is closed.
+  func end(_ matches: inout Matches)
 }
 
 /// What comes of matching commits with subscribers, for the time after the lock is given back.
 struct Matches {
   private(set) var woken: [any Wakeable] = []
-  /// Who was found: a subscriber that is let go of asks for the same lock.
-  private var found: [AnyObject] = []
+  /// What is let go of then: a subscriber asks for the same lock when it goes, and what it was given may call anybody's code.
+  private var found: [Any] = []
 
-  mutating func add(_ subscriber: AnyObject, _ woken: [any Wakeable]) {
-    found.append(subscriber)
-    self.woken += woken
-  }
+  mutating func keep(_ found: Any) { self.found.append(found) }
+
+  mutating func wake(_ sleepers: [any Wakeable]) { woken += sleepers }
 }
 
 /// Those who listen, found by what they listen to.
@@ -59,8 +57,8 @@ struct Subscribers {
   /// Tells those whom a commit concerns. To be called in the order of commits.
   mutating func match(_ entry: CommitLog.Entry, _ matches: inout Matches) {
     guard let commit = entry.commit else {
-      for subscription in changes.all { matches.add(subscription, subscription.end()) }
-      for result in results.all { matches.add(result, result.end()) }
+      for subscription in changes.all { subscription.end(&matches) }
+      for result in results.all { result.end(&matches) }
       return
     }
     guard !commit.isUnknown else {

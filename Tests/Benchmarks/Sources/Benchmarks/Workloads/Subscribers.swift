@@ -50,12 +50,14 @@ struct Subscribers {
     var isLive = true
     /// The row that is updated.
     var row = 500
+    /// How many tasks write at the same time.
+    var callers = 1
   }
 
   private final class Heard: Sendable {
     private let count = Atomic(0)
     var value: Int { count.load(ordering: .relaxed) }
-    func add() { count.add(1, ordering: .relaxed) }
+    func add(_ number: Int = 1) { count.add(number, ordering: .relaxed) }
   }
 
   private static var cases: [Case] {
@@ -83,6 +85,9 @@ struct Subscribers {
       Case(name: "equal live lists of 20, rows behind", count: 1_000, aim: 0.6) { pool, _, heard in
         for try await _ in Bike.read().orderBy(Bike.id).limit(20).updates(in: pool) { heard.add() }
       },
+      Case(name: "the same, and 64 tasks that write", count: 1_000, aim: 0.6, loop: { pool, _, heard in
+        for try await _ in Bike.read().orderBy(Bike.id).limit(20).updates(in: pool, onlyChanges: true) { heard.add() }
+      }, callers: 64),
       Case(name: "changes of all rows", count: 100, aim: 0.4, loop: { pool, _, heard in
         for await _ in pool.changes(on: Bike.self).commits { heard.add() }
       }, isLive: false),
@@ -125,7 +130,7 @@ struct Subscribers {
     // The first turns warm up.
     for round in 0...min(options.rounds, 5) {
       let thread = Pair(none: writes(to: idle, item.row), beside: writes(to: pool, item.row))
-      let task = Pair(none: writesOfTask(to: idle, item.row), beside: writesOfTask(to: pool, item.row))
+      let task = Pair(none: writesOfTasks(to: idle, item), beside: writesOfTasks(to: pool, item))
       if round > 0 {
         threads.append(thread)
         tasks.append(task)
@@ -167,22 +172,23 @@ struct Subscribers {
     return rate(count, since: begin)
   }
 
-  private func writesOfTask(to pool: SqlitePool, _ row: Int) -> Double {
-    let result = Mutex(0.0)
+  private func writesOfTasks(to pool: SqlitePool, _ item: Case) -> Double {
+    let total = Heard()
     let done = DispatchSemaphore(value: 0)
-    Task { [seconds] in
-      let (begin, end) = (ContinuousClock.now, ContinuousClock.now + .seconds(seconds))
-      var count = 0
-      while ContinuousClock.now < end {
-        count += 1
-        _ = try? await Bike.update(Bike.count.set(to: -count)).filter(Bike.id == row).run(pool)
+    let (begin, end) = (ContinuousClock.now, ContinuousClock.now + .seconds(seconds))
+    for caller in 0..<item.callers {
+      Task { [row = item.row + caller] in
+        var count = 0
+        while ContinuousClock.now < end {
+          count += 1
+          _ = try? await Bike.update(Bike.count.set(to: -count)).filter(Bike.id == row).run(pool)
+        }
+        total.add(count)
+        done.signal()
       }
-      let rate = self.rate(count, since: begin)
-      result.withLock { $0 = rate }
-      done.signal()
     }
-    done.wait()
-    return result.withLock { $0 }
+    for _ in 0..<item.callers { done.wait() }
+    return rate(total.value, since: begin)
   }
 
   private func rate(_ count: Int, since begin: ContinuousClock.Instant) -> Double {
