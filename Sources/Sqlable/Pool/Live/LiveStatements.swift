@@ -85,7 +85,8 @@ extension Select where Row: Sendable {
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[Row]> {
     let source = ResultSource<[Row]>(
-      key: .init(self, [Row].self, onlyChanges: onlyChanges), place: .init(file: file, line: line), onlyChanges: onlyChanges, texts: { [try query.rendered().sql] },
+      key: .init(self, [Row].self, onlyChanges: onlyChanges), place: .init(file: file, line: line),
+      onlyChanges: onlyChanges, texts: { [try query.rendered().sql] },
       filtered: { nil },
       rows: { db, notes in
         let reading = try db.beginReading(query)
@@ -107,7 +108,8 @@ extension ToMany {
     in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[(Parent, repeat [each Child])]> {
     let source = ResultSource<[(Parent, repeat [each Child])]>(
-      key: .init(self, [(Parent, repeat [each Child])].self, onlyChanges: false), place: .init(file: file, line: line), onlyChanges: false,
+      key: .init(self, [(Parent, repeat [each Child])].self, onlyChanges: false), place: .init(file: file, line: line),
+      onlyChanges: false,
       texts: {
         var texts = [try parents.rendered().sql]
         for child in repeat each children { texts.append(try child.statement.rendered().sql) }

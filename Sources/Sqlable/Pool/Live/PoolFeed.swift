@@ -51,8 +51,8 @@ final class PoolFeed: CommitSink {
   private let wakes = Wakes()
   private let lastPosition = Atomic(0)
   private let matchedPosition = Atomic(0)
-  /// How many subscribers there may be to whom commits are unknown that recorded nothing for anybody.
-  private let newcomers = Atomic(0)
+  /// How many subscribers there are whom a commit may concern that recorded nothing.
+  private let attentive = Atomic(0)
   private let largestBuffer = Atomic(CommitLog.maximumWeight)
   private let loops = Atomic(0)
   private let numbers = Atomic(0)
@@ -105,7 +105,8 @@ final class PoolFeed: CommitSink {
   /// To be called when a live result has found out what it reads.
   func expect(_ read: ReadColumns, _ rule: RowRule, _ number: Int) {
     let interest = ObservedTables(
-      read: read.tables.mapValues { ObservedTables.Reading(columns: $0, wantsImages: rule.decidesByRow) }, commits: true)
+      read: read.tables.mapValues { ObservedTables.Reading(columns: $0, wantsImages: rule.decidesByRow) }, commits: true
+    )
     listen(interest, number) {
       $0.expect(read, rule.filter?.demands ?? [], columns: rule.filter?.columns ?? [], number)
     }
@@ -116,7 +117,7 @@ final class PoolFeed: CommitSink {
     // First: from here on each commit is matched, whatever it recorded.
     subscribers.withLock { subscribers in
       body(&subscribers)
-      newcomers.store(subscribers.newcomers, ordering: .sequentiallyConsistent)
+      attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
     }
     let joined = interests.withLock { interests in
       // With the lock held: whoever comes next and changes nothing is not to take the count from before for one that holds for
@@ -130,7 +131,7 @@ final class PoolFeed: CommitSink {
   func remove(_ number: Int) {
     subscribers.withLock { subscribers in
       subscribers.remove(number)
-      newcomers.store(subscribers.newcomers, ordering: .sequentiallyConsistent)
+      attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
     }
     interests.withLock { interests in
       if interests.forget(number) { registry.sinkDidChange() }
@@ -209,11 +210,8 @@ final class PoolFeed: CommitSink {
   func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
 
   func didCommit(_ commit: CommittedChanges) {
-    // What recorded nothing can concern only those for whom nothing was recorded yet.
-    guard commit.isUnknown || !commit.rows.isEmpty || !commit.tables.isEmpty
-      || newcomers.load(ordering: .sequentiallyConsistent) > 0
-    else { return }
-    append(commit)
+    let hasRecorded = commit.isUnknown || !commit.rows.isEmpty || !commit.tables.isEmpty
+    if hasRecorded || attentive.load(ordering: .sequentiallyConsistent) > 0 { append(commit) }
   }
 
   /// The last commit that is known of, acknowledged or about to be.
@@ -257,7 +255,7 @@ final class PoolFeed: CommitSink {
       }
       guard let last = entries.last else { return true }
       for entry in entries { subscribers.match(entry, &matches) }
-      newcomers.store(subscribers.newcomers, ordering: .sequentiallyConsistent)
+      attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
       matchedPosition.store(last.position, ordering: .releasing)
       return false
     }

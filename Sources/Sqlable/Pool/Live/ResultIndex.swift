@@ -50,6 +50,8 @@ struct ResultIndex {
   private var tables: [[UInt8]: Table] = [:]
   private var everywhere: Set<Int> = []
 
+  /// How many every commit concerns.
+  var countEverywhere: Int { everywhere.count }
   var numbers: [Int] { Array(known.keys) }
   var all: [any FollowedResult] { known.values.compactMap(\.result) }
 

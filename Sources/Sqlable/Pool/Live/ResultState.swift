@@ -96,7 +96,9 @@ struct ResultState<Value: Sendable> {
 
   mutating func end(_ loop: Int) {
     if let error = failures.removeValue(forKey: loop) { unused.append(error) }
-    guard let gone = loops.removeValue(forKey: loop), gone.edition == 0 || gone.edition != latest?.edition else { return }
+    guard let gone = loops.removeValue(forKey: loop), gone.edition == 0 || gone.edition != latest?.edition else {
+      return
+    }
     oneHasIt()
   }
 

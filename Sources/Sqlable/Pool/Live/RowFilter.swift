@@ -44,7 +44,9 @@ final class RowFilter: Sendable {
     self.tables = tables
     columns = key.columns.map(\.name)
     demands = (key.question.filter?.demandedValues ?? []).compactMap { column, value in
-      key.columns.firstIndex { $0.name.isSameName(as: column) }.flatMap { RowDemand(value, of: key.columns[$0], at: $0) }
+      key.columns.firstIndex { $0.name.isSameName(as: column) }.flatMap {
+        RowDemand(value, of: key.columns[$0], at: $0)
+      }
     }
   }
 

@@ -25,8 +25,9 @@ struct Subscribers {
   /// number while that is not known.
   private var recent: [Int: Int] = [:]
 
-  /// How many came not long ago.
-  var newcomers: Int { recent.count }
+  /// How many there are whom a commit may concern that recorded nothing: those who came not long ago, and results of what nobody
+  /// tells of, as of virtual tables.
+  var attentive: Int { recent.count + results.countEverywhere }
 
   mutating func add(_ subscription: ChangeSubscription, _ number: Int, since position: Int) {
     changes.add(subscription, number, since: position)

@@ -26,11 +26,15 @@ struct SharedResultTests {
     try await withMembers(SharedResultTests.alone) { pool in
       let loops = (0..<50).map { _ in Loop(Member.read().orderBy(Member.id).updates(in: pool)) }
       let counts = (0..<50).map { _ in Loop(Member.count().updates(in: pool)) }
-      try await until { (loops.allSatisfy { $0.values.values.count == 1 } && counts.allSatisfy { $0.values.values.count == 1 }) }
+      try await until {
+        (loops.allSatisfy { $0.values.values.count == 1 } && counts.allSatisfy { $0.values.values.count == 1 })
+      }
       #expect(pool.statistics.loops == 100)
       let before = pool.statistics.reads
       try await Member(id: 1, name: "a").insert().run(pool)
-      try await until { (loops.allSatisfy { $0.values.values.count == 2 } && counts.allSatisfy { $0.values.values.count == 2 }) }
+      try await until {
+        (loops.allSatisfy { $0.values.values.count == 2 } && counts.allSatisfy { $0.values.values.count == 2 })
+      }
       #expect(pool.statistics.reads == before + 2)
       #expect(loops.allSatisfy { $0.values.values == [[], [Member(id: 1, name: "a")]] })
       #expect(counts.allSatisfy { $0.values.values == [0, 1] })

@@ -63,7 +63,8 @@ struct SubscriberIndexTests {
     case 0: try Member(id: id, name: name).save().run(db)
     case 1: try Member.update(Member.name.set(to: name)).filter(Member.id > id).run(db)
     case 2: try Member.delete(Member.id == id).run(db)
-    case 3: try db.execute("UPDATE OR REPLACE member SET id = \(Int.random(in: 1...9, using: &random)) WHERE id = \(id)")
+    case 3:
+      try db.execute("UPDATE OR REPLACE member SET id = \(Int.random(in: 1...9, using: &random)) WHERE id = \(id)")
     case 4: try Tag(name: name, count: id).insert().replaceOnConflict().run(db)
     case 5: try db.execute("UPDATE OR REPLACE tag SET name = \(random.pick(names)) WHERE name = \(name)")
     default: try Tag.delete(Tag.count < id).run(db)

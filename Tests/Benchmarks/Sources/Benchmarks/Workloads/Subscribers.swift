@@ -62,9 +62,11 @@ struct Subscribers {
 
   private static var cases: [Case] {
     func byId(_ count: Int) -> Case {
-      Case(name: "changes by id, one concerned", count: count, aim: 0.7, loop: { pool, number, heard in
-        for await _ in pool.changes(on: Bike.self, id: number).commits { heard.add() }
-      }, isLive: false)
+      Case(
+        name: "changes by id, one concerned", count: count, aim: 0.7,
+        loop: { pool, number, heard in
+          for await _ in pool.changes(on: Bike.self, id: number).commits { heard.add() }
+        }, isLive: false)
     }
     func liveById(_ count: Int) -> Case {
       Case(name: "live rows by id, one concerned", count: count, aim: 0.7) { pool, number, heard in
@@ -79,18 +81,24 @@ struct Subscribers {
       Case(name: "live filters (text), one concerned", count: 1_000, aim: 0.6) { pool, number, heard in
         for try await _ in Bike.read().filter(Bike.name == "Bike \(number)").updates(in: pool) { heard.add() }
       },
-      Case(name: "equal live lists of 20, all concerned", count: 1_000, aim: 0.3, loop: { pool, _, heard in
-        for try await _ in Bike.read().orderBy(Bike.id).limit(20).updates(in: pool) { heard.add() }
-      }, row: 5),
+      Case(
+        name: "equal live lists of 20, all concerned", count: 1_000, aim: 0.3,
+        loop: { pool, _, heard in
+          for try await _ in Bike.read().orderBy(Bike.id).limit(20).updates(in: pool) { heard.add() }
+        }, row: 5),
       Case(name: "equal live lists of 20, rows behind", count: 1_000, aim: 0.6) { pool, _, heard in
         for try await _ in Bike.read().orderBy(Bike.id).limit(20).updates(in: pool) { heard.add() }
       },
-      Case(name: "the same, and 64 tasks that write", count: 1_000, aim: 0.6, loop: { pool, _, heard in
-        for try await _ in Bike.read().orderBy(Bike.id).limit(20).updates(in: pool, onlyChanges: true) { heard.add() }
-      }, callers: 64),
-      Case(name: "changes of all rows", count: 100, aim: 0.4, loop: { pool, _, heard in
-        for await _ in pool.changes(on: Bike.self).commits { heard.add() }
-      }, isLive: false),
+      Case(
+        name: "the same, and 64 tasks that write", count: 1_000, aim: 0.6,
+        loop: { pool, _, heard in
+          for try await _ in Bike.read().orderBy(Bike.id).limit(20).updates(in: pool, onlyChanges: true) { heard.add() }
+        }, callers: 64),
+      Case(
+        name: "changes of all rows", count: 100, aim: 0.4,
+        loop: { pool, _, heard in
+          for await _ in pool.changes(on: Bike.self).commits { heard.add() }
+        }, isLive: false),
     ]
   }
 
@@ -101,7 +109,8 @@ struct Subscribers {
 
   func run() throws {
     print("\(Subscribers.id)  \(Subscribers.title); \(seconds) s a turn, by a thread and by a task")
-    print("     loops                                      thread: none  beside  ratio   task: none  beside  ratio   aim")
+    print(
+      "     loops                                      thread: none  beside  ratio   task: none  beside  ratio   aim")
     let idle = try pool("none")
     for item in Subscribers.cases {
       let pool = try pool("beside")
@@ -145,7 +154,8 @@ struct Subscribers {
     }
     done.wait()
     let name = "\(item.count) \(item.name)".padding(toLength: 44, withPad: " ", startingAt: 0)
-    print("     \(name)\(Pair.text(threads))  \(Pair.text(tasks))", String(format: "%5.1f", item.aim), " heard \(before)")
+    print(
+      "     \(name)\(Pair.text(threads))  \(Pair.text(tasks))", String(format: "%5.1f", item.aim), " heard \(before)")
     fflush(nil)
   }
 
@@ -158,7 +168,8 @@ struct Subscribers {
     static func text(_ pairs: [Pair]) -> String {
       func median(_ values: [Double]) -> Double { values.sorted()[(values.count - 1) / 2] }
       return String(
-        format: "%10.0f %7.0f   %.2f", median(pairs.map(\.none)), median(pairs.map(\.beside)), median(pairs.map(\.ratio)))
+        format: "%10.0f %7.0f   %.2f", median(pairs.map(\.none)), median(pairs.map(\.beside)),
+        median(pairs.map(\.ratio)))
     }
   }
 
