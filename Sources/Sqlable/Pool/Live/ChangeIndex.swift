@@ -1,5 +1,5 @@
-/// Loops over changes by table, and by the row's id or key where they follow one: a look-up for each changed row, however many
-/// loops there are.
+/// Loops over changes by table, and by the row's id or key where they follow one: a look-up for each changed row,
+/// however many loops there are.
 struct ChangeIndex {
   private typealias Events = [ChangeEvent<RowChange>]
 

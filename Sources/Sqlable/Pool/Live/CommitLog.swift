@@ -20,8 +20,8 @@ struct CommitLog {
   var isScheduled = false
   private var isEnded = false
 
-  /// Appends a commit. When more wait than `limit` allows, they become one commit that may have changed anything: memory stays
-  /// bounded however slow the matching is.
+  /// Appends a commit. When more wait than `limit` allows, they become one commit that may have changed anything:
+  /// memory stays bounded however slow the matching is.
   mutating func append(_ commit: CommittedChanges?, limit: Int) {
     guard !isEnded else { return }
     position += 1

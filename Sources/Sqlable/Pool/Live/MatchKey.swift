@@ -2,9 +2,9 @@ import FoundationEssentials
 
 /// What values that a comparison could take for one have in common: the key under which subscribers are found.
 ///
-/// Coarser than any comparison of SQLite's own: texts that differ in the case of A to Z, or in spaces at the end, have one
-/// key, whatever the column's collation. So a look-up finds all that are concerned, and some that a closer look excludes.
-/// Collations of a program's own may take any two texts for one: they have no keys.
+/// Coarser than any comparison of SQLite's own: texts that differ in the case of A to Z, or in spaces at the end,
+/// have one key, whatever the column's collation. So a look-up finds all that are concerned, and some that a closer
+/// look excludes. Collations of a program's own may take any two texts for one: they have no keys.
 enum MatchKey: Hashable, Sendable {
   case null
   case integer(Int64)
@@ -28,8 +28,8 @@ enum MatchKey: Hashable, Sendable {
   }
 }
 
-/// What a filter demands of one column: that it equals a value. A row with another value does not meet the filter, which takes
-/// no SQLite to find out.
+/// What a filter demands of one column: that it equals a value. A row with another value does not meet the filter,
+/// which takes no SQLite to find out.
 struct RowDemand: Sendable {
   /// The column's place among those of the table.
   let place: Int
@@ -38,7 +38,8 @@ struct RowDemand: Sendable {
   /// Whether texts are compared byte by byte.
   private let isBinary: Bool
 
-  /// Nil when SQLite would convert one of both before it compares them, or compare texts by a collation of the program's own.
+  /// Nil when SQLite would convert one of both before it compares them, or compare texts by a collation of the
+  /// program's own.
   init?(_ value: SqlStorage, of column: FilterTables.Column, at place: Int) {
     let affinity = ComparisonAffinity(ofType: column.type)
     isBinary = column.collation.isSameName(as: "BINARY")

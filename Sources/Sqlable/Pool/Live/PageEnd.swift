@@ -75,7 +75,8 @@ struct PageEnd: Sendable {
     return [row.old, row.new].allSatisfy { image in image.map(precedes) ?? true }
   }
 
-  /// Whether a row with these values comes behind it for certain: of rows that the order takes for equal SQLite chooses.
+  /// Whether a row with these values comes behind it for certain: of rows that the order takes for equal SQLite
+  /// chooses.
   private func precedes(_ row: [SqlStorage]) -> Bool {
     for (term, own) in zip(order.terms, values) {
       guard row.indices.contains(term.place), let result = term.compare(own, row[term.place]) else { return false }

@@ -3,8 +3,9 @@ import Synchronization
 
 /// Tells the pool's sequences of its commits, and of those of other processes.
 ///
-/// The thread that commits appends what was recorded to a log. What is in it is matched with the subscribers on a queue, or by a
-/// subscriber that asks; both in the order of commits. Sequences are held weakly, by number: dropping one ends it.
+/// The thread that commits appends what was recorded to a log. What is in it is matched with the subscribers on a
+/// queue, or by a subscriber that asks; both in the order of commits. Sequences are held weakly, by number: dropping
+/// one ends it.
 final class PoolFeed: CommitSink {
   private struct Interests {
     /// What is recorded: all that is wanted, and what was wanted not long ago.
@@ -22,7 +23,8 @@ final class PoolFeed: CommitSink {
       return self.interest != before
     }
 
-    /// Forgets one; gives whether the interest is another. That is worked out now and then: to record too much does no harm.
+    /// Forgets one; gives whether the interest is another. That is worked out now and then: to record too much does
+    /// no harm.
     mutating func forget(_ number: Int) -> Bool {
       wanted[number] = nil
       gone += 1
@@ -40,7 +42,8 @@ final class PoolFeed: CommitSink {
     var others: OtherProcesses?
   }
 
-  // Each has a lock of its own: a writer asks for the first and the third, and is not to wait until subscribers are found.
+  // Each has a lock of its own: a writer asks for the first and the third, and is not to wait until subscribers are
+  // found.
   private let interests = Guarded(Interests())
   private let subscribers = Guarded(Subscribers())
   private let log = Guarded(CommitLog())
@@ -120,8 +123,8 @@ final class PoolFeed: CommitSink {
       attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
     }
     let joined = interests.withLock { interests in
-      // With the lock held: whoever comes next and changes nothing is not to take the count from before for one that holds for
-      // what it found.
+      // With the lock held: whoever comes next and changes nothing is not to take the count from before for one that
+      // holds for what it found.
       if interests.want(interest, number) { registry.sinkDidChange() }
       return ObserverRegistry.changes
     }

@@ -1,5 +1,5 @@
-/// Live results by the tables that they read, and by a value that their filters demand of a column: a look-up for the values
-/// before a change and one for those after it, however many results there are.
+/// Live results by the tables that they read, and by a value that their filters demand of a column: a look-up for the
+/// values before a change and one for those after it, however many results there are.
 struct ResultIndex {
   private struct Known {
     weak var result: (any FollowedResult)?

@@ -1,8 +1,8 @@
 /// What changes of a live result that loops share, reached with its lock held.
 ///
-/// Commits have positions in the feed's log. A reading that begins at a position holds all commits up to there, and readings do not
-/// overlap: what a later one found is never older. Each loop has its own idea of what it has, so that one that comes late, or
-/// sleeps, disturbs no other.
+/// Commits have positions in the feed's log. A reading that begins at a position holds all commits up to there, and
+/// readings do not overlap: what a later one found is never older. Each loop has its own idea of what it has, so that
+/// one that comes late, or sleeps, disturbs no other.
 struct ResultState<Value: Sendable> {
   struct Loop {
     var hasAsked = false
@@ -219,7 +219,8 @@ struct ResultState<Value: Sendable> {
       isWanted = false
       readings += 1
       pageEnd = nil
-      // After that: what is matched with no end of a page to compare with is either in the reading, or puts it in doubt.
+      // After that: what is matched with no end of a page to compare with is either in the reading, or puts it in
+      // doubt.
       return .read(Reading(number: readings, position: feed.position), known)
     }
     guard let filter = rule.filter, let last = open.last else {

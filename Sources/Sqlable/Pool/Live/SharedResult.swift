@@ -2,8 +2,8 @@ import Dispatch
 
 /// A live result, read once for all loops over equal ones.
 ///
-/// Loops only wait. A task of the result's own, which no loop's cancellation, deadline or actor touches, asks the filter and
-/// reads, as long as somebody waits.
+/// Loops only wait. A task of the result's own, which no loop's cancellation, deadline or actor touches, asks the
+/// filter and reads, as long as somebody waits.
 ///
 /// ```text
 /// commit 7 ── may concern it ──► is the filter met? ──► read, begun at 9 ──► all who wait get one result, which holds 7 to 9

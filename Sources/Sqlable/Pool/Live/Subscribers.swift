@@ -9,7 +9,8 @@ protocol FollowedResult: AnyObject, Wakeable {
 /// What comes of matching commits with subscribers, for the time after the lock is given back.
 struct Matches {
   private(set) var woken: [any Wakeable] = []
-  /// What is let go of then: a subscriber asks for the same lock when it goes, and what it was given may call anybody's code.
+  /// What is let go of then: a subscriber asks for the same lock when it goes, and what it was given may call
+  /// anybody's code.
   private var found: [Any] = []
 
   mutating func keep(_ found: Any) { self.found.append(found) }
@@ -21,12 +22,12 @@ struct Matches {
 struct Subscribers {
   private var changes = ChangeIndex()
   private var results = ResultIndex()
-  /// Those who came not long ago, with the count of changes of observers since which all that they want is recorded; the greatest
-  /// number while that is not known.
+  /// Those who came not long ago, with the count of changes of observers since which all that they want is recorded;
+  /// the greatest number while that is not known.
   private var recent: [Int: Int] = [:]
 
-  /// How many there are whom a commit may concern that recorded nothing: those who came not long ago, and results of what nobody
-  /// tells of, as of virtual tables.
+  /// How many there are whom a commit may concern that recorded nothing: those who came not long ago, and results of
+  /// what nobody tells of, as of virtual tables.
   var attentive: Int { recent.count + results.countEverywhere }
 
   mutating func add(_ subscription: ChangeSubscription, _ number: Int, since position: Int) {
@@ -67,8 +68,8 @@ struct Subscribers {
       for number in results.numbers { results.tell(number, nil, entry.position, &matches) }
       return
     }
-    // Whoever came after it was looked at what is wanted may be concerned, whatever was recorded; to later transactions those are
-    // known who were known to this one.
+    // Whoever came after it was looked at what is wanted may be concerned, whatever was recorded; to later
+    // transactions those are known who were known to this one.
     if !recent.isEmpty { recent = recent.filter { commit.isUnknown(toOneSince: $0.value) } }
     for number in recent.keys {
       changes.miss(number, entry.position, &matches)

@@ -7,8 +7,8 @@ extension Waiter: Wakeable {}
 
 /// Wakes tasks, some at a time.
 ///
-/// A thousand at once would stand in line before every other task of the process, the next writer's among them. So where
-/// there are many, others get their turn after every few.
+/// A thousand at once would stand in line before every other task of the process, the next writer's among them. So
+/// where there are many, others get their turn after every few.
 final class Wakes: Sendable {
   private struct State {
     /// A slice: taking the first moves nothing.
