@@ -45,7 +45,12 @@ extension SqlitePool {
   ) -> Changes<ModelChange<Model>> {
     let reader = ImageReader()
     return Changes(subscription(limit) { try ObservedRows(model, change, in: tableName, id: id, withValues: true) }) {
-      ModelChange($0, reader)
+      $0.map { event in
+        switch event {
+        case .row(let row): .row(ModelChange(row, reader))
+        case .missed: .missed
+        }
+      }
     }
   }
 
@@ -69,7 +74,9 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
   /// ```
   public let commits: Commits<Row>
 
-  init(_ subscription: ChangeSubscription?, _ make: @escaping @Sendable (RowChange) -> Row) {
+  init(
+    _ subscription: ChangeSubscription?, _ make: @escaping @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
+  ) {
     commits = Commits(first: FirstUse(subscription), make: make)
   }
 
@@ -77,7 +84,9 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
 
   public struct Iterator: AsyncIteratorProtocol {
     private var commits: Commits<Row>.Iterator
-    private var events: ArraySlice<ChangeEvent<Row>> = []
+    /// All loops over the same rows have the same array.
+    private var events: [ChangeEvent<Row>] = []
+    private var taken = 0
 
     fileprivate init(commits: Commits<Row>.Iterator) { self.commits = commits }
 
@@ -86,9 +95,14 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeEvent<Row>? {
       while !Task.isCancelled {
-        if let event = events.popFirst() { return event }
+        if taken < events.count {
+          taken += 1
+          return events[taken - 1]
+        }
+        // Before the wait, which may be long: their rows may be large.
+        (events, taken) = ([], 0)
         guard let commit = await commits.next(isolation: actor) else { return nil }
-        events = commit[...]
+        events = commit
       }
       return nil
     }
@@ -98,24 +112,19 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
 /// Changed rows, commit by commit; see ``Changes/commits``.
 public struct Commits<Row: Sendable>: AsyncSequence, Sendable {
   fileprivate let first: FirstUse
-  fileprivate let make: @Sendable (RowChange) -> Row
+  fileprivate let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
 
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: first.take(), make: make) }
 
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let subscription: ChangeSubscription?
-    fileprivate let make: @Sendable (RowChange) -> Row
+    fileprivate let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
 
     /// The next commit's rows; nil when the task was cancelled or the pool closed.
     public mutating func next() async -> [ChangeEvent<Row>]? { await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<Row>]? {
-      await subscription?.next(isolation: actor)?.map { event in
-        switch event {
-        case .row(let row): .row(make(row))
-        case .missed: .missed
-        }
-      }
+      await subscription?.next(isolation: actor).map(make)
     }
   }
 }
@@ -145,12 +154,22 @@ private final class FirstUse: Sendable {
 struct ObservedRows: Sendable {
   let observer: ObserverRegistry.Observer
   let withValues: Bool
+  /// Whether one row is wanted, by a key that compares as the program says.
+  let hasOwnCollation: Bool
 
   init<Model: Sqlable>(
     _ model: Model.Type, _ change: Change?, in tableName: String?, id: (any SqlValue)?, withValues: Bool = false
   ) throws {
     observer = try ObserverRegistry.Observer(of: model, change, in: tableName, id: id) { _ in }
     self.withValues = withValues
+    let table = try TableInfo.of(model)
+    hasOwnCollation = table.key.contains { place in
+      if case .named(let name) = table.columns[place].definition.options.collation {
+        PageOrder.Collation(name) == nil
+      } else {
+        false
+      }
+    }
   }
 }
 
@@ -168,8 +187,6 @@ final class ChangeSubscription: Sendable {
     var count = 0
     var isEnded = false
     var waiter: Waiter?
-    /// The count of changes of observers since which its rows are recorded; not known yet at first.
-    var joined = Int.max
   }
 
   init(_ feed: PoolFeed, _ observed: ObservedRows, _ limit: Int) {
@@ -177,28 +194,20 @@ final class ChangeSubscription: Sendable {
     self.observed = observed
     self.limit = limit
     number = feed.newNumber()
+    feed.loopBegins()
     feed.add(self, number)
-    let joined = feed.join(number)
-    state.withLock { $0.joined = joined }
   }
 
-  deinit { feed.remove(number) }
+  deinit {
+    feed.remove(number)
+    feed.loopEnds()
+  }
 
-  /// To be called in the order of commits.
-  func didCommit(_ commit: CommittedChanges) {
-    var events: [ChangeEvent<RowChange>] = []
-    let isUnknown = commit.isUnknown(toOneSince: state.withLock { $0.joined })
-    if isUnknown {
-      events = [.missed]
-    } else {
-      for row in commit.rows where observed.observer.wants(row) {
-        events.append(.row(row.named(observed.observer.table)))
-      }
-    }
-    guard !events.isEmpty else { return }
+  /// Takes what a commit tells it, in the order of commits.
+  func take(_ events: [ChangeEvent<RowChange>], isMissed: Bool, _ matches: inout Matches) {
     let waiter = state.withLock { state -> Waiter? in
       guard !state.isEnded else { return nil }
-      if isUnknown || (state.count > 0 && state.count + events.count > limit) {
+      if isMissed || (state.count > 0 && state.count + events.count > limit) {
         // What was told and not taken is a part of what is missed.
         (state.commits, state.count) = ([[.missed]], 1)
       } else {
@@ -207,18 +216,21 @@ final class ChangeSubscription: Sendable {
       }
       return state.waiter.take()
     }
-    waiter?.wake()
+    if let waiter { matches.wake([waiter]) }
   }
 
-  func end() {
+  func end(_ matches: inout Matches) {
     let waiter = state.withLock { state in
       state.isEnded = true
       return state.waiter.take()
     }
-    waiter?.wake()
+    matches.keep(self)
+    if let waiter { matches.wake([waiter]) }
   }
 
   func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<RowChange>]? {
+    // What was acknowledged before it asks is told before what comes after.
+    feed.catchUp()
     // Asked each time: where there is always more, it never waits.
     while !Task.isCancelled {
       let waiter = Waiter()

@@ -11,9 +11,11 @@ extension Statement where Output == [Model] {
   /// of the changed rows was or is among them. Filters with subqueries and functions, and commits of more than 32 rows of the
   /// table, are not asked. Commits of other processes, and changes of the schema, always could.
   ///
-  /// The rows are read when the loop asks for them: a slow loop holds up nobody, and gets the latest of what it slept through,
-  /// in one. What it gets is never older than the commit that caused it. It ends with the loop, and when the pool is closed;
-  /// an error of reading comes out, and so does `CancellationError`. A statement that changes something throws
+  /// With an order of columns and a limit, neither could a commit that changed rows behind a full page only.
+  ///
+  /// The rows are read when loops ask for them, once for all loops over equal statements. A slow loop holds up nobody, and
+  /// gets the latest of what it slept through, in one. What it gets is never older than the commit that caused it. It ends
+  /// with the loop, and when the pool is closed; an error of reading comes out, and so does `CancellationError`. A statement that changes something throws
   /// `.invalidStatement`.
   ///
   /// - Parameter onlyChanges: Whether a result that is the same as the one before it is left out. The one before it is kept for
@@ -23,10 +25,10 @@ extension Statement where Output == [Model] {
   ) -> Updates<[Model]> {
     Updates(
       pool,
-      source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+      source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         var models: [Model] = []
         while try reading.step() {
-          contents?.add(reading.statement)
+          notes.add(reading.statement)
           models.append(try Model(row: reading.row))
         }
         return models
@@ -41,9 +43,9 @@ extension Statement where Output == Model? {
   ) -> Updates<Model?> {
     Updates(
       pool,
-      source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+      source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         guard try reading.step() else { return nil }
-        contents?.add(reading.statement)
+        notes.add(reading.statement)
         return try Model(row: reading.row)
       })
   }
@@ -56,9 +58,9 @@ extension Statement where Output == Int {
   ) -> Updates<Int> {
     Updates(
       pool,
-      source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+      source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         guard try reading.step() else { return 0 }
-        contents?.add(reading.statement)
+        notes.add(reading.statement)
         return Int(reading.statement.integer(at: 0))
       })
   }
@@ -71,9 +73,9 @@ extension Statement where Output == Bool {
   ) -> Updates<Bool> {
     Updates(
       pool,
-      source(onlyChanges, .init(file: file, line: line)) { reading, contents in
+      source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         guard try reading.step() else { return false }
-        contents?.add(reading.statement)
+        notes.add(reading.statement)
         return reading.statement.integer(at: 0) != 0
       })
   }
@@ -85,14 +87,15 @@ extension Select where Row: Sendable {
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[Row]> {
     let source = ResultSource<[Row]>(
-      place: .init(file: file, line: line), onlyChanges: onlyChanges, texts: { [try query.rendered().sql] },
+      key: .init(self, [Row].self, onlyChanges: onlyChanges), place: .init(file: file, line: line),
+      onlyChanges: onlyChanges, texts: { [try query.rendered().sql] },
       filtered: { nil },
-      rows: { db, contents in
+      rows: { db, notes in
         let reading = try db.beginReading(query)
         defer { db.endReading(reading.rows) }
         var rows: [Row] = []
         while let row = try reading.next(read) {
-          contents?.add(reading.rows.statement)
+          notes.add(reading.rows.statement)
           rows.append(row)
         }
         return rows
@@ -107,7 +110,8 @@ extension ToMany {
     in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[(Parent, repeat [each Child])]> {
     let source = ResultSource<[(Parent, repeat [each Child])]>(
-      place: .init(file: file, line: line), onlyChanges: false,
+      key: .init(self, [(Parent, repeat [each Child])].self, onlyChanges: false), place: .init(file: file, line: line),
+      onlyChanges: false,
       texts: {
         var texts = [try parents.rendered().sql]
         for child in repeat each children { texts.append(try child.statement.rendered().sql) }
@@ -123,10 +127,10 @@ extension Statement {
   /// How a read is read again; `rows` gets it with the handle's lock held, before its first row.
   fileprivate func source<Value>(
     _ onlyChanges: Bool, _ place: PoolCall.Place,
-    _ rows: @escaping @Sendable (Reading, inout ResultContents?) throws -> Value
+    _ rows: @escaping @Sendable (Reading, inout ResultNotes) throws -> Value
   ) -> ResultSource<Value> {
     ResultSource(
-      place: place, onlyChanges: onlyChanges,
+      key: .init(self, Value.self, onlyChanges: onlyChanges), place: place, onlyChanges: onlyChanges,
       texts: {
         guard !query.kind.changesRows else {
           throw SqlError.invalidStatement("a statement that changes something has no result to follow")
@@ -134,10 +138,10 @@ extension Statement {
         return [try rendered().sql]
       },
       filtered: { (query, try query.table(of: Model.self)) },
-      rows: { db, contents in
+      rows: { db, notes in
         let reading = try db.beginReading(query, of: query.table(of: Model.self))
         defer { db.endReading(reading) }
-        return try rows(reading, &contents)
+        return try rows(reading, &notes)
       })
   }
 }

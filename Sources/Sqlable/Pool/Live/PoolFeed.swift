@@ -1,40 +1,32 @@
+import Dispatch
 import Synchronization
 
 /// Tells the pool's sequences of its commits, and of those of other processes.
 ///
-/// Sequences are held weakly, by number: dropping one ends it.
+/// The thread that commits appends what was recorded to a log. What is in it is matched with the subscribers on a
+/// queue, or by a subscriber that asks; both in the order of commits. Sequences are held weakly, by number: dropping
+/// one ends it.
 final class PoolFeed: CommitSink {
-  private struct State {
-    var changes = Subscriptions<ChangeSubscription>()
-    var results = Subscriptions<ResultSubscription>()
+  private struct Interests {
     /// What is recorded: all that is wanted, and what was wanted not long ago.
     var interest = ObservedTables()
     /// What each wants.
     var wanted: [Int: ObservedTables] = [:]
-    /// Those who came not long ago, with the count of changes of observers since which all that they want is recorded; the greatest
-    /// number while that is not known.
-    var recent: [Int: Int] = [:]
     /// How many have gone since the interest was worked out.
     var gone = 0
-    var isEnded = false
-    var isWatched = false
-    var others: OtherProcesses?
 
     /// Takes note of what one wants; gives whether the interest is another.
     mutating func want(_ interest: ObservedTables, _ number: Int) -> Bool {
       wanted[number] = interest
-      recent[number] = .max
       let before = self.interest
       self.interest.formUnion(interest)
       return self.interest != before
     }
 
-    /// Forgets one; gives whether the interest is another. That is worked out now and then: to record too much does no harm.
+    /// Forgets one; gives whether the interest is another. That is worked out now and then: to record too much does
+    /// no harm.
     mutating func forget(_ number: Int) -> Bool {
       wanted[number] = nil
-      recent[number] = nil
-      changes.remove(number)
-      results.remove(number)
       gone += 1
       guard gone > wanted.count else { return false }
       gone = 0
@@ -44,57 +36,32 @@ final class PoolFeed: CommitSink {
     }
   }
 
-  /// Those who listen, by the tables that concern them.
-  private struct Subscriptions<Subscription: AnyObject> {
-    private struct Weak {
-      weak var object: Subscription?
-      var tables: [[UInt8]]
-    }
-
-    private var all: [Int: Weak] = [:]
-    private var byTable: [[UInt8]: Set<Int>] = [:]
-    /// Whom every commit concerns.
-    private var always: Set<Int> = []
-
-    var count: Int { all.count }
-    var objects: [Subscription] { all.values.compactMap(\.object) }
-
-    /// Without tables every commit concerns it.
-    mutating func set(_ object: Subscription, _ number: Int, tables: [[UInt8]]?) {
-      remove(number)
-      all[number] = Weak(object: object, tables: tables ?? [])
-      guard let tables else {
-        always.insert(number)
-        return
-      }
-      for table in tables { byTable[table, default: []].insert(number) }
-    }
-
-    mutating func set(_ number: Int, tables: [[UInt8]]?) {
-      if let object = all[number]?.object { set(object, number, tables: tables) }
-    }
-
-    mutating func remove(_ number: Int) {
-      guard let known = all.removeValue(forKey: number) else { return }
-      always.remove(number)
-      for table in known.tables {
-        byTable[table]?.remove(number)
-        if byTable[table]?.isEmpty == true { byTable[table] = nil }
-      }
-    }
-
-    func concerned(by tables: some Sequence<[UInt8]>, and others: Set<Int>) -> [Subscription] {
-      tables.reduce(into: always.union(others)) { numbers, table in
-        if let concerned = byTable[table] { numbers.formUnion(concerned) }
-      }.compactMap { all[$0]?.object }
-    }
+  private struct Watch {
+    var isEnded = false
+    var isBegun = false
+    var others: OtherProcesses?
   }
 
-  private let state = Guarded(State())
+  // Each has a lock of its own: a writer asks for the first and the third, and is not to wait until subscribers are
+  // found.
+  private let interests = Guarded(Interests())
+  private let subscribers = Guarded(Subscribers())
+  private let log = Guarded(CommitLog())
+  private let watched = Guarded(Watch())
   /// Held while the looking for others begins.
   private let beginning = Guarded(())
+  private let queue = DispatchQueue(label: "sqlable.pool.feed")
+  private let wakes = Wakes()
+  private let lastPosition = Atomic(0)
+  private let matchedPosition = Atomic(0)
+  /// How many subscribers there are whom a commit may concern that recorded nothing.
+  private let attentive = Atomic(0)
+  private let largestBuffer = Atomic(CommitLog.maximumWeight)
+  private let loops = Atomic(0)
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
+  /// Live results that loops share.
+  let sharedResults = SharedResults()
   /// Where filters are tried.
   private let filterTables: FilterTables
   private let filters = Guarded<[RowFilter.Key: RowFilter]>([:])
@@ -113,10 +80,14 @@ final class PoolFeed: CommitSink {
 
   func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
-  /// How many listen.
-  var count: Int { state.withLock { $0.changes.count + $0.results.count } }
+  /// How many loops are open.
+  var count: Int { loops.load(ordering: .relaxed) }
 
-  var interest: ObservedTables { state.withLock { $0.interest } }
+  func loopBegins() { loops.add(1, ordering: .relaxed) }
+
+  func loopEnds() { loops.subtract(1, ordering: .relaxed) }
+
+  var interest: ObservedTables { interests.withLock { $0.interest } }
 
   // MARK: Who listens
 
@@ -124,47 +95,49 @@ final class PoolFeed: CommitSink {
     let table = subscription.observed.observer.table
     var interest = ObservedTables(named: [table], commits: true)
     if subscription.observed.withValues { interest.valued = [table.foldedName] }
-    change { state in
-      state.changes.set(subscription, number, tables: [table.foldedName])
-      return state.want(interest, number)
-    }
-    watchOthers { subscription.end() }
+    largestBuffer.max(subscription.limit, ordering: .relaxed)
+    listen(interest, number) { $0.add(subscription, number, since: position) }
+    watchOthers { wake { subscription.end(&$0) } }
   }
 
-  func add(_ subscription: ResultSubscription, _ number: Int) {
-    change { state in
-      state.results.set(subscription, number, tables: nil)
-      return state.want(ObservedTables(commits: true), number)
-    }
-    watchOthers { subscription.end() }
+  func add(_ result: any FollowedResult, _ number: Int) {
+    listen(ObservedTables(commits: true), number) { $0.add(result, number) }
+    watchOthers { wake { result.end(&$0) } }
   }
 
   /// To be called when a live result has found out what it reads.
-  func expect(_ read: ReadColumns, byRow: Bool, _ number: Int) {
+  func expect(_ read: ReadColumns, _ rule: RowRule, _ number: Int) {
     let interest = ObservedTables(
-      read: read.tables.mapValues { ObservedTables.Reading(columns: $0, wantsImages: byRow) }, commits: true)
-    change { state in
-      state.results.set(number, tables: read.readsUnobserved ? nil : Array(read.tables.keys))
-      return state.want(interest, number)
+      read: read.tables.mapValues { ObservedTables.Reading(columns: $0, wantsImages: rule.decidesByRow) }, commits: true
+    )
+    listen(interest, number) {
+      $0.expect(read, rule.filter?.demands ?? [], columns: rule.filter?.columns ?? [], number)
     }
   }
 
-  func remove(_ number: Int) { change { $0.forget(number) } }
-
-  /// To be called when all is noted that one wants: gives the count of changes of observers since which it is recorded.
-  func join(_ number: Int) -> Int {
-    state.withLock { state in
-      let joined = ObserverRegistry.changes
-      if state.recent[number] != nil { state.recent[number] = joined }
-      return joined
+  /// Has commits matched with one, and what it wants recorded.
+  private func listen(_ interest: ObservedTables, _ number: Int, _ body: (inout Subscribers) -> Void) {
+    // First: from here on each commit is matched, whatever it recorded.
+    subscribers.withLock { subscribers in
+      body(&subscribers)
+      attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
     }
+    let joined = interests.withLock { interests in
+      // With the lock held: whoever comes next and changes nothing is not to take the count from before for one that
+      // holds for what it found.
+      if interests.want(interest, number) { registry.sinkDidChange() }
+      return ObserverRegistry.changes
+    }
+    subscribers.withLock { $0.join(number, joined) }
   }
 
-  private func change(_ body: (inout State) -> Bool) {
-    state.withLock { state in
-      // With the lock held: whoever comes next and changes nothing is not to take the count from before for one that holds for
-      // what it found.
-      if body(&state) { registry.sinkDidChange() }
+  func remove(_ number: Int) {
+    subscribers.withLock { subscribers in
+      subscribers.remove(number)
+      attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
+    }
+    interests.withLock { interests in
+      if interests.forget(number) { registry.sinkDidChange() }
     }
   }
 
@@ -173,21 +146,21 @@ final class PoolFeed: CommitSink {
     // One after the other: the second is not to go on before it is known what there was until now.
     beginning.lock()
     defer { beginning.unlock() }
-    let (isEnded, isFirst) = state.withLock { state in
-      defer { state.isWatched = true }
-      return (state.isEnded, !state.isWatched)
+    let (isEnded, isFirst) = watched.withLock { watch in
+      defer { watch.isBegun = true }
+      return (watch.isEnded, !watch.isBegun)
     }
     if isEnded { return end() }
     guard isFirst, let others = watch(self) else { return }
-    let isTooLate = state.withLock { state in
-      if !state.isEnded { state.others = others }
-      return state.isEnded
+    let isTooLate = watched.withLock { watch in
+      if !watch.isEnded { watch.others = others }
+      return watch.isEnded
     }
     if isTooLate { others.end() }
   }
 
   /// Looks for others, where that is done, and does not return before.
-  func lookForOthers() { state.withLock { $0.others }?.lookNow() }
+  func lookForOthers() { watched.withLock { $0.others }?.lookNow() }
 
   // MARK: What statements read
 
@@ -243,46 +216,70 @@ final class PoolFeed: CommitSink {
   func looksForOthers() { lookCount.add(1, ordering: .acquiringAndReleasing) }
 
   /// To be called when somebody else has committed.
-  func didCommitElsewhere() { didCommit(CommittedChanges(isUnknown: true)) }
+  func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
 
   func didCommit(_ commit: CommittedChanges) {
-    let rows = commit.isUnknown ? [] : commit.tablesOfRows
-    let (changes, results) = state.withLock { state in
-      guard !commit.isUnknown else { return (state.changes.objects, state.results.objects) }
-      // Whoever came after it was looked at what is wanted may be concerned, whatever was recorded; to later transactions those are
-      // known who were known to this one.
-      state.recent = state.recent.filter { commit.isUnknown(toOneSince: $0.value) }
-      let recent = Set(state.recent.keys)
-      return (
-        state.changes.concerned(by: rows, and: recent), state.results.concerned(by: commit.tables.keys, and: recent)
-      )
-    }
-    for subscription in changes { subscription.didCommit(commit) }
-    for subscription in results { subscription.didCommit(commit) }
+    let hasRecorded = commit.isUnknown || !commit.rows.isEmpty || !commit.tables.isEmpty
+    if hasRecorded || attentive.load(ordering: .sequentiallyConsistent) > 0 { append(commit) }
   }
 
-  /// To be called when the pool is closed: all sequences end.
+  /// The last commit that is known of, acknowledged or about to be.
+  var position: Int { lastPosition.load(ordering: .acquiring) }
+
+  /// Appends a commit, or the end.
+  private func append(_ commit: CommittedChanges?) {
+    let limit = largestBuffer.load(ordering: .relaxed)
+    let isFirst = log.withLock { log in
+      log.append(commit, limit: limit)
+      lastPosition.store(log.position, ordering: .releasing)
+      defer { log.isScheduled = true }
+      return !log.isScheduled
+    }
+    if isFirst { queue.async { [self] in while match() {} } }
+  }
+
+  /// Has all that was acknowledged until now matched with its subscribers, and does not return before.
+  func catchUp() {
+    if matchedPosition.load(ordering: .acquiring) < position { match(isScheduled: false) }
+  }
+
+  func wake(_ sleepers: [any Wakeable]) { wakes.wake(sleepers) }
+
+  private func wake(_ body: (inout Matches) -> Void) {
+    var matches = Matches()
+    body(&matches)
+    wakes.wake(matches.woken)
+  }
+
+  /// Matches what is in the log with its subscribers, and wakes them; false when there was nothing.
+  @discardableResult
+  private func match(isScheduled: Bool = true) -> Bool {
+    var matches = Matches()
+    let isDone = subscribers.withLock { subscribers in
+      // With the lock held: one takes and matches after the other, in the order of the log.
+      let entries = log.withLock { log in
+        let entries = log.takeAll()
+        if entries.isEmpty, isScheduled { log.isScheduled = false }
+        return entries
+      }
+      guard let last = entries.last else { return true }
+      for entry in entries { subscribers.match(entry, &matches) }
+      attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
+      matchedPosition.store(last.position, ordering: .releasing)
+      return false
+    }
+    wakes.wake(matches.woken)
+    withExtendedLifetime(matches) {}
+    return !isDone
+  }
+
+  /// To be called when the pool is closed: all sequences end, when they have been told of what was committed before.
   func end() {
-    let (changes, results, others) = state.withLock { state in
-      state.isEnded = true
-      return (state.changes.objects, state.results.objects, state.others)
+    let others = watched.withLock { watch in
+      watch.isEnded = true
+      return watch.others
     }
     others?.end()
-    for subscription in changes { subscription.end() }
-    for subscription in results { subscription.end() }
-  }
-}
-
-extension CommittedChanges {
-  /// The folded names of the tables whose rows it has.
-  fileprivate var tablesOfRows: Set<[UInt8]> {
-    var names: Set<[UInt8]> = []
-    var latest = ""
-    // Rows of one table come in a row.
-    for row in rows where !row.table.isExactly(latest) {
-      latest = row.table
-      names.insert(latest.foldedName)
-    }
-    return names
+    append(nil)
   }
 }

@@ -33,28 +33,27 @@ final class RowFilter: Sendable {
   private let key: Key
   private let table: TableInfo
   private let tables: FilterTables
-  /// What the filter demands of whole numbers, by the places of their columns: a row with others does not meet it, which needs
-  /// no SQLite. Most often that is the id.
-  private let numbers: [(place: Int, value: Int64)]
+  /// The values that the filter demands of columns, most often of the id.
+  let demands: [RowDemand]
+  /// The names of the table's columns, in their order.
+  let columns: [String]
 
   init(_ key: Key, of table: TableInfo, _ tables: FilterTables) {
     self.key = key
     self.table = table
     self.tables = tables
-    numbers = (key.question.filter?.demandedNumbers ?? []).compactMap { column, value in
-      key.columns.firstIndex { $0.name.isSameName(as: column) }.map { ($0, value) }
+    columns = key.columns.map(\.name)
+    demands = (key.question.filter?.demandedValues ?? []).compactMap { column, value in
+      key.columns.firstIndex { $0.name.isSameName(as: column) }.flatMap {
+        RowDemand(value, of: key.columns[$0], at: $0)
+      }
     }
   }
 
-  /// Whether the row, by its numbers alone, did not meet the filter before its change and does not now.
+  /// Whether the row, by the values that are demanded, did not meet the filter before its change and does not now.
   func excludes(_ row: RowImages) -> Bool {
-    numbers.contains { place, value in
-      [row.old, row.new].allSatisfy { image in
-        guard let image else { return true }
-        guard image.indices.contains(place), case .integer(let found) = image[place] else { return false }
-        return found != value
-      }
-    }
+    guard row.columns == columns else { return false }
+    return demands.contains { demand in [row.old, row.new].allSatisfy { image in image.map(demand.excludes) ?? true } }
   }
 
   /// Whether one of the rows met the filter before its change, or meets it now. What is found out is noted with the row, for other
@@ -156,12 +155,12 @@ extension SqlExpression {
     return node.terms.flatMap(\.columns)
   }
 
-  /// The columns that have to be equal to a whole number, and the number.
-  fileprivate var demandedNumbers: [(column: String, value: Int64)] {
+  /// The columns that have to be equal to a value, and the value.
+  fileprivate var demandedValues: [(column: String, value: SqlStorage)] {
     switch node {
-    case .all(let terms): return terms.flatMap(\.demandedNumbers)
-    case .binary(.equal, let left, let right):
-      guard case .column(let column) = left.node, case .value(.integer(let value)) = right.node else { return [] }
+    case .all(let terms): return terms.flatMap(\.demandedValues)
+    case .binary(.equal, let left, let right), .binary(.isSame, let left, let right):
+      guard case .column(let column) = left.node, case .value(let value) = right.node else { return [] }
       return [(column.name, value)]
     default: return []
     }

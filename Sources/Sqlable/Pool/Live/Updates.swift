@@ -14,16 +14,14 @@ public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     private let pool: SqlitePool
     private let source: ResultSource<Value>
-    private let subscription: ResultSubscription
-    /// What was found out about the statement, and of which schema.
-    private var known: KnownResult?
+    private let loop: ResultLoop<Value>
     private var contents: ResultContents?
     private var isEnded = false
 
     fileprivate init(pool: SqlitePool, source: ResultSource<Value>) {
       self.pool = pool
       self.source = source
-      subscription = ResultSubscription(pool.feed)
+      loop = ResultLoop(pool, source)
     }
 
     /// The result as it is now, as soon as it may differ from the last one; nil when the pool was closed.
@@ -34,19 +32,11 @@ public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Value? {
       guard !isEnded else { return nil }
       do {
-        while let doubt = try await subscription.next(isolation: actor) {
-          // Not again for rows that it never had and has not now.
-          if case .rows(let rows) = doubt, let filter = known?.filter, (try? filter.concerns(rows)) == false {
-            continue
-          }
-          let reading = try await pool.performStatement(.read, at: source.place) {
-            [source, subscription, known, feed = pool.feed] db in
-            try source.read(db, subscription, known, feed)
-          }
-          known = reading.known
-          if source.onlyChanges, let contents, contents == reading.contents { continue }
-          contents = reading.contents
-          return reading.value
+        while let (value, contents) = try await loop.next(isolation: actor) {
+          // It may have been another in between, which this loop has slept through.
+          if source.onlyChanges, let before = self.contents, before == contents { continue }
+          self.contents = contents
+          return value
         }
       } catch {
         isEnded = true
@@ -63,7 +53,7 @@ public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
 /// What was found out about a live result.
 struct KnownResult: Sendable {
   let schemaVersion: Int64
-  let filter: RowFilter?
+  let rule: RowRule
 }
 
 /// How a live result is read.
@@ -72,7 +62,11 @@ struct ResultSource<Value: Sendable>: Sendable {
     let known: KnownResult
     let value: Value
     let contents: ResultContents?
+    let pageEnd: PageEnd?
   }
+
+  /// What is the same for equal results.
+  let key: SharedResults.Key
 
   let place: PoolCall.Place
   /// Whether a result is of interest only when it differs from the one before it.
@@ -81,25 +75,23 @@ struct ResultSource<Value: Sendable>: Sendable {
   let texts: @Sendable () throws -> [String]
   /// The statement whose filter alone decides which rows are in it.
   let filtered: @Sendable () throws -> (query: Query, table: TableInfo)?
-  let rows: @Sendable (SqliteDatabase, inout ResultContents?) throws -> Value
+  let rows: @Sendable (SqliteDatabase, inout ResultNotes) throws -> Value
 
   /// Reads it. Says before that what it is read from, when that is not known, or the schema is another one.
   func read(
-    _ db: SqliteDatabase, _ subscription: ResultSubscription, _ known: KnownResult?, _ feed: PoolFeed
+    _ db: SqliteDatabase, _ known: KnownResult?, _ feed: PoolFeed, expect: (ReadColumns, RowRule) -> Void
   ) throws -> Reading {
     let version = try db.locked { try db.openConnection().schemaVersion() }
-    var result = known
+    var result = KnownResult(schemaVersion: version, rule: known?.rule ?? RowRule())
     if known?.schemaVersion != version {
       let read = try columnsRead(db, version, feed)
-      let filter = try rowFilter(db, read, feed)
-      // Before the rows are read: what is committed from here on is noted.
-      subscription.expect(read, filter)
-      result = KnownResult(schemaVersion: version, filter: filter)
+      let rule = try rowRule(db, read, feed)
+      expect(read, rule)
+      result = KnownResult(schemaVersion: version, rule: rule)
     }
-    var contents: ResultContents? = onlyChanges ? ResultContents() : nil
-    let value = try rows(db, &contents)
-    return Reading(
-      known: result ?? KnownResult(schemaVersion: version, filter: nil), value: value, contents: contents)
+    var notes = ResultNotes(comparing: onlyChanges, result.rule.page)
+    let value = try rows(db, &notes)
+    return Reading(known: result, value: value, contents: notes.contents, pageEnd: notes.pageEnd)
   }
 
   private func columnsRead(_ db: SqliteDatabase, _ version: Int64, _ feed: PoolFeed) throws -> ReadColumns {
@@ -112,11 +104,16 @@ struct ResultSource<Value: Sendable>: Sendable {
     }
   }
 
-  private func rowFilter(_ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed) throws -> RowFilter? {
-    guard !read.readsUnobserved, read.tables.count == 1, let (query, table) = try filtered() else { return nil }
+  private func rowRule(_ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed) throws -> RowRule {
+    guard !read.readsUnobserved, read.tables.count == 1, let (query, table) = try filtered() else { return RowRule() }
     // In UTF-16 texts have another order than in the copy.
-    guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else { return nil }
+    guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else {
+      return RowRule()
+    }
     let columns = try db.locked { try db.openConnection().comparedColumns(ofTable: table.name) }
-    return feed.filter(query, of: table, columns)
+    let filter = feed.filter(query, of: table, columns)
+    // A filter that other rows decide may bring a row from behind the page into it.
+    guard filter != nil || query.filter == nil else { return RowRule() }
+    return RowRule(filter: filter, page: PageOrder(query, of: table, columns))
   }
 }

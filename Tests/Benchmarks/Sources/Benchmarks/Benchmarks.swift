@@ -31,7 +31,7 @@ struct Benchmarks {
       if writer == "latency" { try latency.write() } else { try processes.write(writer) }
       return true
     }
-    let special = [Processes.id, Latency.id, Responsiveness.id]
+    let special = [Processes.id, Latency.id, Responsiveness.id, Subscribers.id]
     if options.only.contains(where: special.contains) {
       print(Machine().description, terminator: "\n\n")
       if options.only.contains(Processes.id) { try processes.run() }
@@ -39,6 +39,7 @@ struct Benchmarks {
       if options.only.contains(Responsiveness.id) {
         try Responsiveness(directory: directory, options: options).run()
       }
+      if options.only.contains(Subscribers.id) { try Subscribers(directory: directory, options: options).run() }
       if options.only.allSatisfy(special.contains) { return true }
     }
     return try run(in: Fixture(directory: directory, scale: options.scale))
@@ -46,7 +47,9 @@ struct Benchmarks {
 
   private func run(in fixture: Fixture) throws -> Bool {
     let workloads = Suite(fixture: fixture).workloads
-    let ids = workloads.map(\.id) + Memory.workloads.map(\.0) + [Processes.id, Latency.id, Responsiveness.id]
+    let ids =
+      workloads.map(\.id) + Memory.workloads.map(\.0)
+      + [Processes.id, Latency.id, Responsiveness.id, Subscribers.id]
     if let unknown = options.only.first(where: { !ids.contains($0) }) {
       throw Options.Problem(description: "there is no workload “\(unknown)”; there are \(ids.joined(separator: " "))")
     }

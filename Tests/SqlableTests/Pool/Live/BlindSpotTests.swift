@@ -235,6 +235,25 @@ struct BlindSpotTests {
     }
   }
 
+  /// Its commits record nothing: each of them is one that may have changed it.
+  @Test func whatNobodyTellsOfIsFollowedThroughManyCommits() async throws {
+    struct Document: Sqlable, Equatable {
+      var body: String
+      static let body = column("body", String.self)
+      static let tableName = "docs"
+      static let tableLayout = [body.column]
+      init(row: ReadRow) throws { body = try row.get(Document.body) }
+      func write(to row: inout RowWriter) throws { row.set(Document.body, body) }
+    }
+    try await withSQL("CREATE VIRTUAL TABLE docs USING fts5(body);") { pool in
+      let follower = Follower(Document.count().updates(in: pool))
+      for count in 0...4 {
+        #expect(try await follower.latest { $0 == count } == count)
+        try await pool.withWriter { db in try db.execute("INSERT INTO docs VALUES ('x')") }
+      }
+    }
+  }
+
   @Test func textsInUTF16AreNotComparedInACopy() async throws {
     try await withSQL("PRAGMA encoding = 'UTF-16le'; CREATE TABLE note (name TEXT, state TEXT)") { pool in
       try await rows(

@@ -102,6 +102,21 @@ struct LiveResultOracle {
       rows("null", Player.read().filter(Player.team.isNull).orderBy(Player.id))
       rows("like", Player.read().filter(Player.name.like("%n%")).orderBy(Player.id))
       rows("first two", Player.read().filter(Player.id > 3).orderBy(Player.score, .desc).orderBy(Player.id).limit(2))
+      for offset in [0, 2] {
+        rows("page by name, \(offset)", Player.read().orderBy(Player.name).orderBy(Player.id).limit(3, offset: offset))
+        rows("page by name, down, \(offset)", Player.read().orderBy(Player.name, .desc).limit(3, offset: offset))
+        rows(
+          "page by team, \(offset)",
+          Player.read().orderBy(Player.team.asc.nullsLast, Player.score.desc, Player.id.asc).limit(2, offset: offset))
+        rows(
+          "page by bytes, \(offset)",
+          Player.read().filter(Player.score > 0).orderBy(Player.name.collate(.binary)).orderBy(Player.id).limit(
+            2, offset: offset))
+      }
+      rows("one number", Player.read().filter(Player.score == 1.5).orderBy(Player.id))
+      rows("no decimals", Player.read().filter(Player.score == 1).orderBy(Player.id))
+      rows("two values", Player.read().filter(Player.score == 1 && Player.name == "bob").orderBy(Player.id))
+      rows("empty text", Player.read().filter(Player.name == "").orderBy(Player.id))
       let rich = Player.read().filter(Player.team.in(Member.select(Member.id).filter(Member.name == "ann")))
         .orderBy(Player.id)
       rows("subquery", rich)

@@ -153,11 +153,14 @@ struct LiveResultTests {
       let first = Member.read().orderBy(Member.id).limit(1)
       #expect(
         try await !isHeard(first.updates(in: pool, onlyChanges: true), pool) { db in
-          try Member(id: 3, name: "other").update().run(db)
+          try Member(id: 1, name: "other").update().run(db)
+          try Member(id: 1, name: "m1").update().run(db)
         })
+      // It may have changed, for all that is known before it is read.
       #expect(
         try await hears(first.updates(in: pool), pool) { db in
-          try Member(id: 3, name: "third").update().run(db)
+          try Member(id: 1, name: "other").update().run(db)
+          try Member(id: 1, name: "m1").update().run(db)
         })
       #expect(
         try await hears(first.updates(in: pool, onlyChanges: true), pool) { db in
@@ -216,23 +219,19 @@ struct LiveResultTests {
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try await pool.transaction { db in try db.createTable(Member.self) }
       let updates = LiveResultTests.names.updates(in: pool)
-      let loop = Task {
-        var count = 0
-        for try await _ in updates { count += 1 }
-        return count
-      }
+      let (results, rows) = (Collected<Int>(), Collected<Int>())
+      let loop = Task { for try await members in updates { results.append(members.count) } }
       let changes = pool.changes(on: Member.self)
-      let heard = Task {
-        var count = 0
-        for await _ in changes { count += 1 }
-        return count
-      }
-      try await Task.sleep(for: .milliseconds(30))
+      let heard = Task { for await case .row(let row) in changes { rows.append(row.id) } }
+      while results.values != [0] { try await Task.sleep(for: .milliseconds(1)) }
       try await Member(id: 1, name: "Ann").insert().run(pool)
-      try await Task.sleep(for: .milliseconds(30))
+      while results.values != [0, 1] { try await Task.sleep(for: .milliseconds(1)) }
       try await pool.close()
-      #expect(try await loop.value == 2)
-      #expect(await heard.value == 1)
+      try await loop.value
+      await heard.value
+      #expect(results.values == [0, 1])
+      // What was acknowledged before is told before the end.
+      #expect(rows.values == [1])
       var late = updates.makeAsyncIterator()
       #expect(try await late.next() == nil)
     }

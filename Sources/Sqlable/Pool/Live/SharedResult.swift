@@ -1,0 +1,210 @@
+import Dispatch
+
+/// A live result, read once for all loops over equal ones.
+///
+/// Loops only wait. A task of the result's own, which no loop's cancellation, deadline or actor touches, asks the
+/// filter and reads, as long as somebody waits.
+///
+/// ```text
+/// commit 7 ── may concern it ──► is the filter met? ──► read, begun at 9 ──► all who wait get one result, which holds 7 to 9
+///         commits 8, 9 ── noted, and in that result                commit 10 ── may concern it ──► …
+/// ```
+final class SharedResult<Value: Sendable>: FollowedResult {
+  let number: Int
+  private let pool: SqlitePool
+  private let source: ResultSource<Value>
+  private let state = Guarded(ResultState<Value>())
+
+  private typealias State = ResultState<Value>
+
+  init(_ pool: SqlitePool, _ source: ResultSource<Value>) {
+    self.pool = pool
+    self.source = source
+    number = pool.feed.newNumber()
+    pool.feed.add(self, number)
+  }
+
+  deinit {
+    pool.feed.remove(number)
+    pool.feed.sharedResults.forget(source.key, number)
+  }
+
+  private func withState<Result>(_ body: (inout State) -> Result) -> Result {
+    let (result, unused) = state.withLock { state in
+      let result = body(&state)
+      return (result, state.takeUnused())
+    }
+    withExtendedLifetime(unused) {}
+    return result
+  }
+
+  // MARK: Loops
+
+  /// Adds a loop; gives its number.
+  func begin() -> Int {
+    let loop = pool.feed.newNumber()
+    pool.feed.loopBegins()
+    withState { $0.begin(loop) }
+    return loop
+  }
+
+  func end(_ loop: Int) {
+    withState { $0.end(loop) }
+    pool.feed.loopEnds()
+  }
+
+  /// The result, as soon as it may be another than the one that the loop has; nil when the pool was closed.
+  ///
+  /// It holds all that was acknowledged before the loop asked. Throws `CancellationError`, and what reading throws.
+  func next(_ loop: Int, isolation actor: isolated (any Actor)?) async throws -> (Value, ResultContents?)? {
+    pool.feed.catchUp()
+    while true {
+      try Task.checkCancellation()
+      let waiter = Waiter()
+      let step = withState { state in
+        let step = state.step(loop)
+        if case .wait = step {
+          state.wait(waiter, loop)
+          begin(&state)
+        }
+        return step
+      }
+      switch step {
+      case .end: return nil
+      case .fail(let error): throw error
+      case .take(let value, let contents):
+        try checkDeadline()
+        return (value, contents)
+      case .wait(let isNeeded):
+        // The time of a loop that waits for a commit is not measured, as long as there is none.
+        let alarm = isNeeded ? alarm(waiter) : nil
+        let isWoken = await waiter.wait(isolation: actor)
+        alarm?.cancel()
+        leave(waiter)
+        guard isWoken else { throw CancellationError() }
+        if isNeeded { try checkDeadline() }
+      }
+    }
+  }
+
+  /// Wakes a loop when its deadline has passed: that does not interrupt the reading, which is others' too.
+  private func alarm(_ waiter: Waiter) -> DispatchWorkItem? {
+    guard let deadline = Deadline.current else { return nil }
+    let alarm = DispatchWorkItem { waiter.wake() }
+    let time = DispatchTime.now() + ContinuousClock.now.duration(to: deadline).dispatched
+    DispatchQueue.global().asyncAfter(deadline: time, execute: alarm)
+    return alarm
+  }
+
+  private func checkDeadline() throws {
+    guard let deadline = Deadline.current, deadline <= .now else { return }
+    throw SqlError(
+      .timeout, message: "the deadline had passed when the live result made at \(source.place) was read",
+      label: pool.configuration.handles.label)
+  }
+
+  /// Waits no more. A reading that nobody waits for is interrupted.
+  private func leave(_ waiter: Waiter) {
+    withState { $0.leave(waiter) ? $0.task : nil }?.cancel()
+  }
+
+  // MARK: Commits
+
+  func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches) {
+    let (hasWork, unused) = state.withLock { state in
+      state.didCommit(commit, at: position)
+      return (state.task == nil && state.hasWork, state.takeUnused())
+    }
+    if hasWork { matches.wake([self]) }
+    if let unused { matches.keep(unused) }
+  }
+
+  func end(_ matches: inout Matches) {
+    let (woken, unused) = state.withLock { state in (state.end(), state.takeUnused()) }
+    matches.keep(self)
+    matches.wake(woken)
+    if let unused { matches.keep(unused) }
+  }
+
+  /// Begins to find out what the result is now.
+  func wake() { withState { begin(&$0) } }
+
+  private func begin(_ state: inout State) {
+    guard state.task == nil, state.hasWork else { return }
+    state.task = Task.detached { [self] in await work() }
+  }
+
+  // MARK: Reading
+
+  private func work() async {
+    while let work = nextWork() {
+      switch work {
+      case .ask(let filter, let rows, let position):
+        let isConcerned = (try? filter.concerns(rows)) ?? true
+        pool.feed.wake(withState { $0.answer(isConcerned, upTo: position) })
+      case .read(let reading, let known): await read(reading, known)
+      case .nothing: break
+      }
+    }
+  }
+
+  /// Nil when there is nothing to do, and the task ends.
+  private func nextWork() -> State.Work? {
+    withState { state in
+      if !Task.isCancelled {
+        let work = state.nextWork(pool.feed)
+        if case .nothing = work {} else { return work }
+      }
+      state.task = nil
+      // Others have come since it was cancelled.
+      begin(&state)
+      return nil
+    }
+  }
+
+  private func read(_ reading: State.Reading, _ known: KnownResult?) async {
+    do {
+      let found = try await pool.performStatement(.read, at: source.place) { [self] db in
+        try source.read(db, known, pool.feed) { expect($0, $1) }
+      }
+      let latest = withState { state in
+        state.known = found.known
+        return state.latest
+      }
+      let isSame = latest != nil && found.contents != nil && latest?.contents == found.contents
+      pool.feed.wake(withState { $0.take(reading, found.value, found.contents, isSame: isSame, found.pageEnd) })
+    } catch {
+      pool.feed.wake(
+        withState { state in
+          guard !Task.isCancelled else {
+            state.takeBack()
+            return []
+          }
+          return state.fail(reading, error)
+        })
+    }
+  }
+
+  /// Notes what it is read from; to be called before the rows are read: what is committed from here on is noted.
+  private func expect(_ read: ReadColumns, _ rule: RowRule) {
+    withState { state in (state.read, state.rule) = (read, rule) }
+    pool.feed.expect(read, rule, number)
+  }
+}
+
+/// One loop over a live result.
+final class ResultLoop<Value: Sendable>: Sendable {
+  private let result: SharedResult<Value>
+  private let number: Int
+
+  init(_ pool: SqlitePool, _ source: ResultSource<Value>) {
+    result = pool.feed.sharedResults.result(source.key) { SharedResult(pool, source) }
+    number = result.begin()
+  }
+
+  deinit { result.end(number) }
+
+  func next(isolation actor: isolated (any Actor)?) async throws -> (Value, ResultContents?)? {
+    try await result.next(number, isolation: actor)
+  }
+}

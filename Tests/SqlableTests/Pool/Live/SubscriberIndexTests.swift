@@ -1,0 +1,158 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Loops that are found by an index are told what a walk through all of them would tell.
+struct SubscriberIndexTests {
+  /// A table whose key is a text that compares without case.
+  struct Tag: Sqlable {
+    let name: String
+    let count: Int
+    static let name = column("name", String.self, PrimaryKey(), Collate.nocase)
+    static let count = column("count", Int.self)
+    static let tableLayout = [name.column, count.column]
+
+    init(name: String, count: Int) { (self.name, self.count) = (name, count) }
+
+    init(row: ReadRow) throws {
+      name = try row.get(Tag.name)
+      count = try row.get(Tag.count)
+    }
+
+    func write(to row: inout RowWriter) throws {
+      row.set(Tag.name, name)
+      row.set(Tag.count, count)
+    }
+  }
+
+  /// What a loop wants, and the task that follows it.
+  private struct Follower: Sendable {
+    let change: Change?
+    let id: Int?
+    let name: String?
+    let heard: Task<[RowChange], Never>
+
+    /// By the rule of the guide: each row with the id or key that it has, or had before.
+    func wants(_ row: RowChange) -> Bool {
+      guard change == nil || change == row.change else { return false }
+      if let id { return row.id == id || row.previousId == id }
+      if let name { return row.key == [.text(name)] || row.previousKey == [.text(name)] }
+      return true
+    }
+  }
+
+  private static func rows(_ changes: Changes<RowChange>) -> Task<[RowChange], Never> {
+    Task {
+      var rows: [RowChange] = []
+      for await event in changes {
+        guard case .row(let row) = event else {
+          Issue.record("missed")
+          continue
+        }
+        rows.append(row)
+      }
+      return rows
+    }
+  }
+
+  private static let names = ["a", "b", "b ", "é", "x\0y"]
+
+  private static func change(_ db: SqliteDatabase, _ random: inout SeededGenerator) throws {
+    let (id, name) = (Int.random(in: 1...9, using: &random), random.pick(names))
+    switch Int.random(in: 0..<7, using: &random) {
+    case 0: try Member(id: id, name: name).save().run(db)
+    case 1: try Member.update(Member.name.set(to: name)).filter(Member.id > id).run(db)
+    case 2: try Member.delete(Member.id == id).run(db)
+    case 3:
+      try db.execute("UPDATE OR REPLACE member SET id = \(Int.random(in: 1...9, using: &random)) WHERE id = \(id)")
+    case 4: try Tag(name: name, count: id).insert().replaceOnConflict().run(db)
+    case 5: try db.execute("UPDATE OR REPLACE tag SET name = \(random.pick(names)) WHERE name = \(name)")
+    default: try Tag.delete(Tag.count < id).run(db)
+    }
+  }
+
+  @Test(arguments: [1, 2, 3]) func loopsGetWhatAWalkWouldTellThem(_ seed: UInt64) async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: .init(pollInterval: nil))
+      try await pool.transaction { db in
+        try db.createTable(Member.self)
+        try db.createTable(Tag.self)
+      }
+      var random = SeededGenerator(seed: seed)
+      let members = SubscriberIndexTests.rows(pool.changes(on: Member.self, buffering: .max))
+      let tags = SubscriberIndexTests.rows(pool.changes(on: Tag.self, buffering: .max))
+      var (ofMembers, ofTags): ([Follower], [Follower]) = ([], [])
+      for _ in 0..<40 {
+        let change = random.pick([nil, .insert, .update, .delete] as [Change?])
+        let id = Int.random(in: 1...9, using: &random)
+        let name = random.pick(SubscriberIndexTests.names)
+        ofMembers.append(
+          Follower(
+            change: change, id: id, name: nil,
+            heard: SubscriberIndexTests.rows(pool.changes(on: Member.self, change, id: id, buffering: .max))))
+        ofTags.append(
+          Follower(
+            change: change, id: nil, name: name,
+            heard: SubscriberIndexTests.rows(pool.changes(on: Tag.self, change, id: name, buffering: .max))))
+      }
+      for change in [nil, .insert, .update, .delete] as [Change?] {
+        ofMembers.append(
+          Follower(
+            change: change, id: nil, name: nil,
+            heard: SubscriberIndexTests.rows(pool.changes(on: Member.self, change, buffering: .max))))
+      }
+      for _ in 0..<200 {
+        var own = SeededGenerator(seed: random.next())
+        try await pool.transaction { [own] db in
+          var random = own
+          for _ in 0..<Int.random(in: 1...5, using: &random) { try SubscriberIndexTests.change(db, &random) }
+        }
+        _ = own.next()
+      }
+      try await pool.close()
+      for (followers, all) in [(ofMembers, await members.value), (ofTags, await tags.value)] {
+        #expect(all.count > 100)
+        for follower in followers {
+          let heard = await follower.heard.value
+          // Those by a text may hear of keys that compare as equal, too.
+          let isSame = heard == all.filter(follower.wants)
+          let holdsAll = follower.name != nil && all.filter(follower.wants).allSatisfy(heard.contains)
+          #expect(isSame || holdsAll)
+        }
+      }
+    }
+  }
+
+  /// Loops that are not concerned read nothing: each read is one of the pool's.
+  @Test func filtersByValueAreNotWokenByOtherRows() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: .init(pollInterval: nil))
+      try await pool.transaction { db in
+        try db.createTable(Member.self)
+        try Member.insert((1...300).map { Member(id: $0, name: "name \($0)") }).run(db)
+      }
+      let (begun, heard) = (Collected<Int>(), Collected<Int>())
+      let loops = (1...300).map { number in
+        let updates = Member.read().filter(Member.name == "name \(number)" && Member.id > 0).updates(in: pool)
+        return Task {
+          var count = 0
+          for try await _ in updates {
+            count += 1
+            if count == 1 { begun.append(number) } else { heard.append(number) }
+          }
+        }
+      }
+      while begun.values.count < 300 { try await Task.sleep(for: .milliseconds(2)) }
+      let before = pool.statistics.reads
+      // From the rows of one loop to those of another, and a row of no loop's.
+      try await Member.update(Member.name.set(to: "name 8")).filter(Member.id == 7).run(pool)
+      try await Member(id: 1_000, name: "none").insert().run(pool)
+      while heard.values.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+      try await Task.sleep(for: .milliseconds(20))
+      #expect(heard.values.sorted() == [7, 8])
+      #expect(pool.statistics.reads == before + 2)
+      for loop in loops { loop.cancel() }
+      try await pool.close()
+    }
+  }
+}
