@@ -115,6 +115,8 @@ final class FilterTables: Sendable {
     try state.withLock { state in
       let db = try state.database ?? root.scratch()
       state.database = db
+      // The next question gets another.
+      defer { if db.connection?.isLost == true { state = State() } }
       if state.columns[table] != columns {
         state.columns[table] = nil
         try db.execute("DROP TABLE IF EXISTS \(table: table)")
