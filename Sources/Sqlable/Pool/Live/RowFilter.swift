@@ -115,6 +115,8 @@ final class FilterTables: Sendable {
     try state.withLock { state in
       let db = try state.database ?? root.scratch()
       state.database = db
+      // The next question gets another.
+      defer { if db.connection?.isLost == true { state = State() } }
       let name = table.foldedName
       if state.columns[name] != columns {
         state.columns[name] = nil
