@@ -9,7 +9,7 @@ enum LackingFeature {
   private struct Form {
     let name: String
     let since: Int
-    /// The words at one of which an older parser stops, in upper case.
+    /// The words at one of which an older parser stops, in upper case; none for any word.
     let stops: [String]
     /// What a text that uses it holds, in upper case: the parser stops at such words for other reasons too.
     let sign: String
@@ -17,6 +17,8 @@ enum LackingFeature {
 
   private static let forms = [
     Form(name: "RETURNING", since: 35, stops: ["RETURNING"], sign: "RETURNING"),
+    // Behind a table it is taken for an alias, and the parser stops later.
+    Form(name: "RETURNING", since: 35, stops: [], sign: " RETURNING "),
     Form(name: "a hint of materialization", since: 35, stops: ["MATERIALIZED", "NOT"], sign: "MATERIALIZED"),
     Form(name: "DROP COLUMN", since: 35, stops: ["DROP"], sign: "ALTER"),
     Form(name: "a STRICT table", since: 37, stops: ["STRICT", ","], sign: "STRICT"),
@@ -45,6 +47,7 @@ enum LackingFeature {
   private static let json: Set<String> = [
     "json", "json_array", "json_array_length", "json_extract", "json_group_array", "json_group_object", "json_insert",
     "json_object", "json_patch", "json_quote", "json_remove", "json_replace", "json_set", "json_type", "json_valid",
+    "->", "->>",
   ]
 
   /// Whether UPDATE and DELETE take a LIMIT, tried out: the option is for the grammar, and may be listed without.
@@ -75,9 +78,9 @@ enum LackingFeature {
       let stop = rest.prefix(before: "\": syntax error")?.asciiUppercased
     else { return nil }
     let text = isOfSchema ? nil : (sql ?? "").asciiUppercased
-    for form in forms where Library.versionNumber < 3_000_000 + form.since * 1_000 && form.stops.contains(stop) {
-      if let text, text.suffix(after: form.sign) == nil { continue }
-      if text == nil, stop != form.stops[0] { continue }
+    for form in forms where Library.versionNumber < 3_000_000 + form.since * 1_000 {
+      guard form.stops.isEmpty || form.stops.contains(stop) else { continue }
+      guard text.map({ $0.suffix(after: form.sign) != nil }) ?? (stop == form.stops.first) else { continue }
       return reason((isOfSchema ? "the schema of this file: " : "") + form.name, form.since)
     }
     if let text, ["LIMIT", "ORDER"].contains(stop), !limitsChanges,
@@ -96,7 +99,8 @@ enum LackingFeature {
     for (since, names) in functions where names.contains(name) && Library.versionNumber < 3_000_000 + since * 1_000 {
       return reason("the function \(name)", since)
     }
-    guard json.contains(name) else { return nil }
+    let isNewerJSON = name.utf8.starts(with: "json".utf8) && functions.contains { $0.names.contains(name) }
+    guard isNewerJSON || json.contains(name) else { return nil }
     return "JSON needs an SQLite that is built with it, as 3.38 and later are by default"
   }
 

@@ -111,7 +111,8 @@ import Testing
       { try $0.execute("DELETE FROM person") },
       { _ = try $0.query("DELETE FROM person RETURNING id", as: Int.self) },
     ]
-    for run in runs {
+    // The last one needs RETURNING.
+    for run in runs.dropLast(SQLiteLibrary.isAtLeast(35) ? 0 : 1) {
       try withDirectory { directory in
         let db = try SqliteDatabase(
           filepath: directory + "/db.sqlite", configuration: .init(statementCacheBytes: capacity))

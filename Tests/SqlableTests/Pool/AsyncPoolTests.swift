@@ -4,7 +4,7 @@ import Testing
 
 /// What tasks share: no thread of Swift's own waits, and a cancelled call hurts no other.
 @Suite struct AsyncPoolTests {
-  @Test func statementsRunInAsyncCode() async throws {
+  @Test(.needs(35, "RETURNING")) func statementsRunInAsyncCode() async throws {
     try await withMembers { pool in
       let id = try await Member(id: 1, name: "Anna").insert().run(pool)
       let ids = try await Member.insert([Member(id: 2, name: "Bo")]).run(pool)

@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func wholeRowsGoIntoAnotherTableOfTheSameLayout() throws {
+  @Test(.needs(35, "RETURNING")) func wholeRowsGoIntoAnotherTableOfTheSameLayout() throws {
     try withCompany { db in
       try db.createTable(Worker.self, named: "former")
       let leaving = Worker.all().filter(Worker.salary < 6)

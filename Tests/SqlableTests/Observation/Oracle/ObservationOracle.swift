@@ -28,10 +28,10 @@ struct ObservationOracle {
   static func snapshot(_ db: SqliteDatabase) throws -> Snapshot {
     let rows = try db.query(
       """
-      SELECT 'country ' || code, quote(name) FROM country
+      SELECT 'country ' || code, '' || quote(name) FROM country
       UNION ALL SELECT 'note ' || id, quote(text) || quote(country) FROM note
       UNION ALL SELECT 'seat ' || row || ',' || number, quote(holder) || quote(note) FROM seat
-      UNION ALL SELECT 'tag ' || label, quote(weight) FROM tag
+      UNION ALL SELECT 'tag ' || label, '' || quote(weight) FROM tag
       """
     ) { row in (try row.get(at: 0, as: String.self), try row.get(at: 1, as: String.self)) }
     return Dictionary(uniqueKeysWithValues: rows)
@@ -247,7 +247,8 @@ struct ObservationWork {
     case 16, 17: return "INSERT\(policy) INTO seat (row, number, holder, note) VALUES (\(place), \(text), \(id))"
     case 18: return "UPDATE\(policy) seat SET row = 'x', number = number + 1 WHERE number <= \(id)"
     case 19: return "UPDATE\(policy) seat SET holder = \(text), note = NULL WHERE number = \(random(1...4))"
-    case 20: return "DELETE FROM seat WHERE number = \(random(1...4)) RETURNING holder"
+    case 20:
+      return "DELETE FROM seat WHERE number = \(random(1...4))\(SQLiteLibrary.isAtLeast(35) ? " RETURNING holder" : "")"
     case 21: return "INSERT\(policy) INTO tag VALUES (\(id), \(text)), (\(other), 't\(random(1...9))')"
     case 22: return "UPDATE\(policy) tag SET label = \(text) WHERE weight > \(id)"
     case 23: return "UPDATE tag SET weight = weight + 1"
