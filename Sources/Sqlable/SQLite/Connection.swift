@@ -7,6 +7,8 @@ import Glibc
 final class Connection {
   let handle: OpaquePointer
   let label: String?
+  /// Whether it may create files: that of the database, and those that it attaches.
+  let canCreateFiles: Bool
   let cache: StatementCache
   /// Where statements are written.
   let sql = SqlBuffer()
@@ -57,11 +59,15 @@ final class Connection {
   /// Opens the file as it is named: `file:` at its start is no URI unless the caller says so.
   init(path: String, flags: Int32, isURI: Bool, label: String?, cacheCapacity: Int) throws {
     self.label = label
+    canCreateFiles = flags & SQLITE_OPEN_CREATE != 0
     var handle: OpaquePointer?
     let name = !isURI && path.hasPrefix("file:") ? "./" + path : path
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX | (isURI ? SQLITE_OPEN_URI : 0), nil)
     guard code == SQLITE_OK, let handle else {
-      let error = Connection.error(code, extendedCode: sqlite3_extended_errcode(handle), handle: handle, label: label)
+      let extendedCode = sqlite3_extended_errcode(handle)
+      let error = Connection.error(
+        code, extendedCode: extendedCode,
+        message: Connection.message(code, extendedCode: extendedCode, handle: handle), label: label)
       sqlite3_close_v2(handle)
       throw error
     }
@@ -249,7 +255,7 @@ final class Connection {
     return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
   }
 
-  private func compile(_ text: StaticString) throws -> PreparedStatement {
+  func compile(_ text: StaticString) throws -> PreparedStatement {
     try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
@@ -300,9 +306,6 @@ final class Connection {
 
   /// Rows that the latest INSERT, UPDATE or DELETE changed itself, without triggers and cascades.
   var changes: Int { Int(sqlite3_changes64(handle)) }
-
-  /// Rows changed since the connection was opened, by triggers and cascades too.
-  var totalChanges: Int64 { sqlite3_total_changes64(handle) }
 
   /// The path of the file, as SQLite resolved it when it was opened.
   var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
