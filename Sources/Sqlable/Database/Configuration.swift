@@ -55,6 +55,13 @@ public struct Configuration: Sendable, Hashable {
   /// that are not the rowid (observers of one hear nothing), and the id that a row had before an update changed it.
   public var usesPreupdateHook: Bool
 
+  /// Let views, triggers, checks, generated columns and indexes of the file use all functions and virtual tables of SQLite.
+  /// Default: true, as SQLite has it. With false they may use only what SQLite marks as innocuous, for files that others
+  /// hand in; SQLite 3.40 does not mark its JSON functions. A statement that meets such a schema throws
+  /// `.schema(.mismatch)`, which names this setting. The program's own functions are shut out either way, unless they are
+  /// made with `isAllowedInSchema: true`.
+  public var trustsSchema: Bool
+
   public init(
     label: String? = nil,
     isReadOnly: Bool = false,
@@ -69,7 +76,8 @@ public struct Configuration: Sendable, Hashable {
     cacheSize: Int = 8_192,
     walAutocheckpoint: Int = 1_000,
     maximumPageCount: Int? = nil,
-    usesPreupdateHook: Bool = true
+    usesPreupdateHook: Bool = true,
+    trustsSchema: Bool = true
   ) {
     self.label = label
     self.isReadOnly = isReadOnly
@@ -85,6 +93,7 @@ public struct Configuration: Sendable, Hashable {
     self.walAutocheckpoint = walAutocheckpoint
     self.maximumPageCount = maximumPageCount
     self.usesPreupdateHook = usesPreupdateHook
+    self.trustsSchema = trustsSchema
   }
 
   public enum JournalMode: String, Sendable, Hashable {

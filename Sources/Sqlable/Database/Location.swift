@@ -112,7 +112,7 @@ extension Connection {
     setBusyTimeout(milliseconds: Int32(configuration.busyTimeout * 1000))
     try setFlag(SQLITE_DBCONFIG_DQS_DML, false)  // "nosuch" is a missing column, not a text
     try setFlag(SQLITE_DBCONFIG_DQS_DDL, false)
-    try setFlag(SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
+    try setFlag(SQLITE_DBCONFIG_TRUSTED_SCHEMA, configuration.trustsSchema)
     try setFlag(SQLITE_DBCONFIG_DEFENSIVE, true)
     try pragma("PRAGMA foreign_keys = \(configuration.foreignKeys ? "ON" : "OFF")")
     try pragma("PRAGMA recursive_triggers = \(configuration.recursiveTriggers ? "ON" : "OFF")")

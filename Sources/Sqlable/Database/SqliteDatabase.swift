@@ -43,6 +43,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
     /// The same for every statement to ask: counting its references would be work that all threads do at one address.
     private(set) var unretainedFunctions: Unmanaged<FunctionRegistry>?
+    /// Whether a pool lends the handle, and alone may close it.
+    var isPools = false
   }
 
   var connection: Connection? { open.value.connection }
@@ -74,8 +76,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   func scratch() throws -> SqliteDatabase {
     let location = Location.newMemory()
     return try SqliteDatabase(
-      location, Configuration(label: configuration.label), registry: ObserverRegistry(parent: nil), order: .init(),
-      functions: functions ?? .init(), location.open)
+      location, Configuration(label: configuration.label, trustsSchema: configuration.trustsSchema),
+      registry: ObserverRegistry(parent: nil), order: .init(), functions: functions ?? .init(), location.open)
   }
 
   /// Opens another connection to the same database, to be used on another thread.
@@ -85,9 +87,14 @@ public final class SqliteDatabase: @unchecked Sendable {
   ///
   /// Throws `.io` when the file was moved, deleted or replaced since this handle was opened. A relative path means what it
   /// meant then, whatever the working directory is now.
-  public func createChild() throws -> SqliteDatabase {
+  public func createChild() throws -> SqliteDatabase { try createChild(isReadOnly: configuration.isReadOnly) }
+
+  /// Opens another connection to the same database; one that is read-only can't be given the right to write by any SQL.
+  func createChild(isReadOnly: Bool) throws -> SqliteDatabase {
     try locked {
       let connection = try openConnection()
+      var configuration = configuration
+      configuration.isReadOnly = isReadOnly
       return try SqliteDatabase(
         location, configuration, registry: ObserverRegistry(parent: registry), order: order,
         functions: functions ?? .init()
@@ -131,9 +138,19 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Closes the connection. Every later call on this handle throws `.closed`; closing again does nothing.
   ///
-  /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read. A handle that is
-  /// lost (`.handleLost`) can be closed, which rolls its transaction back.
+  /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read, and for the
+  /// handle of a pool, which the pool closes. A handle that is lost (`.handleLost`) can be closed, which rolls its transaction
+  /// back.
   public func close() throws {
+    guard !lockedAnyway({ open.value.isPools }) else { throw misuse("a pool closes its handles itself") }
+    try closeByOwner()
+  }
+
+  /// To be called by the pool, for a handle of its own.
+  func belongToPool() { open.value.isPools = true }
+
+  /// Closes the connection; for a handle of a pool.
+  func closeByOwner() throws {
     try lockedAnyway {
       guard let connection else { return }
       try checkFork()
@@ -145,7 +162,9 @@ public final class SqliteDatabase: @unchecked Sendable {
       }
       observation?.close()
       transactions.levels = []
+      let isPools = open.value.isPools
       open.value = Open()
+      open.value.isPools = isPools
     }
   }
 

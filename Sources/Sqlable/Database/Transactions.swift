@@ -305,11 +305,14 @@ extension SqliteDatabase {
     throw error
   }
 
-  /// Throws when what is written would go into a file that nobody finds any more.
-  func checkFile(_ connection: Connection) throws {
+  /// Throws when what is written would go into a file that nobody finds any more, or what is read would come from one.
+  func checkFile(_ connection: Connection, isRead: Bool = false) throws {
     guard !connection.fileHasMoved else {
       throw SqlError(
-        .io, message: "the database file was moved or deleted; what is written now would be lost",
+        .io,
+        message: isRead
+          ? "the database file was moved, deleted or replaced; what is read would be of a file that is no longer at its path"
+          : "the database file was moved or deleted; what is written now would be lost",
         transaction: transactions.levels.isEmpty ? .none : .untouched, label: configuration.label)
     }
   }

@@ -5,12 +5,13 @@ extension SqliteDatabase {
   struct Write {
     /// How many changes were recorded; nil outside a transaction, where nobody observes.
     fileprivate var mark: Int?
-    fileprivate var totalChanges: Int64 = 0
+    /// What tells whether its failure was undone; nil where every failure is.
+    fileprivate var watched: Int?
   }
 
   /// To be called before a write; nil when it has to be run by `writing` instead, in a transaction of its own, so that its
   /// changes come with a commit.
-  func beginWrite(_ connection: Connection) throws -> Write? {
+  func beginWrite(_ connection: Connection, mayKeep: Bool = false) throws -> Write? {
     try checkIsNotInFunction(connection)
     guard let observation else { return Write() }
     observation.refresh()
@@ -20,43 +21,47 @@ extension SqliteDatabase {
       try checkFile(connection)
       return Write()
     }
-    return try beginRecording(connection, observation)
+    return try beginRecording(connection, observation, mayKeep: mayKeep)
   }
 
-  private func beginRecording(_ connection: Connection, _ observation: HandleObservation) throws -> Write {
+  private func beginRecording(
+    _ connection: Connection, _ observation: HandleObservation, mayKeep: Bool
+  ) throws -> Write {
     if observation.isKnowledgeInDoubt {
       try takeRightToWrite(connection)
       try observation.refreshKeys(isBeginning: false)
     }
-    return Write(mark: observation.mark, totalChanges: connection.totalChanges)
+    return Write(mark: observation.mark, watched: try observation.watch(mayKeep: mayKeep))
   }
 
   /// To be called after a write has failed: what was recorded is forgotten when it is undone.
   func failed(_ error: any Error, _ write: Write) -> any Error {
-    if !keepsChanges(error, write) { write.mark.map { observation?.forget(after: $0) } }
+    if !keepsChanges(write) { write.mark.map { observation?.forget(after: $0) } }
     return error
   }
 
   /// Whether a failed write keeps what it did before it failed.
-  private func keepsChanges(_ error: any Error, _ write: Write) -> Bool {
-    guard let connection, let mark = write.mark else { return false }
-    // In doubt and with nothing to tell it by, an event too many is the smaller evil.
-    return connection.keepsChanges(since: write.totalChanges, despite: error) ?? observation?.isStored(after: mark)
-      ?? true
+  private func keepsChanges(_ write: Write) -> Bool {
+    guard let mark = write.mark, let observation else { return false }
+    return observation.keeps(write.watched, after: mark)
   }
 
   /// Runs a write: in a transaction of its own when somebody observes, so that its changes come with a commit, or when it
   /// is of several parts, of which none is to stay when another fails.
-  func writing<Value>(asOne isOne: Bool = true, _ body: (Connection) throws -> Value) throws -> Value {
+  ///
+  /// - Parameter mayKeep: Whether the statement's own text may have it keep what it did before it failed.
+  func writing<Value>(
+    asOne isOne: Bool = true, mayKeep: Bool = false, _ body: (Connection) throws -> Value
+  ) throws -> Value {
     let connection = try openConnection()
     try checkTransactionIsAlive(connection)
-    if isOne, let write = try beginWrite(connection) {
+    if isOne, let write = try beginWrite(connection, mayKeep: mayKeep) {
       do { return try body(connection) } catch { throw failed(error, write) }
     }
     observation?.refresh()
-    guard isOne else { return try asOne { _ in try recorded(connection, body).get() } }
+    guard isOne else { return try asOne { _ in try recorded(connection, mayKeep: mayKeep, body).get() } }
     // What a failing statement keeps is committed, as it is when nobody observes.
-    return try asOne { _ in try recorded(connection, body) }.mapError { error in
+    return try asOne { _ in try recorded(connection, mayKeep: mayKeep, body) }.mapError { error in
       guard var error = error as? SqlError else { return error }
       error.transaction = .none
       return error
@@ -106,14 +111,14 @@ extension SqliteDatabase {
   /// Runs a write inside a transaction. Throws, and forgets what was recorded, when it fails and is undone; fails without
   /// throwing when it keeps what it did before it failed.
   private func recorded<Value>(
-    _ connection: Connection, _ body: (Connection) throws -> Value
+    _ connection: Connection, mayKeep: Bool, _ body: (Connection) throws -> Value
   ) throws -> Result<Value, any Error> {
     guard let observation else { return .success(try body(connection)) }
-    let write = try beginRecording(connection, observation)
+    let write = try beginRecording(connection, observation, mayKeep: mayKeep)
     do {
       return .success(try body(connection))
     } catch {
-      if keepsChanges(error, write) { return .failure(error) }
+      if keepsChanges(write) { return .failure(error) }
       observation.forget(after: write.mark ?? 0)
       throw error
     }

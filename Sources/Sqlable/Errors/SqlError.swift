@@ -86,7 +86,7 @@ extension SqlError {
     case cannotOpen
     /// The database file is damaged.
     case corrupt
-    /// The file is not an SQLite database.
+    /// The file is not an SQLite database, or one in a format that this SQLite does not know.
     case notADatabase
     /// The statement was interrupted.
     case interrupted
@@ -112,7 +112,7 @@ extension SqlError {
     case closed
     /// SQLite could not end the handle's transaction: nothing of it will be stored. Close the handle and open another.
     case handleLost
-    /// Anything else that SQLite reports; `code` and `message` say what.
+    /// Anything else that SQLite reports, such as an error of one of its functions; `code` and `message` say what.
     case other
   }
 
@@ -123,7 +123,8 @@ extension SqlError {
   public enum SchemaProblem: Sendable, Hashable {
     case missingTable(String)
     case missingColumn(String)
-    /// The model and the database differ in a way that has no case of its own.
+    /// The model and the database differ in a way that has no case of its own, or the schema uses what the handle refuses
+    /// (``Configuration/trustsSchema``).
     case mismatch(String)
   }
 

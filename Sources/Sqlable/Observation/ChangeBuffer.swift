@@ -198,44 +198,6 @@ final class ChangeBuffer: ChangeSink {
   /// How many changes are recorded; to be handed to `forget(after:)` when they are undone.
   var count: Int { changes.count }
 
-  /// The rows that came or went since `count`, by table and key, with whether they are to be there now; not those that
-  /// came and went again.
-  func comingsAndGoings(after count: Int) -> [(table: Table, key: [SqlStorage], isThere: Bool)] {
-    struct Place: Hashable {
-      // By bytes: == takes the two forms of an é for one, which are two tables.
-      let table: [UInt8]
-      let key: [SqlStorage]
-
-      init(_ table: String, _ key: [SqlStorage], or id: Int) {
-        self.table = Array(table.utf8)
-        self.key = key.isEmpty ? [.integer(Int64(id))] : key
-      }
-    }
-    var was: [Place: Bool] = [:]
-    var now: [Place: Bool] = [:]
-    func note(_ place: Place, from: Bool, to: Bool) {
-      if was[place] == nil { was[place] = from }
-      now[place] = to
-    }
-    for row in changes.dropFirst(count) {
-      let place = Place(row.table, row.key, or: row.id)
-      let previous = Place(row.table, row.previousKey, or: row.previousId)
-      switch row.change {
-      case .insert: note(place, from: false, to: true)
-      case .delete: note(place, from: true, to: false)
-      case .update where place != previous:
-        note(previous, from: true, to: false)
-        note(place, from: false, to: true)
-      case .update: note(place, from: true, to: true)
-      }
-    }
-    return now.compactMap { place, isThere in
-      let table = tables.first { place.table.elementsEqual($0.name.utf8) }
-      guard was[place] != isThere, let table else { return nil }
-      return (table, place.key, isThere)
-    }
-  }
-
   func forget(after count: Int) {
     if self.count > count { state.value.changes.removeLast(self.count - count) }
   }

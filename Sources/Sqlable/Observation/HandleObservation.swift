@@ -33,6 +33,13 @@ final class HandleObservation {
   /// How many there are, to be asked after every statement without a lock.
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
+  /// Whether something in the schema may have a failing statement keep what it did.
+  private var mayKeepWhatFailed = false
+  /// Whether that holds for the schema of now.
+  private var isFailureKnown = false
+  private let witness: UndoWitness
+  /// Whether the witness takes part in the open transaction.
+  private var isWatching = false
 
   final class CommitOrder: Sendable {
     fileprivate let lock = Guarded(())
@@ -42,6 +49,7 @@ final class HandleObservation {
     self.connection = connection
     self.registry = registry
     self.order = order
+    witness = UndoWitness(connection)
     ancestors = Array(sequence(first: registry, next: \.parent).dropFirst())
     hook = ChangeHook(handle: connection.handle, sink: buffer, usesPreupdate: usesPreupdate)
   }
@@ -78,6 +86,7 @@ final class HandleObservation {
   /// To be called at the start of every transaction; inside one only what has changed since is looked at.
   func refreshKeys(isBeginning: Bool) throws {
     if isBeginning {
+      isWatching = false
       (changesAtBegin, schemaAtBegin) = (seenChanges.value, nil)
       if interest.commits, dataVersion != nil { try lookForOthers() }
     }
@@ -86,6 +95,12 @@ final class HandleObservation {
     let current = try connection.schemaVersion()
     if isBeginning { schemaAtBegin = current }
     mayBeOutdated = false
+    if current != schemaVersion || !isFailureKnown {
+      // What a savepoint creates or drops may be undone: inside a transaction it can only become more.
+      let mayKeep = try connection.mayKeepWhatFailed()
+      isFailureKnown = isBeginning || mayKeep == mayKeepWhatFailed
+      mayKeepWhatFailed = mayKeep || !isBeginning && mayKeepWhatFailed
+    }
     guard current != schemaVersion else { return }
     buffer.tables = try connection.tableNames().compactMap { name in
       try ChangeBuffer.Table(nameInDatabase: name, interest) { try connection.keyShape(ofTable: name) }
@@ -116,6 +131,10 @@ final class HandleObservation {
   /// transaction reads.
   func schemaDidChange() { mayBeOutdated = true }
 
+  /// To be called after a statement that may have changed the schema of database "temp" or attached a database, which no
+  /// number of database "main" tells.
+  func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
+
   // MARK: The open transaction
 
   var mark: Int { buffer.count }
@@ -125,14 +144,25 @@ final class HandleObservation {
   /// To be called when the transaction is rolled back as a whole.
   func forgetAll() { buffer.forgetAll() }
 
-  /// Whether what was recorded since `mark` is stored, told by a row that came or went; nil when no row did, as with updates
-  /// that leave the keys as they are.
-  func isStored(after mark: Int) -> Bool? {
-    for (table, key, isThere) in buffer.comingsAndGoings(after: mark) {
-      guard let found = try? connection.hasRow(key, inTable: table.nameInDatabase, table.key) else { continue }
-      return found == isThere
+  // MARK: A statement that may fail
+
+  /// To be called before a statement inside a transaction: what tells afterwards whether a failure was undone. Nil where
+  /// every failure is.
+  ///
+  /// - Parameter mayKeep: Whether the statement's own text may have it keep what it did.
+  func watch(mayKeep: Bool) throws -> Int? {
+    guard mayKeep || mayKeepWhatFailed, isActive else { return nil }
+    if !isWatching {
+      guard try witness.joinTransaction() else { return nil }
+      isWatching = true
     }
-    return nil
+    return witness.rollbacks
+  }
+
+  /// Whether a statement that failed has kept what it did before it failed; `watched` is what `watch` gave before.
+  func keeps(_ watched: Int?, after mark: Int) -> Bool {
+    guard let watched, buffer.count > mark, !connection.isAutocommit else { return false }
+    return witness.rollbacks == watched
   }
 
   /// To be called after a savepoint or transaction was rolled back.
@@ -213,7 +243,10 @@ final class HandleObservation {
     }
   }
 
-  func close() { hook.remove() }
+  func close() {
+    hook.remove()
+    witness.close()
+  }
 
   deinit { seenChanges.free() }
 }

@@ -150,19 +150,4 @@ extension Connection {
     shape.names = shape.columns.map { shape.row.columns[$0].name.quotedName }
     return shape
   }
-
-  /// Whether the table has a row of that key, or of that rowid where the key is none of its own.
-  func hasRow(_ key: [SqlStorage], inTable name: String, _ shape: KeyShape) throws -> Bool {
-    guard key.count == shape.names.count else { throw SqlError.misuse("the row has no key to be found by") }
-    let mark = parameters.mark
-    let statement = try prepared(since: mark) {
-      let condition = shape.names.map { "\($0) COLLATE BINARY IS ?" }.joined(separator: " AND ")
-      sql.truncate()
-      sql.append("SELECT 1 FROM main.\(name.quotedName) WHERE \(condition)")
-      for value in key { parameters.append(value) }
-      return try prepareBuffered()
-    }
-    defer { finish(statement) }
-    return try statement.step()
-  }
 }

@@ -33,11 +33,11 @@ final class PooledHandle: @unchecked Sendable {
       // A look at the file is a system call; a reader that misses its going for a second does no harm.
       if now - checked > .seconds(1) {
         checked = now
-        try database.checkFileIsThere()
+        try database.checkFileIsThere(isRead: !isWriter)
       }
       return database
     }
-    let database = try root.createChild()
+    let database = try root.createChild(isReadOnly: !isWriter)
     try database.use(brake, isReadOnly: !isWriter)
     if isWriter {
       // From here on the writer knows what others commit; what they did before, whoever looks for it finds out.
@@ -60,7 +60,7 @@ final class PooledHandle: @unchecked Sendable {
 
   /// Lets go of a handle that can't be trusted any more; the next to use it opens another.
   func discard() {
-    try? database?.close()
+    try? database?.closeByOwner()
     database = nil
   }
 }
@@ -71,6 +71,8 @@ extension SqliteDatabase {
     try locked {
       let connection = try openConnection()
       connection.use(brake)
+      belongToPool()
+      // Beside the file's being open for reading only: temporary tables would stay for whoever reads next.
       if isReadOnly { try connection.pragma("PRAGMA query_only = ON") }
     }
   }
@@ -83,5 +85,7 @@ extension SqliteDatabase {
     }
   }
 
-  fileprivate func checkFileIsThere() throws { try locked { try checkFile(openConnection()) } }
+  fileprivate func checkFileIsThere(isRead: Bool) throws {
+    try locked { try checkFile(openConnection(), isRead: isRead) }
+  }
 }

@@ -7,6 +7,8 @@ import Glibc
 final class Connection {
   let handle: OpaquePointer
   let label: String?
+  /// Whether it may create files: that of the database, and those that it attaches.
+  let canCreateFiles: Bool
   let cache: StatementCache
   /// Where statements are written.
   let sql = SqlBuffer()
@@ -64,11 +66,15 @@ final class Connection {
   init(path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int) throws {
     self.label = label
     try Library.check()
+    canCreateFiles = flags & SQLITE_OPEN_CREATE != 0
     var handle: OpaquePointer?
     let name = path.begins(with: "file:") ? "./" + path : path
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
     guard code == SQLITE_OK, let handle else {
-      let error = Connection.error(code, extendedCode: sqlite3_extended_errcode(handle), handle: handle, label: label)
+      let extendedCode = sqlite3_extended_errcode(handle)
+      let error = Connection.error(
+        code, extendedCode: extendedCode,
+        message: Connection.message(code, extendedCode: extendedCode, handle: handle), label: label)
       sqlite3_close_v2(handle)
       throw error
     }
@@ -254,7 +260,7 @@ final class Connection {
     return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
   }
 
-  private func compile(_ text: StaticString) throws -> PreparedStatement {
+  func compile(_ text: StaticString) throws -> PreparedStatement {
     try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
@@ -316,9 +322,6 @@ final class Connection {
 
   /// Rows that the latest INSERT, UPDATE or DELETE changed itself, without triggers and cascades.
   var changes: Int { Int(Library.changes(handle)) }
-
-  /// Rows changed since the connection was opened, by triggers and cascades too.
-  var totalChanges: Int64 { Library.totalChanges(handle) }
 
   /// The path of the file, as SQLite resolved it when it was opened.
   var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }

@@ -5,10 +5,15 @@ extension Connection {
   ///
   /// A full disk, an I/O error and an interrupt can undo the whole transaction; SQLite then is back in autocommit mode,
   /// where the next write of an unsuspecting caller would be stored on its own. So the loss is remembered.
-  func error(_ code: Int32, sql: String?, whilePreparing: Bool = false) -> SqlError {
-    var error = Connection.error(
-      code, extendedCode: sqlite3_extended_errcode(handle), handle: handle, label: label,
-      sql: whilePreparing ? nil : sql)
+  func error(_ code: Int32, sql: String?, running statement: PreparedStatement? = nil) -> SqlError {
+    let (primary, extendedCode) = (code & 0xFF, sqlite3_extended_errcode(handle))
+    var message = Connection.message(code, extendedCode: extendedCode, handle: handle)
+    if let statement {
+      let extended = extendedCode & 0xFF == primary ? extendedCode : code
+      message = runMessage(message, code: primary, extendedCode: extended, statement)
+    }
+    if primary == SQLITE_ERROR || primary == SQLITE_CORRUPT, let refusal = refusal(message) { message = refusal }
+    var error = Connection.error(code, extendedCode: extendedCode, message: message, label: label)
     error.sql = sql
     if let lack = LackingFeature.reason(of: error.message, sql: sql) {
       (error.kind, error.message) = (.misuse(lack), lack)
@@ -22,7 +27,7 @@ extension Connection {
 
   /// Why a text did not compile.
   func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
-    var error = error(code, sql: String(decoding: text, as: UTF8.self), whilePreparing: true)
+    var error = error(code, sql: String(decoding: text, as: UTF8.self))
     if let offset = Library.errorOffset?(handle), offset >= 0 { error.offset = Int(offset) }
     guard error.message == "too many SQL variables" else { return error }
     let limit = sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1)
@@ -35,36 +40,16 @@ extension Connection {
     return tooMany
   }
 
-  /// Whether a statement that failed in an open transaction has kept what it did before, `total` being the changes counted
-  /// before it ran; nil when that can't be told.
-  ///
-  /// A failing statement undoes itself, but for RAISE(FAIL) in a trigger, OR FAIL, and ON CONFLICT FAIL in a table. SQLite
-  /// does not tell which it was. An undone statement counts no changes of its own; those of a trigger's statement or of a
-  /// cascade, which are counted as soon as that is done, stay counted all the same.
-  func keepsChanges(since total: Int64, despite error: any Error) -> Bool? {
-    guard !isAutocommit, totalChanges != total else { return false }
-    if changes > 0 { return true }
-    // Left in doubt is a first row that failed after a trigger or cascade had written, where something says FAIL.
-    if (error as? SqlError)?.sql?.uppercased().suffix(after: "FAIL") != nil { return nil }
-    let mention =
-      try? pragma(
-        """
-        SELECT 1 FROM (SELECT sql FROM main.sqlite_master UNION ALL SELECT sql FROM temp.sqlite_master)
-        WHERE sql LIKE '%FAIL%' LIMIT 1
-        """)
-    return mention == nil ? false : nil
-  }
-
-  static func error(
-    _ code: Int32, extendedCode: Int32, handle: OpaquePointer?, label: String?, sql: String? = nil
-  ) -> SqlError {
+  /// What SQLite says of its latest failure, where that is the one with this code.
+  static func message(_ code: Int32, extendedCode: Int32, handle: OpaquePointer?) -> String {
     // The message belongs to the connection's latest failure, which need not be this one.
     let isLatest = handle != nil && extendedCode & 0xFF == code & 0xFF
     let text = isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)
-    var message = text.map { String(cString: $0) } ?? "unknown error"
-    let extended = isLatest && code == code & 0xFF ? extendedCode : code
-    message = withoutAdvice(message)
-    if let sql, [SQLITE_ERROR, SQLITE_CANTOPEN].contains(code & 0xFF) { message = withoutValues(message, sql: sql) }
+    return withoutAdvice(text.map { String(cString: $0) } ?? "unknown error")
+  }
+
+  static func error(_ code: Int32, extendedCode: Int32, message: String, label: String?) -> SqlError {
+    let extended = extendedCode & 0xFF == code & 0xFF && code == code & 0xFF ? extendedCode : code
     let kind = SqlError.Kind(code: code & 0xFF, extendedCode: extended, message: message)
     var error = SqlError(
       kind, message: message, code: Int(code & 0xFF), extendedCode: Int(extended), label: label)
@@ -95,21 +80,22 @@ extension Connection {
     return "no such column: " + String(decoding: name, as: UTF8.self)
   }
 
-  /// A message of a failing run, without what it may quote of a bound value: a full-text query, a JSON path, a file to
-  /// attach.
-  private static func withoutValues(_ message: String, sql: String) -> String {
-    for marker in [" near ", ": \"", ": '", "'"] {
-      if let start = message.prefix(before: marker) { return start }
-    }
-    // "no such column: x" may be of the SQL, after another connection's ALTER, or of a bound full-text query.
-    if let name = message.suffix(after: ": "), let last = name.utf8.split(separator: UInt8(ascii: ".")).last,
-      sql.suffix(after: String(decoding: last, as: UTF8.self)) == nil, let start = message.prefix(before: ": ")
-    {
-      return start
-    }
-    if message.begins(with: "database "), message.ends(with: " is already in use") {
-      return "the name is already in use"
-    }
-    return message
+  /// What a message says that refuses a part of the schema as unsafe, with what helps; nil for any other.
+  ///
+  /// SQLite calls such a schema malformed, where an index or a generated column is meant.
+  private func refusal(_ message: String) -> String? {
+    guard let part = SqlError.unsafePart(ofMessage: message) else { return nil }
+    return "unsafe use of \(part) in the schema: Configuration(trustsSchema: true) allows what SQLite has, "
+      + "isAllowedInSchema: true a function of the program's own"
+  }
+}
+
+extension SqlError {
+  /// What a message says that a view, a trigger or a table's definition may not use; nil for a message of another kind.
+  static func unsafePart(ofMessage message: String) -> String? {
+    let beginning = "unsafe use of "
+    if message.utf8.starts(with: beginning.utf8) { return message.suffix(after: beginning) }
+    guard message.utf8.starts(with: "malformed database schema (".utf8) else { return nil }
+    return message.suffix(after: ") - " + beginning)
   }
 }

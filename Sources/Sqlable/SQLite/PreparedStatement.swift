@@ -89,7 +89,7 @@ final class PreparedStatement {
 
   @usableFromInline
   func failure(_ code: Int32) -> any Error {
-    connection.thrown(insteadOf: connection.error(code, sql: sql))
+    connection.thrown(insteadOf: connection.error(code, sql: sql, running: self))
   }
 
   // MARK: Without a model

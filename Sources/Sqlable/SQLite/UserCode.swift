@@ -41,6 +41,12 @@ final class UserCode {
     return error
   }
 
+  /// Whether a message is one that `keep` has given.
+  static func isMarker(_ message: String) -> Bool {
+    let number = message.utf8.dropFirst(marker.utf8.count)
+    return message.utf8.starts(with: marker.utf8) && !number.isEmpty && number.allSatisfy { (48...57).contains($0) }
+  }
+
   fileprivate static let marker = "a function failed with error "
   /// A plain error with an extended code that SQLite has no use for: 0x01, a number, and SQLITE_ERROR.
   fileprivate static let codeMarker: Int32 = 0x0100_0001

@@ -153,4 +153,36 @@ private struct Ruled: Sqlable {
       #expect(try Ruled.insert([]).run(db) == [])
     }
   }
+
+  /// Rows that break a rule of uniqueness, NOT NULL or a check are left out, wherever they stand; the others are stored.
+  @Test(arguments: [false, true])
+  func aBatchThatIgnoresConflictsLeavesOutWhatBreaksARule(inTransaction: Bool) throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Ruled.self)
+      try Ruled(5).insert().run(db)
+      let log = EventLog()
+      log.listen(to: db, on: Ruled.self)
+      var rows = (1...9).map(Ruled.init)
+      rows[1].code = "code 1"  // of the row before it
+      rows[2].note = nil
+      rows[3].amount = -1
+      // 5 is there already.
+      let insert = Ruled.insert(rows).onConflict(.ignore)
+      #expect(insert.sql.hasPrefix("INSERT OR IGNORE INTO "))
+      let ids = try inTransaction ? db.transaction { try insert.run($0) } : insert.run(db)
+      #expect(ids == [1, 0, 0, 0, 0, 6, 7, 8, 9])
+      #expect(try Ruled.read().orderBy(Ruled.id).run(db).map(\.id) == [1, 5, 6, 7, 8, 9])
+      #expect(log.take() == [1, 6, 7, 8, 9].map { "insert ruled \($0)" })
+      // A second run changes nothing, and nobody hears of it.
+      #expect(try insert.run(db) == Array(repeating: 0, count: 9))
+      #expect(log.take() == [])
+      // What it does not leave out stops it, and undoes all of it.
+      var broken = (11...14).map(Ruled.init)
+      broken[2].owner = 77
+      expectError(.constraint(.foreignKey)) { try Ruled.insert(broken).onConflict(.ignore).run(db) }
+      #expect(try Ruled.count().run(db) == 6)
+      #expect(log.take() == [])
+    }
+  }
 }

@@ -13,7 +13,7 @@ import Testing
   @Test func theDefaultsAreThoseOfAService() throws {
     let defaults = [
       "journal_mode": "wal", "foreign_keys": "1", "synchronous": "1", "secure_delete": "2", "busy_timeout": "5000",
-      "cache_size": "-8192", "trusted_schema": "0", "wal_autocheckpoint": "1000", "recursive_triggers": "0",
+      "cache_size": "-8192", "trusted_schema": "1", "wal_autocheckpoint": "1000", "recursive_triggers": "0",
     ]
     try withDatabase { db in
       for (name, value) in defaults {
@@ -69,7 +69,7 @@ import Testing
   @Test func inMemoryDatabasesHaveTheDefaultsToo() throws {
     let db = try SqliteDatabase.inMemory()
     #expect(try pragma(db, "foreign_keys") == "1")
-    #expect(try pragma(db, "trusted_schema") == "0")
+    #expect(try pragma(db, "trusted_schema") == "1")
     #expect(try pragma(db, "busy_timeout") == "5000")
     #expect(try pragma(db, "cache_size") == "-8192")
   }

@@ -233,7 +233,7 @@ private enum Unknown: TableDeclaration {
   }
 
   @Test func trustInTheSchemaIsGivenToFTS5Only() throws {
-    try withDatabase { db in
+    try withDatabase(Configuration(trustsSchema: false)) { db in
       try db.createTable(Story.self)
       try Story(1, "swift").insert().run(db)
       #expect(try db.query("PRAGMA trusted_schema", as: Bool.self) == [false])

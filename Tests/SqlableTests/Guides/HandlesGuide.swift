@@ -110,7 +110,7 @@ import Testing
     #expect(defaults.busyTimeout == 5 && defaults.journalMode == .wal && defaults.synchronous == .normal)
     #expect(defaults.foreignKeys && defaults.secureDelete == .fast && defaults.statementCacheBytes == 4 << 20)
     #expect(defaults.cacheSize == 8_192 && defaults.walAutocheckpoint == 1_000 && defaults.maximumPageCount == nil)
-    #expect(defaults.usesPreupdateHook && !defaults.recursiveTriggers)
+    #expect(defaults.usesPreupdateHook && !defaults.recursiveTriggers && defaults.trustsSchema)
     try withDatabase { db in
       func pragma(_ name: String) throws -> String? {
         try db.query(SQL(verbatim: "PRAGMA \(name)")) { row in try row.get(at: 0, as: SqlText.self).text }.first
@@ -119,9 +119,28 @@ import Testing
         "journal_mode", "synchronous", "foreign_keys", "secure_delete", "cache_size", "wal_autocheckpoint",
         "busy_timeout", "trusted_schema",
       ].map(pragma)
-      #expect(values == ["wal", "1", "1", "2", "-8192", "1000", "5000", "0"])
+      #expect(values == ["wal", "1", "1", "2", "-8192", "1000", "5000", "1"])
       #expect(throws: SqlError.self) { try db.query(#"SELECT "nosuch""#, as: String.self) }
       #expect(throws: SqlError.self) { try db.execute("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema") }
+    }
+  }
+
+  @Test func aFileFromElsewhereIsTrustedOrNot() throws {
+    try withDirectory { directory in
+      let path = directory + "/upload.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      try db.execute("CREATE VIEW named AS SELECT json_extract('{\"a\": 1}', '$.a') AS a")
+      #expect(try db.query("SELECT a FROM named", as: Int.self) == [1])
+      let upload = try SqliteDatabase(filepath: path, configuration: .init(isReadOnly: true, trustsSchema: false))
+      let error = sqlError { _ = try upload.query("SELECT a FROM named", as: Int.self) }
+      // A newer SQLite marks the function as innocuous.
+      guard let error else { return }
+      #expect(error.kind == .schema(.mismatch(error.message)))
+      #expect(
+        error.message == """
+          unsafe use of json_extract() in the schema: Configuration(trustsSchema: true) allows what SQLite has, \
+          isAllowedInSchema: true a function of the program's own
+          """)
     }
   }
 

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import Testing
 
@@ -192,12 +193,40 @@ import Testing
     }
   }
 
+  /// How many bytes SQLite holds for a connection: pages, and statements.
+  private func memory(_ db: SqliteDatabase) throws -> (pages: Int, statements: Int) {
+    let handle = try db.openConnection().handle
+    func bytes(_ what: Int32) -> Int {
+      var (now, most): (Int32, Int32) = (0, 0)
+      return sqlite3_db_status(handle, what, &now, &most, 0) == SQLITE_OK ? Int(now) : -1
+    }
+    return (bytes(SQLITE_DBSTATUS_CACHE_USED), bytes(SQLITE_DBSTATUS_STMT_USED))
+  }
+
+  @Test func memoryIsReleased() throws {
+    try withDatabase { db in
+      try people(db, 20_000)
+      for number in 0..<100 { try select(number, db) }
+      _ = try Person.read().run(db)
+      let before = try memory(db)
+      #expect(before.pages > 300_000 && before.statements > 100_000)
+      try db.releaseMemory()
+      let after = try memory(db)
+      // What is left are the statements of the connection itself, such as BEGIN.
+      #expect(after.pages < 50_000 && after.statements < 30_000, "\(before) \(after)")
+      #expect(try Person.count().run(db) == 20_000)
+    }
+  }
+
   @Test func memoryIsReleasedWhileRowsAreRead() throws {
     try withDatabase { db in
       try people(db)
       var seen = 0
+      for number in 0..<100 { try select(number, db) }
+      let before = try memory(db).statements
       try Person.read().forEach(db) { _ in
         try db.releaseMemory()
+        #expect(try memory(db).statements < before / 2)
         seen += try Person.count().filter(Person.id == 1).run(db)
       }
       #expect(seen == 10)

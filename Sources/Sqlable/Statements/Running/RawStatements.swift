@@ -154,13 +154,13 @@ extension SqliteDatabase {
           throw connection.labelled(error)
         }
       }
+      defer { noteSchemaChange(statement) }
       if statement.standsAlone {
         if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
         return try readRows()
       }
-      defer { if statement.columnCount == 0 { observation?.schemaDidChange() } }
       // RETURNING changes all rows before it gives the first, and they would stay changed when `body` throws.
-      return try writing(asOne: statement.columnCount == 0) { _ in try readRows() }
+      return try writing(asOne: statement.columnCount == 0, mayKeep: mayKeep(statement)) { _ in try readRows() }
     }
   }
 
@@ -176,12 +176,27 @@ extension SqliteDatabase {
     try connection.bind(statement, since: mark)
     // A schema change moves key columns that observation has looked up. To be found out before the next write and not
     // now: a deferred transaction that reads first may not get to write.
-    defer { if !statement.isReadOnly { observation?.schemaDidChange() } }
+    defer { noteSchemaChange(statement) }
     if statement.standsAlone {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       while try statement.step() {}
     } else {
-      try writing { _ in while try statement.step() {} }
+      try writing(mayKeep: mayKeep(statement)) { _ in while try statement.step() {} }
+    }
+  }
+
+  /// Whether the statement may keep what it did before it failed, where somebody is to hear what it did.
+  private func mayKeep(_ statement: PreparedStatement) -> Bool {
+    observation?.isActive == true && statement.mayKeepWhatFailed
+  }
+
+  private func noteSchemaChange(_ statement: PreparedStatement) {
+    guard let observation, statement.columnCount == 0 else { return }
+    // To SQLite ATTACH is read-only.
+    if !observation.isActive || statement.definesSchema {
+      observation.otherSchemasDidChange()
+    } else if !statement.isReadOnly {
+      observation.schemaDidChange()
     }
   }
 
@@ -222,33 +237,10 @@ extension PreparedStatement {
     }
   }
 
-  /// The statement's first word in capitals.
-  fileprivate var firstKeyword: String? { firstKeywords(1).first }
-
-  /// The statement's first words in capitals, comments passed over.
-  // By bytes, as SQLite reads it: every raw statement is asked, and characters take ten times as long.
-  fileprivate func firstKeywords(_ count: Int) -> [String] {
-    var words: [String] = []
-    var rest = sql.utf8[...]
-    while words.count < count, let first = rest.first {
-      if first == UInt8(ascii: " ") || (9...13).contains(first) || first == UInt8(ascii: ";") {
-        rest = rest.dropFirst()
-      } else if rest.starts(with: [0xEF, 0xBB, 0xBF]) {
-        rest = rest.dropFirst(3)
-      } else if rest.starts(with: "--".utf8) {
-        rest = rest.drop { $0 != UInt8(ascii: "\n") }
-      } else if rest.starts(with: "/*".utf8) {
-        rest = rest.dropFirst(2)
-        while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
-        rest = rest.dropFirst(2)
-      } else {
-        let word = rest.prefix { (97...122).contains($0.foldedLetter) }
-        guard !word.isEmpty else { break }
-        words.append(String(decoding: word, as: UTF8.self).uppercased())
-        rest = rest[word.endIndex...]
-      }
-    }
-    return words
+  /// Whether it may change the schema of any database, or attach one.
+  fileprivate var definesSchema: Bool {
+    guard let keyword = firstKeyword else { return false }
+    return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
   }
 
   /// Whether it is run without a transaction of its own: it changes nothing, or refuses to run inside one, or changes

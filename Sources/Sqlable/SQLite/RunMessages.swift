@@ -1,0 +1,229 @@
+import CSQLite
+
+/// What SQLite says of a statement that failed while it ran, without the values that it quotes: those that were bound, and
+/// those of rows.
+///
+/// A message is kept where SQLite builds it of words of its own and of names in the schema, and nothing else is; compiling
+/// sees no values, so what a statement's text says when it is compiled again is kept as well. Of all others the words remain
+/// that stand before the value, and where none are known, those of the result code.
+enum RunMessage {
+  /// The message without values; nil where SQLite's may be one of compiling the statement, or is unknown.
+  static func known(_ message: String, code: Int32, extendedCode: Int32) -> String? {
+    if isOfCode(message, code) || isOfCode(message, extendedCode) || fixed.contains(message) { return message }
+    if code == SQLITE_CONSTRAINT, isOfSchema(message, extendedCode) { return message }
+    return UserCode.isMarker(message) ? message : nil
+  }
+
+  /// What is left of a message that may quote a value.
+  static func shortened(_ message: String, code: Int32) -> String {
+    for (beginning, words) in shortenings where message.utf8.starts(with: beginning.utf8) { return words }
+    for (end, words) in endings where message.utf8.reversed().starts(with: end.utf8.reversed()) { return words }
+    return sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
+  }
+
+  private static func isOfCode(_ message: String, _ code: Int32) -> Bool {
+    sqlite3_errstr(code).map { String(cString: $0) } == message
+  }
+
+  /// Whether SQLite has built the message when it compiled the statement, of names in the schema and the text of a check.
+  private static func isOfSchema(_ message: String, _ extendedCode: Int32) -> Bool {
+    let beginning =
+      switch SqlError.Constraint(extendedCode: extendedCode) {
+      case .check: "CHECK constraint failed: "
+      case .notNull: "NOT NULL constraint failed: "
+      case .unique, .primaryKey, .rowId: "UNIQUE constraint failed: "
+      case .dataType: "cannot store "
+      case .foreignKey, .trigger: "FOREIGN KEY constraint failed"
+      // R*Tree names its table and two of its columns.
+      case .other: "rtree constraint failed: "
+      }
+    return message.utf8.starts(with: beginning.utf8)
+  }
+
+  /// Whole messages.
+  private static let fixed: Set<String> = [
+    // Functions
+    "integer overflow", "LIKE or GLOB pattern too complex", "ESCAPE expression must be a single character",
+    "malformed JSON", "JSON cannot hold BLOB values", "json_object() requires an even number of arguments",
+    "json_object() labels must be TEXT", "json_insert() needs an odd number of arguments",
+    "json_replace() needs an odd number of arguments", "json_set() needs an odd number of arguments",
+    "JSON nested too deep", "local time unavailable", "argument type mismatch", "string or blob too big",
+    "argument of ntile must be a positive integer", "second argument to nth_value must be a positive integer",
+    "frame starting offset must be a non-negative integer", "frame ending offset must be a non-negative integer",
+    "frame starting offset must be a non-negative number", "frame ending offset must be a non-negative number",
+    // Statements
+    "FOREIGN KEY constraint failed", "too many levels of trigger recursion", "not authorized", "query aborted",
+    "abort due to ROLLBACK", "out of memory", "output file already exists", "non-text filename",
+    "cannot VACUUM from within a transaction", "cannot VACUUM - SQL statements in progress",
+    "cannot start a transaction within a transaction", "cannot commit - no transaction is active",
+    "cannot commit transaction - SQL statements in progress", "cannot rollback - no transaction is active",
+    "cannot open savepoint - SQL statements in progress", "cannot release savepoint - SQL statements in progress",
+    "cannot change into wal mode from within a transaction", "cannot change out of wal mode from within a transaction",
+    "cannot ATTACH database within transaction", "cannot DETACH database within transaction",
+    "database is already attached", "attached databases must use the same text encoding as main database",
+    "unable to open a temporary database file for storing temporary tables",
+    "temporary storage cannot be changed from within a transaction",
+    "Safety level may not be changed inside a transaction", "unsupported file format",
+    // ALTER TABLE
+    "Cannot add a PRIMARY KEY column", "Cannot add a UNIQUE column", "cannot add a STORED column",
+    "Cannot add a column with non-constant default", "Cannot add a NOT NULL column with default value NULL",
+    "Cannot add a REFERENCES column with non-NULL default value", "CHECK constraint failed",
+    "NOT NULL constraint failed", "type mismatch on DEFAULT",
+    // Full-text search
+    "unterminated string", "fts5: parser stack overflow", "recursively defined fts5 content table",
+    "fts5: phrase queries are not supported (detail!=full)", "fts5: NEAR queries are not supported (detail!=full)",
+    "fts5: column queries are not supported (detail=none)",
+    "'delete-all' may only be used with a contentless or external content fts5 table",
+    "'rebuild' may not be used with a contentless fts5 table",
+    "'delete' may not be used with a contentless_delete=1 table",
+    "unable to use function MATCH in the requested context", "unknown tokenizer", "fts3tokenize disabled",
+    "wrong number of arguments to function highlight()", "wrong number of arguments to function snippet()",
+  ]
+
+  /// The beginnings of messages that go on with a value, and what is said instead.
+  private static let shortenings: [(String, String)] = [
+    ("fts5: syntax error near ", "fts5: syntax error"),
+    ("fts5 expression tree is too large", "fts5 expression tree is too large"),
+    ("FTS expression tree is too large", "FTS expression tree is too large"),
+    ("malformed MATCH expression: ", "malformed MATCH expression"),
+    ("unknown special query: ", "unknown special query"),
+    ("parse error in rank function: ", "parse error in rank function"),
+    ("parse error in ", "parse error"),
+    ("expected integer, got ", "expected integer"),
+    ("invalid fts5 file format ", "invalid fts5 file format; run 'rebuild'"),
+    ("cannot DELETE from contentless fts5 table: ", "cannot DELETE from contentless fts5 table"),
+    ("cannot UPDATE contentless fts5 table: ", "cannot UPDATE contentless fts5 table"),
+    ("cannot UPDATE a subset of columns on fts5 contentless-delete table: ", "cannot UPDATE contentless fts5 table"),
+    ("unrecognized matchinfo request: ", "unrecognized matchinfo request"),
+    ("unrecognized option: ", "unrecognized option"),
+    ("unrecognized parameter: ", "unrecognized parameter"),
+    ("unknown tokenizer: ", "unknown tokenizer"),
+    ("no such tokenizer: ", "no such tokenizer"),
+    ("no such cursor: ", "no such cursor"),
+    ("no such fts5 table: ", "no such fts5 table"),
+    ("illegal first argument to ", "illegal first argument to a full-text function"),
+    ("unable to use function ", "unable to use a function in the requested context"),
+    ("wrong number of arguments to function ", "wrong number of arguments to a function"),
+    ("JSON path error near ", "JSON path error"),
+    ("bad JSON path: ", "bad JSON path"),
+    ("no such column: ", "no such column"),
+    ("no such table: ", "no such table"),
+    ("no such index: ", "no such index"),
+    ("no such function: ", "no such function"),
+    ("no such savepoint: ", "no such savepoint"),
+    ("unable to open database: ", "unable to open database"),
+    ("unable to open shared library ", "unable to open shared library"),
+    ("no entry point ", "no entry point in shared library"),
+    ("error during initialization: ", "error during initialization"),
+    ("no such database: ", "no such database"),
+    ("unknown database ", "unknown database"),
+    ("unknown database: ", "unknown database"),
+    ("cannot detach database ", "cannot detach database"),
+    ("too many attached databases - max ", "too many attached databases"),
+    ("no such vfs: ", "no such vfs"),
+    ("no such access mode: ", "no such access mode"),
+    ("no such cache mode: ", "no such cache mode"),
+    ("access mode not allowed: ", "access mode not allowed"),
+    ("cache mode not allowed: ", "cache mode not allowed"),
+    ("invalid uri authority: ", "invalid uri authority"),
+    ("database table is locked: ", "database table is locked"),
+    ("database schema is locked: ", "database schema is locked"),
+  ]
+
+  /// The same of messages that begin with a value.
+  private static let endings: [(String, String)] = [
+    (" is already in use", "the name is already in use"),
+    (" is locked", "the database is locked"),
+    (": table does not support scanning", "the table does not support scanning"),
+  ]
+}
+
+extension Connection {
+  /// Why a statement that ran has failed, in words that quote no value.
+  func runMessage(_ message: String, code: Int32, extendedCode: Int32, _ statement: PreparedStatement) -> String {
+    if let known = RunMessage.known(message, code: code, extendedCode: extendedCode) { return known }
+    switch code {
+    case SQLITE_CONSTRAINT where raisedMessages().contains(message): return message
+    // Bits beyond those of an extended code: it stands for an error of the program's own, whose message is not looked at.
+    case SQLITE_ERROR where extendedCode > 0xFFFF: break
+    case SQLITE_ERROR, SQLITE_CORRUPT:
+      let words = statement.firstKeywords(2)
+      // They are made of the statement's text, in which nothing is bound, and of the schema.
+      if words == ["CREATE", "VIRTUAL"] || words == ["ALTER", "TABLE"] && message.utf8.starts(with: "error in ".utf8) {
+        return message
+      }
+      if let found = messageOfCompiling(statement, code: code) { return found }
+    case SQLITE_CANTOPEN where !canCreateFiles && statement.firstKeywords(1) == ["ATTACH"]:
+      return "unable to open database: this handle, as any child and any of a pool's, can attach no file that is not "
+        + "there yet; create it with a handle of its own"
+    default: break
+    }
+    return RunMessage.shortened(message, code: code)
+  }
+
+  /// What SQLite says of the statement's text when it is compiled once more: it was compiled anew when it ran, where the
+  /// schema had changed. Nil when it compiles.
+  private func messageOfCompiling(_ statement: PreparedStatement, code: Int32) -> String? {
+    var again: OpaquePointer?
+    defer { sqlite3_finalize(again) }
+    guard sqlite3_prepare_v2(handle, sqlite3_sql(statement.handle), -1, &again, nil) & 0xFF == code else { return nil }
+    return sqlite3_errmsg(handle).map { String(cString: $0) }
+  }
+
+  /// The texts that triggers hand to RAISE. Where it is given an expression, as newer versions allow, what that gives may be
+  /// a value.
+  private func raisedMessages() -> Set<String> {
+    var databases: [String] = []
+    try? eachRow("PRAGMA database_list") { databases.append($0[1]) }
+    var messages: Set<String> = []
+    for database in databases + ["temp"] {
+      try? eachRow("SELECT sql FROM \(database.quotedName).sqlite_master WHERE type = 'trigger'") { row in
+        messages.formUnion(raisedTexts(Array(row[0].utf8)))
+      }
+    }
+    return messages
+  }
+}
+
+/// The texts and names that stand as the second argument of RAISE in a trigger.
+private func raisedTexts(_ sql: [UInt8]) -> [String] {
+  var texts: [String] = []
+  var place = 0
+  func skipBlanks() { while place < sql.count, sql[place] == 0x20 || (9...13).contains(sql[place]) { place += 1 } }
+  func take(_ byte: Character) -> Bool {
+    skipBlanks()
+    guard place < sql.count, sql[place] == byte.asciiValue else { return false }
+    place += 1
+    return true
+  }
+  func word() -> String {
+    skipBlanks()
+    let start = place
+    while place < sql.count, (97...122).contains(sql[place].foldedLetter) { place += 1 }
+    return String(decoding: sql[start..<place], as: UTF8.self).uppercased()
+  }
+  /// A text or a name in quotes, its quotes undoubled.
+  func quoted() -> String? {
+    skipBlanks()
+    guard place < sql.count, sql[place] == UInt8(ascii: "'") || sql[place] == UInt8(ascii: "\"") else { return nil }
+    let quote = sql[place]
+    var bytes: [UInt8] = []
+    place += 1
+    while place < sql.count {
+      if sql[place] == quote {
+        guard place + 1 < sql.count, sql[place + 1] == quote else { break }
+        place += 1
+      }
+      bytes.append(sql[place])
+      place += 1
+    }
+    place += 1
+    return String(decoding: bytes, as: UTF8.self)
+  }
+  while place < sql.count {
+    let start = place
+    if word() == "RAISE", take("("), !word().isEmpty, take(","), let text = quoted(), take(")") { texts.append(text) }
+    place = max(place, start + 1)
+  }
+  return texts
+}

@@ -1,0 +1,132 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Databases that other programs have made, and how much their schema may do.
+@Suite struct TrustedSchemaTests {
+  private static let schema: SQL = """
+    CREATE TABLE checked (doc TEXT CHECK (json_valid(doc) AND json_extract(doc, '$.a') > 0));
+    CREATE TABLE generated (doc TEXT, a AS (json_extract(doc, '$.a')) STORED, b AS (doc ->> '$.b'));
+    CREATE TABLE plain (id INTEGER PRIMARY KEY, doc TEXT);
+    CREATE INDEX by_a ON plain (json_extract(doc, '$.a'));
+    CREATE VIEW parts AS SELECT plain.id, json_each.value FROM plain, json_each(plain.doc, '$.list');
+    CREATE TABLE tags (plain INTEGER, tag TEXT);
+    CREATE VIRTUAL TABLE place USING rtree(id, low, high);
+    CREATE TRIGGER tagged AFTER INSERT ON plain BEGIN
+      INSERT INTO tags SELECT new.id, value FROM json_each(new.doc, '$.list');
+      INSERT INTO place VALUES (new.id, 0, 1);
+    END
+    """
+
+  /// Calls `body` with the path of a database that has all of it.
+  private func withForeignDatabase(_ body: (String) throws -> Void) throws {
+    try withDirectory { directory in
+      let path = directory + "/foreign.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      try db.execute(Self.schema)
+      try db.close()
+      try body(path)
+    }
+  }
+
+  private static let uses: [SQL] = [
+    "INSERT INTO checked VALUES ('{\"a\": 1}')", "SELECT * FROM checked",
+    "INSERT INTO generated (doc) VALUES ('{\"a\": 1, \"b\": 2}')", "SELECT a, b FROM generated",
+    "INSERT INTO plain (doc) VALUES ('{\"a\": 1, \"list\": [1, 2]}')",
+    "SELECT id FROM plain WHERE json_extract(doc, '$.a') = 1", "SELECT * FROM parts", "SELECT * FROM tags",
+  ]
+
+  @Test func theyOpenAndWorkAsTheyAre() throws {
+    try withForeignDatabase { path in
+      let db = try SqliteDatabase(filepath: path)
+      for use in Self.uses { try db.execute(use) }
+      #expect(try db.query("SELECT a + b FROM generated", as: Int.self) == [3])
+      #expect(try db.query("SELECT value FROM parts ORDER BY value", as: Int.self) == [1, 2])
+      #expect(try db.query("SELECT tag FROM tags ORDER BY tag", as: String.self) == ["1", "2"])
+      expectError(.constraint(.check)) { try db.execute("INSERT INTO checked VALUES ('{\"a\": 0}')") }
+      let pool = try SqlitePool(filepath: path)
+      #expect(try pool.read { try $0.query("SELECT count(*) FROM parts", as: Int.self) } == [2])
+      try pool.close()
+    }
+  }
+
+  /// Newer versions mark JSON's functions as innocuous; R*Tree's tables none does.
+  private func expectRefusal(_ error: SqlError?) {
+    guard let error else { return }
+    #expect(error.message.hasPrefix("unsafe use of ") && error.message.contains("trustsSchema: true"))
+    #expect(error.kind == .schema(.mismatch(error.message)), "\(error)")
+  }
+
+  private static let strict = Configuration(trustsSchema: false)
+
+  /// Checks, indexes and generated columns are compiled with the schema: the first statement meets them, that of opening.
+  @Test func aTableThatStrictnessRefusesNamesTheSettingAndIsNoCorruption() throws {
+    try withForeignDatabase { path in
+      expectRefusal(
+        sqlError {
+          let db = try SqliteDatabase(filepath: path, configuration: Self.strict)
+          _ = try db.query("SELECT * FROM checked", as: String.self)
+        })
+      expectRefusal(sqlError { _ = try SqlitePool(filepath: path, configuration: .init(handles: Self.strict)) })
+    }
+  }
+
+  @Test func viewsAndTriggersThatStrictnessRefusesLeaveTheRest() throws {
+    try withDirectory { directory in
+      let path = directory + "/foreign.sqlite"
+      try SqliteDatabase(filepath: path).execute(
+        """
+        CREATE TABLE plain (id INTEGER PRIMARY KEY, doc TEXT);
+        INSERT INTO plain VALUES (1, '{"list": [1, 2]}');
+        CREATE VIEW parts AS SELECT plain.id, json_each.value FROM plain, json_each(plain.doc, '$.list');
+        CREATE VIEW lengths AS SELECT json_array_length(doc, '$.list') AS count FROM plain;
+        CREATE VIRTUAL TABLE place USING rtree(id, low, high);
+        CREATE TRIGGER placed AFTER INSERT ON plain BEGIN INSERT INTO place VALUES (new.id, 0, 1); END;
+        """)
+      let uses: [SQL] = ["SELECT * FROM parts", "SELECT * FROM lengths", "INSERT INTO plain (doc) VALUES ('{}')"]
+      let db = try SqliteDatabase(filepath: path, configuration: Self.strict)
+      for use in uses { expectRefusal(sqlError { try db.execute(use) }) }
+      expectSqlError { try db.execute(uses[2]) }
+      #expect(try db.query("PRAGMA trusted_schema", as: Bool.self) == [false])
+      #expect(try db.createChild().query("PRAGMA trusted_schema", as: Bool.self) == [false])
+      // A reader that met it is as good as before.
+      let pool = try SqlitePool(filepath: path, configuration: .init(handles: Self.strict, readers: 1))
+      for use in uses.prefix(2) { expectRefusal(sqlError { try pool.read { try $0.execute(use) } }) }
+      expectRefusal(sqlError { try pool.transaction { try $0.execute(uses[2]) } })
+      #expect(try pool.read { try $0.query("SELECT id FROM plain", as: Int.self) } == [1])
+      try pool.close()
+    }
+  }
+
+  /// Trust is given to SQLite's functions: the program's own say themselves whether a schema may call them.
+  @Test(arguments: [true, false])
+  func aSchemaCallsNoFunctionOfTheProgramThatIsNotMeantForIt(isTrusted: Bool) throws {
+    try withDatabase(Configuration(trustsSchema: isTrusted)) { db in
+      let calls = Mutex(0)
+      func make(_ name: String, isAllowed: Bool) -> ScalarFunction<Int, Int> {
+        ScalarFunction(name, isDeterministic: true, isAllowedInSchema: isAllowed) { (value: Int) in
+          calls.withLock { $0 += 1 }
+          return value
+        }
+      }
+      try db.register(make("secret", isAllowed: false))
+      try db.register(make("open", isAllowed: true))
+      try db.execute(
+        """
+        CREATE TABLE a (x INTEGER);
+        CREATE VIEW calling AS SELECT secret(x) FROM a;
+        CREATE VIEW allowed AS SELECT open(x) FROM a;
+        CREATE TRIGGER sends AFTER DELETE ON a BEGIN SELECT secret(old.x); END;
+        INSERT INTO a VALUES (1);
+        """)
+      for sql in ["SELECT * FROM calling", "DELETE FROM a", "CREATE TABLE b (x CHECK (secret(x)))"] as [SQL] {
+        let error = expectSqlError { try db.execute(sql) }
+        #expect(error?.kind != .corrupt && error?.message.contains("secret") == true, "\(String(describing: error))")
+      }
+      let viewed = sqlError { try db.execute("SELECT * FROM calling") }
+      #expect(viewed?.message.contains("isAllowedInSchema: true") == true)
+      #expect(calls.withLock { $0 } == 0)
+      #expect(try db.query("SELECT * FROM allowed", as: Int.self) == [1])
+    }
+  }
+}

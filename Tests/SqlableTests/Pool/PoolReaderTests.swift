@@ -1,0 +1,167 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What a reader of a pool can't do, and what it outlives.
+@Suite struct PoolReaderTests {
+  @Test func noSQLMakesAReaderWrite() throws {
+    try withMembers { pool in
+      try Member(id: 1, name: "Anna").insert().run(pool)
+      expectError(.readOnly) { try pool.read { try $0.execute("CREATE TEMP TABLE own (x)") } }
+      let attempts: [(SqliteDatabase) throws -> Void] = [
+        { try $0.execute("INSERT INTO member VALUES (2, 'Bo')") },
+        { try Member(id: 2, name: "Bo").insert().run($0) },
+        { try $0.execute("CREATE TABLE other (x)") },
+        { try $0.execute("PRAGMA user_version = 7") },
+        { try $0.execute("DROP TABLE member") },
+        { _ = try $0.query("DELETE FROM member RETURNING id", as: Int.self) },
+        { try $0.execute("PRAGMA main.query_only = 0; DELETE FROM member") },
+      ]
+      for attempt in attempts {
+        expectError(.readOnly) {
+          try pool.read { db in
+            try db.execute("PRAGMA query_only = OFF")
+            try attempt(db)
+          }
+        }
+      }
+      expectSqlError { try pool.read { try $0.execute("PRAGMA journal_mode = DELETE") } }
+      #expect(try pool.read { try $0.query("PRAGMA journal_mode", as: String.self) } == ["wal"])
+      #expect(try pool.read { try $0.query("PRAGMA user_version", as: Int.self) } == [0])
+      #expect(try Member.read().run(pool).map(\.name) == ["Anna"])
+    }
+  }
+
+  /// A log that nobody has copied back, without its shared memory: what a power failure leaves.
+  @Test func aLogIsRecoveredWhoeverReadsFirst() throws {
+    try withDirectory { directory in
+      let (path, copy) = (directory + "/a.sqlite", directory + "/b.sqlite")
+      let pool = try SqlitePool(filepath: path)
+      try pool.transaction { db in try db.createTable(Member.self) }
+      try Member(id: 1, name: "Anna").insert().run(pool)
+      for end in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + end, toPath: copy + end) }
+      let other = try SqlitePool(filepath: copy)
+      #expect(try Member.read().run(other).map(\.name) == ["Anna"])
+      try Member(id: 2, name: "Bo").insert().run(other)
+      #expect(try Member.count().run(other) == 2)
+      try other.close()
+      #expect(!FileManager.default.fileExists(atPath: copy + "-wal"))
+      try pool.close()
+    }
+  }
+
+  @Test func aHandleThatWasKeptCanNotBeClosed() throws {
+    try withMembers(.init(readers: 1)) { pool in
+      let reader = try pool.read { $0 }
+      let writer = try pool.withWriter { $0 }
+      for _ in 0..<2 {
+        expectMisuse { try reader.close() }
+        expectMisuse { try writer.close() }
+        #expect(try Member.count().run(pool) >= 0)
+        try Member(id: Int.random(in: 1...1 << 40), name: "Anna").insert().run(pool)
+      }
+      #expect(reader.isOpen && pool.statistics.openReaders == 1)
+      try pool.close()
+      #expect(!reader.isOpen && !writer.isOpen)
+    }
+  }
+
+  @Test func aReadOfAReplacedFileDoesNotSpeakOfWriting() throws {
+    try withDirectory { directory in
+      let path = directory + "/pool.sqlite"
+      let pool = try SqlitePool(filepath: path)
+      try pool.transaction { db in try db.createTable(Member.self) }
+      _ = try Member.count().run(pool)
+      try FileManager.default.moveItem(atPath: path, toPath: path + "-old")
+      try SqliteDatabase(filepath: path).close()
+      // A reader looks at its file once in a second.
+      Thread.sleep(forTimeInterval: 1.1)
+      let read = expectError(.io) { _ = try Member.count().run(pool) }
+      #expect(read?.message.contains("replaced") == true && read?.message.contains("written") == false)
+      let write = expectError(.io) { try Member(id: 1, name: "Anna").insert().run(pool) }
+      #expect(write?.message.contains("what is written now would be lost") == true)
+    }
+  }
+
+  @Test func damageOfOneTableLeavesThePoolItsOthers() throws {
+    try withDirectory { directory in
+      let path = directory + "/pool.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      try db.createTable(Member.self)
+      try db.execute("CREATE TABLE damaged (id INTEGER PRIMARY KEY, text TEXT)")
+      try db.execute(
+        """
+        INSERT INTO damaged WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+        SELECT i, hex(randomblob(100)) FROM n
+        """)
+      let root = try db.query("SELECT rootpage FROM sqlite_schema WHERE name = 'damaged'", as: Int.self)[0]
+      let size = try db.query("PRAGMA page_size", as: Int.self)[0]
+      try db.close()
+      let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+      try file.seek(toOffset: UInt64((root - 1) * size))
+      try file.write(contentsOf: Data(repeating: 0xA5, count: size))
+      try file.close()
+      let pool = try SqlitePool(filepath: path, configuration: .init(readers: 1))
+      for id in 1...3 {
+        let read = expectError(.corrupt) {
+          _ = try pool.read { try $0.query("SELECT text FROM damaged", as: String.self) }
+        }
+        #expect(read?.code == 11)
+        let write = expectError(.corrupt) {
+          try pool.transaction { db in
+            try Member(id: 100, name: "undone").insert().run(db)
+            try db.execute("DELETE FROM damaged WHERE id = \(id)")
+          }
+        }
+        #expect(write?.transaction == .rolledBack)
+        try Member(id: id, name: "Anna").insert().run(pool)
+        #expect(try Member.read().run(pool).map(\.id) == Array(1...id))
+      }
+      let check = try pool.read { try $0.query("PRAGMA integrity_check(1)", as: String.self) }
+      #expect(check != ["ok"])
+      try pool.close()
+    }
+  }
+
+  @Test func functionsReachAllHandlesOfAPool() throws {
+    try withMembers(.init(readers: 2)) { pool in
+      try Member.insert([Member(id: 1, name: "Anna"), Member(id: 2, name: "bo"), Member(id: 3, name: "Cid")]).run(pool)
+      // One reader is open already, the other is opened later.
+      _ = try Member.count().run(pool)
+      let twice = ScalarFunction("twice", isDeterministic: true) { (number: Int) in number * 2 }
+      try pool.withWriter { db in
+        try db.register(twice)
+        try db.register(Collation("backwards") { $1.compare($0) })
+        let product = AggregateFunction("product", initial: 1) { (product: inout Int, number: Int) in
+          product *= number
+        } finish: {
+          $0
+        }
+        try db.register(product)
+      }
+      try pool.read { _ in
+        // The other reader, on another thread, while this one is in use.
+        let doubled = try onThread { try Member.select(twice(Member.id)).orderBy(Member.id).run(pool) }
+        #expect(doubled == [2, 4, 6])
+      }
+      #expect(try pool.read { try $0.query("SELECT product(id) FROM member", as: Int.self) } == [6])
+      let ordered: SQL = "SELECT name FROM member ORDER BY name COLLATE backwards"
+      let names = try pool.read { try $0.query(ordered, as: String.self) }
+      #expect(names == ["bo", "Cid", "Anna"])
+      // In place of the first, from a reader, for all.
+      try pool.read { try $0.register(ScalarFunction("twice", isDeterministic: true) { (number: Int) in number * 20 }) }
+      #expect(try Member.select(twice(Member.id)).orderBy(Member.id).run(pool) == [20, 40, 60])
+      let updated = try pool.transaction { db in
+        try db.query("UPDATE member SET name = twice(id) WHERE id = 2 RETURNING name", as: String.self)
+      }
+      #expect(updated == ["40"])
+      struct Refusal: Error {}
+      try pool.withWriter { db in
+        try db.register(ScalarFunction("refusing") { (_: Int) throws -> Int in throw Refusal() })
+      }
+      #expect(throws: Refusal.self) { try pool.read { try $0.query("SELECT refusing(1)", as: Int.self) } }
+      #expect(throws: Refusal.self) { try pool.transaction { try $0.execute("UPDATE member SET name = refusing(1)") } }
+      #expect(try Member.count().run(pool) == 3)
+    }
+  }
+}
