@@ -217,6 +217,7 @@ extension SqliteDatabase {
       }
     } else {
       try connection.run(.savepoint)
+      observation?.beginSavepoint(level: transactions.levels.count + 1)
     }
     transactions.levels.append(.init(isScoped: isScoped, mark: observation?.mark ?? 0))
     let level = transactions.levels.count
@@ -262,7 +263,7 @@ extension SqliteDatabase {
           try? connection.run(.rollback)
         }
       }
-      observation?.undo(after: innermost.mark)
+      observation?.undo(after: innermost.mark, level: transactions.levels.count)
       if transactions.levels.count == 1 { observation?.forgetAll() }
       pop(connection)
     }

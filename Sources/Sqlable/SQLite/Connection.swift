@@ -31,6 +31,8 @@ final class Connection {
   var firesDeleteTriggersOnReplace = false
   /// How many cursors have not come to their end.
   var openCursors = 0
+  /// The program's collations, by their folded names.
+  let collations = Guarded<[[UInt8]: UserCollation]>([:])
   private var schemaVersionStatement: PreparedStatement?
   private var dataVersionStatement: PreparedStatement?
   private var control: [PreparedStatement?] = Array(repeating: nil, count: Control.allCases.count)

@@ -160,7 +160,11 @@ extension SqliteDatabase {
       }
       defer { if statement.columnCount == 0 { observation?.schemaDidChange() } }
       // RETURNING changes all rows before it gives the first, and they would stay changed when `body` throws.
-      return try writing(asOne: statement.columnCount == 0) { _ in try readRows() }
+      return try writing(asOne: statement.columnCount == 0) { _ in
+        let mark = observation?.mark ?? 0
+        try readRows()
+        try forgetDroppedRows(statement, after: mark)
+      }
     }
   }
 
@@ -181,8 +185,18 @@ extension SqliteDatabase {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       while try statement.step() {}
     } else {
-      try writing { _ in while try statement.step() {} }
+      try writing { _ in
+        let mark = observation?.mark ?? 0
+        while try statement.step() {}
+        try forgetDroppedRows(statement, after: mark)
+      }
     }
+  }
+
+  /// To be called after a write, where it may have been DROP TABLE.
+  private func forgetDroppedRows(_ statement: PreparedStatement, after mark: Int) throws {
+    guard let observation, observation.mark > mark, statement.firstKeyword == "DROP" else { return }
+    try observation.forgetRowsOfDroppedTables(after: mark)
   }
 
   /// Runs BEGIN, COMMIT and ROLLBACK by way of the handle's own books; false for any other statement.
