@@ -71,6 +71,7 @@ final class OtherProcesses: @unchecked Sendable {
 
   private func pollIsDue() {
     look(isPoll: true)
+    guard !isEnded else { return }
     if detector.asksWriter(writerLooks: feed.writerLooks) { ask() }
   }
 
@@ -130,9 +131,9 @@ final class OtherProcesses: @unchecked Sendable {
     queue.asyncAfter(deadline: .now() + .microseconds(CommitDetector.pauseAfterDoubt)) { [self] in
       suspended?.resume()
       suspended = nil
-      let asks = detector.listenAgain(writerLooks: feed.writerLooks)
+      // The feed may be gone.
       if isEnded { return release() }
-      if asks { ask() }
+      if detector.listenAgain(writerLooks: feed.writerLooks) { ask() }
       lookAndGoOn()
     }
   }
