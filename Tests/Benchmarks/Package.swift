@@ -17,6 +17,7 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CSQLite3", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CMalloc"),
     .target(name: "CBaseline", dependencies: ["CSQLite3"]),
     .executableTarget(
       name: "Benchmarks",
@@ -25,6 +26,8 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
       ]
     ),
+    .executableTarget(
+      name: "Soak", dependencies: ["CMalloc", "CSQLite3", .product(name: "Sqlable", package: "Sqlable")]),
   ],
   swiftLanguageModes: [.v6]
 )

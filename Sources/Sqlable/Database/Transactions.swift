@@ -217,6 +217,7 @@ extension SqliteDatabase {
       if kind == .deferred { observation?.schemaDidChange() }
     } else {
       try connection.run(.savepoint)
+      observation?.beginSavepoint(level: transactions.levels.count + 1)
     }
     transactions.levels.append(.init(isScoped: isScoped, mark: observation?.mark ?? 0))
     let level = transactions.levels.count
@@ -261,7 +262,7 @@ extension SqliteDatabase {
       } else if !connection.isAutocommit {
         failure = connection.undoSavepoint()
       }
-      observation?.undo(after: innermost.mark)
+      observation?.undo(after: innermost.mark, level: transactions.levels.count)
       if transactions.levels.count == 1 { observation?.forgetAll() }
       pop(connection)
     }

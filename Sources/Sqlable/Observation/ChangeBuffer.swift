@@ -67,15 +67,34 @@ final class ChangeBuffer: ChangeSink {
     }
   }
 
-  /// What was done to the tables that live results read, by their folded names. More than was done, where something was
+  /// What was done to the tables that live results read, by their folded names. More than was done, where a statement was
   /// undone.
-  private var summaries: [[UInt8]: TableChanges] {
-    var all = state.value.earlier
-    for (table, summary) in zip(state.value.tables, state.value.summaries) {
-      guard let summary else { continue }
-      all[table.nameInDatabase.foldedName, default: TableChanges()].formUnion(summary)
+  private var summaries: [[UInt8]: TableChanges] { summarized.byTable }
+
+  /// What was done to the tables that live results read, up to a moment.
+  struct Summarized {
+    fileprivate let tables: [Table]
+    fileprivate let latest: [TableChanges?]
+    fileprivate let earlier: [[UInt8]: TableChanges]
+
+    fileprivate var byTable: [[UInt8]: TableChanges] {
+      var all = earlier
+      for (table, summary) in zip(tables, latest) {
+        guard let summary else { continue }
+        all[table.nameInDatabase.foldedName, default: TableChanges()].formUnion(summary)
+      }
+      return all
     }
-    return all
+  }
+
+  var summarized: Summarized {
+    Summarized(tables: state.value.tables, latest: state.value.summaries, earlier: state.value.earlier)
+  }
+
+  /// Forgets what was done since then.
+  func goBack(to summarized: Summarized) {
+    state.value.earlier = summarized.byTable
+    for place in state.value.summaries.indices { state.value.summaries[place] = nil }
   }
 
   func willChange(_ row: HookedRow) {
@@ -135,12 +154,12 @@ final class ChangeBuffer: ChangeSink {
         return value
       }
     }
-    let old = row.operation == .insert ? nil : values(\.old, row.oldValue)
+    let old = row.operation == .insert ? nil : values(\.old, row.exactOldValue)
     let hidesDefault = old.map { zip(table.key.row.columns, $0).contains { $0.mayHideDefault && $1 == .null } } ?? false
     let new: [SqlStorage]? =
       switch row.operation {
-      case .insert: values(\.inserted, row.newValue)
-      case .update: values(\.updated, row.newValue)
+      case .insert: values(\.inserted, row.exactNewValue)
+      case .update: values(\.updated, row.exactNewValue)
       case .delete: nil
       }
     return RowImages(
@@ -175,7 +194,7 @@ final class ChangeBuffer: ChangeSink {
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)
     var noted = RowChange(
       table: table.name, change: change, id: id ?? 0, previousId: previousId ?? 0, key: key, previousKey: previousKey,
-      hasId: id != nil)
+      comparison: table.key.comparison, hasId: id != nil, isKeyedById: table.key.columns.isEmpty)
     if table.keepsValues, row.hasValues { noted.images = images(row, of: table) }
     state.value.changes.append(noted)
   }
@@ -197,6 +216,16 @@ final class ChangeBuffer: ChangeSink {
 
   /// How many changes are recorded; to be handed to `forget(after:)` when they are undone.
   var count: Int { changes.count }
+
+  /// Forgets what was recorded since `count` of the tables that are gone.
+  func forget(after count: Int, ofTables isGone: (Table) -> Bool) {
+    guard self.count > count else { return }
+    // By bytes: == takes the two forms of an é for one, which are two tables.
+    let gone = Set(tables.filter(isGone).map { Array($0.name.utf8) })
+    guard !gone.isEmpty else { return }
+    let kept = state.value.changes[count...].filter { !gone.contains(Array($0.table.utf8)) }
+    state.value.changes.replaceSubrange(count..., with: kept)
+  }
 
   func forget(after count: Int) {
     if self.count > count { state.value.changes.removeLast(self.count - count) }

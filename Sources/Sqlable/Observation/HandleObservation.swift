@@ -24,6 +24,8 @@ final class HandleObservation {
   /// The changes of observers when the open transaction began: for those who came since, rows that it wrote before are not
   /// recorded.
   private var changesAtBegin = -1
+  /// What was done to tables before each open savepoint, by its level.
+  private var beforeSavepoints: [Int: ChangeBuffer.Summarized] = [:]
   /// The schema that the open transaction began with, where a sink is to hear that it was changed.
   private var schemaAtBegin: Int64?
   /// SQLite's number for what others have committed, at the last look; nil where nobody has looked: another handle may do so.
@@ -112,8 +114,9 @@ final class HandleObservation {
   /// Finds out whether another connection has committed since the last look; to be called inside a transaction, or when none
   /// is open.
   func lookForOthers() throws {
-    // Before: who is in doubt about what comes between has it looked again.
-    for ancestor in ancestors { ancestor.sink?.looksForOthers() }
+    // Before: who is in doubt about what comes between has it looked again. The first look has none to be compared with, and
+    // answers nobody's doubt.
+    if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.looksForOthers() } }
     let found: Int64
     do { found = try connection.dataVersion() } catch {
       for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() }
@@ -141,8 +144,19 @@ final class HandleObservation {
 
   func forget(after mark: Int) { buffer.forget(after: mark) }
 
+  /// To be called after DROP TABLE. Where foreign keys refer to the table SQLite deletes its rows first, and the hook tells it;
+  /// what that does to the rows of others, by ON DELETE, is a change like any other.
+  func forgetRowsOfDroppedTables(after mark: Int) throws {
+    guard buffer.count > mark else { return }
+    let names = Set(try connection.tableNames())
+    buffer.forget(after: mark) { !names.contains($0.nameInDatabase) }
+  }
+
   /// To be called when the transaction is rolled back as a whole.
-  func forgetAll() { buffer.forgetAll() }
+  func forgetAll() {
+    buffer.forgetAll()
+    beforeSavepoints = [:]
+  }
 
   // MARK: A statement that may fail
 
@@ -165,9 +179,16 @@ final class HandleObservation {
     return witness.rollbacks == watched
   }
 
+  /// To be called after a savepoint has begun, which is the transaction's level of that number.
+  func beginSavepoint(level: Int) {
+    guard !interest.read.isEmpty || !beforeSavepoints.isEmpty else { return }
+    beforeSavepoints[level] = interest.read.isEmpty ? nil : buffer.summarized
+  }
+
   /// To be called after a savepoint or transaction was rolled back.
-  func undo(after mark: Int) {
+  func undo(after mark: Int, level: Int) {
     forget(after: mark)
+    if let before = beforeSavepoints.removeValue(forKey: level) { buffer.goBack(to: before) }
     // The next change of the schema may get the number of one that was undone.
     if isOfOpenTransaction { schemaVersion = nil }
   }
@@ -195,6 +216,7 @@ final class HandleObservation {
   }
 
   private func handOver(isWanted: Bool = false, isUnknown: Bool = false) {
+    if !beforeSavepoints.isEmpty { beforeSavepoints = [:] }
     guard isWanted || !buffer.isEmpty else { return }
     var commit = buffer.takeAll()
     (commit.isUnknown, commit.heardSince) = (isUnknown, changesAtBegin)

@@ -3,6 +3,8 @@ struct KeyShape {
   /// What becomes of a number that is stored in a column.
   enum Affinity {
     case none
+    /// Numbers become texts.
+    case text
     /// Whole numbers become integers.
     case integer
     /// All numbers are reals.
@@ -16,6 +18,8 @@ struct KeyShape {
   var inserted: [Int] = []
   var updated: [Int] = []
   var affinities: [Affinity] = []
+  /// How a key of one column compares.
+  var comparison: KeyComparison?
   var isWithoutRowid = false
   /// The names, as SQL spells them, by which a row is found: those of the key's columns, or one of the rowid's own.
   var names: [String] = []
@@ -55,7 +59,9 @@ extension KeyShape.Affinity {
     func holds(_ words: String...) -> Bool { words.contains { type.suffix(after: $0) != nil } }
     if holds("int") {
       self = .integer
-    } else if holds("char", "clob", "text", "blob") || type.isEmpty || type == "any" {
+    } else if holds("char", "clob", "text") {
+      self = .text
+    } else if holds("blob") || type.isEmpty || type == "any" {
       // In a STRICT table ANY keeps every value as it is.
       self = .none
     } else {
@@ -110,11 +116,17 @@ extension Connection {
     }
     // A table of the key's own index is one without rowid; an index ends in the rowid of its table, column -1.
     var indexed: [Int] = []
+    var collation = "BINARY"
     if let index {
       shape.isWithoutRowid = true
       try eachRow("PRAGMA main.index_xinfo(\(index.quotedName))") { row in
         guard let column = Int(row[1]) else { return }
-        if column == -1 { shape.isWithoutRowid = false } else if row[5] == "1" { indexed.append(column) }
+        if column == -1 {
+          shape.isWithoutRowid = false
+        } else if row[5] == "1" {
+          indexed.append(column)
+          collation = row[4]
+        }
       }
     }
     let isWithoutRowid = shape.isWithoutRowid
@@ -148,6 +160,9 @@ extension Connection {
     shape.updated = shape.columns.map { shape.row.columns[$0].places?.updated ?? $0 }
     shape.affinities = shape.columns.map { shape.row.columns[$0].affinity }
     shape.names = shape.columns.map { shape.row.columns[$0].name.quotedName }
+    if shape.affinities.count == 1 {
+      shape.comparison = KeyComparison(affinity: shape.affinities[0], collation: self.collation(collation))
+    }
     return shape
   }
 }

@@ -15,12 +15,7 @@ final class ObserverRegistry: Sendable {
 
     func wants(_ row: RowChange) -> Bool {
       guard change == nil || change == row.change, row.table.isSameName(as: table) else { return false }
-      switch key {
-      case nil: return true
-      case .integer(let id):
-        return row.hasId && (id == Int64(row.id) || id == Int64(row.previousId))
-      case .some(let key): return row.key == [key] || row.previousKey == [key]
-      }
+      return key.map { row.isOfRow($0) } ?? true
     }
   }
 

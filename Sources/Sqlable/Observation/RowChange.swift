@@ -22,16 +22,20 @@ public struct RowChange: Sendable, Hashable {
   let hasId: Bool
   /// The keys, where there are any: behind one reference, since most rows have none and are copied all the same.
   private let keys: Keys?
+  /// Whether the key is the id.
+  private let isKeyedById: Bool
   /// All values of the row, where somebody has asked for them.
   var images: RowImages?
 
   private final class Keys: Sendable, Hashable {
     let key: [SqlStorage]
     let previous: [SqlStorage]
+    let comparison: KeyComparison?
 
-    init(_ key: [SqlStorage], _ previous: [SqlStorage]) {
+    init(_ key: [SqlStorage], _ previous: [SqlStorage], _ comparison: KeyComparison?) {
       self.key = key
       self.previous = previous
+      self.comparison = comparison
     }
 
     static func == (left: Keys, right: Keys) -> Bool { left.key == right.key && left.previous == right.previous }
@@ -43,23 +47,39 @@ public struct RowChange: Sendable, Hashable {
   }
 
   init(
-    table: String, change: Change, id: Int, previousId: Int, key: [SqlStorage], previousKey: [SqlStorage], hasId: Bool
+    table: String, change: Change, id: Int, previousId: Int, key: [SqlStorage], previousKey: [SqlStorage],
+    comparison: KeyComparison?, hasId: Bool, isKeyedById: Bool
   ) {
     self.table = table
     self.change = change
     self.id = id
     self.previousId = previousId
     self.hasId = hasId
-    keys = key.isEmpty && previousKey.isEmpty ? nil : Keys(key, previousKey)
+    self.isKeyedById = isKeyedById
+    keys = key.isEmpty && previousKey.isEmpty ? nil : Keys(key, previousKey, comparison)
+  }
+
+  private init(_ change: RowChange, table: String) {
+    self.table = table
+    (self.change, id, previousId) = (change.change, change.id, change.previousId)
+    (hasId, isKeyedById, keys, images) = (change.hasId, change.isKeyedById, change.keys, change.images)
+  }
+
+  /// Whether it is or was the row of that id or key, compared as SQLite compares a value with the key's column.
+  func isOfRow(_ given: SqlStorage) -> Bool {
+    if case .integer(let id) = given, hasId, id == Int64(self.id) || id == Int64(previousId) { return true }
+    guard let keys else {
+      return isKeyedById && hasId
+        && (KeyComparison.ofIds.matches(.integer(Int64(id)), given)
+          || KeyComparison.ofIds.matches(.integer(Int64(previousId)), given))
+    }
+    guard let comparison = keys.comparison else { return false }
+    return [keys.key, keys.previous].contains { $0.count == 1 && comparison.matches($0[0], given) }
   }
 
   /// The same with the table's name as an observer spells it.
   func named(_ table: String) -> RowChange {
-    if table == self.table { return self }
-    var change = RowChange(
-      table: table, change: change, id: id, previousId: previousId, key: key, previousKey: previousKey, hasId: hasId)
-    change.images = images
-    return change
+    table == self.table ? self : RowChange(self, table: table)
   }
 }
 

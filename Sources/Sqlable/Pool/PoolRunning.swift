@@ -170,18 +170,20 @@ extension SqlitePool {
 
   // MARK: Looking for other processes
 
-  /// Has the writer find out, when it is free, whether somebody else has committed.
-  func haveWriterLook() {
+  /// Has the writer find out, when it is free, whether somebody else has committed; calls `answered` when it has, and when it
+  /// does not come to that.
+  func haveWriterLook(_ answered: @escaping @Sendable () -> Void) {
     let place = PoolCall.Place(file: #fileID, line: #line)
     func look(_ db: SqliteDatabase) throws -> TransactionResult {
       try db.lookForOthers()
       return .commit
     }
-    let call = PoolCall(.look, configuration, place, resume: { _ in }, look)
+    let call = PoolCall(.look, configuration, place, resume: { _ in answered() }, look)
     switch try? withState({ try $0.enter(call, configuration, by: nil) }) {
     case .given(let handle): handOn(handle, to: call)
-    // It waits, or the queue is full, and a transaction will look; or the pool is being closed, and nobody listens any more.
-    case .own, .waits, nil: break
+    case .waits: break
+    // The queue is full, and the next poll asks again; or the pool is being closed, and nobody listens any more.
+    case .own, nil: answered()
     }
   }
 

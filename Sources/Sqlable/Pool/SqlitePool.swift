@@ -48,13 +48,13 @@ public final class SqlitePool: Sendable {
     }
     self.configuration = configuration
     root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
-    let asks = Guarded<(@Sendable () -> Void)?>(nil)
+    let asks = Guarded<(@Sendable (@escaping @Sendable () -> Void) -> Void)?>(nil)
     feed = PoolFeed(root: root) { [root] feed in
       // A loop in a forked process is refused when it reads.
       root.isForked
         ? nil
         : configuration.pollInterval.map { interval in
-          OtherProcesses(feed, root, every: interval) { asks.withLock { $0 }?() }
+          OtherProcesses(feed, root, every: interval) { answered in asks.withLock { $0 }?(answered) }
         }
     }
     let path = try root.locked { [root] in try root.openConnection().absolutePath }
@@ -63,7 +63,7 @@ public final class SqlitePool: Sendable {
     longReads.withLock { reads in
       reads = configuration.longRead.map { LongReads($0) { [weak self] in self?.reportLongReads() } }
     }
-    asks.withLock { asks in asks = { [weak self] in self?.haveWriterLook() } }
+    asks.withLock { asks in asks = { [weak self] answered in self?.haveWriterLook(answered) } }
   }
 
   deinit { endWatching() }

@@ -19,12 +19,22 @@ struct HookedRow {
 
   /// The value that a column had before; nil for an insert, or where SQLite can't tell.
   func oldValue(_ column: Int) -> SqlStorage? {
-    operation == .insert ? nil : value(column, Library.preupdate?.old)
+    operation == .insert ? nil : value(column, Library.preupdate?.old).map { SqlStorage($0) }
   }
 
   /// The value that a column will have; nil for a delete, or where SQLite can't tell.
   func newValue(_ column: Int) -> SqlStorage? {
-    operation == .delete ? nil : value(column, Library.preupdate?.new)
+    operation == .delete ? nil : value(column, Library.preupdate?.new).map { SqlStorage($0) }
+  }
+
+  /// The value that a column had before; nil also for a text that is no UTF-8, of which there is no exact copy.
+  func exactOldValue(_ column: Int) -> SqlStorage? {
+    operation == .insert ? nil : value(column, Library.preupdate?.old).flatMap { SqlStorage(exactly: $0) }
+  }
+
+  /// The value that a column will have; nil also for a text that is no UTF-8.
+  func exactNewValue(_ column: Int) -> SqlStorage? {
+    operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { SqlStorage(exactly: $0) }
   }
 
   /// Whether an update changes the value that is at these places before and after it; true where SQLite can't tell.
@@ -51,10 +61,10 @@ struct HookedRow {
     }
   }
 
-  private func value(_ column: Int, _ read: sqlable_preupdate_value?) -> SqlStorage? {
+  private func value(_ column: Int, _ read: sqlable_preupdate_value?) -> OpaquePointer? {
     var value: OpaquePointer?
-    guard let handle, let read, read(handle, Int32(column), &value) == SQLITE_OK, let value else { return nil }
-    return SqlStorage(value)
+    guard let handle, let read, read(handle, Int32(column), &value) == SQLITE_OK else { return nil }
+    return value
   }
 }
 
@@ -129,6 +139,18 @@ final class ChangeHook {
 }
 
 extension SqlStorage {
+  /// A copy of a value that SQLite owns; nil for a text that is no UTF-8, which a `String` can't hold.
+  init?(exactly value: OpaquePointer) {
+    guard sqlite3_value_type(value) == SQLITE3_TEXT else {
+      self.init(value)
+      return
+    }
+    let start = sqlite3_value_text(value)
+    let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+    guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    self = .text(text)
+  }
+
   /// A copy of a value that SQLite owns. Invalid UTF-8 is repaired.
   init(_ value: OpaquePointer) {
     switch sqlite3_value_type(value) {

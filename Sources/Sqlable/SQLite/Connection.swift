@@ -38,6 +38,8 @@ final class Connection {
   var firesDeleteTriggersOnReplace = false
   /// How many cursors have not come to their end.
   var openCursors = 0
+  /// The program's collations, by their folded names.
+  let collations = Guarded<[[UInt8]: UserCollation]>([:])
   private var schemaVersionStatement: PreparedStatement?
   private var dataVersionStatement: PreparedStatement?
   private var control: [PreparedStatement] = []

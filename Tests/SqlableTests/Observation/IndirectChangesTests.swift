@@ -162,4 +162,46 @@ import Testing
         log.take() == ["insert note 1", "insert note 2", "insert note 3", "insert seat x,1", "insert seat x,2"])
     }
   }
+
+  /// SQLite deletes the rows of a table that others refer to before it drops it. Observers do not hear of these, and do of what
+  /// that does to the rows that refer to them.
+  @Test(arguments: ["CASCADE", "SET NULL", "NO ACTION"])
+  func rowsOfADroppedTableAreNotToldAndThoseThatReferToThemAre(_ action: String) throws {
+    try withDatabase { db in
+      let log = EventLog()
+      try db.createTable(Observed.Note.self)
+      try db.createTable(Observed.Slot.self)
+      log.listen(to: db, on: Observed.Note.self)
+      log.listen(to: db, on: Observed.Slot.self)
+      log.listen(to: db, on: Observed.Country.self)
+      // Referring to itself, too.
+      func create() throws {
+        try db.execute(
+          SQL(
+            verbatim: """
+              CREATE TABLE country (code TEXT PRIMARY KEY, name TEXT REFERENCES country ON DELETE \(action));
+              DROP TABLE slot;
+              CREATE TABLE slot (text TEXT REFERENCES country ON DELETE \(action), id INTEGER PRIMARY KEY) WITHOUT ROWID;
+              INSERT INTO country VALUES ('de', NULL), ('fr', 'de');
+              """))
+        if action != "NO ACTION" { try db.execute("INSERT INTO slot VALUES ('de', 1), (NULL, 2)") }
+        _ = log.take()
+      }
+      let expected = ["CASCADE": ["delete slot 1"], "SET NULL": ["update slot 1"]][action] ?? []
+      try create()
+      if action == "NO ACTION" { try db.execute("DELETE FROM country WHERE code = 'fr'") }
+      _ = log.take()
+      try db.execute("DROP TABLE country")
+      #expect(log.take() == expected)
+      try create()
+      try db.transaction { db in
+        try db.execute("INSERT INTO note (id) VALUES (100); INSERT INTO country VALUES ('it', NULL)")
+        try db.execute("DELETE FROM country WHERE code = 'fr'; /* all */ drop table country")
+        try db.execute("INSERT INTO note (id) VALUES (101)")
+      }
+      #expect(
+        log.take() == ["insert note 100", "insert country it", "delete country fr"] + expected + ["insert note 101"])
+      try db.execute("DELETE FROM note")
+    }
+  }
 }

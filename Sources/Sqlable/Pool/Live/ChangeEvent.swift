@@ -30,7 +30,7 @@ public struct ModelChange<Model: Sqlable>: Sendable {
   ///
   /// Throws `.decoding` when the values do not fit the struct, and `.misuse` where SQLite does not tell them: for a table with
   /// columns that are computed when they are read, without SQLite's pre-update hook, and for NULL in a column with a default:
-  /// SQLite 3.40 tells NULL of rows from before the column was added, too.
+  /// SQLite 3.40 tells NULL of rows from before the column was added, too. It throws `.misuse` also where a text is not UTF-8.
   public func old() throws -> Model? {
     row.change == .insert ? nil : try model(row.images?.old, row.images?.isWhole)
   }
@@ -42,7 +42,8 @@ public struct ModelChange<Model: Sqlable>: Sendable {
 
   private func model(_ values: [SqlStorage]?, _ isWhole: Bool?) throws -> Model {
     guard let images = row.images, isWhole == true, let values else {
-      throw SqlError.misuse("SQLite does not tell all values of the row").at(table: row.table)
+      throw SqlError.misuse("SQLite does not tell all values of the row, or one is a text that is not UTF-8")
+        .at(table: row.table)
     }
     return try reader.model(images.columns, values)
   }

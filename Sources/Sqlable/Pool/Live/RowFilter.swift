@@ -37,12 +37,15 @@ final class RowFilter: Sendable {
   let demands: [RowDemand]
   /// The names of the table's columns, in their order.
   let columns: [String]
+  /// Whether it has LIKE, of which a connection may have another one than SQLite's usual: `PRAGMA case_sensitive_like`.
+  private let usesLike: Bool
 
   init(_ key: Key, of table: TableInfo, _ tables: FilterTables) {
     self.key = key
     self.table = table
     self.tables = tables
     columns = key.columns.map(\.name)
+    usesLike = key.question.filter?.usesLike ?? false
     demands = (key.question.filter?.demandedValues ?? []).compactMap { column, value in
       key.columns.firstIndex { $0.name.isSameName(as: column) }.flatMap {
         RowDemand(value, of: key.columns[$0], at: $0)
@@ -84,7 +87,11 @@ final class RowFilter: Sendable {
   private func isMet(byAnyOf rows: [RowImages]) throws -> Bool {
     let images = rows.flatMap { [$0.old, $0.new].compactMap { $0 } }
     guard images.allSatisfy({ $0.count == key.columns.count }) else { return true }
-    return try tables.holds(images, key.table, key.columns) { db in try db.integer(of: key.question, table) != 0 }
+    func isMet(_ like: FilterTables.Like) throws -> Bool {
+      try tables.holds(images, key.table, key.columns, like) { db in try db.integer(of: key.question, table) != 0 }
+    }
+    // Each reader may have either LIKE. Under NOT the one is met by rows that the other is not.
+    return try isMet(.usual) || (usesLike && isMet(.caseSensitive))
   }
 }
 
@@ -103,17 +110,25 @@ final class FilterTables: Sendable {
     var columns: [[UInt8]: [Column]] = [:]
   }
 
+  /// What LIKE makes of the letters A to Z.
+  enum Like {
+    case usual, caseSensitive
+  }
+
   private let root: SqliteDatabase
   private let state = Guarded(State())
+  /// The same with the other LIKE, in a database of its own: to change it would have every statement compiled anew.
+  private let caseSensitive = Guarded(State())
 
   init(root: SqliteDatabase) { self.root = root }
 
   /// What `question` says of a table that has these rows and no others.
   func holds(
-    _ rows: [[SqlStorage]], _ table: String, _ columns: [Column], _ question: (SqliteDatabase) throws -> Bool
+    _ rows: [[SqlStorage]], _ table: String, _ columns: [Column], _ like: Like,
+    _ question: (SqliteDatabase) throws -> Bool
   ) throws -> Bool {
-    try state.withLock { state in
-      let db = try state.database ?? root.scratch()
+    try (like == .usual ? state : caseSensitive).withLock { state in
+      let db = try state.database ?? open(like)
       state.database = db
       // The next question gets another.
       defer { if db.connection?.isLost == true { state = State() } }
@@ -140,7 +155,20 @@ final class FilterTables: Sendable {
   }
 }
 
+extension FilterTables {
+  private func open(_ like: Like) throws -> SqliteDatabase {
+    let db = try root.scratch()
+    if like == .caseSensitive { try db.execute("PRAGMA case_sensitive_like = ON") }
+    return db
+  }
+}
+
 extension SqlExpression {
+  fileprivate var usesLike: Bool {
+    if case .like = node { return true }
+    return node.terms.contains(where: \.usesLike)
+  }
+
   /// Whether it depends on the values of one row and nothing else.
   fileprivate var isOfOneRow: Bool {
     switch node {

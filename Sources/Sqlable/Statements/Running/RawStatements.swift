@@ -160,7 +160,11 @@ extension SqliteDatabase {
         return try readRows()
       }
       // RETURNING changes all rows before it gives the first, and they would stay changed when `body` throws.
-      return try writing(asOne: statement.columnCount == 0, mayKeep: mayKeep(statement)) { _ in try readRows() }
+      return try writing(asOne: statement.columnCount == 0, mayKeep: mayKeep(statement)) { _ in
+        let mark = observation?.mark ?? 0
+        try readRows()
+        try forgetDroppedRows(statement, after: mark)
+      }
     }
   }
 
@@ -181,7 +185,11 @@ extension SqliteDatabase {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       while try statement.step() {}
     } else {
-      try writing(mayKeep: mayKeep(statement)) { _ in while try statement.step() {} }
+      try writing(mayKeep: mayKeep(statement)) { _ in
+        let mark = observation?.mark ?? 0
+        while try statement.step() {}
+        try forgetDroppedRows(statement, after: mark)
+      }
     }
   }
 
@@ -198,6 +206,12 @@ extension SqliteDatabase {
     } else if !statement.isReadOnly {
       observation.schemaDidChange()
     }
+  }
+
+  /// To be called after a write, where it may have been DROP TABLE.
+  private func forgetDroppedRows(_ statement: PreparedStatement, after mark: Int) throws {
+    guard let observation, observation.mark > mark, statement.firstKeyword == "DROP" else { return }
+    try observation.forgetRowsOfDroppedTables(after: mark)
   }
 
   /// Runs BEGIN, COMMIT and ROLLBACK by way of the handle's own books; false for any other statement.

@@ -54,6 +54,8 @@ struct BlindSpotTests {
     }
     deinit { task.withLock { $0?.cancel() } }
     var latest: Value? { state.withLock { $0.value } }
+    /// How many results have come.
+    var count: Int { state.withLock { $0.count } }
     /// The latest, as soon as it meets the condition, or after a while.
     func latest(where condition: (Value) -> Bool) async throws -> Value? {
       for _ in 0..<400 {

@@ -36,13 +36,13 @@ struct LiveResultTests {
 
   /// Whether a loop hears of what `write` does. That it does not is told by waiting, as long as it takes many times over; that it
   /// does is waited for on however slow a machine.
-  private func isHeard<Value>(
+  private func isHeard<Value, Written: Sendable>(
     _ updates: Updates<Value>, _ pool: SqlitePool, within time: Duration = .milliseconds(60),
-    _ write: @Sendable @escaping (SqliteDatabase) throws -> Void
+    _ write: @Sendable @escaping (SqliteDatabase) throws -> Written
   ) async throws -> Bool {
     var iterator = updates.makeAsyncIterator()
     _ = try await iterator.next()
-    try await pool.transaction(write)
+    _ = try await pool.transaction(write)
     let heard = Mutex(false)
     let next = Task { [iterator] in
       var iterator = iterator
@@ -113,14 +113,56 @@ struct LiveResultTests {
 
   @Test func whatWasRolledBackIsNotHeardOf() async throws {
     try await withMembers { pool in
-      let all = LiveResultTests.names.updates(in: pool)
-      let isHeard = try await isHeard(all, pool) { db in
-        try db.transaction { db -> TransactionResult in
-          try db.execute("CREATE TEMP TABLE t (x)")
-          return .rollback
-        }
+      try await pool.transaction { db in
+        try db.execute("CREATE TABLE other (id INTEGER PRIMARY KEY)")
+        try Member(id: 1, name: "Ann").insert().run(db)
       }
-      #expect(!isHeard)
+      let all = LiveResultTests.names.updates(in: pool)
+      let one = Member.byId(1).updates(in: pool)
+      // All of the transaction.
+      #expect(
+        try await !isHeard(all, pool) { db -> TransactionResult in
+          try Member(id: 1, name: "Bob").update().run(db)
+          return .rollback
+        })
+      // A savepoint of it, within a commit that wrote before and after.
+      #expect(
+        try await !isHeard(all, pool) { db in
+          try db.execute("INSERT INTO other VALUES (1)")
+          try db.transaction { db -> TransactionResult in
+            try Member(id: 1, name: "Bob").update().run(db)
+            try Member(id: 2, name: "Cid").insert().run(db)
+            return .rollback
+          }
+          try db.execute("INSERT INTO other VALUES (2)")
+        })
+      #expect(
+        try await !isHeard(one, pool) { db in
+          try db.transaction { db -> TransactionResult in
+            try Member(id: 1, name: "Bob").update().run(db)
+            return .rollback
+          }
+          try Member(id: 3, name: "Dan").insert().run(db)
+        })
+      // What the transaction did before the savepoint stays, and so does what a savepoint did that was kept.
+      #expect(
+        try await hears(one, pool) { db in
+          try Member(id: 1, name: "Eve").update().run(db)
+          try db.transaction { db -> TransactionResult in
+            try Member(id: 1, name: "Fay").update().run(db)
+            return .rollback
+          }
+        })
+      #expect(
+        try await hears(one, pool) { db in
+          try db.transaction { db in
+            try db.transaction { db in try Member(id: 1, name: "Gus").update().run(db) }
+            try db.transaction { db -> TransactionResult in
+              try Member(id: 1, name: "Hal").update().run(db)
+              return .rollback
+            }
+          }
+        })
     }
   }
 

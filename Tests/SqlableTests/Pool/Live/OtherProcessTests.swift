@@ -138,6 +138,45 @@ struct OtherProcessTests {
     }
   }
 
+  /// Commits in quick succession, the event of one of which may stand for that of the next: a lost one would be noticed in an
+  /// hour only. `SQLABLE_SOAK_SECONDS=120 swift test --filter everyCommitOfAnotherProcessIsHeardOf` goes on for longer.
+  @Test func everyCommitOfAnotherProcessIsHeardOf() async throws {
+    let seconds = ProcessInfo.processInfo.environment["SQLABLE_SOAK_SECONDS"].flatMap(Double.init) ?? 2
+    try await withMembers(PoolConfiguration(pollInterval: .seconds(3_600))) { pool in
+      let other = try SQLiteProcess(pool.filepath)
+      defer { other.quit() }
+      let latest = Mutex(0)
+      let loop = Task { for try await count in Member.count().updates(in: pool) { latest.withLock { $0 = count } } }
+      var (bursts, count, late, longest) = (0, 0, 0, Duration.zero)
+      let end = ContinuousClock.now + .seconds(seconds)
+      while ContinuousClock.now < end {
+        let commits = Int.random(in: 1...4)
+        let inserts = (1...commits).map { "INSERT INTO member VALUES (\(count + $0), 'other');" }
+        try other.run(inserts.joined(separator: Bool.random() ? "\n" : "\nSELECT count(*) FROM member;\n"))
+        (bursts, count) = (bursts + 1, count + commits)
+        // The pool's own make it doubt whose a commit was.
+        if bursts % 4 == 0 {
+          count += 1
+          try await Member(id: count, name: "own").insert().run(pool)
+        }
+        let committed = ContinuousClock.now
+        while latest.withLock({ $0 }) < count, ContinuousClock.now - committed < .seconds(60) {
+          try await Task.sleep(for: .microseconds(100))
+        }
+        let wait = ContinuousClock.now - committed
+        (late, longest) = (wait > .seconds(1) ? late + 1 : late, max(longest, wait))
+        guard latest.withLock({ $0 }) == count else {
+          Issue.record("a commit was not heard of: \(latest.withLock { $0 }) of \(count)")
+          break
+        }
+        if bursts % 8 == 0 { try await Task.sleep(for: .microseconds(Int.random(in: 0...4_000))) }
+      }
+      loop.cancel()
+      _ = await loop.result
+      print("\(count) commits in \(bursts) bursts: \(late) heard of after over a second, the longest after \(longest)")
+    }
+  }
+
   /// Where the kernel tells nothing, looking now and then does.
   @Test func aDeletedFileIsNoticed() async throws {
     try await withDirectoryAsync { directory in

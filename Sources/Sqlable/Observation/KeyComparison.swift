@@ -1,0 +1,76 @@
+/// How the key of a table compares with a value: as `key = value` does in SQL.
+struct KeyComparison: Sendable {
+  enum Collation: Sendable {
+    case binary, nocase, rtrim
+    case own(UserCollation)
+  }
+
+  let affinity: KeyShape.Affinity
+  let collation: Collation
+
+  /// That of integer keys.
+  static let ofIds = KeyComparison(affinity: .integer, collation: .binary)
+
+  func matches(_ key: SqlStorage, _ value: SqlStorage) -> Bool {
+    switch (key, converted(value)) {
+    case (.integer(let integer), .real(let real)), (.real(let real), .integer(let integer)):
+      Int64(exactly: real) == integer
+    case (.real(let key), .real(let value)): key == value
+    case (.text(let key), .text(let value)): key.isExactly(value) || isSame(key, value)
+    case (let key, let value): key == value
+    }
+  }
+
+  /// What SQLite makes of a value before it compares it with a column.
+  private func converted(_ value: SqlStorage) -> SqlStorage {
+    switch (affinity, value) {
+    case (.integer, .text(let text)), (.real, .text(let text)): KeyComparison.number(text) ?? value
+    case (.text, .integer(let integer)): .text("\(integer)")
+    case (.text, .real(let real)): .text("\(real)")
+    default: value
+    }
+  }
+
+  /// The number that a text is, with nothing but blanks around it.
+  private static func number(_ text: String) -> SqlStorage? {
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+    let number = text.utf8.drop(while: isBlank).trimmed(isBlank)
+    guard number.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }) else {
+      return nil
+    }
+    let digits = String(decoding: number, as: UTF8.self)
+    return Int64(digits).map { .integer($0) } ?? Double(digits).map { .real($0) }
+  }
+
+  private func isSame(_ left: String, _ right: String) -> Bool {
+    switch collation {
+    case .binary: false
+    // The letters A to Z, and no others.
+    case .nocase: left.isSameName(as: right)
+    case .rtrim: left.withoutTrailingSpaces.elementsEqual(right.withoutTrailingSpaces)
+    case .own(let collation): collation.compare(left, right) == 0
+    }
+  }
+}
+
+extension String {
+  fileprivate var withoutTrailingSpaces: Substring.UTF8View { utf8[...].trimmed { $0 == 0x20 } }
+}
+
+extension Substring.UTF8View {
+  /// Without the bytes at its end that meet a condition.
+  fileprivate func trimmed(_ isLeftOut: (UInt8) -> Bool) -> Substring.UTF8View {
+    var rest = self
+    while let last = rest.last, isLeftOut(last) { rest.removeLast() }
+    return rest
+  }
+}
+
+extension Connection {
+  /// A collation by its name.
+  func collation(_ name: String) -> KeyComparison.Collation {
+    if name.isSameName(as: "NOCASE") { return .nocase }
+    if name.isSameName(as: "RTRIM") { return .rtrim }
+    return collations.withLock { $0[name.foldedName] }.map { .own($0) } ?? .binary
+  }
+}

@@ -1,0 +1,122 @@
+import Sqlable
+import Testing
+
+/// A row is observed by its key as it is found by it: with the key's collation, and what its type makes of a value.
+@Suite struct ComparedKeysTests {
+  private struct Code: Observed.Model {
+    static let code = Column("code", .text, PrimaryKey())
+    static let n = Column("n", .nullable(.integer))
+    static let tableLayout = [code, n]
+  }
+
+  /// What observers of these keys hear, of tables with and without a rowid, beside what `WHERE code = ?` finds.
+  private func expectAsInSQL(
+    _ column: String, stored: String, _ keys: [any SqlValue], sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    for options in ["", " WITHOUT ROWID"] {
+      try withDatabase { db in
+        try db.execute(SQL(verbatim: "CREATE TABLE code (code \(column) PRIMARY KEY NOT NULL, n INTEGER)\(options)"))
+        // A rowid that no key is.
+        let columns = options.isEmpty ? "(rowid, code) VALUES (1000, " : "(code) VALUES ("
+        try db.execute(SQL(verbatim: "INSERT INTO code \(columns)\(stored))"))
+        let log = EventLog()
+        for (index, key) in keys.enumerated() { log.listen(to: db, on: Code.self, id: key, as: "\(index) ") }
+        try db.execute("UPDATE code SET n = 1")
+        let heard = Set(log.take().compactMap { $0.split(separator: " ").first.flatMap { Int($0) } })
+        let found = try keys.indices.filter { index in
+          try db.query("SELECT count(*) FROM code WHERE code = \(keys[index].sqlStorage)", as: Int.self) == [1]
+        }
+        #expect(heard == Set(found), "\(column)\(options)", sourceLocation: sourceLocation)
+        #expect(!found.isEmpty, sourceLocation: sourceLocation)
+      }
+    }
+  }
+
+  @Test func withTheCollationOfTheKey() throws {
+    let keys = ["nok", "NOK", "Nok", "nok ", "NOK  ", "kon", "no", "ñok"]
+    try expectAsInSQL("TEXT COLLATE NOCASE", stored: "'NOK'", keys)
+    try expectAsInSQL("TEXT COLLATE RTRIM", stored: "'nok '", keys)
+    try expectAsInSQL("TEXT", stored: "'nok'", keys)
+  }
+
+  @Test func withWhatTheTypeMakesOfAValue() throws {
+    let keys: [any SqlValue] = [
+      "1", " 1 ", "1.0", "+1", "1e0", "0x1", "1x", "", "01", ".1e1", 1, 1.0, 1.5, true, "1.5", 9_007_199_254_740_993,
+      9_007_199_254_740_992.0,
+    ]
+    for type in ["INTEGER", "INT", "REAL", "NUMERIC", "TEXT", "BLOB", "VARCHAR(5)", "DOUBLE"] {
+      try expectAsInSQL(type, stored: "1", keys + ["1"])
+    }
+    try expectAsInSQL("INT", stored: "9007199254740993", keys)
+    try expectAsInSQL("NUMERIC", stored: "'1x'", keys)
+    try expectAsInSQL("REAL", stored: "1.5", keys)
+    try expectAsInSQL("TEXT COLLATE NOCASE", stored: "'1X'", keys)
+  }
+
+  @Test func withAnOrderOfOnesOwn() throws {
+    try withDatabase { db in
+      // An order that takes texts of one length for the same.
+      try db.register(
+        Collation("length") {
+          $0.utf8.count < $1.utf8.count
+            ? .orderedAscending : $0.utf8.count == $1.utf8.count ? .orderedSame : .orderedDescending
+        })
+      try db.execute("CREATE TABLE code (code TEXT COLLATE length PRIMARY KEY NOT NULL, n)")
+      let log = EventLog()
+      for key in ["abc", "ab", "xyz"] { log.listen(to: db, on: Code.self, id: key, as: "\(key): ") }
+      try db.execute("INSERT INTO code VALUES ('nok', 1)")
+      #expect(log.take() == ["abc: insert code nok", "xyz: insert code nok"])
+    }
+  }
+
+  @Test func changedKeysOfARowAreOldAndNewOnes() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE code (code TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, n)")
+      try db.execute("INSERT INTO code VALUES ('NOK', 1)")
+      let log = EventLog()
+      log.listen(to: db, on: Code.self, id: "nok", as: "of nok: ")
+      log.listen(to: db, on: Code.self, id: "sek", as: "of sek: ")
+      try db.execute("UPDATE code SET code = 'Sek'")
+      #expect(log.take() == ["of nok: update code NOK→Sek", "of sek: update code NOK→Sek"])
+      try db.execute("UPDATE code SET code = 'SEK'")
+      #expect(log.take() == ["of sek: update code Sek→SEK"])
+    }
+  }
+
+  /// Without values of the rows nothing but ids is told, and a text is no id of a row that has another key.
+  @Test func anIdAsATextIsOneOfATableWithoutAnotherKey() throws {
+    for usesPreupdateHook in [true, false] {
+      try withDatabase(Configuration(usesPreupdateHook: usesPreupdateHook)) { db in
+        try db.createTable(Observed.Note.self)
+        try db.createTable(Observed.Country.self)
+        let log = EventLog()
+        log.listen(to: db, on: Observed.Note.self, id: " 7", as: "note: ")
+        log.listen(to: db, on: Observed.Country.self, id: "7", as: "country: ")
+        try db.execute("INSERT INTO note (id) VALUES (6), (7)")
+        try db.execute("INSERT INTO country (rowid, code) VALUES (7, 'de')")
+        #expect(log.take() == ["note: insert note 7"])
+      }
+    }
+  }
+
+  @Test func loopsCompareKeysInTheSameWay() async throws {
+    try await withMembers { pool in
+      try await pool.transaction { db in
+        try db.execute("CREATE TABLE code (code TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, n INTEGER)")
+      }
+      var loop = pool.changes(on: Code.self, id: "nok").makeAsyncIterator()
+      var byText = pool.changes(on: Member.self, id: "2").makeAsyncIterator()
+      try await pool.transaction { db in
+        try db.execute("INSERT INTO code VALUES ('sek', 1), ('NOK', 2)")
+        try Member(id: 1, name: "a").insert().run(db)
+        try Member(id: 2, name: "b").insert().run(db)
+      }
+      guard case .row(let row) = await loop.next(), case .row(let member) = await byText.next() else {
+        Issue.record("missed")
+        return
+      }
+      #expect(row.key == [.text("NOK")])
+      #expect(member.id == 2)
+    }
+  }
+}

@@ -1,0 +1,327 @@
+@testable import Sqlable
+
+/// What decides when the connection that looks for other processes' commits looks, and what it makes of a look.
+protocol CommitRule: Hashable {
+  mutating func begin(own: Int, version: Int64)
+  mutating func judge(own: Int, version: Int64, ownAfterwards: Int) -> CommitDetector.Finding
+  mutating func logWasWritten()
+  mutating func nextLook() -> Int?
+  mutating func doubt(writerLooks: Int) -> Bool
+  mutating func listenAgain(writerLooks: Int) -> Bool
+  mutating func writerAnswered()
+  mutating func endDoubt() -> Bool
+  var isListening: Bool { get }
+}
+
+extension CommitDetector: CommitRule {}
+
+/// The rule before: after an event it looked until it saw a commit, and then no more.
+struct FormerRule: CommitRule {
+  private var rule: CommitDetector
+  private var isLooking = false
+
+  init(limit: Int, shortestPause: Int) { rule = CommitDetector(limit: limit, shortestPause: shortestPause) }
+
+  var isListening: Bool { rule.isListening }
+  mutating func begin(own: Int, version: Int64) { rule.begin(own: own, version: version) }
+
+  mutating func judge(own: Int, version: Int64, ownAfterwards: Int) -> CommitDetector.Finding {
+    let finding = rule.judge(own: own, version: version, ownAfterwards: ownAfterwards)
+    if finding != .nothing { isLooking = false }
+    return finding
+  }
+
+  mutating func logWasWritten() {
+    isLooking = true
+    rule.logWasWritten()
+  }
+
+  mutating func nextLook() -> Int? { isLooking ? rule.nextLook() : nil }
+  mutating func doubt(writerLooks: Int) -> Bool { rule.doubt(writerLooks: writerLooks) }
+  mutating func listenAgain(writerLooks: Int) -> Bool { rule.listenAgain(writerLooks: writerLooks) }
+  mutating func writerAnswered() { rule.writerAnswered() }
+  mutating func endDoubt() -> Bool { rule.endDoubt() }
+}
+
+/// A pool and other processes on one file, with everything between a write to the log and the loops' hearing of it in steps that
+/// can come in any order. There are no polls: what is found out is found out by events.
+///
+/// SQLite lets one connection write at a time, from its first write to the log until its commit can be seen. One thing is said of
+/// time: a commit can be seen before the last of the looks after its event, the next of which would be as late as a poll.
+struct CommitModel<Rule: CommitRule>: Hashable {
+  enum Lock { case free, other, own }
+
+  /// The steps of a transaction of the pool, and of opening the writer.
+  enum Writer { case idle, began, counted, looked, committing, written, visible, opened }
+
+  /// Where the queue is that looks.
+  enum Looker { case idle, begins, counted, read, doubts }
+
+  /// What has caused a look.
+  enum Cause { case goesOn, once, newWriter }
+
+  enum Ask { case none, waits, counted }
+
+  // What there is to come.
+  var othersLeft: Int
+  var ownLeft: Int
+  var writersLeft: Int
+  /// How often a commit of another process writes to the log.
+  let writesEach: Int
+
+  // The file.
+  var lock = Lock.free
+  var othersSeen = 0
+  var ownSeen = 0
+  var otherWrites = 0
+
+  // The pool.
+  var writer = Writer.idle
+  var ownCommits = 0
+  var writerLooks = 0
+  /// How many of the others' commits the writer has noticed.
+  var writerNoticed = 0
+  var ask = Ask.none
+
+  // The kernel.
+  var isWatched = false
+  var hasEvent = false
+
+  // The queue.
+  var rule: Rule
+  var looker = Looker.idle
+  var cause = Cause.once
+  var countBefore = 0
+  var version: Int64 = 0
+  var isLookDue = false
+  /// Whether no other look follows it.
+  var isLastLook = false
+
+  // What the loops know.
+  var heard = 0
+  var told = 0
+
+  init(_ rule: Rule, others: Int, own: Int, writers: Int = 0, writesEach: Int = 1) {
+    (self.rule, othersLeft, ownLeft, writersLeft, self.writesEach) = (rule, others, own, writers, writesEach)
+    self.rule.begin(own: 0, version: 0)
+  }
+
+  var isHeard: Bool { heard == othersSeen }
+
+  private mutating func tell() {
+    // The loops read after that.
+    heard = othersSeen
+    told += 1
+  }
+
+  private func after(_ step: (inout CommitModel) -> Void) -> CommitModel {
+    var next = self
+    step(&next)
+    return next
+  }
+
+  /// All that can be after the next step, whichever it is; none when nothing is left to come.
+  var next: [CommitModel] { others + pool + queue }
+
+  // MARK: Other processes
+
+  private var others: [CommitModel] {
+    var all: [CommitModel] = []
+    if othersLeft > 0, lock == .free || lock == .other, otherWrites < writesEach {
+      all.append(
+        after {
+          $0.lock = .other
+          $0.otherWrites += 1
+          if $0.isWatched { $0.hasEvent = true }
+        })
+    }
+    if lock == .other, otherWrites == writesEach {
+      all.append(
+        after {
+          ($0.lock, $0.otherWrites) = (.free, 0)
+          $0.othersSeen += 1
+          $0.othersLeft -= 1
+        })
+    }
+    return all
+  }
+
+  // MARK: The pool
+
+  private var pool: [CommitModel] {
+    var all: [CommitModel] = []
+    switch writer {
+    case .idle:
+      if ownLeft > 0, lock == .free, ask != .counted {
+        all.append(after { ($0.lock, $0.writer) = (.own, .began) })
+      }
+      // A writer that could not be trusted any more was let go of, and another is opened.
+      if writersLeft > 0, ask != .counted {
+        all.append(
+          after {
+            $0.writersLeft -= 1
+            $0.writerNoticed = $0.othersSeen
+            $0.writer = .opened
+          })
+      }
+      switch ask {
+      case .none: break
+      case .waits:
+        all.append(
+          after {
+            $0.writerLooks += 1
+            $0.ask = .counted
+          })
+      case .counted:
+        all.append(
+          after {
+            $0.writerFinds()
+            $0.ask = .none
+            $0.rule.writerAnswered()
+          })
+      }
+    case .began:
+      all.append(
+        after {
+          $0.writerLooks += 1
+          $0.writer = .counted
+        })
+    case .counted:
+      all.append(
+        after {
+          $0.writerFinds()
+          $0.writer = .looked
+        })
+    case .looked:
+      all.append(
+        after {
+          $0.ownCommits += 1
+          $0.writer = .committing
+        })
+    case .committing:
+      all.append(
+        after {
+          if $0.isWatched { $0.hasEvent = true }
+          $0.writer = .written
+        })
+    case .written:
+      all.append(
+        after {
+          $0.ownSeen += 1
+          $0.lock = .free
+          $0.writer = .visible
+        })
+    case .visible:
+      all.append(
+        after {
+          $0.ownCommits += 1
+          $0.ownLeft -= 1
+          $0.writer = .idle
+        })
+    case .opened:
+      if looker == .idle { all.append(after { ($0.looker, $0.cause) = (.begins, .newWriter) }) }
+    }
+    return all
+  }
+
+  private mutating func writerFinds() {
+    if writerNoticed != othersSeen { tell() }
+    writerNoticed = othersSeen
+  }
+
+  // MARK: The queue
+
+  private var queue: [CommitModel] {
+    switch looker {
+    case .idle: return idle
+    case .begins:
+      return [
+        after {
+          $0.countBefore = $0.ownCommits
+          $0.looker = .counted
+        }
+      ]
+    case .counted:
+      return [
+        after {
+          $0.version = Int64($0.othersSeen + $0.ownSeen)
+          $0.looker = .read
+        }
+      ]
+    case .read:
+      return [
+        after {
+          switch $0.rule.judge(own: $0.countBefore, version: $0.version, ownAfterwards: $0.ownCommits) {
+          case .nothing: $0.endLook()
+          case .others:
+            $0.tell()
+            $0.endLook()
+          case .unsure: $0.looker = .doubts
+          }
+        }
+      ]
+    case .doubts:
+      return [
+        after {
+          _ = $0.rule.doubt(writerLooks: $0.writerLooks)
+          $0.endLook()
+        }
+      ]
+    }
+  }
+
+  private mutating func endLook() {
+    looker = .idle
+    switch cause {
+    case .once: break
+    case .goesOn:
+      guard rule.nextLook() != nil else { return }
+      isLookDue = true
+      var later = rule
+      isLastLook = later.nextLook() == nil
+    case .newWriter:
+      if rule.endDoubt() { tell() }
+      writer = .idle
+    }
+  }
+
+  private var idle: [CommitModel] {
+    var all: [CommitModel] = []
+    if !isWatched {
+      all.append(
+        after {
+          $0.isWatched = true
+          $0.begin()
+        })
+    }
+    if hasEvent, rule.isListening {
+      all.append(
+        after {
+          $0.hasEvent = false
+          $0.begin()
+        })
+    }
+    // A commit whose event has been taken can be seen before the last look.
+    if isLookDue, !(isLastLook && lock == .other && otherWrites == writesEach && !hasEvent) {
+      all.append(
+        after {
+          $0.isLookDue = false
+          if $0.rule.isListening { ($0.looker, $0.cause) = (.begins, .goesOn) }
+        })
+    }
+    if !rule.isListening {
+      all.append(
+        after {
+          if $0.rule.listenAgain(writerLooks: $0.writerLooks) { $0.ask = .waits }
+          ($0.looker, $0.cause) = (.begins, .goesOn)
+        })
+    }
+    return all
+  }
+
+  /// What an event does.
+  private mutating func begin() {
+    rule.logWasWritten()
+    (looker, cause) = (.begins, .goesOn)
+  }
+}
