@@ -175,6 +175,8 @@ import Testing
       let own = exists(boss.all().filter(boss[Worker.id] == boss[Worker.bossId]))
       #expect(try db.query("SELECT id FROM worker WHERE \(own)", as: Int.self).isEmpty)
       #expect(try query.count(db) == 0 && query.run(db).isEmpty)
+      // Nothing is around what the text begins with.
+      #expect(try db.query("\(query)", as: Worker.self).isEmpty)
       let other = exists(Person.select(Person.name).filter(Worker.salary > 6))
       #expect(try db.query("SELECT id FROM worker WHERE \(other) ORDER BY id", as: Int.self) == [1, 3])
     }
