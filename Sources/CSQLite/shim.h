@@ -28,8 +28,8 @@ typedef const char *(*sqlable_column_text)(sqlite3_stmt *statement, int column);
 // The same for the place of an error, which came with 3.38.
 typedef int (*sqlable_error_offset)(sqlite3 *db);
 
-// The same for counts of rows past 2^31, which came with 3.37, and for the state of a transaction, which came with 3.34:
-// a handle refuses an older SQLite when it is opened, and a program that does not start could not.
+// The same for counts of rows past 2^31, which came with 3.37, and for the state of a transaction, which came with
+// 3.34: a handle refuses an older SQLite when it is opened, and a program that does not start could not.
 typedef sqlite3_int64 (*sqlable_count)(sqlite3 *db);
 typedef int (*sqlable_transaction_state)(sqlite3 *db, const char *schema);
 

@@ -7,8 +7,12 @@ extension SQL.StringInterpolation {
   /// try db.execute("INSERT INTO red (name) \(Bicycle.select(Bicycle.name).filter(Bicycle.color == "red"))")
   /// ```
   public mutating func appendInterpolation(_ query: Select<some Any>) {
-    embed { try SelectWriter(sql: $0, parameters: $1, isInText: true).write(query.query) }
+    let isInText = !isAtStart
+    embed { try SelectWriter(sql: $0, parameters: $1, isInText: isInText).write(query.query) }
   }
+
+  /// Whether nothing stands before, so that what comes is in no query of the text.
+  private var isAtStart: Bool { text.utf8.allSatisfy { $0 == UInt8(ascii: " ") || (9...13).contains($0) } }
 
   /// Writes a query around which the text has no table.
   mutating func appendInterpolation(alone query: SelectQuery) {
@@ -18,12 +22,14 @@ extension SQL.StringInterpolation {
   /// Writes a statement's SQL, with its values bound. One about structs can't be embedded: running the SQL throws
   /// `.invalidStatement`.
   public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
+    let isInText = !isAtStart
     embed { sql, parameters in
       let table = try statement.query.table(of: Model.self)
       guard !statement.query.kind.takesRows else {
         throw SqlError.invalidStatement("a statement about structs can't be a part of SQL text").at(table: table.name)
       }
-      try StatementWriter(table: table, sql: sql, parameters: parameters, isInText: true).write(statement.query)
+      try StatementWriter(table: table, sql: sql, parameters: parameters, isInText: isInText).write(
+        statement.query)
     }
   }
 

@@ -136,10 +136,9 @@ import Testing
       let whole = cheap.union(electric).named("whole")
       let some = whole.all().filter(whole.column > "M")
       #expect(
-        some.sql == #"""
-          WITH RECURSIVE "whole" ("c1") AS (SELECT "name" FROM "car" WHERE "price" < ? UNION SELECT "name" FROM "car" \#
-          WHERE "is_electric" = ?) SELECT "whole"."c1" FROM "whole" WHERE "whole"."c1" > ?
-          """#)
+        some.sql
+          == #"WITH RECURSIVE "whole" ("c1") AS (SELECT "name" FROM "car" WHERE "price" < ? UNION SELECT "name" FROM "car" WHERE "is_electric" = ?) SELECT "whole"."c1" FROM "whole" WHERE "whole"."c1" > ?"#
+      )
       #expect(try some.run(db) == ["Zoe"])
       let misplaced = sqlError { _ = try either.filter(Car.price > 1).run(db) }
       #expect(misplaced?.message.hasPrefix("a filter after a union, intersect or except") == true)

@@ -48,7 +48,7 @@ import Testing
       outcome {
         try db.query("SELECT t.*, 'end' FROM t ORDER BY rowid DESC LIMIT 2", as: DynamicRow.self).map(\.values)
       },
-      // Where t is a view of constants, 3.46 and later compile a statement that does not look whether the schema has changed.
+      // Where t is a view of constants, 3.46 and later do not look whether the schema has changed.
       outcome {
         try db.query(
           SQLiteLibrary.isAtLeast(41)

@@ -102,11 +102,11 @@ import Testing
   @Test func itIsDataAsAnyOther() throws {
     try withBicycles { db in
       let statement = Bicycle.delete(Bicycle.color == "red").returning()
-      let data = try JSONEncoder().encode(statement)
-      let decoded = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: data)
+      let data = try JSONEncoder().encode(ReturningStatement(statement))
+      let decoded = try JSONDecoder().decode(ReturningStatement<Bicycle, [Bicycle]>.self, from: data).statement
       #expect(decoded == statement && Bicycle.delete(Bicycle.color == "red") != Bicycle.delete())
       let other = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data) }
-      #expect(other?.message == "the statement is of another kind")
+      #expect(other?.message == "a change that returns rows is decoded as a ReturningStatement")
       #expect(try decoded.run(db).count == 2)
     }
   }

@@ -18,7 +18,7 @@ enum SQLiteLibrary {
 
   static let hasFullText = options.contains("ENABLE_FTS5")
 
-  /// Whether `sqlite3VdbePreUpdateHook` asserts that all columns of a table are stored, which generated ones need not be.
+  /// Whether `sqlite3VdbePreUpdateHook` asserts that all columns are stored, which generated ones need not be.
   static let assertsThatColumnsAreStored = options.contains("DEBUG") && !isAtLeast(46)
 
   /// The end of an upsert that gives the id of its row; older versions look for the row afterwards.

@@ -14,7 +14,27 @@ extension ShapeWriter {
 
   private func write(_ query: SelectQuery.Clauses) -> Bool {
     guard query.defect == nil, query.limit ?? 0 >= 0, query.offset ?? 0 >= 0 else { return false }
-    guard writeCommonTables(query), writeCore(query) else { return false }
+    guard writeCommonTables(query) else { return false }
+    guard query.definesNames else { return writeParts(query) }
+    // A name that hides one of the queries around is refused unless both stand for the same, values included.
+    var inner = self
+    guard inner.enter(query.sources, hiding: named) else { return false }
+    for compound in query.compounds where !inner.enter(compound.query.clauses.sources, hiding: named) { return false }
+    return inner.writeParts(query)
+  }
+
+  /// Takes the names that are defined; false when one of them hides one around.
+  private mutating func enter(_ sources: [SelectQuery.Source], hiding outer: [String]) -> Bool {
+    for source in sources {
+      guard case .defined = source.kind, let alias = source.alias else { continue }
+      guard !outer.contains(where: alias.isSameName(as:)) else { return false }
+      named.append(alias)
+    }
+    return true
+  }
+
+  private func writeParts(_ query: SelectQuery.Clauses) -> Bool {
+    guard writeCore(query) else { return false }
     key.append(count: query.compounds.count)
     for compound in query.compounds {
       key.append(choice: compound.operation)
@@ -28,6 +48,7 @@ extension ShapeWriter {
     return true
   }
 
+  /// Writes the queries that go by a name.
   private func writeCommonTables(_ query: SelectQuery.Clauses) -> Bool {
     var names: [[UInt8]: SelectQuery] = [:]
     func write(_ sources: [SelectQuery.Source]) -> Bool {

@@ -6,6 +6,8 @@
 struct ShapeWriter {
   let key: SqlBuffer
   let parameters: ParameterBuffer
+  /// The names of the queries that are defined around the one that is written.
+  var named: [String] = []
 
   /// Writes the key from the start of the buffer; false when the statement can be known by its text only, or not at all.
   func write(_ query: Query, of table: TableInfo) -> Bool {

@@ -145,6 +145,14 @@ import Testing
         #expect(
           error?.message.contains(" go by the name ") == true && error?.table != "", "\(String(describing: error))")
       }
+      // Nor where the two differ by their values alone, and the same twice ran before.
+      func under(_ bound: Int) -> NamedColumn<Int> { Worker.select(Worker.id).filter(Worker.id < bound).named("x") }
+      func both(_ outer: Int, _ inner: Int) throws -> [Int] {
+        let (outer, inner) = (under(outer), under(inner))
+        return try outer.all().filter(exists(inner.all().filter(inner.column == outer.column))).run(db)
+      }
+      #expect(try both(3, 3).count == 2)
+      expectInvalidStatement { _ = try both(3, 1) }
       // One in the other's definition is its own affair, and the same twice is one.
       let nested = first.all().filter(first.column > 1).named("x")
       #expect(try nested.all().run(db) == [2])
@@ -167,6 +175,8 @@ import Testing
       let own = exists(boss.all().filter(boss[Worker.id] == boss[Worker.bossId]))
       #expect(try db.query("SELECT id FROM worker WHERE \(own)", as: Int.self).isEmpty)
       #expect(try query.count(db) == 0 && query.run(db).isEmpty)
+      // Nothing is around what the text begins with.
+      #expect(try db.query("\(query)", as: Worker.self).isEmpty)
       let other = exists(Person.select(Person.name).filter(Worker.salary > 6))
       #expect(try db.query("SELECT id FROM worker WHERE \(other) ORDER BY id", as: Int.self) == [1, 3])
     }
