@@ -148,10 +148,6 @@ final class TableInfo: Sendable {
       return wrong("has a column with an empty name, or one with a NUL byte")
     }
     if Set(columns.map(\.name.foldedName)).count < columns.count { return wrong("has two columns of one name") }
-    // Two names to SQLite, but one key of a row's JSON.
-    if Set(columns.map(\.name)).count < columns.count {
-      return wrong("has two columns whose names differ in their Unicode form only")
-    }
     if Set(indexes.map { $0.name(inTable: name).foldedName }).count < indexes.count {
       return wrong("has two indexes of one name")
     }

@@ -31,6 +31,16 @@ struct KeyComparison: Sendable {
     }
   }
 
+  /// What SQLite may make of a value before it compares it, whatever the column's affinity: the value first.
+  static func forms(of value: SqlStorage) -> [SqlStorage] {
+    switch value {
+    case .text(let text): [value] + (number(text).map { [$0] } ?? [])
+    case .integer(let integer): [value, .text("\(integer)")]
+    case .real(let real): [value, .text("\(real)")]
+    case .null, .blob: [value]
+    }
+  }
+
   /// The number that a text is, with nothing but blanks around it.
   private static func number(_ text: String) -> SqlStorage? {
     func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }

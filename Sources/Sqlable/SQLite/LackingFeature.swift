@@ -114,9 +114,4 @@ extension String {
   fileprivate var asciiUppercased: String {
     String(decoding: utf8.map { (97...122).contains($0) ? $0 - 32 : $0 }, as: UTF8.self)
   }
-
-  /// What stands before the first occurrence of `marker`, or nil without one.
-  fileprivate func prefix(before marker: String) -> String? {
-    suffix(after: marker).map { String(decoding: utf8.dropLast($0.utf8.count + marker.utf8.count), as: UTF8.self) }
-  }
 }

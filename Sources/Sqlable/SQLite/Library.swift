@@ -53,7 +53,6 @@ enum Library {
 
   /// Counts rows past 2^31; before 3.37 there are counts of 32 bits only.
   static let changes = count("sqlite3_changes64", orElse: { Int64(sqlite3_changes($0)) })
-  static let totalChanges = count("sqlite3_total_changes64", orElse: { Int64(sqlite3_total_changes($0)) })
 
   /// Tells whether a transaction has read or written, or nil before 3.34.
   static let transactionState: sqlable_transaction_state? = symbol("sqlite3_txn_state").map {

@@ -32,7 +32,7 @@ extension Statement: Codable {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(table.name, forKey: .table)
     try container.encode(query, forKey: .query)
-    try container.encode(try storedRows().map(\.values), forKey: .rows)
+    try container.encode(try storedRows().map { try $0.byName() }, forKey: .rows)
   }
 
   /// Decodes a change that returns rows, or a statement of any other kind.
@@ -61,7 +61,7 @@ extension Statement: Codable {
       throw SqlError.invalidStatement("the decoder does not allow statements that \(query.kind.known)").at(table: own)
     }
     self.query = query
-    rows = query.kind.takesRows ? .stored(stored.map { StoredRow(values: $0) }) : .none
+    rows = query.kind.takesRows ? .stored(stored.map { StoredRow($0) }) : .none
     try checkDecoded(stored)
   }
 
@@ -71,7 +71,7 @@ extension Statement: Codable {
     let (sql, buffer) = (SqlBuffer(), ParameterBuffer())
     try withExtendedLifetime(buffer) {
       var writer = RowWriter(table: table, buffer: buffer)
-      for row in stored.dropFirst() { try writer.take(StoredRow(values: row)) }
+      for row in stored.dropFirst() { try writer.take(StoredRow(row)) }
       guard query.kind.takesRows, stored.isEmpty else {
         _ = try rendered()
         return

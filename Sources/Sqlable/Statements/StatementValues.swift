@@ -2,8 +2,31 @@ import FoundationEssentials
 
 /// A row as it is stored: what each column was given. A column that is missing was left out.
 @usableFromInline
-struct StoredRow: Sendable, Hashable, Codable {
-  var values: [String: SqlStorage]
+struct StoredRow: Sendable, Hashable {
+  /// By bytes: == takes the two forms of an é for one, which are two columns.
+  private(set) var values: [ByBytes: SqlStorage] = [:]
+
+  init() {}
+
+  init(_ values: [String: SqlStorage]) {
+    for (name, value) in values { self[name] = value }
+  }
+
+  subscript(name: String) -> SqlStorage? {
+    get { values[ByBytes(wrappedValue: name)] }
+    set { values[ByBytes(wrappedValue: name)] = newValue }
+  }
+
+  /// The values by the columns' names, as they stand in JSON. Throws where two names are one key there.
+  func byName() throws -> [String: SqlStorage] {
+    var named: [String: SqlStorage] = [:]
+    for (name, value) in values {
+      guard let name = name.wrappedValue, named.updateValue(value, forKey: name) == nil else {
+        throw SqlError.invalidStatement("two columns whose names differ in their Unicode form only have no form as data")
+      }
+    }
+    return named
+  }
 }
 
 extension Statement {
@@ -26,9 +49,9 @@ extension Statement {
       let mark = buffer.mark
       defer { buffer.release(to: mark) }
       try writer.take(model)
-      var row = StoredRow(values: [:])
+      var row = StoredRow()
       for position in writer.values.indices {
-        if let value = SqlStorage(writer.values[position]) { row.values[table.columns[position].name] = value }
+        if let value = SqlStorage(writer.values[position]) { row[table.columns[position].name] = value }
       }
       return row
     }
@@ -55,7 +78,8 @@ extension RowWriter {
   @usableFromInline
   mutating func take(_ row: StoredRow) throws {
     clear()
-    for (name, value) in row.values {
+    for (key, value) in row.values {
+      let name = key.wrappedValue ?? ""
       guard let position = table.position(named: name) else {
         throw SqlError(
           .schema(.missingColumn(name)), message: "table \(table.name) has no column \(name)", table: table.name,

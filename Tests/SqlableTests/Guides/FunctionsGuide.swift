@@ -25,8 +25,8 @@ import Testing
     ]
     let texts: [(any AnyTerm, String)] = [
       (Car.name.hasPrefix("N"), #""name" LIKE ? ESCAPE '\'"#),
-      (Car.name.hasSuffix("o"), #""name" LIKE ? ESCAPE ?"#),
-      (Car.name.contains("100%"), #""name" LIKE ? ESCAPE ?"#),
+      (Car.name.hasSuffix("o"), #""name" LIKE ? ESCAPE '\'"#),
+      (Car.name.contains("100%"), #""name" LIKE ? ESCAPE '\'"#),
       (Car.name.glob("[A-N]*"), #""name" GLOB ?"#),
       (Car.name.substr(2, 3), #"substr("name", 2, 3)"#),
       (Car.name.trim(), #"trim("name")"#),

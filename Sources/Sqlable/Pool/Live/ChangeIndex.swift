@@ -65,10 +65,12 @@ struct ChangeIndex {
     switch observer.key {
     case nil: change(&table.everything, Everything(table: observer.table, change: observer.change))
     case .some where observed.hasOwnCollation: body(&table.walked)
-    case .integer(let id):
-      change(&table.byId, id)
-      change(&table.byKey, .integer(id))
-    case .some(let key): change(&table.byKey, MatchKey(key))
+    case .some(let value):
+      // The affinity of the key's column decides which of them counts.
+      for key in Set(KeyComparison.forms(of: value).map(MatchKey.init)) {
+        change(&table.byKey, key)
+        if case .integer(let id) = key { change(&table.byId, id) }
+      }
     }
     if !table.isEmpty { tables[name] = table }
   }

@@ -137,10 +137,10 @@ extension TypedTerm where Value: SqlText {
   /// `"a" LIKE ? ESCAPE '\'`: begins with the text as it is; A to Z and a to z are the same.
   public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
 
-  /// `"a" LIKE ? ESCAPE ?`: ends with the text as it is; A to Z and a to z are the same.
+  /// `"a" LIKE ? ESCAPE '\'`: ends with the text as it is; A to Z and a to z are the same.
   public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
 
-  /// `"a" LIKE ? ESCAPE ?`: has the text, as it is, somewhere; A to Z and a to z are the same.
+  /// `"a" LIKE ? ESCAPE '\'`: has the text, as it is, somewhere; A to Z and a to z are the same.
   public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
 }
 
@@ -221,9 +221,9 @@ extension SqlTerm {
   /// `"a" LIKE ? ESCAPE '\'`: begins with the text as it is; A to Z and a to z are the same.
   public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
 
-  /// `"a" LIKE ? ESCAPE ?`: ends with the text as it is; A to Z and a to z are the same.
+  /// `"a" LIKE ? ESCAPE '\'`: ends with the text as it is; A to Z and a to z are the same.
   public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
 
-  /// `"a" LIKE ? ESCAPE ?`: has the text, as it is, somewhere; A to Z and a to z are the same.
+  /// `"a" LIKE ? ESCAPE '\'`: has the text, as it is, somewhere; A to Z and a to z are the same.
   public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
 }

@@ -23,20 +23,6 @@ extension SqlExpression.BinaryOperator {
   var takesConstant: Bool { self == .json || self == .jsonValue }
 }
 
-extension SqlExpression {
-  /// Whether LIKE with this pattern may find rows by an index, if its escape is written into the SQL.
-  ///
-  /// SQLite looks for the text before the first wildcard, and compiles the statement anew for each pattern. Without such a
-  /// text it would compile for nothing; with a bound escape it does not.
-  var mayBeFoundByIndex: Bool {
-    guard case .value(.text(let pattern)) = node else { return true }
-    switch pattern.utf8.first {
-    case nil, UInt8(ascii: "%"), UInt8(ascii: "_"): return false
-    default: return true
-    }
-  }
-}
-
 extension Renderer {
   /// Writes a term that says how a function works.
   func write(constant term: SqlExpression, within strength: Strength, stack: Int) throws {

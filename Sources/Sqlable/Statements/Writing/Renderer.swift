@@ -147,7 +147,8 @@ struct Renderer {
       throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar, and not NUL")
     }
     sql.append(" ESCAPE ")
-    if pattern.mayBeFoundByIndex { try write(literal: escape) } else { write(.text(escape)) }
+    // Only with an escape that it sees does SQLite look for the pattern's beginning by an index.
+    try write(literal: escape)
   }
 
   private func write(_ function: SqlExpression.Function, _ arguments: [SqlExpression], stack: Int) throws {

@@ -133,12 +133,11 @@ struct ShapeWriter {
       }
       return true
     case .like(let term, let pattern, let escape):
-      let isLiteral = !escape.isEmpty && pattern.mayBeFoundByIndex
-      key.append(byte: escape.isEmpty ? 12 : isLiteral ? 22 : 13)
+      key.append(byte: escape.isEmpty ? 12 : 13)
       guard write(term, isOrdering: isOrdering), write(pattern, isOrdering: isOrdering) else { return false }
       guard !escape.isEmpty else { return true }
       guard escape.unicodeScalars.count == 1, escape != "\0" else { return false }
-      if isLiteral { write(name: escape) } else { parameters.append(.text(escape) as SqlStorage) }
+      write(name: escape)
       return true
     case .function(let function, let arguments):
       key.append(byte: 14)

@@ -48,9 +48,9 @@ import Testing
         // SQLite takes an escape of one byte only.
         #expect(try read.explain(db).description.contains("SEARCH") == (escape.utf8.count == 1))
       }
-      // Nothing is before the wildcard: no index helps, and with a bound escape SQLite does not compile for each value anew.
+      // Whatever the pattern, the SQL is the same.
       let inside = Word.count().filter(Words.folded.contains("ppl"))
-      #expect(inside.sql.hasSuffix("LIKE ? ESCAPE ?") && inside.bindings == ["%ppl%", "\\"])
+      #expect(inside.sql.hasSuffix(#"LIKE ? ESCAPE '\'"#) && inside.bindings == ["%ppl%"])
       #expect(try inside.run(db) == 4)
     }
   }
@@ -79,7 +79,6 @@ import Testing
         ("round(flags, 1)", Stay.flags.column.round(1) == 9, false),
       ]
       // The JSON functions of older versions are not for schemas that are not trusted.
-      try db.execute("PRAGMA trusted_schema = ON")
       for (number, (index, condition, isMet)) in cases.enumerated() {
         let count = Stay.count().filter(condition)
         #expect(try count.explain(db).description.contains("SEARCH") == false)

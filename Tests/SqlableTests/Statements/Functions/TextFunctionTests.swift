@@ -73,7 +73,7 @@ import Testing
             == texts.filter { other in
               fold(text).isEmpty || fold(other).indices.contains { fold(other)[$0...].starts(with: fold(text)) }
             }, "\(text)")
-        #expect(Bicycle.count().filter(Bicycle.name.contains(text)).sql.hasSuffix(#"WHERE "name" LIKE ? ESCAPE ?"#))
+        #expect(Bicycle.count().filter(Bicycle.name.contains(text)).sql.hasSuffix(#"WHERE "name" LIKE ? ESCAPE '\'"#))
       }
       let none = try notes(Stay.note.contains("a\0b"))
       #expect(none.isEmpty)
