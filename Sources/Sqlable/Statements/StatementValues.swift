@@ -22,7 +22,8 @@ struct StoredRow: Sendable, Hashable {
     var named: [String: SqlStorage] = [:]
     for (name, value) in values {
       guard let name = name.wrappedValue, named.updateValue(value, forKey: name) == nil else {
-        throw SqlError.invalidStatement("two columns whose names differ in their Unicode form only have no form as data")
+        throw SqlError.invalidStatement(
+          "a row with two columns whose names differ in their Unicode form only has no form as data")
       }
     }
     return named

@@ -136,7 +136,8 @@ struct LiveResultOracle {
         $0.changes { $0.id > 3 }
       }
       for offset in [0, 2] {
-        rows("page by name, \(offset)", Player.read().orderBy(Player.name).orderBy(Player.id).limit(3, offset: offset)) {
+        rows("page by name, \(offset)", Player.read().orderBy(Player.name).orderBy(Player.id).limit(3, offset: offset))
+        {
           !$0.players.isEmpty
         }
         rows("page by name, down, \(offset)", Player.read().orderBy(Player.name, .desc).limit(3, offset: offset)) {
