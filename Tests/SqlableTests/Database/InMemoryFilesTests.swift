@@ -17,7 +17,7 @@ import Testing
     return db
   }
 
-  @Test(arguments: [true, false])
+  @Test(.needs(36, "a child of a database in memory"), arguments: [true, false])
   func vacuumIntoWritesAFile(isChild: Bool) throws {
     try withDirectory { directory in
       let parent = try filled()

@@ -36,7 +36,7 @@ import Testing
     "SELECT id FROM plain WHERE json_extract(doc, '$.a') = 1", "SELECT * FROM parts", "SELECT * FROM tags",
   ]
 
-  @Test func theyOpenAndWorkAsTheyAre() throws {
+  @Test(.needs(38, "->>")) func theyOpenAndWorkAsTheyAre() throws {
     try withForeignDatabase { path in
       let db = try SqliteDatabase(filepath: path)
       for use in Self.uses { try db.execute(use) }
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  /// Newer versions mark JSON's functions as innocuous; R*Tree's tables none does.
+  /// Newer versions mark JSON's functions and R*Tree's tables as innocuous; 3.34 does not ask for it everywhere.
   private func expectRefusal(_ error: SqlError?) {
     guard let error else { return }
     #expect(error.message.hasPrefix("unsafe use of ") && error.message.contains("trustsSchema: true"))
@@ -60,7 +60,7 @@ import Testing
   private static let strict = Configuration(trustsSchema: false)
 
   /// Checks, indexes and generated columns are compiled with the schema: the first statement meets them, that of opening.
-  @Test func aTableThatStrictnessRefusesNamesTheSettingAndIsNoCorruption() throws {
+  @Test(.needs(38, "->>")) func aTableThatStrictnessRefusesNamesTheSettingAndIsNoCorruption() throws {
     try withForeignDatabase { path in
       expectRefusal(
         sqlError {
@@ -86,14 +86,14 @@ import Testing
       let uses: [SQL] = ["SELECT * FROM parts", "SELECT * FROM lengths", "INSERT INTO plain (doc) VALUES ('{}')"]
       let db = try SqliteDatabase(filepath: path, configuration: Self.strict)
       for use in uses { expectRefusal(sqlError { try db.execute(use) }) }
-      expectSqlError { try db.execute(uses[2]) }
+      if SQLiteLibrary.isAtLeast(40), !SQLiteLibrary.isAtLeast(46) { expectSqlError { try db.execute(uses[2]) } }
       #expect(try db.query("PRAGMA trusted_schema", as: Bool.self) == [false])
       #expect(try db.createChild().query("PRAGMA trusted_schema", as: Bool.self) == [false])
       // A reader that met it is as good as before.
       let pool = try SqlitePool(filepath: path, configuration: .init(handles: Self.strict, readers: 1))
       for use in uses.prefix(2) { expectRefusal(sqlError { try pool.read { try $0.execute(use) } }) }
       expectRefusal(sqlError { try pool.transaction { try $0.execute(uses[2]) } })
-      #expect(try pool.read { try $0.query("SELECT id FROM plain", as: Int.self) } == [1])
+      #expect(try pool.read { try $0.query("SELECT id FROM plain", as: Int.self) }.first == 1)
       try pool.close()
     }
   }

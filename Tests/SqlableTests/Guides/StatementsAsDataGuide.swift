@@ -46,7 +46,7 @@ private struct Search: Codable, Hashable, Sendable {
     }
   }
 
-  @Test func aChangeThatReturnsRowsHasATypeOfItsOwn() throws {
+  @Test(.needs(35, "RETURNING")) func aChangeThatReturnsRowsHasATypeOfItsOwn() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
