@@ -1,7 +1,6 @@
 import CSQLite
 import FoundationEssentials
 import Glibc
-import Synchronization
 
 /// Where a database is, and how a connection to it is opened.
 enum Location: Sendable {
@@ -9,11 +8,7 @@ enum Location: Sendable {
   /// ``MemoryFileSystem`` keeps it by this name for as long as a connection is open.
   case memory(name: String)
 
-  private static let memoryCount = Atomic(0)
-
-  static func newMemory() -> Location {
-    .memory(name: MemoryFileSystem.databaseName(memoryCount.add(1, ordering: .relaxed).newValue))
-  }
+  static func newMemory() -> Location { .memory(name: MemoryFileSystem.newDatabaseName()) }
 
   var filepath: String {
     switch self {

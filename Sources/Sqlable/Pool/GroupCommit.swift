@@ -45,34 +45,40 @@ extension SqlitePool {
       db.rollBackShared()
       return [(first, ended(first, writer, .failure(error.rolledBack)))]
     }
-    var members = [first]
-    var failed: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
-    _ = ended(first, writer, .success(()))
+    var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = [(first, ended(first, writer, .success(())))]
+    var members = 1
     let end = ContinuousClock.now + configuration.maximumGroupTime
-    while members.count < configuration.maximumGroup, ContinuousClock.now < end, db.isSharedTransactionWhole,
+    while members < configuration.maximumGroup, ContinuousClock.now < end, db.isSharedTransactionWhole,
       !gate.isTurnOver, let call = nextMember(writer)
     {
       do {
         try db.transaction { db in try call.run(db) }
-        members.append(call)
-        _ = ended(call, writer, .success(()))
+        members += 1
+        outcomes.append((call, ended(call, writer, .success(()))))
       } catch {
-        failed.append((call, ended(call, writer, .failure(error.rolledBack))))
+        outcomes.append((call, ended(call, writer, .failure(error.rolledBack))))
       }
     }
     do {
       try db.commitShared()
       withState { $0.counts.commits += 1 }
-      return members.map { ($0, .success(())) } + failed
+      return outcomes
     } catch {
       db.rollBackShared()
-      // A lost handle runs nothing more, and its locks keep others from it until it is closed.
-      guard members.count + failed.count > 1, !writer.isLost else {
-        return members.map { ($0, .failure(error.rolledBack)) } + failed
+      let isAlone = outcomes.count == 1 || writer.isLost
+      return outcomes.map { call, outcome in
+        switch outcome {
+        // A lost handle runs nothing more, and its locks keep others from it until it is closed.
+        case .success where isAlone: (call, .failure(error.rolledBack))
+        case .failure where isAlone || isStopped(call): (call, outcome)
+        // One that failed may have done so because of rows that are not there after all.
+        case .success, .failure: (call, again(call, writer, db))
+        }
       }
-      return members.map { ($0, again($0, writer, db)) } + failed
     }
   }
+
+  private func isStopped(_ call: PoolCall) -> Bool { withState { _ in call.stopped != nil } }
 
   /// Runs a call by itself.
   private func alone(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {

@@ -159,7 +159,7 @@ extension SqlitePool {
       if (error as? SqlError)?.meansBrokenHandle == true { handle.discard() }
       outcome = .failure(call.error(error, label: configuration.handles.label))
     }
-    if handle.isLost { handle.discard() }
+    if handle.isSpoilt { handle.discard() }
     let next = withState { state in
       state.take(handle, from: call)
       state.ended()

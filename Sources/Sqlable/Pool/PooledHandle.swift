@@ -53,6 +53,12 @@ final class PooledHandle: @unchecked Sendable {
   /// Whether it is open and refuses all further use; asked by whoever has it.
   var isLost: Bool { database?.connection?.isLost == true }
 
+  /// Whether the next to use it would find it otherwise than others: lost, or a reader whose settings SQL has changed.
+  var isSpoilt: Bool {
+    guard let connection = database?.connection else { return false }
+    return connection.isLost || connection.hasOtherSettings
+  }
+
   /// To be called by whoever has it.
   func noteCacheUse() {
     if let cache = database?.connection?.cache { cacheUse = StatementCacheUse(of: cache) }
@@ -74,6 +80,7 @@ extension SqliteDatabase {
       belongToPool()
       // Beside the file's being open for reading only: temporary tables would stay for whoever reads next.
       if isReadOnly { try connection.pragma("PRAGMA query_only = ON") }
+      connection.isShared = isReadOnly
     }
   }
 

@@ -30,6 +30,11 @@ final class Connection {
     didSet { isLost = lost != nil }
   }
   private(set) var isLost = false
+  /// Whether it reads for many, one after the other, each of whom is to find it as the others did.
+  var isShared = false
+  /// Whether SQL has been compiled that may leave a shared connection with other settings or files, as SQLite does with flags
+  /// when it compiles them.
+  private(set) var hasOtherSettings = false
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
   /// What stops its statements, where something does.
@@ -175,7 +180,11 @@ final class Connection {
     guard code == SQLITE_OK else { throw thrown(insteadOf: compileError(code, text)) }
     let rest = UnsafeBufferPointer(rebasing: text[used...])
     guard let handle else { return (nil, UnsafeBufferPointer(rebasing: text[text.count...])) }
-    return (PreparedStatement(handle: handle, connection: self), rest)
+    let statement = PreparedStatement(handle: handle, connection: self)
+    if isShared, statement.columnCount == 0, let word = statement.firstKeywords(1).first {
+      if ["PRAGMA", "ATTACH", "DETACH"].contains(word) { hasOtherSettings = true }
+    }
+    return (statement, rest)
   }
 
   /// The statement that `compile` gives, with the values bound that are in `parameters` since `mark`. It holds on to them

@@ -10,8 +10,11 @@ enum MemoryFileSystem {
   /// What it is called; nil where this SQLite has no memdb.
   static let name: String? = systems?.name
 
-  /// The name of a database. No file has it: the default file system is asked by absolute paths only.
-  static func databaseName(_ number: Int) -> String { prefix + String(number) }
+  /// The name of a new database. No file has it: the default file system is asked by absolute paths only. It can't be
+  /// guessed, so that no SQL attaches what belongs to another handle.
+  static func newDatabaseName() -> String {
+    prefix + String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+  }
 
   private static let prefix = "\\sqlable-memory-"
 

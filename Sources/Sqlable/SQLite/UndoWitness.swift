@@ -6,9 +6,10 @@ import Glibc
 /// A failing statement undoes itself, but for RAISE(FAIL) in a trigger, OR FAIL, and ON CONFLICT FAIL in a table, which keep
 /// what it did before. Neither result codes nor counts tell one from the other once a trigger or a cascade has written.
 /// The virtual tables that take part in a transaction are told of every savepoint that is rolled back, those around single
-/// statements included: `sqlable_undo` is one that holds nothing and counts them.
+/// statements included: `sqlable_undo_…` is one that holds nothing and counts them.
 final class UndoWitness {
-  static let table = "sqlable_undo"
+  /// Another name in each process: a table of the name in the file would be the one that is written to.
+  private static let table = "sqlable_undo_" + String(UInt64.random(in: .min ... .max), radix: 36)
 
   private unowned let connection: Connection
   private let counter = Counter()
@@ -40,7 +41,8 @@ final class UndoWitness {
       isRegistered = true
     }
     // A delete without rows: an insert would change what last_insert_rowid() gives.
-    let statement = try join ?? connection.compile("DELETE FROM main.sqlable_undo")
+    var text = "DELETE FROM main.\(UndoWitness.table)"
+    let statement = try join ?? text.withUTF8 { try connection.compile($0) }
     join = statement
     defer { statement.reset() }
     do { _ = try statement.step() } catch let error as SqlError where error.kind == .busy || error.kind == .readOnly {

@@ -68,6 +68,7 @@ extension Statement: Codable {
   /// Renders the statement, which checks every name and value, and every rule that a modifier must keep.
   private func checkDecoded(_ stored: [[String: SqlStorage]]) throws {
     let table = try query.table(of: Model.self)
+    try query.checkValues(of: table)
     let (sql, buffer) = (SqlBuffer(), ParameterBuffer())
     try withExtendedLifetime(buffer) {
       var writer = RowWriter(table: table, buffer: buffer)

@@ -51,6 +51,24 @@ import Testing
     }
   }
 
+  /// The second fails because of the first's row, which is gone when the commit refuses the first.
+  @Test func whatFailedBesideRowsThatWereNotCommittedIsRunAgain() throws {
+    try withMembers(patient) { pool in
+      try pool.transaction { db in
+        try db.execute(
+          "CREATE TABLE note (id INTEGER PRIMARY KEY, member INTEGER REFERENCES member (id) DEFERRABLE INITIALLY DEFERRED)"
+        )
+      }
+      let errors = try together(pool, 2) { index in
+        try pool.transaction { db in
+          try db.execute(index == 0 ? "INSERT INTO note VALUES (5, 99)" : "INSERT INTO note VALUES (5, NULL)")
+        }
+      }
+      #expect(errors[0]?.kind == .constraint(.foreignKey) && errors[1] == nil)
+      #expect(try pool.read { try $0.query("SELECT id FROM note WHERE member IS NULL", as: Int.self) } == [5])
+    }
+  }
+
   @Test func eachMayHaveItsOwnCommit() throws {
     try withMembers(PoolConfiguration(maximumGroup: 1)) { pool in
       let before = pool.statistics.commits

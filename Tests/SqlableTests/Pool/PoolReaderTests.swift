@@ -4,6 +4,24 @@ import Testing
 
 /// What a reader of a pool can't do, and what it outlives.
 @Suite struct PoolReaderTests {
+  /// A reader whose settings SQL has changed reads for nobody else.
+  @Test func whatAReadChangesOfItsReaderIsGoneWithIt() throws {
+    try withMembers(PoolConfiguration(readers: 1)) { pool in
+      try Member(id: 1, name: "Anna").insert().run(pool)
+      try pool.read { db in
+        try db.execute("PRAGMA query_only = OFF")
+        try db.execute("CREATE TEMP TABLE member (id INTEGER PRIMARY KEY, name TEXT)")
+        #expect(try Member.count().run(db) == 0)
+      }
+      #expect(try Member.read().run(pool).map(\.name) == ["Anna"])
+      // Refused, and SQLite has set the flag when it looked what it is.
+      expectSqlError {
+        try pool.read { _ = try $0.query("SELECT 1; PRAGMA query_only = OFF", as: Int.self) }
+      }
+      #expect(try pool.read { try $0.query("PRAGMA query_only", as: Int.self) } == [1])
+    }
+  }
+
   @Test(.needs(35, "RETURNING")) func noSQLMakesAReaderWrite() throws {
     try withMembers { pool in
       try Member(id: 1, name: "Anna").insert().run(pool)

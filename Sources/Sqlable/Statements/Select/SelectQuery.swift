@@ -139,10 +139,7 @@ extension SelectQuery {
 extension SelectQuery {
   /// Notes what would change the first of several combined queries, as if it changed their result.
   mutating func refuseIfCombined(_ modifier: String) {
-    guard !clauses.compounds.isEmpty, clauses.defect == nil else { return }
-    clauses.defect = .invalidStatement(
-      "\(modifier) after a union, intersect or except would change the first query only: it belongs into each of them, or "
-        + "the whole gets a name by named(_:) and is queried")
+    if !clauses.compounds.isEmpty { clauses.refuse(modifier) }
   }
 
   /// The query as a part of one that combines it with others. When it is combined itself running that throws, and what it
@@ -276,4 +273,15 @@ extension TableInfo: Hashable {
 
   @usableFromInline
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension SelectQuery.Clauses {
+  /// Notes what comes after a query was combined with others. Here and not behind `clauses`, whose coroutine the compiler
+  /// (6.3, debug) ends before it compares an optional of so many bytes with nil.
+  fileprivate mutating func refuse(_ modifier: String) {
+    guard defect == nil else { return }
+    defect = .invalidStatement(
+      "\(modifier) after a union, intersect or except would change the first query only: it belongs into each of them, or "
+        + "the whole gets a name by named(_:) and is queried")
+  }
 }

@@ -259,4 +259,20 @@ import Testing
       #expect(log.take() == ["insert parent 1"])
     }
   }
+
+  /// What counts the savepoints for it is a table of another name in each process.
+  @Test func noTableOfTheFileIsTakenForTheWitness() throws {
+    try withDatabase { db in
+      try db.execute(
+        "CREATE TABLE parent (id INTEGER PRIMARY KEY); CREATE TABLE sqlable_undo (value); INSERT INTO sqlable_undo VALUES (1)"
+      )
+      let log = EventLog()
+      log.listen(to: db, on: Parent.self)
+      try db.transaction { db in
+        _ = sqlError { try db.execute("INSERT OR FAIL INTO parent VALUES (1), (1)") }
+      }
+      #expect(log.take() == ["insert parent 1"])
+      #expect(try db.query("SELECT value FROM sqlable_undo", as: Int.self) == [1])
+    }
+  }
 }

@@ -15,31 +15,25 @@ import Testing
       let missed = Mutex(0)
       let changes = pool.changes(on: Member.self)
       let loop = Task { for await event in changes { if event == .missed { missed.withLock { $0 += 1 } } } }
-      var (id, late, worst) = (0, 0, Duration.zero)
+      var id = 0
       let end = ContinuousClock.now + .seconds(1)
-      var foreign = 0
       while ContinuousClock.now < end {
         for _ in 0..<Int.random(in: 1...6) {
           id += 1
           if Bool.random() {
             try await Member(id: id, name: "x").insert().run(pool)
           } else {
-            foreign += 1
             try Member(id: id, name: "x").insert().run(other)
           }
           if Bool.random() { usleep(UInt32.random(in: 0...2_500)) }
         }
         let begin = ContinuousClock.now
-        while followers.contains(where: { $0.latest != id }), ContinuousClock.now - begin < .milliseconds(1_500) {
+        // Far longer than it takes on a machine that is busy with other tests: what is late for ever is not heard of.
+        while followers.contains(where: { $0.latest != id }), ContinuousClock.now - begin < .seconds(20) {
           try await Task.sleep(for: .microseconds(200))
         }
-        worst = max(worst, ContinuousClock.now - begin)
-        if followers.contains(where: { $0.latest != id }) {
-          late += 1
-          try await Task.sleep(for: .seconds(1))
-        }
+        #expect(followers.map(\.latest) == [id, id])
       }
-      #expect(late == 0)
       loop.cancel()
     }
   }

@@ -1,0 +1,58 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Values in decoded statements are held against the model's columns, as those are that a program writes.
+@Suite struct DecodedValueTests {
+  /// The statement with one text in its JSON exchanged for another.
+  private func damaged<Output>(
+    _ statement: Statement<Bicycle, Output>, _ text: String, _ other: String
+  ) throws -> Statement<Bicycle, Output> {
+    let data = try JSONEncoder().encode(statement)
+    let json = String(decoding: data, as: UTF8.self)
+    #expect(json.contains(text), "\(json)")
+    return try JSONDecoder().decode(
+      Statement<Bicycle, Output>.self, from: Data(json.replacingOccurrences(of: text, with: other).utf8))
+  }
+
+  private func expectRefusal(_ column: String?, _ body: () throws -> Void) {
+    let error = sqlError(body)
+    guard case .encoding = error?.kind else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(error?.table == "bicycle" && error?.column == column)
+    // The value is nobody's business.
+    #expect(error.map { "\($0)".contains("secret") } == false)
+  }
+
+  @Test func whatAColumnDoesNotStoreIsNotAssigned() throws {
+    let (seven, secret) = (#"{"integer":7}"#, #"{"text":"secret"}"#)
+    let set = Bicycle.update(Bicycle.ownerId.set(to: 7))
+    expectRefusal("owner_id") { _ = try damaged(set, seven, secret) }
+    let upsert = Bicycle(id: 1, name: "a", color: "b").insert().onConflict(Bicycle.id, set: Bicycle.ownerId.set(to: 7))
+    expectRefusal("owner_id") { _ = try damaged(upsert, seven, secret) }
+    let copy = Bicycle.update(Bicycle.ownerId.set(to: Bicycle.id))
+    expectRefusal("owner_id") {
+      _ = try damaged(copy, #""value":{"column":{"_0":"id"}}"#, #""value":{"column":{"_0":"name"}}"#)
+    }
+  }
+
+  @Test func whatAColumnIsNeverEqualToIsNotCompared() throws {
+    let (seven, secret) = (#"{"integer":7}"#, #"{"text":"secret"}"#)
+    let filters = [
+      Bicycle.ownerId == 7, Bicycle.ownerId.in([7, 8]), Bicycle.ownerId.between(7, and: 9), !(Bicycle.ownerId > 7),
+      Bicycle.name == "x" || Bicycle.ownerId < 7,
+    ]
+    for filter in filters {
+      expectRefusal("owner_id") { _ = try damaged(Bicycle.read().filter(filter), seven, secret) }
+    }
+    expectRefusal(nil) {
+      _ = try damaged(Bicycle.count().filter(Bicycle.name.like("secret%")), #"{"text":"secret%"}"#, seven)
+    }
+    for filter in filters {
+      let read = Bicycle.read().filter(filter).orderBy(Bicycle.name)
+      #expect(try damaged(read, "owner_id", "owner_id") == read)
+    }
+  }
+}
