@@ -20,11 +20,15 @@ final class FunctionRegistry: Sendable {
       }
     }
 
-    func register(on connection: Connection) -> Int32 {
+    /// Gives SQLite's code; `observation` is that of the connection's handle, where it has one.
+    func register(on connection: Connection, _ observation: HandleObservation?) -> Int32 {
       switch self {
-      case .function(let function): connection.register(function)
-      case .collation(let collation): connection.register(collation)
-      case .tokenizer(let tokenizer): connection.register(tokenizer)
+      case .function(let function): return connection.register(function)
+      case .collation(let collation):
+        let code = connection.register(collation)
+        if code == SQLITE_OK { observation?.collationsDidChange() }
+        return code
+      case .tokenizer(let tokenizer): return connection.register(tokenizer)
       }
     }
   }
@@ -57,13 +61,13 @@ final class FunctionRegistry: Sendable {
 
   /// Registers what others have registered meanwhile. What can't be replaced, because the handle reads rows, is left for
   /// the next time.
-  func apply(to connection: Connection) throws {
+  func apply(to connection: Connection, _ observation: HandleObservation? = nil) throws {
     let (entries, version) = self.entries.withLock { entries in
       (entries.values.filter { $0.version > connection.functionsVersion }, latest.load(ordering: .relaxed))
     }
     var isComplete = true
     for (entry, _) in entries {
-      let code = entry.register(on: connection)
+      let code = entry.register(on: connection, observation)
       guard code != SQLITE_OK else { continue }
       guard code == SQLITE_BUSY else { throw connection.error(code, sql: nil) }
       isComplete = false
@@ -122,7 +126,7 @@ extension SqliteDatabase {
     try locked {
       let connection = try openConnection()
       try checkIsNotInFunction(connection)
-      switch entry.register(on: connection) {
+      switch entry.register(on: connection, observation) {
       case SQLITE_OK: functions?.add(entry, registeredOn: connection)
       case SQLITE_NOTFOUND: throw SqlError.withoutFullText.labelled(configuration.label)
       case SQLITE_BUSY: throw misuse("\(name) can't be replaced while rows of the handle are being read")

@@ -233,7 +233,7 @@ public final class SqliteDatabase: @unchecked Sendable {
         connection.undoLostTransaction()
         throw lost
       }
-      try functions?.apply(to: connection)
+      try functions?.apply(to: connection, observation)
     } catch {
       lock.unlock()
       throw error

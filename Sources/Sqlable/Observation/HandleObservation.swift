@@ -138,6 +138,9 @@ final class HandleObservation {
   /// number of database "main" tells.
   func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
 
+  /// To be called after a collation was registered: the keys may have been looked up when its name had none, or another.
+  func collationsDidChange() { schemaVersion = nil }
+
   // MARK: The open transaction
 
   var mark: Int { buffer.count }

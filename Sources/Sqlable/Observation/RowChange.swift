@@ -65,6 +65,11 @@ public struct RowChange: Sendable, Hashable {
     (hasId, isKeyedById, keys, images) = (change.hasId, change.isKeyedById, change.keys, change.images)
   }
 
+  /// Whether its key compares as the program says.
+  var hasOwnCollation: Bool {
+    if case .own = keys?.comparison?.collation { true } else { false }
+  }
+
   /// Whether it is or was the row of that id or key, compared as SQLite compares a value with the key's column.
   func isOfRow(_ given: SqlStorage) -> Bool {
     if case .integer(let id) = given, hasId, id == Int64(self.id) || id == Int64(previousId) { return true }

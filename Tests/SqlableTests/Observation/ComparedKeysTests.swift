@@ -119,4 +119,71 @@ import Testing
       #expect(member.id == 2)
     }
   }
+
+  /// An order that takes texts of one length for the same.
+  private static var byLength: Collation {
+    Collation("length") {
+      let (left, right) = ($0.utf8.count, $1.utf8.count)
+      return left < right ? .orderedAscending : left == right ? .orderedSame : .orderedDescending
+    }
+  }
+
+  @Test func withAnOrderThatIsRegisteredAfterTheKeysWereLookedUp() throws {
+    try withMembers { pool in
+      let maker = try SqliteDatabase(filepath: pool.filepath)
+      try maker.register(ComparedKeysTests.byLength)
+      try maker.execute("CREATE TABLE code (code TEXT COLLATE length PRIMARY KEY NOT NULL, n INTEGER)")
+      let db = try SqliteDatabase(filepath: pool.filepath)
+      let log = EventLog()
+      for key in ["abc", "ab", "xyz"] { log.listen(to: db, on: Code.self, id: key, as: "\(key): ") }
+      // The keys of all observed tables are looked up before the first write, whatever that writes to.
+      try db.execute("INSERT INTO member (id, name) VALUES (1, 'a')")
+      try db.register(ComparedKeysTests.byLength)
+      try db.execute("INSERT INTO code VALUES ('nok', 1)")
+      #expect(log.take() == ["abc: insert code nok", "xyz: insert code nok"])
+    }
+  }
+
+  @Test func withAnOrderThatIsReplacedInsideATransaction() throws {
+    try withDatabase { db in
+      try db.register(Collation("length") { _, _ in .orderedSame })
+      try db.execute("CREATE TABLE code (code TEXT COLLATE length PRIMARY KEY NOT NULL, n INTEGER)")
+      try db.createTable(Observed.Note.self)
+      let log = EventLog()
+      for key in ["abc", "ab"] { log.listen(to: db, on: Code.self, id: key, as: "\(key): ") }
+      try db.transaction { db in
+        try db.execute("INSERT INTO note (id) VALUES (1)")
+        try db.register(ComparedKeysTests.byLength)
+        try db.execute("INSERT INTO code VALUES ('nok', 1)")
+      }
+      #expect(log.take() == ["abc: insert code nok"])
+    }
+  }
+
+  /// The model says nothing of the collation that the table in the file has.
+  @Test func loopsCompareByACollationThatOnlyTheTableDeclares() async throws {
+    try await withMembers { pool in
+      try await pool.transaction { db in
+        try db.register(ComparedKeysTests.byLength)
+        try db.execute("CREATE TABLE code (code TEXT COLLATE length PRIMARY KEY NOT NULL, n INTEGER)")
+      }
+      var same = pool.changes(on: Code.self, id: "abc").makeAsyncIterator()
+      var other = pool.changes(on: Code.self, id: "ab").makeAsyncIterator()
+      try await pool.transaction { db in try db.execute("INSERT INTO code VALUES ('nok', 1)") }
+      // What follows is heard in any case: no loop waits for ever.
+      try await pool.transaction { db in try db.execute("DELETE FROM code") }
+      try await pool.transaction { db in try db.execute("INSERT INTO code VALUES ('ab', 2)") }
+      try await pool.transaction { db in try db.execute("INSERT INTO code VALUES ('abc', 3)") }
+      try await pool.transaction { db in try db.execute("UPDATE code SET n = 4") }
+      var found: [[SqlStorage]] = []
+      for event in [await same.next(), await same.next(), await other.next()] {
+        guard case .row(let row) = event else {
+          Issue.record("missed")
+          return
+        }
+        found.append(row.key)
+      }
+      #expect(found == [[.text("nok")], [.text("nok")], [.text("ab")]])
+    }
+  }
 }

@@ -34,6 +34,11 @@ struct ChangeIndex {
         if row.previousId != row.id { add(byId[Int64(row.previousId)]) }
       }
       guard !byKey.isEmpty else { return found }
+      if row.hasOwnCollation {
+        // The table in the file may declare a collation that the model does not, and that takes any two texts for one.
+        for numbers in byKey.values { found.formUnion(numbers) }
+        return found
+      }
       let (key, previous) = (row.key, row.previousKey)
       if key.count == 1 { add(byKey[MatchKey(key[0])]) }
       if previous.count == 1, previous != key { add(byKey[MatchKey(previous[0])]) }

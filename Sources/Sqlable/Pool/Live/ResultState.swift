@@ -73,6 +73,8 @@ struct ResultState<Value: Sendable> {
   /// How many loops do not have the latest edition.
   private var without = 0
   private var waiting: [ObjectIdentifier: (waiter: Waiter, loop: Int)] = [:]
+  /// Those of them whose deadline passed while they waited for a commit.
+  private var overdue: Set<ObjectIdentifier> = []
   private var failures: [Int: any Error] = [:]
   /// Whether a loop waits for a reading that has not begun.
   private var isWanted = false
@@ -144,11 +146,15 @@ struct ResultState<Value: Sendable> {
 
   private func isInDoubt(_ loop: Loop) -> Bool { loop.edition == 0 || doubted > loop.position }
 
-  mutating func wait(_ waiter: Waiter, _ loop: Int) { waiting[ObjectIdentifier(waiter)] = (waiter, loop) }
+  mutating func wait(_ waiter: Waiter, _ loop: Int, isOverdue: Bool) {
+    waiting[ObjectIdentifier(waiter)] = (waiter, loop)
+    if isOverdue { overdue.insert(ObjectIdentifier(waiter)) }
+  }
 
   /// Whether it was waiting, and was the last.
   mutating func leave(_ waiter: Waiter) -> Bool {
-    waiting.removeValue(forKey: ObjectIdentifier(waiter)) != nil && waiting.isEmpty
+    if !overdue.isEmpty { overdue.remove(ObjectIdentifier(waiter)) }
+    return waiting.removeValue(forKey: ObjectIdentifier(waiter)) != nil && waiting.isEmpty
   }
 
   /// Whether there is something to be found out for somebody.
@@ -161,6 +167,16 @@ struct ResultState<Value: Sendable> {
   /// Those who wait, and do so no more.
   private mutating func woken(_ sleepers: [ObjectIdentifier]) -> [any Wakeable] {
     sleepers.compactMap { waiting.removeValue(forKey: $0)?.waiter }
+  }
+
+  /// Those whose deadline has passed and who need a reading now: they wait no more. To be called whenever the lock is given
+  /// back.
+  mutating func takeOverdue() -> [any Wakeable] {
+    if overdue.isEmpty { return [] }
+    let late = overdue.filter { id in
+      waiting[id].flatMap { loops[$0.loop] }.map(isInDoubt) ?? false
+    }
+    return woken(Array(late))
   }
 
   // MARK: Commits

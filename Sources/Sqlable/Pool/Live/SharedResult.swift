@@ -30,10 +30,11 @@ final class SharedResult<Value: Sendable>: FollowedResult {
   }
 
   private func withState<Result>(_ body: (inout State) -> Result) -> Result {
-    let (result, unused) = state.withLock { state in
+    let (result, overdue, unused) = state.withLock { state in
       let result = body(&state)
-      return (result, state.takeUnused())
+      return (result, state.takeOverdue(), state.takeUnused())
     }
+    if !overdue.isEmpty { pool.feed.wake(overdue) }
     withExtendedLifetime(unused) {}
     return result
   }
@@ -61,10 +62,11 @@ final class SharedResult<Value: Sendable>: FollowedResult {
     while true {
       try Task.checkCancellation()
       let waiter = Waiter()
+      let isOverdue = isOverdue
       let step = withState { state in
         let step = state.step(loop)
-        if case .wait = step {
-          state.wait(waiter, loop)
+        if case .wait(let isNeeded) = step, !isNeeded || !isOverdue {
+          state.wait(waiter, loop, isOverdue: isOverdue)
           begin(&state)
         }
         return step
@@ -73,16 +75,17 @@ final class SharedResult<Value: Sendable>: FollowedResult {
       case .end: return nil
       case .fail(let error): throw error
       case .take(let value, let contents):
-        try checkDeadline()
+        if self.isOverdue { throw timeout }
         return (value, contents)
       case .wait(let isNeeded):
-        // The time of a loop that waits for a commit is not measured, as long as there is none.
-        let alarm = isNeeded ? alarm(waiter) : nil
+        if isNeeded, isOverdue { throw timeout }
+        // A commit may come before the deadline, or turn out not to concern the result: what the loop waits for then is
+        // asked when it is woken. Behind its deadline, a loop that waits for a commit is woken by that.
+        let alarm = isOverdue ? nil : alarm(waiter)
         let isWoken = await waiter.wait(isolation: actor)
         alarm?.cancel()
         leave(waiter)
         guard isWoken else { throw CancellationError() }
-        if isNeeded { try checkDeadline() }
       }
     }
   }
@@ -96,9 +99,10 @@ final class SharedResult<Value: Sendable>: FollowedResult {
     return alarm
   }
 
-  private func checkDeadline() throws {
-    guard let deadline = Deadline.current, deadline <= .now else { return }
-    throw SqlError(
+  private var isOverdue: Bool { Deadline.current.map { $0 <= .now } ?? false }
+
+  private var timeout: SqlError {
+    SqlError(
       .timeout, message: "the deadline had passed when the live result made at \(source.place) was read",
       label: pool.configuration.handles.label)
   }
@@ -111,10 +115,12 @@ final class SharedResult<Value: Sendable>: FollowedResult {
   // MARK: Commits
 
   func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches) {
-    let (hasWork, unused) = state.withLock { state in
+    let (overdue, hasWork, unused) = state.withLock { state in
       state.didCommit(commit, at: position)
-      return (state.task == nil && state.hasWork, state.takeUnused())
+      let overdue = state.takeOverdue()
+      return (overdue, state.task == nil && state.hasWork, state.takeUnused())
     }
+    if !overdue.isEmpty { matches.wake(overdue) }
     if hasWork { matches.wake([self]) }
     if let unused { matches.keep(unused) }
   }
