@@ -30,3 +30,26 @@ extension PreparedStatement {
     return words
   }
 }
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether this SQL holds anything but blanks, comments and semicolons.
+  var holdsStatement: Bool {
+    var rest = self[...]
+    while let first = rest.first {
+      if first == UInt8(ascii: " ") || (9...13).contains(first) || first == UInt8(ascii: ";") {
+        rest.removeFirst()
+      } else if rest.starts(with: [0xEF, 0xBB, 0xBF]) {
+        rest.removeFirst(3)
+      } else if rest.starts(with: "--".utf8) {
+        rest = rest.drop { $0 != UInt8(ascii: "\n") }
+      } else if rest.starts(with: "/*".utf8) {
+        rest.removeFirst(2)
+        while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest.removeFirst() }
+        rest = rest.dropFirst(2)
+      } else {
+        return true
+      }
+    }
+    return false
+  }
+}
