@@ -35,21 +35,32 @@ extension UnsafeBufferPointer<UInt8> {
   /// Whether this SQL holds anything but blanks, comments and semicolons.
   var holdsStatement: Bool {
     var rest = self[...]
-    while let first = rest.first {
-      if first == UInt8(ascii: " ") || (9...13).contains(first) || first == UInt8(ascii: ";") {
-        rest.removeFirst()
-      } else if rest.starts(with: [0xEF, 0xBB, 0xBF]) {
-        rest.removeFirst(3)
-      } else if rest.starts(with: "--".utf8) {
-        rest = rest.drop { $0 != UInt8(ascii: "\n") }
-      } else if rest.starts(with: "/*".utf8) {
-        rest.removeFirst(2)
-        while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest.removeFirst() }
-        rest = rest.dropFirst(2)
+    rest.skipBlanksAndComments()
+    while rest.first == UInt8(ascii: ";") {
+      rest.removeFirst()
+      rest.skipBlanksAndComments()
+    }
+    return !rest.isEmpty
+  }
+}
+
+extension Collection<UInt8> where SubSequence == Self {
+  /// Takes the blanks and comments at the start, as SQLite reads them.
+  mutating func skipBlanksAndComments() {
+    while let first {
+      if first == UInt8(ascii: " ") || (9...13).contains(first) {
+        removeFirst()
+      } else if starts(with: [0xEF, 0xBB, 0xBF]) {
+        removeFirst(3)
+      } else if starts(with: "--".utf8) {
+        self = drop { $0 != UInt8(ascii: "\n") }
+      } else if starts(with: "/*".utf8) {
+        removeFirst(2)
+        while !isEmpty, !starts(with: "*/".utf8) { removeFirst() }
+        self = dropFirst(2)
       } else {
-        return true
+        return
       }
     }
-    return false
   }
 }

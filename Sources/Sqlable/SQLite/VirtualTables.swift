@@ -12,25 +12,6 @@ extension String {
 }
 
 extension Substring.UTF8View {
-  /// Takes the blanks and comments at the start, as SQLite reads them.
-  mutating func skipBlanksAndComments() {
-    while let first {
-      if first == UInt8(ascii: " ") || (9...13).contains(first) {
-        removeFirst()
-      } else if starts(with: [0xEF, 0xBB, 0xBF]) {
-        removeFirst(3)
-      } else if starts(with: "--".utf8) {
-        self = drop { $0 != UInt8(ascii: "\n") }
-      } else if starts(with: "/*".utf8) {
-        removeFirst(2)
-        while !isEmpty, !starts(with: "*/".utf8) { removeFirst() }
-        self = dropFirst(2)
-      } else {
-        return
-      }
-    }
-  }
-
   /// Takes a word in small letters, or a name out of its quotes; nil at anything else.
   fileprivate mutating func nextToken() -> [UInt8]? {
     skipBlanksAndComments()
