@@ -20,7 +20,7 @@ import Testing
     #expect(log.take() == ["insert words_config 1"], sourceLocation: sourceLocation)
   }
 
-  @Test func aTableBesideAnotherVirtualTableIsHeard() throws {
+  @Test(.needsFullText) func aTableBesideAnotherVirtualTableIsHeard() throws {
     try withDatabase { db in
       try db.execute("CREATE VIRTUAL TABLE notes USING fts5(text)")
       try db.execute("CREATE VIRTUAL TABLE words USING fts5vocab('notes', 'row')")
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func theTablesOfAFullTextTableAreNotHeard() throws {
+  @Test(.needsFullText) func theTablesOfAFullTextTableAreNotHeard() throws {
     let texts: [SQL] = [
       "CREATE VIRTUAL TABLE words USING fts5(text)",
       "create virtual table if not exists Words/* a using b */ -- c\n using\n FTS5 (text)",
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func aNameInQuotesHidesNoModule() throws {
+  @Test(.needsFullText) func aNameInQuotesHidesNoModule() throws {
     try withDatabase { db in
       try db.execute(#"CREATE VIRTUAL TABLE "a ""using"" fts5vocab('" USING fts5(text)"#)
       let log = EventLog()
