@@ -15,6 +15,11 @@ static inline int sqlable_vtab_innocuous(sqlite3 *db) {
   return sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 }
 
+// sqlite3_snprintf is variadic. The format is the one by which SQLite makes a text of a REAL.
+static inline void sqlable_real_text(double value, int digits, char *buffer, int size) {
+  sqlite3_snprintf(size, buffer, "%!.*g", digits, value);
+}
+
 // The pre-update hook is looked up at run time: a SQLite built without it lacks the symbols, and a link against them
 // would keep the whole program from starting.
 typedef void (*sqlable_preupdate_callback)(void *context, sqlite3 *db, int operation, const char *database,

@@ -26,7 +26,7 @@ struct KeyComparison: Sendable {
     switch (affinity, value) {
     case (.integer, .text(let text)), (.real, .text(let text)): KeyComparison.number(text) ?? value
     case (.text, .integer(let integer)): .text("\(integer)")
-    case (.text, .real(let real)): .text("\(real)")
+    case (.text, .real(let real)): .text(real.sqliteText)
     default: value
     }
   }
@@ -36,7 +36,7 @@ struct KeyComparison: Sendable {
     switch value {
     case .text(let text): [value] + (number(text).map { [$0] } ?? [])
     case .integer(let integer): [value, .text("\(integer)")]
-    case .real(let real): [value, .text("\(real)")]
+    case .real(let real): [value, .text(real.sqliteText)]
     case .null, .blob: [value]
     }
   }

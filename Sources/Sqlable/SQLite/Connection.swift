@@ -152,7 +152,8 @@ final class Connection {
     guard let statement else {
       throw SqlError.invalidStatement("the SQL text holds no statement").labelled(label)
     }
-    guard try compileFirst(rest).statement == nil else {
+    // By its text: SQLite carries out some pragmas as soon as it compiles them.
+    guard !rest.holdsStatement else {
       throw SqlError.invalidStatement("the SQL text holds more than one statement; execute(_:) runs many")
         .labelled(label)
     }

@@ -82,6 +82,20 @@ enum Library {
     return stride
   }()
 
+  /// How many digits SQLite writes when it makes a text of a REAL: 15, or 17 where it tells 0.1 + 0.2 from 0.3.
+  static let realDigits: Int32 = {
+    var (db, statement): (OpaquePointer?, OpaquePointer?)
+    defer {
+      sqlite3_finalize(statement)
+      sqlite3_close(db)
+    }
+    guard sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK,
+      sqlite3_prepare_v2(db, "SELECT CAST(0.1 + 0.2 AS TEXT)", -1, &statement, nil) == SQLITE_OK,
+      sqlite3_step(statement) == SQLITE_ROW
+    else { return 15 }
+    return sqlite3_column_bytes(statement, 0) > 3 ? 17 : 15
+  }()
+
   /// SQLITE_TRANSIENT, which Swift can't import: a text or blob that SQLite has to copy.
   static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 

@@ -34,6 +34,16 @@ extension Connection {
 }
 
 extension Double {
+  /// The text that SQLite makes of it, to store it or to compare it with a TEXT: `1.0e+20`.
+  var sqliteText: String {
+    // 17 digits, a sign, a point and an exponent are 25 bytes.
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 40) { buffer in
+      guard let start = buffer.baseAddress else { return "" }
+      sqlable_real_text(self, Library.realDigits, start, Int32(buffer.count))
+      return String(cString: start)
+    }
+  }
+
   /// `d.ddde±x` with so many digits.
   fileprivate func text(digits: Int) -> String {
     var buffer = [CChar](repeating: 0, count: 64)

@@ -30,3 +30,37 @@ extension PreparedStatement {
     return words
   }
 }
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether this SQL holds anything but blanks, comments and semicolons.
+  var holdsStatement: Bool {
+    var rest = self[...]
+    rest.skipBlanksAndComments()
+    while rest.first == UInt8(ascii: ";") {
+      rest.removeFirst()
+      rest.skipBlanksAndComments()
+    }
+    return !rest.isEmpty
+  }
+}
+
+extension Collection<UInt8> where SubSequence == Self {
+  /// Takes the blanks and comments at the start, as SQLite reads them.
+  mutating func skipBlanksAndComments() {
+    while let first {
+      if first == UInt8(ascii: " ") || (9...13).contains(first) {
+        removeFirst()
+      } else if starts(with: [0xEF, 0xBB, 0xBF]) {
+        removeFirst(3)
+      } else if starts(with: "--".utf8) {
+        self = drop { $0 != UInt8(ascii: "\n") }
+      } else if starts(with: "/*".utf8) {
+        removeFirst(2)
+        while !isEmpty, !starts(with: "*/".utf8) { removeFirst() }
+        self = dropFirst(2)
+      } else {
+        return
+      }
+    }
+  }
+}

@@ -30,12 +30,14 @@ extension SqliteDatabase {
     try checkHasFullText()
     for trigger in triggers {
       guard try schemaText(of: trigger.name) != nil else { continue }
-      let isOwn = try query(
-        """
-        SELECT type = 'trigger' AND instr(sql, \(table.quotedName)) > 0 FROM main.sqlite_schema
-        WHERE name = \(trigger.name) COLLATE NOCASE
-        """, as: Bool.self)
-      guard !isOwn.contains(false) else { throw isTaken(trigger.name, table) }
+      // A program may replace every function, so Swift searches the text.
+      let found = try query(
+        "SELECT type, sql FROM main.sqlite_schema WHERE name = \(trigger.name) COLLATE NOCASE",
+        as: String.self, String?.self)
+      let isOwn = found.allSatisfy { type, sql in
+        type.isExactly("trigger") && sql?.suffix(after: table.quotedName) != nil
+      }
+      guard isOwn else { throw isTaken(trigger.name, table) }
       try execute(SQL(verbatim: "DROP TRIGGER \(trigger.name.quotedName)"))
     }
     if !isCurrent {
@@ -50,7 +52,10 @@ extension SqliteDatabase {
 
   private func schemaText(of name: String) throws -> String? {
     try query(
-      "SELECT ifnull(sql, '') FROM main.sqlite_schema WHERE name = \(name) COLLATE NOCASE", as: String.self
+      """
+      SELECT CASE WHEN sql IS NULL THEN '' ELSE sql END FROM main.sqlite_schema
+      WHERE name = \(name) COLLATE NOCASE
+      """, as: String.self
     ).first
   }
 

@@ -302,4 +302,25 @@ import Testing
       #expect(try names(db) == ["Ann", "Bob", "Cid"])
     }
   }
+
+  /// SQLite carries out some pragmas as soon as it compiles them.
+  @Test func aSecondStatementThatIsRefusedHasNotActed() throws {
+    try withDatabase { db in
+      let before = try db.query("PRAGMA foreign_keys", as: Int.self)
+      #expect(before == [1])
+      for text in ["; PRAGMA foreign_keys = OFF", ";; /* a */ -- b\n PRAGMA foreign_keys = OFF", "; nonsense"] {
+        expectInvalidStatement { _ = try db.query(SQL(verbatim: "SELECT 1" + text), as: Int.self) }
+      }
+      #expect(try db.query("PRAGMA foreign_keys", as: Int.self) == before)
+    }
+  }
+
+  @Test func blanksCommentsAndSemicolonsAreNoSecondStatement() throws {
+    try withDatabase { db in
+      for text in [";", " ; ;\n\t", "; -- PRAGMA", "; /* ; SELECT 2 */ ;", "; /* open", "; -- a\n-- b", ";\u{FEFF}"] {
+        let found = try db.query(SQL(verbatim: "SELECT 1" + text), as: Int.self)
+        #expect(found == [1], "\(text)")
+      }
+    }
+  }
 }

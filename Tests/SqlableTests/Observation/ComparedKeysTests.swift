@@ -53,6 +53,28 @@ import Testing
     try expectAsInSQL("TEXT COLLATE NOCASE", stored: "'1X'", keys)
   }
 
+  /// A REAL for a TEXT key is the text that SQLite makes of it.
+  @Test func withTheTextsOfReals() throws {
+    let sum: Double = 0.1 + 0.2
+    var reals: [Double] = [0, -0.0, sum, 1e15, 1e20, -1e20, 5e-324, 1.7976931348623157e308, .infinity, -.infinity]
+    reals += (0..<100).map { _ in Double.random(in: -1e6...1e6) }
+    reals += (0..<100).map { _ in Double(bitPattern: UInt64.random(in: .min ... .max)) }.filter { !$0.isNaN }
+    try withDatabase { db in
+      try db.execute("CREATE TABLE code (code TEXT PRIMARY KEY NOT NULL, n INTEGER)")
+      for real in reals { try db.execute("INSERT OR IGNORE INTO code (code) VALUES (CAST(\(real) AS TEXT))") }
+      for real in reals {
+        let log = EventLog()
+        let token = log.listen(to: db, on: Code.self, id: real)
+        try db.execute("UPDATE code SET n = 1 WHERE code = \(real)")
+        #expect(log.take().count == 1, "\(real)")
+        db.removeObserver(token)
+      }
+    }
+    try expectAsInSQL("TEXT", stored: "'0.3'", [sum, 0.3, 0.31])
+    try expectAsInSQL("TEXT", stored: "'1.0e+20'", [1e20, 1e21, "1e20"])
+    try expectAsInSQL("TEXT", stored: "'0.0'", [0.0, -0.0, 0])
+  }
+
   @Test func withAnOrderOfOnesOwn() throws {
     try withDatabase { db in
       // An order that takes texts of one length for the same.

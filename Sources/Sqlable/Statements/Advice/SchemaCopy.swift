@@ -9,16 +9,24 @@ struct SchemaCopy {
       path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
       cacheCapacity: 0)
     try functions?.apply(to: connection)
-    var statements: [String] = []
-    // Tables before what is on them; the tables that belong to a virtual one come into being with it.
+    var (virtual, others): ([String], [String]) = ([], [])
+    // A program may replace LIKE and every function, so Swift looks at the texts.
     try original.eachRow(
       """
       SELECT sql FROM (SELECT type, sql, rowid AS place FROM main.sqlite_schema
         UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema)
-      WHERE sql IS NOT NULL AND type IN ('table', 'view', 'index') AND sql NOT LIKE 'CREATE TABLE sqlite\\_%' ESCAPE '\\'
-      ORDER BY type = 'index', sql NOT LIKE 'CREATE VIRTUAL%', place
+      WHERE sql IS NOT NULL AND type IN ('table', 'view', 'index')
+      ORDER BY type = 'index', place
       """
-    ) { statements.append($0[0]) }
+    ) { row in
+      if row[0].virtualTableModule != nil {
+        virtual.append(row[0])
+      } else if !row[0].foldedName.starts(with: "create table sqlite_".utf8) {
+        others.append(row[0])
+      }
+    }
+    // Tables before what is on them; the tables that belong to a virtual one come into being with it.
+    let statements = virtual + others
     for statement in statements {
       // What can't be made here, for want of a module or because it is there already, is not what is scanned.
       _ = try? connection.pragma(statement)
@@ -29,7 +37,11 @@ struct SchemaCopy {
   /// What ANALYZE has found out about the rows, if it ever ran: the planner decides by it.
   private func copyStatistics(from original: Connection) throws {
     var rows: [[String]] = []
-    try? original.eachRow("SELECT quote(tbl), quote(idx), quote(stat) FROM main.sqlite_stat1") { rows.append($0) }
+    try? original.eachRow(
+      "SELECT tbl, idx, stat, tbl IS NULL, idx IS NULL, stat IS NULL FROM main.sqlite_stat1"
+    ) { row in
+      rows.append((0..<3).map { row[$0 + 3] == "1" ? "NULL" : row[$0].quotedText })
+    }
     guard !rows.isEmpty else { return }
     try connection.pragma("ANALYZE main")
     for row in rows { try connection.pragma("INSERT INTO main.sqlite_stat1 VALUES (\(row.joined(separator: ", ")))") }
