@@ -56,7 +56,9 @@ import Testing
   /// A REAL for a TEXT key is the text that SQLite makes of it.
   @Test func withTheTextsOfReals() throws {
     let sum: Double = 0.1 + 0.2
-    var reals: [Double] = [0, -0.0, sum, 1e15, 1e20, -1e20, 5e-324, 1.7976931348623157e308, .infinity, -.infinity]
+    var reals: [Double] = [
+      0, -0.0, sum, 1e15, 1e20, -1e20, .leastNonzeroMagnitude, 1.7976931348623157e308, .infinity, -.infinity,
+    ]
     reals += (0..<100).map { _ in Double.random(in: -1e6...1e6) }
     reals += (0..<100).map { _ in Double(bitPattern: UInt64.random(in: .min ... .max)) }.filter { !$0.isNaN }
     try withDatabase { db in

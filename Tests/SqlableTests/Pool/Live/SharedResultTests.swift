@@ -49,7 +49,9 @@ struct SharedResultTests {
       let (all, changed) = (Loop(first.updates(in: pool)), Loop(first.updates(in: pool, onlyChanges: true)))
       let second = Loop(Member.read().orderBy(Member.id).limit(2).updates(in: pool))
       try await until { [all, changed, second].allSatisfy { $0.values.values.count == 1 } }
-      try await Member(id: 1, name: "a").update().run(pool)
+      try await pool.transaction { db in
+        for name in ["z", "a"] { try Member(id: 1, name: name).update().run(db) }
+      }
       try await Member(id: 2, name: "b").insert().run(pool)
       try await until { second.values.values.last?.count == 2 && all.values.values.count >= 2 }
       try await Task.sleep(for: .milliseconds(20))
