@@ -3,8 +3,9 @@ import PackageDescription
 
 // A package of its own, so that nothing it needs ever reaches a user of the library.
 //
-// The trait GRDB, on by default, adds GRDB 7.10 to the contenders. `--disable-default-traits` leaves it out: then nothing is
-// resolved or fetched, for a machine without a network, and the build takes seconds instead of a minute, as `.ci/run` likes it.
+// The trait GRDB, on by default, adds GRDB 7.10 to the contenders. `--disable-default-traits` leaves it out: then
+// nothing is resolved or fetched, for a machine without a network, and the build takes seconds instead of a minute, as
+// `.ci/run` likes it.
 let package = Package(
   name: "Benchmarks",
   traits: [

@@ -20,23 +20,23 @@ public struct Configuration: Sendable, Hashable {
   /// How commits reach the file. Default: `.wal`, where readers and the writer do not wait for one another.
   public var journalMode: JournalMode
 
-  /// What survives a loss of power. Default: `.normal`: the file stays whole, the latest commits may be lost; `.full` keeps
-  /// every commit, at the price of a disk flush each. Neither loses anything when only the process dies.
+  /// What survives a loss of power. Default: `.normal`: the file stays whole, the latest commits may be lost; `.full`
+  /// keeps every commit, at the price of a disk flush each. Neither loses anything when only the process dies.
   public var synchronous: Synchronous
 
   /// Enforce foreign keys. Default: true. (SQLite's own default is false.)
   public var foreignKeys: Bool
 
-  /// Let delete triggers fire for rows that REPLACE deletes too, and let a trigger fire itself. Default: false, as SQLite
-  /// has it: a trigger that updates its own table, without a condition that comes to an end, would throw. REPLACE on a table
-  /// with a ``FullTextIndex`` needs true, and throws `.misuse` otherwise.
+  /// Let delete triggers fire for rows that REPLACE deletes too, and let a trigger fire itself. Default: false, as
+  /// SQLite has it: a trigger that updates its own table, without a condition that comes to an end, would throw.
+  /// REPLACE on a table with a ``FullTextIndex`` needs true, and throws `.misuse` otherwise.
   public var recursiveTriggers: Bool
 
   /// Overwrite what is deleted. Default: `.fast`, where it costs no further input or output.
   public var secureDelete: SecureDelete
 
-  /// How many bytes the compiled statements may take that a handle keeps, the least recently used leaving first. Default:
-  /// 4 MiB, where more than 500 usual statements fit. 0 keeps none.
+  /// How many bytes the compiled statements may take that a handle keeps, the least recently used leaving first.
+  /// Default: 4 MiB, where more than 500 usual statements fit. 0 keeps none.
   public var statementCacheBytes: Int
 
   /// How many kibibytes of pages a handle keeps in memory. Default: 8,192 (8 MiB).
@@ -51,15 +51,16 @@ public struct Configuration: Sendable, Hashable {
   public var maximumPageCount: Int?
 
   /// Hand `.observe` and `didUpdate` what SQLite's pre-update hook sees, where this SQLite has it. Default: true. With
-  /// false the update hook is used: it misses rows deleted by REPLACE and by an unfiltered DELETE, WITHOUT ROWID tables, keys
-  /// that are not the rowid (observers of one hear nothing), and the id that a row had before an update changed it.
+  /// false the update hook is used: it misses rows deleted by REPLACE and by an unfiltered DELETE, WITHOUT ROWID
+  /// tables, keys that are not the rowid (observers of one hear nothing), and the id that a row had before an update
+  /// changed it.
   public var usesPreupdateHook: Bool
 
-  /// Let views, triggers, checks, generated columns and indexes of the file use all functions and virtual tables of SQLite.
-  /// Default: true, as SQLite has it. With false they may use only what SQLite marks as innocuous, for files that others
-  /// hand in; SQLite 3.40 does not mark its JSON functions. A statement that meets such a schema throws
-  /// `.schema(.mismatch)`, which names this setting. The program's own functions are shut out either way, unless they are
-  /// made with `isAllowedInSchema: true`.
+  /// Let views, triggers, checks, generated columns and indexes of the file use all functions and virtual tables of
+  /// SQLite. Default: true, as SQLite has it. With false they may use only what SQLite marks as innocuous, for files
+  /// that others hand in; SQLite 3.40 does not mark its JSON functions. A statement that meets such a schema throws
+  /// `.schema(.mismatch)`, which names this setting. The program's own functions are shut out either way, unless they
+  /// are made with `isAllowedInSchema: true`.
   public var trustsSchema: Bool
 
   public init(

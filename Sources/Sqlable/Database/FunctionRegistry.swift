@@ -3,8 +3,8 @@ import Synchronization
 
 /// The functions, collations and tokenizers of a handle, its children and their children.
 ///
-/// A connection may be touched with its handle's lock held only, so a handle takes what was registered on another when it
-/// is used the next time.
+/// A connection may be touched with its handle's lock held only, so a handle takes what was registered on another when
+/// it is used the next time.
 final class FunctionRegistry: Sendable {
   enum Entry: Sendable {
     case function(UserFunction)
@@ -59,8 +59,8 @@ final class FunctionRegistry: Sendable {
     if connection.functionsVersion == version - 1 { connection.functionsVersion = version }
   }
 
-  /// Registers what others have registered meanwhile. What can't be replaced, because the handle reads rows, is left for
-  /// the next time.
+  /// Registers what others have registered meanwhile. What can't be replaced, because the handle reads rows, is left
+  /// for the next time.
   func apply(to connection: Connection, _ observation: HandleObservation? = nil) throws {
     let (entries, version) = self.entries.withLock { entries in
       (entries.values.filter { $0.version > connection.functionsVersion }, latest.load(ordering: .relaxed))
@@ -80,8 +80,8 @@ extension SqliteDatabase {
   /// Makes a function known to this handle and to all that belong to it: its children, made before or later, and its
   /// parent. It takes the place of one with the same name and number of arguments.
   ///
-  /// Throws `.misuse` for a name that is empty, longer than 255 bytes or has a NUL byte, for more than 100 parameters, and
-  /// when it would replace another while rows of this handle are being read.
+  /// Throws `.misuse` for a name that is empty, longer than 255 bytes or has a NUL byte, for more than 100 parameters,
+  /// and when it would replace another while rows of this handle are being read.
   public func register<Output, each Argument>(_ function: ScalarFunction<Output, repeat each Argument>) throws {
     try register(.function(function.function), name: function.name)
   }
@@ -104,8 +104,8 @@ extension SqliteDatabase {
   /// Makes a tokenizer for full-text tables known to this handle and to all that belong to it.
   ///
   /// Register it before a table that uses it is touched: each handle of a file needs it, in whatever process. Throws
-  /// `.misuse` as for a function, for the names of FTS5's own tokenizers, for a name that is registered already (tables that
-  /// are in use would keep the earlier one), and when this SQLite was built without FTS5.
+  /// `.misuse` as for a function, for the names of FTS5's own tokenizers, for a name that is registered already (tables
+  /// that are in use would keep the earlier one), and when this SQLite was built without FTS5.
   public func register(_ tokenizer: Tokenizer) throws {
     guard let own = tokenizer.own, !FullTextModule.tokenizers.contains(where: { $0.isSameName(as: own.name) }) else {
       throw misuse("FTS5's own tokenizers are there already, and can't be replaced")
@@ -135,8 +135,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Throws inside a function of the program's own, which SQLite calls in the middle of a statement: a write there would
-  /// change what the statement reads, and a transaction can't end while one runs.
+  /// Throws inside a function of the program's own, which SQLite calls in the middle of a statement: a write there
+  /// would change what the statement reads, and a transaction can't end while one runs.
   func checkIsNotInFunction(_ connection: Connection) throws {
     guard !connection.userCode.isRunning else {
       throw misuse("a function that a statement calls can read on the handle, but not change anything")

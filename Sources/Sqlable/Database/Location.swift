@@ -57,7 +57,8 @@ enum Location: Sendable {
     }
     // Asked once more when it is open: another file may take the place of this one meanwhile.
     try Location.check(parent)
-    // By the name that SQLite gave it: the working directory may be another one today. And without the right to create it.
+    // By the name that SQLite gave it: the working directory may be another one today. And without the right to create
+    // it.
     let connection = try Connection(
       path: parent.absolutePath, flags: configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
       label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
@@ -136,8 +137,8 @@ extension Connection {
 
   /// Sets the journal mode and gives the one that holds.
   ///
-  /// To change it a connection needs the file to itself. SQLite does not wait for that as it waits for a lock, so several
-  /// that open a new file at once would find it busy.
+  /// To change it a connection needs the file to itself. SQLite does not wait for that as it waits for a lock, so
+  /// several that open a new file at once would find it busy.
   private func setJournalMode(_ configuration: Configuration) throws -> String? {
     let end = ContinuousClock.now + .seconds(configuration.busyTimeout)
     var pause: UInt32 = 500

@@ -9,8 +9,9 @@ import FoundationEssentials
 /// try db.execute("INSERT INTO red \(Bicycle.read().filter(Bicycle.color == "red"))")
 /// ```
 ///
-/// A sequence of values becomes a list, one `?` for each. `\(json: value)` binds a value as one JSON text instead. Models
-/// and columns become their quoted names; statements, queries and terms become their SQL, with their values bound.
+/// A sequence of values becomes a list, one `?` for each. `\(json: value)` binds a value as one JSON text instead.
+/// Models and columns become their quoted names; statements, queries and terms become their SQL, with their values
+/// bound.
 public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// The text, with `?` for every value.
   public internal(set) var text: String

@@ -9,9 +9,9 @@ import FoundationEssentials
 /// try bike.insert().run(db)
 /// ```
 ///
-/// The rule is one handle per thread, got from ``createChild()``, since a transaction belongs to its handle. Breaking the
-/// rule is slow, not wrong: a lock is held for every statement and for the whole of a `transaction` closure, so a second
-/// thread waits.
+/// The rule is one handle per thread, got from ``createChild()``, since a transaction belongs to its handle. Breaking
+/// the rule is slow, not wrong: a lock is held for every statement and for the whole of a `transaction` closure, so a
+/// second thread waits.
 ///
 /// Sound as `Sendable`, though the compiler can't see it:
 /// 1. What is `open` is only touched with `lock` held.
@@ -82,11 +82,11 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Opens another connection to the same database, to be used on another thread.
   ///
-  /// What the child commits reaches the observers of this handle too, on this handle's ``queue``; what this handle commits
-  /// does not reach the child's. A child may have children. It lives on when its parent is closed.
+  /// What the child commits reaches the observers of this handle too, on this handle's ``queue``; what this handle
+  /// commits does not reach the child's. A child may have children. It lives on when its parent is closed.
   ///
-  /// Throws `.io` when the file was moved, deleted or replaced since this handle was opened. A relative path means what it
-  /// meant then, whatever the working directory is now.
+  /// Throws `.io` when the file was moved, deleted or replaced since this handle was opened. A relative path means what
+  /// it meant then, whatever the working directory is now.
   public func createChild() throws -> SqliteDatabase { try createChild(isReadOnly: configuration.isReadOnly) }
 
   /// Opens another connection to the same database; one that is read-only can't be given the right to write by any SQL.
@@ -138,9 +138,9 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Closes the connection. Every later call on this handle throws `.closed`; closing again does nothing.
   ///
-  /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read, and for the
-  /// handle of a pool, which the pool closes. A handle that is lost (`.handleLost`) can be closed, which rolls its transaction
-  /// back.
+  /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read, and for
+  /// the handle of a pool, which the pool closes. A handle that is lost (`.handleLost`) can be closed, which rolls its
+  /// transaction back.
   public func close() throws {
     guard !lockedAnyway({ open.value.isPools }) else { throw misuse("a pool closes its handles itself") }
     try closeByOwner()
@@ -225,8 +225,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Registers what was registered on another handle, with the lock held, which is given back when that fails. A connection
-  /// that is lost comes here with every call, and is refused.
+  /// Registers what was registered on another handle, with the lock held, which is given back when that fails. A
+  /// connection that is lost comes here with every call, and is refused.
   private func refresh(_ connection: Connection) throws {
     do {
       if let lost = connection.lost {

@@ -38,7 +38,8 @@ extension StatementCacheUse {
 
 extension SqliteDatabase {
   /// How the handle's cache of compiled statements has been used: many evictions ask for a larger
-  /// ``Configuration/statementCacheBytes``; a rate far below 1 without them says that statements of ever new shapes are run.
+  /// ``Configuration/statementCacheBytes``; a rate far below 1 without them says that statements of ever new shapes are
+  /// run.
   ///
   /// Of this handle alone, not of its children. `BEGIN`, `COMMIT` and the like are not counted. Throws `.closed`.
   public var statementCacheUse: StatementCacheUse {

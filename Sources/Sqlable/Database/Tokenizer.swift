@@ -80,12 +80,12 @@ public struct Tokenizer: Sendable {
 
   /// Makes a tokenizer of a closure that gives the words of a text, in their order.
   ///
-  /// The closure gives the same words for the same text whenever it is asked: with another answer than at the time when a
-  /// row was stored, the index finds the row no more, and is damaged when the row changes. After a change of mind,
+  /// The closure gives the same words for the same text whenever it is asked: with another answer than at the time when
+  /// a row was stored, the index finds the row no more, and is damaged when the row changes. After a change of mind,
   /// `rebuildFullText` makes the index anew.
   ///
-  /// It is called on the thread that runs the statement, with the handle's lock held. A write on the handle that calls it
-  /// throws `.misuse`. What the closure throws comes out of the statement, which is undone.
+  /// It is called on the thread that runs the statement, with the handle's lock held. A write on the handle that calls
+  /// it throws `.misuse`. What the closure throws comes out of the statement, which is undone.
   ///
   /// - Parameter name: How SQL calls it; not case-sensitive.
   public init(_ name: String, _ body: @escaping @Sendable (_ text: String, Purpose) throws -> [Token]) {

@@ -51,8 +51,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Inside another transaction it is a savepoint, whatever `kind` says. The error of the closure is the one that comes
-  /// out. Throws `.busy` when another connection writes for longer than the busy timeout; after any error nothing of the
-  /// transaction is stored. Other threads that use this handle wait until the closure has returned.
+  /// out. Throws `.busy` when another connection writes for longer than the busy timeout; after any error nothing of
+  /// the transaction is stored. Other threads that use this handle wait until the closure has returned.
   @discardableResult
   public func transaction<Value>(
     _ kind: TransactionKind = .immediate, _ body: (SqliteDatabase) throws -> Value
@@ -148,8 +148,8 @@ extension SqliteDatabase {
 
   /// Begins a transaction, or a savepoint inside the open one, and returns its level, 1 being the outermost.
   ///
-  /// Prefer ``transaction(_:_:)-(_,(SqliteDatabase)->Value)``: between these calls other threads that use this handle are
-  /// not kept waiting, and what they run belongs to the transaction.
+  /// Prefer ``transaction(_:_:)-(_,(SqliteDatabase)->Value)``: between these calls other threads that use this handle
+  /// are not kept waiting, and what they run belongs to the transaction.
   @discardableResult
   public func beginTransaction(_ kind: TransactionKind = .immediate) throws -> Int {
     try locked { try begin(kind, isScoped: false) }
@@ -157,9 +157,9 @@ extension SqliteDatabase {
 
   /// Commits the innermost transaction.
   ///
-  /// Throws `.misuse` without a transaction, when it belongs to a closure, or inside a struct's own code while a statement
-  /// takes its values from it or makes its rows. When the commit itself fails with
-  /// `.constraint(.foreignKey)` or `.busy` the transaction is still open.
+  /// Throws `.misuse` without a transaction, when it belongs to a closure, or inside a struct's own code while a
+  /// statement takes its values from it or makes its rows. When the commit itself fails with `.constraint(.foreignKey)`
+  /// or `.busy` the transaction is still open.
   public func commitTransaction() throws {
     try locked {
       try checkIsNotInFunction(openConnection())
@@ -178,9 +178,10 @@ extension SqliteDatabase {
   /// try db.rollbackTransaction(outer)          // none is open any more
   /// ```
   ///
-  /// Throws `.misuse` when there is no such transaction, when one of them belongs to a closure, or inside a struct's own
-  /// code while a statement takes its values from it or makes its rows. Should SQLite fail to undo a savepoint, the whole
-  /// transaction is lost; should it fail to undo the transaction, the handle is (`.handleLost`). Nothing is stored either way.
+  /// Throws `.misuse` when there is no such transaction, when one of them belongs to a closure, or inside a struct's
+  /// own code while a statement takes its values from it or makes its rows. Should SQLite fail to undo a savepoint, the
+  /// whole transaction is lost; should it fail to undo the transaction, the handle is (`.handleLost`). Nothing is
+  /// stored either way.
   public func rollbackTransaction(_ level: Int? = nil) throws {
     try locked {
       try checkIsNotInFunction(openConnection())
@@ -275,8 +276,8 @@ extension SqliteDatabase {
     if transactions.levels.isEmpty { connection.lostTransaction = nil }
   }
 
-  /// To be called before a statement that is run calls its caller's code: what is open now, that code may not end. Gives
-  /// what `endRun` is to have.
+  /// To be called before a statement that is run calls its caller's code: what is open now, that code may not end.
+  /// Gives what `endRun` is to have.
   @usableFromInline
   func beginRun() -> Int {
     let counts = transactions.counts
@@ -312,7 +313,7 @@ extension SqliteDatabase {
       throw SqlError(
         .io,
         message: isRead
-          ? "the database file was moved, deleted or replaced; what is read would be of a file that is no longer at its path"
+          ? "the database file was moved, deleted or replaced; what is read would not be of the file at its path"
           : "the database file was moved or deleted; what is written now would be lost",
         transaction: transactions.levels.isEmpty ? .none : .untouched, label: configuration.label)
     }

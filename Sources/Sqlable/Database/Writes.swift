@@ -9,8 +9,8 @@ extension SqliteDatabase {
     fileprivate var watched: Int?
   }
 
-  /// To be called before a write; nil when it has to be run by `writing` instead, in a transaction of its own, so that its
-  /// changes come with a commit.
+  /// To be called before a write; nil when it has to be run by `writing` instead, in a transaction of its own, so that
+  /// its changes come with a commit.
   func beginWrite(_ connection: Connection, mayKeep: Bool = false) throws -> Write? {
     try checkIsNotInFunction(connection)
     guard let observation else { return Write() }
@@ -46,8 +46,8 @@ extension SqliteDatabase {
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// Runs a write: in a transaction of its own when somebody observes, so that its changes come with a commit, or when it
-  /// is of several parts, of which none is to stay when another fails.
+  /// Runs a write: in a transaction of its own when somebody observes, so that its changes come with a commit, or when
+  /// it is of several parts, of which none is to stay when another fails.
   ///
   /// - Parameter mayKeep: Whether the statement's own text may have it keep what it did before it failed.
   func writing<Value>(
@@ -70,8 +70,8 @@ extension SqliteDatabase {
 
   /// Begins a deferred transaction that has done nothing yet anew, as an immediate one.
   ///
-  /// For its first write, when the schema is to be looked at before: a transaction that has read is refused the right to
-  /// write at once, whatever the busy timeout, while another connection writes.
+  /// For its first write, when the schema is to be looked at before: a transaction that has read is refused the right
+  /// to write at once, whatever the busy timeout, while another connection writes.
   private func takeRightToWrite(_ connection: Connection) throws {
     guard connection.isIdle, !connection.isReadOnly else { return }
     let levels = transactions.levels.count
@@ -108,8 +108,8 @@ extension SqliteDatabase {
     try observation?.refreshKeys(isBeginning: false)
   }
 
-  /// Runs a write inside a transaction. Throws, and forgets what was recorded, when it fails and is undone; fails without
-  /// throwing when it keeps what it did before it failed.
+  /// Runs a write inside a transaction. Throws, and forgets what was recorded, when it fails and is undone; fails
+  /// without throwing when it keeps what it did before it failed.
   private func recorded<Value>(
     _ connection: Connection, mayKeep: Bool, _ body: (Connection) throws -> Value
   ) throws -> Result<Value, any Error> {

@@ -3,9 +3,9 @@ import CSQLite
 extension SqlError.Kind {
   /// The kind that a result code of SQLite stands for.
   ///
-  /// SQLITE_ERROR covers missing tables, missing columns and syntax; only the message tells them apart. Left for `.other` are
-  /// the codes that no call of this library can meet (EMPTY, AUTH, NOTICE, WARNING, ROW, DONE), and those of a mistake inside
-  /// SQLite (INTERNAL, NOTFOUND).
+  /// SQLITE_ERROR covers missing tables, missing columns and syntax; only the message tells them apart. Left for
+  /// `.other` are the codes that no call of this library can meet (EMPTY, AUTH, NOTICE, WARNING, ROW, DONE), and those
+  /// of a mistake inside SQLite (INTERNAL, NOTFOUND).
   init(code: Int32, extendedCode: Int32, message: String) {
     switch code {
     // PROTOCOL: other connections held the locks of the write-ahead log through all of SQLite's own attempts, some ten

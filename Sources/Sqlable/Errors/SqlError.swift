@@ -64,9 +64,9 @@ public struct SqlError: Error, Sendable, Hashable {
   /// Whether the same call can succeed when it is made again: another connection held a lock.
   ///
   /// Inside a transaction whose fate is `.untouched` the statement alone may be repeated; after `.rolledBack` the whole
-  /// transaction has to be, and so has a deferred one that wants to write after another has (`extendedCode` 517). Outside
-  /// a transaction 517 is met in a loop over rows of the same handle, which holds on to what another connection has
-  /// changed since: before the loop has ended no repetition helps, and this is false.
+  /// transaction has to be, and so has a deferred one that wants to write after another has (`extendedCode` 517).
+  /// Outside a transaction 517 is met in a loop over rows of the same handle, which holds on to what another connection
+  /// has changed since: before the loop has ended no repetition helps, and this is false.
   public var isRetryable: Bool { kind == .busy && !(extendedCode == 517 && transaction == .none) }
 }
 
@@ -123,8 +123,8 @@ extension SqlError {
   public enum SchemaProblem: Sendable, Hashable {
     case missingTable(String)
     case missingColumn(String)
-    /// The model and the database differ in a way that has no case of its own, or the schema uses what the handle refuses
-    /// (``Configuration/trustsSchema``).
+    /// The model and the database differ in a way that has no case of its own, or the schema uses what the handle
+    /// refuses (``Configuration/trustsSchema``).
     case mismatch(String)
   }
 

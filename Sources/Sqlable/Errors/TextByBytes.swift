@@ -1,5 +1,5 @@
-// Texts as SQLite reads them: by bytes. Swift's own search and comparison go by characters, of which a quote and the accent
-// behind it are one, and take both forms of an é for equal.
+// Texts as SQLite reads them: by bytes. Swift's own search and comparison go by characters, of which a quote and the
+// accent behind it are one, and take both forms of an é for equal.
 
 extension String {
   /// Whether it begins with these bytes.

@@ -67,8 +67,8 @@ final class ChangeBuffer: ChangeSink {
     }
   }
 
-  /// What was done to the tables that live results read, by their folded names. More than was done, where a statement was
-  /// undone.
+  /// What was done to the tables that live results read, by their folded names. More than was done, where a statement
+  /// was undone.
   private var summaries: [[UInt8]: TableChanges] { summarized.byTable }
 
   /// What was done to the tables that live results read, up to a moment.
@@ -188,7 +188,8 @@ final class ChangeBuffer: ChangeSink {
       case .delete: key = previousKey
       }
     }
-    // A single integer is the id, even where the rowid is another. The rowid that SQLite tells of a table without is none.
+    // A single integer is the id, even where the rowid is another. The rowid that SQLite tells of a table without is
+    // none.
     let hasRowid = !table.key.isWithoutRowid
     let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)

@@ -21,14 +21,15 @@ final class HandleObservation {
   private var mayBeOutdated = false
   /// Whether they were looked up inside the open transaction, in a schema that may be undone.
   private var isOfOpenTransaction = false
-  /// The changes of observers when the open transaction began: for those who came since, rows that it wrote before are not
-  /// recorded.
+  /// The changes of observers when the open transaction began: for those who came since, rows that it wrote before are
+  /// not recorded.
   private var changesAtBegin = -1
   /// What was done to tables before each open savepoint, by its level.
   private var beforeSavepoints: [Int: ChangeBuffer.Summarized] = [:]
   /// The schema that the open transaction began with, where a sink is to hear that it was changed.
   private var schemaAtBegin: Int64?
-  /// SQLite's number for what others have committed, at the last look; nil where nobody has looked: another handle may do so.
+  /// SQLite's number for what others have committed, at the last look; nil where nobody has looked: another handle may
+  /// do so.
   private var dataVersion: Int64?
   /// Committed and not yet delivered to the handle's own observers.
   private let pending = Guarded<[ObserverRegistry.Audience]>([])
@@ -111,11 +112,11 @@ final class HandleObservation {
     isOfOpenTransaction = !isBeginning
   }
 
-  /// Finds out whether another connection has committed since the last look; to be called inside a transaction, or when none
-  /// is open.
+  /// Finds out whether another connection has committed since the last look; to be called inside a transaction, or when
+  /// none is open.
   func lookForOthers() throws {
-    // Before: who is in doubt about what comes between has it looked again. The first look has none to be compared with, and
-    // answers nobody's doubt.
+    // Before: who is in doubt about what comes between has it looked again. The first look has none to be compared
+    // with, and answers nobody's doubt.
     if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.looksForOthers() } }
     let found: Int64
     do { found = try connection.dataVersion() } catch {
@@ -130,15 +131,16 @@ final class HandleObservation {
   /// Whether the schema has to be looked at before the next write of the open transaction.
   var isKnowledgeInDoubt: Bool { isActive && (mayBeOutdated || schemaVersion == nil) }
 
-  /// To be called after what may have changed the schema: a statement of this handle, or of another one before a deferred
-  /// transaction reads.
+  /// To be called after what may have changed the schema: a statement of this handle, or of another one before a
+  /// deferred transaction reads.
   func schemaDidChange() { mayBeOutdated = true }
 
-  /// To be called after a statement that may have changed the schema of database "temp" or attached a database, which no
-  /// number of database "main" tells.
+  /// To be called after a statement that may have changed the schema of database "temp" or attached a database, which
+  /// no number of database "main" tells.
   func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
 
-  /// To be called after a collation was registered: the keys may have been looked up when its name had none, or another.
+  /// To be called after a collation was registered: the keys may have been looked up when its name had none, or
+  /// another.
   func collationsDidChange() { schemaVersion = nil }
 
   // MARK: The open transaction
@@ -147,8 +149,8 @@ final class HandleObservation {
 
   func forget(after mark: Int) { buffer.forget(after: mark) }
 
-  /// To be called after DROP TABLE. Where foreign keys refer to the table SQLite deletes its rows first, and the hook tells it;
-  /// what that does to the rows of others, by ON DELETE, is a change like any other.
+  /// To be called after DROP TABLE. Where foreign keys refer to the table SQLite deletes its rows first, and the hook
+  /// tells it; what that does to the rows of others, by ON DELETE, is a change like any other.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
     let names = Set(try connection.tableNames())
@@ -163,8 +165,8 @@ final class HandleObservation {
 
   // MARK: A statement that may fail
 
-  /// To be called before a statement inside a transaction: what tells afterwards whether a failure was undone. Nil where
-  /// every failure is.
+  /// To be called before a statement inside a transaction: what tells afterwards whether a failure was undone. Nil
+  /// where every failure is.
   ///
   /// - Parameter mayKeep: Whether the statement's own text may have it keep what it did.
   func watch(mayKeep: Bool) throws -> Int? {
@@ -236,7 +238,8 @@ final class HandleObservation {
     }
   }
 
-  /// Tells those who began to listen after the last look at them, and may have read before this commit, that there was one.
+  /// Tells those who began to listen after the last look at them, and may have read before this commit, that there was
+  /// one.
   private func tellLatecomers() {
     guard ObserverRegistry.changes != seenChanges.value, wanted != interest else { return }
     for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(heardSince: changesAtBegin)) }

@@ -11,7 +11,8 @@ struct KeyShape {
     case real
   }
 
-  /// The positions of the key's columns as they are declared; none where the rowid is the key, or where there is no key.
+  /// The positions of the key's columns as they are declared; none where the rowid is the key, or where there is no
+  /// key.
   var columns: [Int] = []
   /// The same among the values before a change, of a new row and after an update, as this SQLite counts them.
   var old: [Int] = []
@@ -38,7 +39,8 @@ struct RowShape {
     /// Where its value is before a change, of a new row and after an update; nil for a column that is not stored.
     var places: Places?
     let affinity: KeyShape.Affinity
-    /// Whether NULL before a change may be a default that this SQLite does not tell, of a row from before the column was added.
+    /// Whether NULL before a change may be a default that this SQLite does not tell, of a row from before the column
+    /// was added.
     let mayHideDefault: Bool
   }
 
@@ -110,8 +112,8 @@ extension Connection {
 
   /// Where the primary key of a table is.
   ///
-  /// The index of the key is asked, not the table's declaration: only the rowid needs no index, and `INTEGER PRIMARY KEY
-  /// DESC`, by an old quirk, is not the rowid.
+  /// The index of the key is asked, not the table's declaration: only the rowid needs no index, and `INTEGER PRIMARY
+  /// KEY DESC`, by an old quirk, is not the rowid.
   func keyShape(ofTable name: String) throws -> KeyShape {
     var shape = KeyShape()
     var index: String?

@@ -13,8 +13,8 @@ public struct RowChange: Sendable, Hashable {
   public let id: Int
   /// The row's id before an update; differs from `id` when the update changed the key.
   public let previousId: Int
-  /// The row's primary key after the change (before it, for a delete), where that is not the id: text keys, composite keys.
-  /// Empty for a table whose integer key is the id, and where SQLite's pre-update hook is missing.
+  /// The row's primary key after the change (before it, for a delete), where that is not the id: text keys, composite
+  /// keys. Empty for a table whose integer key is the id, and where SQLite's pre-update hook is missing.
   public var key: [SqlStorage] { keys?.key ?? [] }
   /// The row's primary key before an update; differs from `key` when the update changed the key.
   public var previousKey: [SqlStorage] { keys?.previous ?? [] }

@@ -2,27 +2,28 @@ import Dispatch
 
 /// Where the writers of several pools on one file take turns, so that none of them starves.
 ///
-/// SQLite's own way of waiting is to sleep and to try again: a process that writes all the time always finds its lock free,
-/// and one that sleeps hardly ever does. Here each waits in a queue of the kernel's, at two bytes of a file:
+/// SQLite's own way of waiting is to sleep and to try again: a process that writes all the time always finds its lock
+/// free, and one that sleeps hardly ever does. Here each waits in a queue of the kernel's, at two bytes of a file:
 ///
 /// - who wants the turn locks the door first, then the turn, then opens the door again;
 /// - so one waits for the turn at a time, and the others at the door, in the order in which they came;
 /// - who has had the turn comes to the door behind them, and can't snatch the turn from the one that waits for it.
 ///
-/// It is about fairness and nothing else: SQLite's locks guard the data. Where there is no such file to be had, or it was
-/// deleted, writers go on without it. The turn is kept until a commit has returned, and for checkpoints when a pool is closed, so
-/// none of these is done by two pools at once: SQLite before 3.51.3 can damage a file when a checkpoint runs while another
-/// connection begins the write-ahead log anew.
+/// It is about fairness and nothing else: SQLite's locks guard the data. Where there is no such file to be had, or it
+/// was deleted, writers go on without it. The turn is kept until a commit has returned, and for checkpoints when a pool
+/// is closed, so none of these is done by two pools at once: SQLite before 3.51.3 can damage a file when a checkpoint
+/// runs while another connection begins the write-ahead log anew.
 ///
 /// One thread at a time takes the turn and gives it back: the one that has the pool's writer.
 final class FileGate: Sendable {
-  /// For how long one pool may take the turn again and again before it has to stand in line. While nobody else writes, SQLite
-  /// keeps the pages that it has in memory, and no thread has to be woken: 8 processes together made 31,000 transactions a
-  /// second with it, and 9,000 without.
+  /// For how long one pool may take the turn again and again before it has to stand in line. While nobody else writes,
+  /// SQLite keeps the pages that it has in memory, and no thread has to be woken: 8 processes together made 31,000
+  /// transactions a second with it, and 9,000 without.
   private static let turnLength = Duration.milliseconds(2)
   /// How often a thread that waits looks whether it is to be stopped.
   private static let slice = DispatchTimeInterval.milliseconds(10)
-  /// After this time at the door it takes the turn when nobody has it: who stands before it may be a process that was stopped.
+  /// After this time at the door it takes the turn when nobody has it: who stands before it may be a process that was
+  /// stopped.
   private static let patience = Duration.milliseconds(100)
   /// How often the file is looked for, as others may have deleted it.
   private static let lookInterval = Duration.seconds(1)
@@ -44,8 +45,8 @@ final class FileGate: Sendable {
     var hasTurn = false
     /// Until when it may take it without standing in line.
     var turnEnd: ContinuousClock.Instant?
-    /// Where the thread is that stands in line. It stays there when whoever sent it waits no more, and keeps the place for
-    /// the next.
+    /// Where the thread is that stands in line. It stays there when whoever sent it waits no more, and keeps the place
+    /// for the next.
     var place = Place.nowhere
     /// Whether somebody waits for the turn.
     var isWanted = false
@@ -69,7 +70,8 @@ final class FileGate: Sendable {
 
   // MARK: Taking turns
 
-  /// Waits for the turn, until the brake is pulled or its busy timeout has passed: then throws `.interrupted` or `.busy`.
+  /// Waits for the turn, until the brake is pulled or its busy timeout has passed: then throws `.interrupted` or
+  /// `.busy`.
   func take(_ brake: Brake) throws {
     brake.spent.value = .zero
     let begin = ContinuousClock.now

@@ -3,8 +3,9 @@ import Synchronization
 
 /// The file beside a database that pools of several processes lock, byte by byte, to take turns. Nothing is ever in it.
 ///
-/// The locks are those of an open file description (`F_OFD_SETLK`): they hold between two pools of one process as between
-/// processes, closing another descriptor does not drop them, and the kernel drops those of a process that is killed.
+/// The locks are those of an open file description (`F_OFD_SETLK`): they hold between two pools of one process as
+/// between processes, closing another descriptor does not drop them, and the kernel drops those of a process that is
+/// killed.
 final class GateFile: Sendable {
   /// A lock is on one or more of the bytes that follow one another.
   struct Bytes {
@@ -96,7 +97,8 @@ final class GateFile: Sendable {
     return lock
   }
 
-  // The numbers of F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW, the same on all Linux machines; Glibc's module hides the names.
+  // The numbers of F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW, the same on all Linux machines; Glibc's module hides the
+  // names.
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
   private static let setLockOrWait: Int32 = 38
@@ -155,8 +157,8 @@ final class GateFile: Sendable {
     }
   }
 
-  /// Gives the file the database's mode, of which the process's mask may have taken something, and its owner, as SQLite does
-  /// with the write-ahead log.
+  /// Gives the file the database's mode, of which the process's mask may have taken something, and its owner, as SQLite
+  /// does with the write-ahead log.
   private static func share(_ descriptor: Int32, like database: stat) {
     if geteuid() == 0 { _ = fchown(descriptor, database.st_uid, database.st_gid) }
     _ = fchmod(descriptor, database.st_mode & 0o666)
@@ -165,7 +167,8 @@ final class GateFile: Sendable {
 
 /// The descriptors of all such files that this process has opened.
 ///
-/// A forked process has them too, and with them the locks, which would outlive a parent that is killed. So it closes them.
+/// A forked process has them too, and with them the locks, which would outlive a parent that is killed. So it closes
+/// them.
 private enum OpenFiles {
   /// Descriptors by numbers that are not used again, unlike descriptors.
   private static let files: Guarded<(next: Int, descriptors: [Int: Int32])> = {

@@ -1,12 +1,12 @@
 // Writes that wait for the writer share one commit.
 
 extension SqlitePool {
-  /// Runs a write, and with it those that wait meanwhile: one transaction, a savepoint each. Gives how the first went, and the
-  /// next call for the writer; the others are told.
+  /// Runs a write, and with it those that wait meanwhile: one transaction, a savepoint each. Gives how the first went,
+  /// and the next call for the writer; the others are told.
   ///
-  /// A write that fails is undone by itself. What undoes the whole transaction (a full disk, an interrupted statement, a
-  /// foreign key that only the commit looks at) is the affair of one: the others are run again, each in a transaction of its
-  /// own.
+  /// A write that fails is undone by itself. What undoes the whole transaction (a full disk, an interrupted statement,
+  /// a foreign key that only the commit looks at) is the affair of one: the others are run again, each in a transaction
+  /// of its own.
   func lead(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
     var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
     do {

@@ -88,10 +88,12 @@ extension SqlitePool {
     }
   }
 
-  /// Does a read at once, on the thread that asks, when a reader is free; false when it takes long, and nothing came of it.
+  /// Does a read at once, on the thread that asks, when a reader is free; false when it takes long, and nothing came of
+  /// it.
   ///
-  /// Two threads would have to be woken for it otherwise, which takes several times as long as most reads. It is given up after
-  /// some ten thousand steps of SQLite's, a fraction of a millisecond, and where it would have to wait for a lock.
+  /// Two threads would have to be woken for it otherwise, which takes several times as long as most reads. It is given
+  /// up after some ten thousand steps of SQLite's, a fraction of a millisecond, and where it would have to wait for a
+  /// lock.
   func performQuickly(_ place: PoolCall.Place, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
     try checkFork()
     let call = PoolCall(.read, configuration, place) { db in
@@ -170,8 +172,8 @@ extension SqlitePool {
 
   // MARK: Looking for other processes
 
-  /// Has the writer find out, when it is free, whether somebody else has committed; calls `answered` when it has, and when it
-  /// does not come to that.
+  /// Has the writer find out, when it is free, whether somebody else has committed; calls `answered` when it has, and
+  /// when it does not come to that.
   func haveWriterLook(_ answered: @escaping @Sendable () -> Void) {
     let place = PoolCall.Place(file: #fileID, line: #line)
     func look(_ db: SqliteDatabase) throws -> TransactionResult {

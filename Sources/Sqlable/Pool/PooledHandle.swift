@@ -4,8 +4,8 @@ import Glibc
 /// A handle of a pool, opened when it is first needed. Whoever was given it has it alone.
 final class PooledHandle: @unchecked Sendable {
   let isWriter: Bool
-  /// Where asynchronous calls are run. A queue of its own has a thread as long as there is something to do, however many
-  /// other queues have one.
+  /// Where asynchronous calls are run. A queue of its own has a thread as long as there is something to do, however
+  /// many other queues have one.
   let queue: DispatchQueue
   /// Stops what is being run on it.
   let brake: Brake

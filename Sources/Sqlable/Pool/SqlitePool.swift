@@ -12,18 +12,18 @@ import Synchronization
 /// try await pool.transaction { db in … }
 /// ```
 ///
-/// Every call has a form for `async` code, which is run on threads of the pool, and one for threads, which waits. A read that
-/// is one statement is tried on the thread that asks, for a fraction of a millisecond, when a reader is free. Calls
-/// get their handles in the order in which they came. Closures are synchronous, so that no transaction spans an `await`. Do
-/// not keep their handle.
+/// Every call has a form for `async` code, which is run on threads of the pool, and one for threads, which waits. A
+/// read that is one statement is tried on the thread that asks, for a fraction of a millisecond, when a reader is free.
+/// Calls get their handles in the order in which they came. Closures are synchronous, so that no transaction spans an
+/// `await`. Do not keep their handle.
 ///
 /// A cancelled task's call throws `CancellationError`, and what is not done by a deadline `.timeout`; see
-/// ``withDeadline(_:_:)``. A statement that runs is interrupted, with its own transaction and nobody else's. A call whose
-/// work was done already succeeds.
+/// ``withDeadline(_:_:)``. A statement that runs is interrupted, with its own transaction and nobody else's. A call
+/// whose work was done already succeeds.
 ///
-/// Calls inside a closure of the same pool, on the same thread, use the closure's handle: a read inside a read is of the
-/// same snapshot, a read inside a transaction sees what that wrote, a transaction inside a transaction is a savepoint. A write
-/// inside a read throws `.misuse`.
+/// Calls inside a closure of the same pool, on the same thread, use the closure's handle: a read inside a read is of
+/// the same snapshot, a read inside a transaction sees what that wrote, a transaction inside a transaction is a
+/// savepoint. A write inside a read throws `.misuse`.
 public final class SqlitePool: Sendable {
   /// What the pool was opened with.
   public let configuration: PoolConfiguration
@@ -40,7 +40,8 @@ public final class SqlitePool: Sendable {
 
   /// Opens the database at a path, creating it and the directories above it when they are missing.
   ///
-  /// Throws what opening a handle throws, and `.misuse` for a configuration that makes no sense or a database in memory.
+  /// Throws what opening a handle throws, and `.misuse` for a configuration that makes no sense or a database in
+  /// memory.
   public init(filepath: String, configuration: PoolConfiguration = .init()) throws {
     try configuration.validate()
     guard filepath != ":memory:" else {

@@ -75,8 +75,8 @@ protocol ChangeSink: AnyObject {
 
 /// The hook through which SQLite reports each changed row of database "main".
 ///
-/// The pre-update hook sees rows that REPLACE deletes, WITHOUT ROWID tables and `DELETE FROM t`; where this SQLite lacks
-/// it the update hook stands in, which sees none of the three.
+/// The pre-update hook sees rows that REPLACE deletes, WITHOUT ROWID tables and `DELETE FROM t`; where this SQLite
+/// lacks it the update hook stands in, which sees none of the three.
 final class ChangeHook {
   private let handle: OpaquePointer
   private unowned let sink: any ChangeSink

@@ -25,15 +25,16 @@ final class Connection {
   }
   /// The same for every statement to ask, without a copy of the error.
   private(set) var hasLostTransaction = false
-  /// What every call throws when the connection is lost: its transaction is over for its owner, and SQLite could not end it.
+  /// What every call throws when the connection is lost: its transaction is over for its owner, and SQLite could not
+  /// end it.
   var lost: SqlError? {
     didSet { isLost = lost != nil }
   }
   private(set) var isLost = false
   /// Whether it reads for many, one after the other, each of whom is to find it as the others did.
   var isShared = false
-  /// Whether SQL has been compiled that may leave a shared connection with other settings or files, as SQLite does with flags
-  /// when it compiles them.
+  /// Whether SQL has been compiled that may leave a shared connection with other settings or files, as SQLite does with
+  /// flags when it compiles them.
   private(set) var hasOtherSettings = false
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
@@ -49,8 +50,9 @@ final class Connection {
   private var dataVersionStatement: PreparedStatement?
   private var control: [PreparedStatement] = []
 
-  /// The statements that every transaction needs, compiled when the connection opens: a ROLLBACK that has to be compiled
-  /// first could fail for want of memory. None of them reads the schema, so none meets a lock or a damaged file.
+  /// The statements that every transaction needs, compiled when the connection opens: a ROLLBACK that has to be
+  /// compiled first could fail for want of memory. None of them reads the schema, so none meets a lock or a damaged
+  /// file.
   enum Control: Int, CaseIterable {
     case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, release, rollbackTo
 
@@ -69,7 +71,8 @@ final class Connection {
     }
   }
 
-  /// Opens the file as it is named, with the default file system unless another is named: `file:` at its start is no URI.
+  /// Opens the file as it is named, with the default file system unless another is named: `file:` at its start is no
+  /// URI.
   init(path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int) throws {
     self.label = label
     try Library.check()
@@ -132,8 +135,8 @@ final class Connection {
 
   /// The compiled form of the statement that `sql` holds the key of, from the cache if it ran before.
   ///
-  /// Without `write` the key is the text. A shorter key spares the writing of the text, which `write` puts into `sql` when
-  /// the statement has to be compiled.
+  /// Without `write` the key is the text. A shorter key spares the writing of the text, which `write` puts into `sql`
+  /// when the statement has to be compiled.
   func prepareBuffered(orElse write: () throws -> Void = {}) throws -> PreparedStatement {
     let hash = sql.hash
     if let statement = cache.take(sql, hash: hash) { return statement }
@@ -188,8 +191,8 @@ final class Connection {
     return (statement, rest)
   }
 
-  /// The statement that `compile` gives, with the values bound that are in `parameters` since `mark`. It holds on to them
-  /// until it is finished.
+  /// The statement that `compile` gives, with the values bound that are in `parameters` since `mark`. It holds on to
+  /// them until it is finished.
   ///
   /// `check` sees it before anything is bound.
   @inline(__always)
@@ -244,7 +247,8 @@ final class Connection {
 
   func run(_ kind: Control) throws {
     let statement = control[kind.rawValue]
-    // SQLite asks whether to stop even when a statement is over: what has begun or ended a transaction would be told as failed.
+    // SQLite asks whether to stop even when a statement is over: what has begun or ended a transaction would be told as
+    // failed.
     brake?.isOff = true
     defer {
       brake?.isOff = false
@@ -284,8 +288,8 @@ final class Connection {
     return result
   }
 
-  /// Runs a statement and gives each row as texts, NULL as an empty one. It binds what is in `parameters`; what is given later
-  /// is NULL.
+  /// Runs a statement and gives each row as texts, NULL as an empty one. It binds what is in `parameters`; what is
+  /// given later is NULL.
   func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in

@@ -2,10 +2,11 @@ import CSQLite
 
 /// What FTS5 needs to be used by triggers of a schema that is not trusted.
 ///
-/// The triggers that keep a full-text index in step write to a virtual table, and without trust in the schema SQLite lets
-/// a trigger do that only where the table says that it is innocuous. FTS5 says so in newer versions and not in 3.40. To
-/// trust the whole schema instead would open all that it keeps shut. So it is said for FTS5 where that does not: while a
-/// table is connected it has its tokenizer made, and there SQLite takes the word for the table that it connects.
+/// The triggers that keep a full-text index in step write to a virtual table, and without trust in the schema SQLite
+/// lets a trigger do that only where the table says that it is innocuous. FTS5 says so in newer versions and not in
+/// 3.40. To trust the whole schema instead would open all that it keeps shut. So it is said for FTS5 where that does
+/// not: while a table is connected it has its tokenizer made, and there SQLite takes the word for the table that it
+/// connects.
 enum FullTextModule {
   /// Whether FTS5 is there and does not say itself that it is innocuous; nil until there was memory enough to find out.
   private static let answer = Guarded<Bool?>(nil)

@@ -3,9 +3,9 @@ import Glibc
 
 /// The file system of databases in memory: SQLite's memdb for those, and the default one for every other file.
 ///
-/// ATTACH and VACUUM INTO open their files by way of the main database's file system, and memdb takes any name for a piece of
-/// memory: they would succeed and write no file. Memdb's own connections share a database by its name, which SQLite's
-/// `mode=memory` does only with a shared cache, where readers and writers lock one another out table by table.
+/// ATTACH and VACUUM INTO open their files by way of the main database's file system, and memdb takes any name for a
+/// piece of memory: they would succeed and write no file. Memdb's own connections share a database by its name, which
+/// SQLite's `mode=memory` does only with a shared cache, where readers and writers lock one another out table by table.
 enum MemoryFileSystem {
   /// What it is called; nil where this SQLite has no memdb.
   static let name: String? = systems?.name

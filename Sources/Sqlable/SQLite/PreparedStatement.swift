@@ -48,8 +48,8 @@ final class PreparedStatement {
 
   var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
 
-  /// Says which columns the rows will have, by position, ``RowState/noColumn`` after the last; the memory must outlive the
-  /// statement's run.
+  /// Says which columns the rows will have, by position, ``RowState/noColumn`` after the last; the memory must outlive
+  /// the statement's run.
   @usableFromInline
   func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
     row.pointee.expect(columns, count: count)
@@ -133,7 +133,8 @@ final class PreparedStatement {
   /// Makes ready for other values and another run.
   func rewind() { sqlite3_reset(handle) }
 
-  /// Ends the run: no lock is held, whatever happened before. Values stay bound until others are, and nobody reads them.
+  /// Ends the run: no lock is held, whatever happened before. Values stay bound until others are, and nobody reads
+  /// them.
   func reset() {
     sqlite3_reset(handle)
     row.pointee.end()

@@ -2,8 +2,8 @@ import CSQLite
 
 /// By which numbers the pre-update hook knows the columns of a table that has generated columns which are not stored.
 ///
-/// SQLite says "the column's number", and has meant different ones: 3.40 passes over the columns that are not stored, but
-/// in a table without rowid only for the new values of an update. So it is tried out, once a process.
+/// SQLite says "the column's number", and has meant different ones: 3.40 passes over the columns that are not stored,
+/// but in a table without rowid only for the new values of an update. So it is tried out, once a process.
 enum PreupdateNumbering {
   /// Whether columns that are not stored are passed over: among the values before, of a new row, and after an update.
   struct Passes: Sendable, Equatable {

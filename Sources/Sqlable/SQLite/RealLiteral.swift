@@ -1,14 +1,14 @@
 import CSQLite
 import Glibc
 
-// Numbers in SQL text. SQLite's own reading of them is not exact: of random numbers about one in a hundred comes back one unit
-// in the last place off.
+// Numbers in SQL text. SQLite's own reading of them is not exact: of random numbers about one in a hundred comes back
+// one unit in the last place off.
 
 extension Connection {
   /// A number as SQL spells it, in a way that this SQLite reads as exactly that number.
   ///
-  /// `isConstant` asks for a plain literal, which is all that ALTER TABLE takes. For numbers near the ends of the range there
-  /// may be none; that throws `.encoding`.
+  /// `isConstant` asks for a plain literal, which is all that ALTER TABLE takes. For numbers near the ends of the range
+  /// there may be none; that throws `.encoding`.
   func literal(_ real: Double, isConstant: Bool) throws -> String {
     guard real.isFinite else { return real > 0 ? "9e999" : "(-9e999)" }
     // The shortest one first. More digits lie closer to the middle of what rounds to the number.

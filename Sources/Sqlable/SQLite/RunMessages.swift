@@ -1,11 +1,11 @@
 import CSQLite
 
-/// What SQLite says of a statement that failed while it ran, without the values that it quotes: those that were bound, and
-/// those of rows.
+/// What SQLite says of a statement that failed while it ran, without the values that it quotes: those that were bound,
+/// and those of rows.
 ///
-/// A message is kept where SQLite builds it of words of its own and of names in the schema, and nothing else is; compiling
-/// sees no values, so what a statement's text says when it is compiled again is kept as well. Of all others the words remain
-/// that stand before the value, and where none are known, those of the result code.
+/// A message is kept where SQLite builds it of words of its own and of names in the schema, and nothing else is;
+/// compiling sees no values, so what a statement's text says when it is compiled again is kept as well. Of all others
+/// the words remain that stand before the value, and where none are known, those of the result code.
 enum RunMessage {
   /// The message without values; nil where SQLite's may be one of compiling the statement, or is unknown.
   static func known(_ message: String, code: Int32, extendedCode: Int32) -> String? {
@@ -25,7 +25,8 @@ enum RunMessage {
     sqlite3_errstr(code).map { String(cString: $0) } == message
   }
 
-  /// Whether SQLite has built the message when it compiled the statement, of names in the schema and the text of a check.
+  /// Whether SQLite has built the message when it compiled the statement, of names in the schema and the text of a
+  /// check.
   private static func isOfSchema(_ message: String, _ extendedCode: Int32) -> Bool {
     let beginning =
       switch SqlError.Constraint(extendedCode: extendedCode) {
@@ -144,7 +145,8 @@ extension Connection {
     if let known = RunMessage.known(message, code: code, extendedCode: extendedCode) { return known }
     switch code {
     case SQLITE_CONSTRAINT where raisedMessages().contains(message): return message
-    // Bits beyond those of an extended code: it stands for an error of the program's own, whose message is not looked at.
+    // Bits beyond those of an extended code: it stands for an error of the program's own, whose message is not looked
+    // at.
     case SQLITE_ERROR where extendedCode > 0xFFFF: break
     case SQLITE_ERROR, SQLITE_CORRUPT:
       let words = statement.firstKeywords(2)
@@ -161,8 +163,8 @@ extension Connection {
     return RunMessage.shortened(message, code: code)
   }
 
-  /// What SQLite says of the statement's text when it is compiled once more: it was compiled anew when it ran, where the
-  /// schema had changed. Nil when it compiles.
+  /// What SQLite says of the statement's text when it is compiled once more: it was compiled anew when it ran, where
+  /// the schema had changed. Nil when it compiles.
   private func messageOfCompiling(_ statement: PreparedStatement, code: Int32) -> String? {
     var again: OpaquePointer?
     defer { sqlite3_finalize(again) }
@@ -170,8 +172,8 @@ extension Connection {
     return sqlite3_errmsg(handle).map { String(cString: $0) }
   }
 
-  /// The texts that triggers hand to RAISE. Where it is given an expression, as newer versions allow, what that gives may be
-  /// a value.
+  /// The texts that triggers hand to RAISE. Where it is given an expression, as newer versions allow, what that gives
+  /// may be a value.
   private func raisedMessages() -> Set<String> {
     var databases: [String] = []
     try? eachRow("PRAGMA database_list") { databases.append($0[1]) }

@@ -1,10 +1,11 @@
 import Glibc
 
-/// The compiled statements of one connection, by their text or a shorter key, the least recently used one leaving first.
+/// The compiled statements of one connection, by their text or a shorter key, the least recently used one leaving
+/// first.
 ///
-/// It is bounded by what SQLite says that they take in memory: a look-up by key takes two kilobytes, a report with ten joins
-/// a hundred. A statement that is being read stays in here, marked as in use, and does not leave; the same text run meanwhile
-/// is compiled a second time, and that copy is not kept.
+/// It is bounded by what SQLite says that they take in memory: a look-up by key takes two kilobytes, a report with ten
+/// joins a hundred. A statement that is being read stays in here, marked as in use, and does not leave; the same text
+/// run meanwhile is compiled a second time, and that copy is not kept.
 final class StatementCache {
   fileprivate final class Entry {
     let hash: UInt64
@@ -96,8 +97,8 @@ final class StatementCache {
     return statement
   }
 
-  /// Keeps a statement that was just compiled, unless it alone takes more than there is. The one with the same hash, if any,
-  /// makes room.
+  /// Keeps a statement that was just compiled, unless it alone takes more than there is. The one with the same hash, if
+  /// any, makes room.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     if let entry = entry(hash)?.takeUnretainedValue() {
@@ -136,7 +137,8 @@ final class StatementCache {
   private func bucket(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (buckets.count - 1) }
 
   private func entry(_ hash: UInt64) -> Unmanaged<Entry>? {
-    // Unmanaged: nothing goes while it is looked for, and a reference counted for each step would cost more than the steps.
+    // Unmanaged: nothing goes while it is looked for, and a reference counted for each step would cost more than the
+    // steps.
     var entry = buckets[bucket(of: hash)].map { Unmanaged.passUnretained($0) }
     while let current = entry, current._withUnsafeGuaranteedRef({ $0.hash != hash }) {
       entry = current._withUnsafeGuaranteedRef { $0.links.value.chained.map { Unmanaged.passUnretained($0) } }

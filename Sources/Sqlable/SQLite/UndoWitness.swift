@@ -3,10 +3,10 @@ import Glibc
 
 /// Sees whether SQLite has undone a statement that failed.
 ///
-/// A failing statement undoes itself, but for RAISE(FAIL) in a trigger, OR FAIL, and ON CONFLICT FAIL in a table, which keep
-/// what it did before. Neither result codes nor counts tell one from the other once a trigger or a cascade has written.
-/// The virtual tables that take part in a transaction are told of every savepoint that is rolled back, those around single
-/// statements included: `sqlable_undo_…` is one that holds nothing and counts them.
+/// A failing statement undoes itself, but for RAISE(FAIL) in a trigger, OR FAIL, and ON CONFLICT FAIL in a table, which
+/// keep what it did before. Neither result codes nor counts tell one from the other once a trigger or a cascade has
+/// written. The virtual tables that take part in a transaction are told of every savepoint that is rolled back, those
+/// around single statements included: `sqlable_undo_…` is one that holds nothing and counts them.
 final class UndoWitness {
   /// Another name in each process: a table of the name in the file would be the one that is written to.
   private static let table = "sqlable_undo_" + String(UInt64.random(in: .min ... .max), radix: 36)
@@ -124,8 +124,8 @@ final class UndoWitness {
 }
 
 extension Connection {
-  /// Whether a statement that fails may keep what it did before: where some text of the schema holds the word FAIL, which can
-  /// be written in no other way, and where a database is attached, whose schema others may change unseen.
+  /// Whether a statement that fails may keep what it did before: where some text of the schema holds the word FAIL,
+  /// which can be written in no other way, and where a database is attached, whose schema others may change unseen.
   ///
   /// A column `failed_at` counts too: then the statement is watched, and it is the witness who tells.
   func mayKeepWhatFailed() throws -> Bool {

@@ -1,7 +1,7 @@
 // How transactions are undone, and what becomes of them when SQLite fails at that too.
 //
-// ROLLBACK itself hardly fails. But a schema change that is undone, or a function that is replaced, makes SQLite compile a kept
-// statement anew when it is next run, which takes memory; and ROLLBACK TO takes memory of its own.
+// ROLLBACK itself hardly fails. But a schema change that is undone, or a function that is replaced, makes SQLite
+// compile a kept statement anew when it is next run, which takes memory; and ROLLBACK TO takes memory of its own.
 
 extension Connection {
   /// Undoes the open transaction. Gives the error of a connection that is lost when SQLite can't.
@@ -11,11 +11,12 @@ extension Connection {
     return lose(because: cause)
   }
 
-  /// Undoes what was done since the innermost savepoint, and takes that away. When SQLite can't, gives the error by which the
-  /// whole transaction is lost: what is left of the savepoint must not be stored with the rest.
+  /// Undoes what was done since the innermost savepoint, and takes that away. When SQLite can't, gives the error by
+  /// which the whole transaction is lost: what is left of the savepoint must not be stored with the rest.
   func undoSavepoint() -> SqlError? {
     guard !hasLostTransaction else { return lostTransaction }
-    // Released only when it was undone. One that stays behind would be taken for the savepoint around it, of the same name.
+    // Released only when it was undone. One that stays behind would be taken for the savepoint around it, of the same
+    // name.
     guard let cause = repeated(.rollbackTo) ?? repeated(.release) else { return nil }
     loseTransaction(because: cause)
     // At once, so that other connections can write; its owner ends it on the books.
@@ -23,8 +24,8 @@ extension Connection {
     return lostTransaction
   }
 
-  /// Takes note that nothing of the open transaction is stored, whatever its owner does: every statement throws, until it is
-  /// ended.
+  /// Takes note that nothing of the open transaction is stored, whatever its owner does: every statement throws, until
+  /// it is ended.
   func loseTransaction(because cause: SqlError) {
     guard lostTransaction == nil else { return }
     var error = cause
@@ -43,8 +44,8 @@ extension Connection {
     return cause
   }
 
-  /// Runs a statement, and once more should it fail for want of memory: it may be there the next moment, and SQLite frees what
-  /// it can do without when it runs short. Gives the second error.
+  /// Runs a statement, and once more should it fail for want of memory: it may be there the next moment, and SQLite
+  /// frees what it can do without when it runs short. Gives the second error.
   private func repeated(_ kind: Control) -> SqlError? {
     var cause: SqlError?
     for _ in 0..<2 {
@@ -66,8 +67,8 @@ extension Connection {
     var error = cause
     error.kind = .handleLost
     error.message = """
-      the handle is lost: its transaction could not be rolled back (\(cause.message)); nothing of the transaction will be \
-      stored. Close the handle, which frees its locks, and open another
+      the handle is lost: its transaction could not be rolled back (\(cause.message)); nothing of the transaction \
+      will be stored. Close the handle, which frees its locks, and open another
       """
     error.transaction = .rolledBack
     lost = error

@@ -30,8 +30,8 @@ final class UserCode {
     return UserCode.codeMarker | Int32(count & 0xFFFF) << 8
   }
 
-  /// The error that SQLite's error stands for, and nothing that was thrown after it: that was thrown while it was cleared
-  /// up.
+  /// The error that SQLite's error stands for, and nothing that was thrown after it: that was thrown while it was
+  /// cleared up.
   func take(_ error: SqlError) -> (any Error)? {
     guard !thrown.isEmpty, let index = thrown.firstIndex(where: { error.stands(forNumber: $0.number) }) else {
       return nil

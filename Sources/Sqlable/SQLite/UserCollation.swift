@@ -8,8 +8,8 @@ struct UserCollation: Sendable {
 }
 
 extension Connection {
-  /// Makes a collation known, in place of one of the same name. Gives SQLite's code, which is SQLITE_BUSY for one that is
-  /// there already while a statement runs.
+  /// Makes a collation known, in place of one of the same name. Gives SQLite's code, which is SQLITE_BUSY for one that
+  /// is there already while a statement runs.
   func register(_ collation: UserCollation) -> Int32 {
     let context = Unmanaged.passRetained(CollationContext(collation, userCode))
     let code = sqlite3_create_collation_v2(

@@ -8,12 +8,12 @@ extension SqliteDatabase {
   ///
   /// Nothing is dropped or rewritten: columns that the model lost stay, and a column or index that is there already is
   /// left as it is. All of it is one transaction. Throws `.misuse` for a model that contradicts itself, and
-  /// `.schema(.mismatch)` for a column that can't be added to a table with rows (no default, or part of the key)
-  /// and for an index whose name is taken; then nothing is done. Constraints of the whole table are those that it was created
-  /// with.
+  /// `.schema(.mismatch)` for a column that can't be added to a table with rows (no default, or part of the key) and
+  /// for an index whose name is taken; then nothing is done. Constraints of the whole table are those that it was
+  /// created with.
   ///
-  /// A full-text index is filled from the rows that are there, and made anew when its columns or its tokenizer are not the
-  /// model's any more. A table that is full-text itself can't be changed: one that is declared otherwise throws
+  /// A full-text index is filled from the rows that are there, and made anew when its columns or its tokenizer are not
+  /// the model's any more. A table that is full-text itself can't be changed: one that is declared otherwise throws
   /// `.schema(.mismatch)`.
   @discardableResult
   public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {

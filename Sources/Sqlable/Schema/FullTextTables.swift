@@ -86,8 +86,8 @@ extension SqliteDatabase {
   /// try db.rebuildFullText(Article.self)     // INSERT INTO "article_fulltext" ("article_fulltext") VALUES ('rebuild')
   /// ```
   ///
-  /// For an index that another program has not kept in step, and after a tokenizer of one's own has changed its mind. Throws
-  /// `.misuse` for a model without full-text search, or without stored texts.
+  /// For an index that another program has not kept in step, and after a tokenizer of one's own has changed its mind.
+  /// Throws `.misuse` for a model without full-text search, or without stored texts.
   ///
   /// - Parameter tableName: The table, where it is another one than the model's own.
   public func rebuildFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
@@ -109,8 +109,8 @@ extension SqliteDatabase {
   ///
   /// `INSERT INTO "article_fulltext" ("article_fulltext", "rank") VALUES ('integrity-check', 1)`
   ///
-  /// It reads the whole table, and takes the write lock meanwhile. False asks for ``rebuildFullText(_:in:)``. Without stored
-  /// texts only the index itself is looked at.
+  /// It reads the whole table, and takes the write lock meanwhile. False asks for ``rebuildFullText(_:in:)``. Without
+  /// stored texts only the index itself is looked at.
   public func isFullTextIntact(_ model: (some Sqlable).Type, in tableName: String? = nil) throws -> Bool {
     let table = try fullText(of: model, tableName)
     do {

@@ -1,5 +1,5 @@
-// Values in statements that were decoded, held against the model's columns as those are that a program writes: decoded terms
-// know their columns by name only.
+// Values in statements that were decoded, held against the model's columns as those are that a program writes: decoded
+// terms know their columns by name only.
 
 extension Query {
   /// Throws `.encoding` for a value that its column does not store or compare with.

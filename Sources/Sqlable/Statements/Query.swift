@@ -37,7 +37,8 @@ struct Query: Sendable, Hashable {
   @usableFromInline var limit: Int?
   private var rest: Rest?
 
-  /// What most statements have none of, behind one reference: a statement is copied at every step of its making and running.
+  /// What most statements have none of, behind one reference: a statement is copied at every step of its making and
+  /// running.
   private struct Parts: Sendable, Hashable {
     var order: [OrderTerm] = []
     var offset: Int?
@@ -144,8 +145,8 @@ struct Query: Sendable, Hashable {
     return try TableInfo.of(model, named: tableName)
   }
 
-  /// Whether the statement is the struct's alone: nothing in it but the struct's columns. What such a statement does not
-  /// take, an order or a limit, is for the writer to refuse.
+  /// Whether the statement is the struct's alone: nothing in it but the struct's columns. What such a statement does
+  /// not take, an order or a limit, is for the writer to refuse.
   var isPlain: Bool {
     // Not by ==, which would copy the filter.
     if case .some = filter { return false }
@@ -168,8 +169,8 @@ struct Query: Sendable, Hashable {
 
 /// What happens to a row that breaks a uniqueness rule, or is NULL where it must not be.
 ///
-/// SQLite's FAIL and ROLLBACK are left out: the one keeps half a statement, the other undoes a transaction behind the back
-/// of the code that opened it.
+/// SQLite's FAIL and ROLLBACK are left out: the one keeps half a statement, the other undoes a transaction behind the
+/// back of the code that opened it.
 public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   /// The statement is undone and throws.
   case abort

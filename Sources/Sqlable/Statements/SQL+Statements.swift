@@ -33,8 +33,8 @@ extension SQL.StringInterpolation {
     }
   }
 
-  /// Writes a condition or term, in parentheses, with its values bound. Its columns are written without their tables: they
-  /// must be those of the SQL around it.
+  /// Writes a condition or term, in parentheses, with its values bound. Its columns are written without their tables:
+  /// they must be those of the SQL around it.
   ///
   /// ```swift
   /// try db.query("SELECT count(*) FROM bicycle WHERE \(Bicycle.color == "red")", as: Int.self)     // … WHERE ("color" = ?)

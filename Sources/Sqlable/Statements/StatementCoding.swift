@@ -18,8 +18,8 @@ extension Statement: Codable {
     try encodeChecked(to: encoder)
   }
 
-  /// Throws `.invalidStatement` when the statement is of another table or of another kind, and `.schema` when it names a
-  /// column that the model has not.
+  /// Throws `.invalidStatement` when the statement is of another table or of another kind, and `.schema` when it names
+  /// a column that the model has not.
   ///
   /// A change that returns rows is decoded as a ``ReturningStatement``. ``StatementRules`` allow other tables and fewer
   /// kinds.

@@ -47,13 +47,13 @@ extension Query.Kind {
 /// let count = try decoder.decode(Statement<Bicycle, Int>.self, from: data)
 /// ```
 ///
-/// Without rules a decoder accepts every kind that gives what the Swift type says, and the model's own table alone. What the
-/// rules do not allow throws `.invalidStatement`. They hold for every statement that the decoder meets, also inside other
-/// types.
+/// Without rules a decoder accepts every kind that gives what the Swift type says, and the model's own table alone.
+/// What the rules do not allow throws `.invalidStatement`. They hold for every statement that the decoder meets, also
+/// inside other types.
 public struct StatementRules: Sendable, Hashable {
   public var kinds: Set<StatementKind>
-  /// The tables that a statement may be about by `in`. SQLite takes A to Z and a to z in a name for the same, and so does
-  /// the decoder: the statement gets the name as it is spelled here.
+  /// The tables that a statement may be about by `in`. SQLite takes A to Z and a to z in a name for the same, and so
+  /// does the decoder: the statement gets the name as it is spelled here.
   public var tables: Set<String>
 
   public init(kinds: Set<StatementKind> = Set(StatementKind.allCases), tables: Set<String> = []) {

@@ -55,7 +55,8 @@ extension Date: SqlValue {
       let (seconds, milliseconds) = integer.quotientAndRemainder(dividingBy: 1000)
       self = Date(timeIntervalSince1970: Double(seconds) + Double(milliseconds) / 1000)
     case .real where type.isMilliseconds:
-      // Milliseconds of a computation, or the seconds of a date that was bound without its column: a guess is wrong by 1,000.
+      // Milliseconds of a computation, or the seconds of a date that was bound without its column: a guess is wrong by
+      // 1,000.
       throw SqlError.decoding(expected: type.name, found: "REAL")
     default: self = Date(timeIntervalSince1970: try Double(sqlStorage: storage))
     }

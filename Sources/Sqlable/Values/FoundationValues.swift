@@ -65,8 +65,8 @@ extension UUID: SqlValue {
 
 /// Stored as the text of the whole URL; one that is relative to another comes back as the whole.
 ///
-/// A text that Foundation would change, by escaping a blank or spelling a host in another way, throws: written back, the row
-/// would be another.
+/// A text that Foundation would change, by escaping a blank or spelling a host in another way, throws: written back,
+/// the row would be another.
 extension URL: SqlValue {
   public static var columnType: ColumnType { .text }
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// Looks for keys that stand twice in an object of a JSON text: of their values a decoder takes one and drops the others
-/// without a word.
+/// Looks for keys that stand twice in an object of a JSON text: of their values a decoder takes one and drops the
+/// others without a word.
 struct JSONKeys {
   private let text: UnsafeBufferPointer<UInt8>
   private var position = 0

@@ -6,8 +6,8 @@ import FoundationEssentials
 /// struct Pet: Codable, SqlJSON { var name: String; var age: Int }     // {"age":3,"name":"Rex"}
 /// ```
 ///
-/// Keys are sorted, so equal values have equal texts. Text that does not decode throws `.decoding`, and so does one with a
-/// key that stands twice in an object.
+/// Keys are sorted, so equal values have equal texts. Text that does not decode throws `.decoding`, and so does one
+/// with a key that stands twice in an object.
 public protocol SqlJSON: SqlValue, Codable {}
 
 extension SqlJSON {

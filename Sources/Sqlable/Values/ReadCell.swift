@@ -20,9 +20,9 @@ public struct ReadCell {
     self.type = type
   }
 
-  // One sqlite3_column_value and then sqlite3_value_* is cheaper than repeated sqlite3_column_*. It is sound because the
-  // handle's lock is held and nothing else steps the statement, and because the row's generation is looked at first: the
-  // value of an earlier row may be another's, or gone.
+  // One sqlite3_column_value and then sqlite3_value_* is cheaper than repeated sqlite3_column_*. It is sound because
+  // the handle's lock is held and nothing else steps the statement, and because the row's generation is looked at
+  // first: the value of an earlier row may be another's, or gone.
 
   /// SQLite's code for the class of the value; 0, which stands for none, when the row is no longer there.
   @inlinable

@@ -154,7 +154,8 @@ private struct Ruled: Sqlable {
     }
   }
 
-  /// Rows that break a rule of uniqueness, NOT NULL or a check are left out, wherever they stand; the others are stored.
+  /// Rows that break a rule of uniqueness, NOT NULL or a check are left out, wherever they stand; the others are
+  /// stored.
   @Test(arguments: [false, true])
   func aBatchThatIgnoresConflictsLeavesOutWhatBreaksARule(inTransaction: Bool) throws {
     try withDatabase { db in

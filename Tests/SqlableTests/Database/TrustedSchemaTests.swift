@@ -59,7 +59,8 @@ import Testing
 
   private static let strict = Configuration(trustsSchema: false)
 
-  /// Checks, indexes and generated columns are compiled with the schema: the first statement meets them, that of opening.
+  /// Checks, indexes and generated columns are compiled with the schema: the first statement meets them, that of
+  /// opening.
   @Test(.needs(38, "->>")) func aTableThatStrictnessRefusesNamesTheSettingAndIsNoCorruption() throws {
     try withForeignDatabase { path in
       expectRefusal(

@@ -2,8 +2,8 @@ import CSQLite
 import Glibc
 import Synchronization
 
-/// SQLite's memory, of which allocations can be made to fail. For a process of its own: SQLite takes it once, before it is
-/// first used.
+/// SQLite's memory, of which allocations can be made to fail. For a process of its own: SQLite takes it once, before it
+/// is first used.
 enum FailingAllocator {
   private struct Original: @unchecked Sendable {
     // Written once, before SQLite runs.
@@ -23,8 +23,8 @@ enum FailingAllocator {
 
   /// Puts it in the place of SQLite's own; false where that can't be done any more.
   static func install() -> Bool {
-    // sqlite3_config is variadic, which Swift can't call. On x86-64 and arm64 Linux variadic integers and pointers are passed
-    // as others are, so it may be called as if it had fixed parameters.
+    // sqlite3_config is variadic, which Swift can't call. On x86-64 and arm64 Linux variadic integers and pointers are
+    // passed as others are, so it may be called as if it had fixed parameters.
     guard let symbol = dlsym(nil, "sqlite3_config") else { return false }
     let configure = unsafeBitCast(symbol, to: Configure.self)
     guard configure(SQLITE_CONFIG_GETMALLOC, original.methods) == SQLITE_OK else { return false }

@@ -3,11 +3,11 @@ import Glibc
 import Sqlable
 import Testing
 
-/// The n-th system call on the file at which pools take turns fails, for every n and several errors, or a signal ends it: pools
-/// go on, wait for one another no longer than before, and store what they have acknowledged.
+/// The n-th system call on the file at which pools take turns fails, for every n and several errors, or a signal ends
+/// it: pools go on, wait for one another no longer than before, and store what they have acknowledged.
 ///
-/// In a process of its own, into which `Tests/Faults/gate.c` is preloaded. An ordinary run takes a part of all n; for all of
-/// them: `SQLABLE_SWEEP=all swift test --filter GateSweepTests`.
+/// In a process of its own, into which `Tests/Faults/gate.c` is preloaded. An ordinary run takes a part of all n; for
+/// all of them: `SQLABLE_SWEEP=all swift test --filter GateSweepTests`.
 @Suite struct GateSweepTests {
   private static let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../Faults/gate.c").standardizedFileURL.path

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// SQLite's n-th allocation fails, for every n: what was acknowledged is stored, what threw is not, observers hear of what was
-/// stored and of nothing else, and a handle either works or says that it is lost.
+/// SQLite's n-th allocation fails, for every n: what was acknowledged is stored, what threw is not, observers hear of
+/// what was stored and of nothing else, and a handle either works or says that it is lost.
 ///
-/// In a process of its own, since SQLite takes an allocator once. An ordinary run takes a part of all n, another one every day;
-/// for all of them: `SQLABLE_SWEEP=all swift test --filter MallocSweepTests`.
+/// In a process of its own, since SQLite takes an allocator once. An ordinary run takes a part of all n, another one
+/// every day; for all of them: `SQLABLE_SWEEP=all swift test --filter MallocSweepTests`.
 @Suite struct MallocSweepTests {
   @Test(.enabled(if: FaultProcess.isAvailable && !isSanitized, "the tests are no program of their own here"))
   func nothingIsLostOrMadeUp() throws {

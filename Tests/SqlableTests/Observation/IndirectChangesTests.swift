@@ -163,8 +163,8 @@ import Testing
     }
   }
 
-  /// SQLite deletes the rows of a table that others refer to before it drops it. Observers do not hear of these, and do of what
-  /// that does to the rows that refer to them.
+  /// SQLite deletes the rows of a table that others refer to before it drops it. Observers do not hear of these, and do
+  /// of what that does to the rows that refer to them.
   @Test(arguments: ["CASCADE", "SET NULL", "NO ACTION"])
   func rowsOfADroppedTableAreNotToldAndThoseThatReferToThemAre(_ action: String) throws {
     try withDatabase { db in

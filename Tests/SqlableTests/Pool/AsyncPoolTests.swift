@@ -147,7 +147,8 @@ import Testing
     }
   }
 
-  /// SQLite asks whether to stop when a statement is over, too: a COMMIT that was stopped there would be told as failed.
+  /// SQLite asks whether to stop when a statement is over, too: a COMMIT that was stopped there would be told as
+  /// failed.
   @Test func aCallThatIsCancelledBeforeItsCommitIsEitherToldSoOrStored() async throws {
     try await withMembers { pool in
       var told: Set<Int> = []

@@ -1,8 +1,8 @@
 import Sqlable
 import Testing
 
-/// A query that says `*` has other columns after another connection has changed the table: a handle that has compiled it
-/// before gives the rows, and says the errors, of one that has not.
+/// A query that says `*` has other columns after another connection has changed the table: a handle that has compiled
+/// it before gives the rows, and says the errors, of one that has not.
 @Suite struct ChangedColumnsTests {
   private static let changes: [SQL] = [
     "ALTER TABLE t ADD COLUMN c DEFAULT 5",

@@ -219,7 +219,8 @@ func same(_ left: [[SqlStorage]], _ right: [[SqlStorage]], _ query: RandomQuery)
   return counts(left) == counts(right)
 }
 
-/// Calls `body` with two handles of a file with these rows: one that keeps its statements, and one that compiles them anew.
+/// Calls `body` with two handles of a file with these rows: one that keeps its statements, and one that compiles them
+/// anew.
 func withQueryTables(
   _ tables: [[[RandomValue]]], _ world: QueryWorld, _ body: (SqliteDatabase, SqliteDatabase) throws -> Void
 ) throws {

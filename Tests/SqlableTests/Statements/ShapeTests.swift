@@ -2,7 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Compiled statements are found by their shape: two that differ in anything but values are never taken for one another.
+/// Compiled statements are found by their shape: two that differ in anything but values are never taken for one
+/// another.
 @Suite struct ShapeTests {
   /// Conditions that differ from their neighbours in one thing: operator, column, nesting, list length, escape, values.
   private static func conditions(_ x: Int, _ text: String) -> [SqlExpression] {

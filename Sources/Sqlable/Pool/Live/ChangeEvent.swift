@@ -2,8 +2,8 @@
 public enum ChangeEvent<Row: Sendable>: Sendable {
   /// A row that a transaction of the pool has changed.
   case row(Row)
-  /// Rows may have been changed that nobody tells of: another process committed, the schema was changed, or the loop was so
-  /// slow that its buffer was full and is empty now. Whoever keeps something of the table reads it anew.
+  /// Rows may have been changed that nobody tells of: another process committed, the schema was changed, or the loop
+  /// was so slow that its buffer was full and is empty now. Whoever keeps something of the table reads it anew.
   case missed
 }
 
@@ -28,9 +28,10 @@ public struct ModelChange<Model: Sqlable>: Sendable {
 
   /// The row before the change; nil for an insert.
   ///
-  /// Throws `.decoding` when the values do not fit the struct, and `.misuse` where SQLite does not tell them: for a table with
-  /// columns that are computed when they are read, without SQLite's pre-update hook, and for NULL in a column with a default:
-  /// SQLite 3.40 tells NULL of rows from before the column was added, too. It throws `.misuse` also where a text is not UTF-8.
+  /// Throws `.decoding` when the values do not fit the struct, and `.misuse` where SQLite does not tell them: for a
+  /// table with columns that are computed when they are read, without SQLite's pre-update hook, and for NULL in a
+  /// column with a default: SQLite 3.40 tells NULL of rows from before the column was added, too. It throws `.misuse`
+  /// also where a text is not UTF-8.
   public func old() throws -> Model? {
     row.change == .insert ? nil : try model(row.images?.old, row.images?.isWhole)
   }

@@ -12,10 +12,11 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// They come after the commit, in the order of commits and of change, each once; what was rolled back does not come. The
-  /// sequence begins when it is made, so that nothing is lost before the loop begins; a second loop over it begins at its own
-  /// start. It ends with the task's cancellation and when the pool is closed. A slow loop holds up nobody: what it has not
-  /// taken waits in a buffer, and is dropped as a whole, with ``ChangeEvent/missed`` in its place, when there is more.
+  /// They come after the commit, in the order of commits and of change, each once; what was rolled back does not come.
+  /// The sequence begins when it is made, so that nothing is lost before the loop begins; a second loop over it begins
+  /// at its own start. It ends with the task's cancellation and when the pool is closed. A slow loop holds up nobody:
+  /// what it has not taken waits in a buffer, and is dropped as a whole, with ``ChangeEvent/missed`` in its place, when
+  /// there is more.
   ///
   /// - Parameters:
   ///   - change: the change to hear of; nil for all three.
@@ -23,8 +24,8 @@ extension SqlitePool {
   ///   - id: the row's id, or its key where that is no integer; nil for all rows.
   ///   - limit: how many rows wait at most, or those of one commit where these are more.
   ///
-  /// For a full-text table that keeps its texts itself, of which SQLite tells nothing, and for a model that contradicts itself,
-  /// an error reaches ``didFail``, and the sequence ends at once; so does that of a closed pool.
+  /// For a full-text table that keeps its texts itself, of which SQLite tells nothing, and for a model that contradicts
+  /// itself, an error reaches ``didFail``, and the sequence ends at once; so does that of a closed pool.
   public func changes<Model: Sqlable>(
     on model: Model.Type, _ change: Change? = nil, in tableName: String? = nil, id: (any SqlValue)? = nil,
     buffering limit: Int = 10_000

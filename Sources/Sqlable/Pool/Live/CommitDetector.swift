@@ -1,13 +1,13 @@
-/// What the connection that looks for other processes' commits concludes from what it sees, and when it looks again: a value
-/// without time, threads and files, so that a test can go through every order of events.
+/// What the connection that looks for other processes' commits concludes from what it sees, and when it looks again: a
+/// value without time, threads and files, so that a test can go through every order of events.
 ///
-/// 1. A commit is written to the log before it can be seen, and the kernel tells of the write only. One event may stand for the
-///    writes of several commits. So neither a look that finds nothing nor one that finds a commit shows that no other is on its
-///    way: after each event there are looks after pauses that double, until the next poll is as near.
-/// 2. The connection's `data_version` does not tell the pool's own commits from others. Where the pool has committed between two
-///    looks the answer is open until the writer looks, whose `data_version` others move only.
-/// 3. A doubt stays until a look of the writer begins after it, or until the loops were told. A writer that has just been opened
-///    can't answer it: what was committed before it opened does not move its `data_version`.
+/// 1. A commit is written to the log before it can be seen, and the kernel tells of the write only. One event may stand
+///   for the writes of several commits. So neither a look that finds nothing nor one that finds a commit shows that no
+///   other is on its way: after each event there are looks after pauses that double, until the next poll is as near.
+/// 2. The connection's `data_version` does not tell the pool's own commits from others. Where the pool has committed
+///   between two looks the answer is open until the writer looks, whose `data_version` others move only.
+/// 3. A doubt stays until a look of the writer begins after it, or until the loops were told. A writer that has just
+///   been opened can't answer it: what was committed before it opened does not move its `data_version`.
 struct CommitDetector: Hashable, Sendable {
   enum Finding {
     case nothing, others
@@ -41,8 +41,8 @@ struct CommitDetector: Hashable, Sendable {
   /// To be called for the first look of a connection; `own` was counted before `version` was read.
   mutating func begin(own: Int, version: Int64) { (ownCommits, self.version) = (own, version) }
 
-  /// To be called for each look: the pool's commits were counted before the version was read and after it. A count is odd while
-  /// a commit is being made.
+  /// To be called for each look: the pool's commits were counted before the version was read and after it. A count is
+  /// odd while a commit is being made.
   mutating func judge(own: Int, version found: Int64, ownAfterwards: Int) -> Finding {
     defer { (version, ownCommits) = (found, own) }
     guard let version, version != found else { return .nothing }
@@ -54,7 +54,8 @@ struct CommitDetector: Hashable, Sendable {
   /// To be called when the log was written to, before the look that this causes.
   mutating func logWasWritten() { pause = shortest }
 
-  /// To be called after a look that an event, a pause or the end of a doubt's pause has caused: how long until the next look.
+  /// To be called after a look that an event, a pause or the end of a doubt's pause has caused: how long until the next
+  /// look.
   mutating func nextLook() -> Int? {
     guard isListening, let pause else { return nil }
     self.pause = pause < limit ? pause * 2 : nil
@@ -63,8 +64,8 @@ struct CommitDetector: Hashable, Sendable {
 
   // MARK: Doubt
 
-  /// To be called when the answer is open, with how many looks the writer has begun, counted after the version was read; gives
-  /// whether a pause of ``pauseAfterDoubt`` begins.
+  /// To be called when the answer is open, with how many looks the writer has begun, counted after the version was
+  /// read; gives whether a pause of ``pauseAfterDoubt`` begins.
   mutating func doubt(writerLooks: Int) -> Bool {
     looksBeforeDoubt = writerLooks
     guard isListening else { return false }
@@ -79,7 +80,8 @@ struct CommitDetector: Hashable, Sendable {
     return asksWriter(writerLooks: writerLooks)
   }
 
-  /// To be called after the pause and at each poll; gives whether to ask the writer. It may have been asked in vain before.
+  /// To be called after the pause and at each poll; gives whether to ask the writer. It may have been asked in vain
+  /// before.
   mutating func asksWriter(writerLooks: Int) -> Bool {
     guard isListening, let looks = looksBeforeDoubt else { return false }
     guard looks == writerLooks else {

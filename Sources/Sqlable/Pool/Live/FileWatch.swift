@@ -3,8 +3,8 @@ import Glibc
 
 /// Has the kernel tell when a file is written to, by whichever process.
 ///
-/// Sound as `Sendable`: nothing changes but the source's state, which Dispatch guards; `suspend` and `resume` are called on its
-/// queue.
+/// Sound as `Sendable`: nothing changes but the source's state, which Dispatch guards; `suspend` and `resume` are
+/// called on its queue.
 final class FileWatch: @unchecked Sendable {
   private let source: any DispatchSourceRead
   private let path: String

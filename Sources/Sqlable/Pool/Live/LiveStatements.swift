@@ -7,19 +7,19 @@ extension Statement where Output == [Model] {
   /// for try await bikes in Bicycle.read().filter(Bicycle.color == "red").updates(in: pool) { show(bikes) }
   /// ```
   ///
-  /// A commit could when it changed a column that the statement reads, or rows came or went; not when its filter says that none
-  /// of the changed rows was or is among them. Filters with subqueries and functions, and commits of more than 32 rows of the
-  /// table, are not asked. Commits of other processes, and changes of the schema, always could.
+  /// A commit could when it changed a column that the statement reads, or rows came or went; not when its filter says
+  /// that none of the changed rows was or is among them. Filters with subqueries and functions, and commits of more
+  /// than 32 rows of the table, are not asked. Commits of other processes, and changes of the schema, always could.
   ///
   /// With an order of columns and a limit, neither could a commit that changed rows behind a full page only.
   ///
-  /// The rows are read when loops ask for them, once for all loops over equal statements. A slow loop holds up nobody, and
-  /// gets the latest of what it slept through, in one. What it gets is never older than the commit that caused it. It ends
-  /// with the loop, and when the pool is closed; an error of reading comes out, and so does `CancellationError`. A statement that changes something throws
-  /// `.invalidStatement`.
+  /// The rows are read when loops ask for them, once for all loops over equal statements. A slow loop holds up nobody,
+  /// and gets the latest of what it slept through, in one. What it gets is never older than the commit that caused it.
+  /// It ends with the loop, and when the pool is closed; an error of reading comes out, and so does
+  /// `CancellationError`. A statement that changes something throws `.invalidStatement`.
   ///
-  /// - Parameter onlyChanges: Whether a result that is the same as the one before it is left out. The one before it is kept for
-  ///   that, as bytes.
+  /// - Parameter onlyChanges: Whether a result that is the same as the one before it is left out. The one before it is
+  ///   kept for that, as bytes.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[Model]> {

@@ -3,8 +3,8 @@ import Dispatch
 /// Notices what others commit to the pool's file: processes, and handles of this one that are not the pool's.
 ///
 /// `PRAGMA data_version` tells a connection that another one has committed. It is asked when the kernel says that the
-/// write-ahead log was written to, after growing pauses since, and at every poll in case the kernel did not. What a look means and
-/// when the next one is due, `CommitDetector` decides; this does it.
+/// write-ahead log was written to, after growing pauses since, and at every poll in case the kernel did not. What a
+/// look means and when the next one is due, `CommitDetector` decides; this does it.
 ///
 /// Sound as `Sendable`: what changes is touched on `queue` only.
 final class OtherProcesses: @unchecked Sendable {
@@ -44,8 +44,8 @@ final class OtherProcesses: @unchecked Sendable {
     lookNow()
   }
 
-  /// Looks, and does not return before it has; to be called while a writer is being opened, which can't tell later what was
-  /// committed before.
+  /// Looks, and does not return before it has; to be called while a writer is being opened, which can't tell later what
+  /// was committed before.
   func lookNow() {
     queue.sync {
       look()

@@ -169,8 +169,8 @@ struct ResultState<Value: Sendable> {
     sleepers.compactMap { waiting.removeValue(forKey: $0)?.waiter }
   }
 
-  /// Those whose deadline has passed and who need a reading now: they wait no more. To be called whenever the lock is given
-  /// back.
+  /// Those whose deadline has passed and who need a reading now: they wait no more. To be called whenever the lock is
+  /// given back.
   mutating func takeOverdue() -> [any Wakeable] {
     if overdue.isEmpty { return [] }
     let late = overdue.filter { id in

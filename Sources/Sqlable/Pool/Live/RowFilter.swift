@@ -9,10 +9,12 @@ final class RowFilter: Sendable {
     let table: String
     let columns: [FilterTables.Column]
 
-    /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, functions, chance.
+    /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, functions,
+    /// chance.
     init?(_ query: Query, of table: TableInfo, _ columns: [FilterTables.Column]) {
-      // What ANY means depends on the table's being STRICT. What the order depends on beside the rows themselves may be changed by
-      // rows that are not among them. A column that the table does not have is its rowid, which is another one in the copy.
+      // What ANY means depends on the table's being STRICT. What the order depends on beside the rows themselves may be
+      // changed by rows that are not among them. A column that the table does not have is its rowid, which is another
+      // one in the copy.
       let names = Set(columns.map(\.name.foldedName))
       guard let filter = query.filter, filter.isOfOneRow, query.order.allSatisfy(\.expression.isOfOneRow),
         filter.columns.allSatisfy({ names.contains($0.foldedName) }), table.fullText == nil,
@@ -59,8 +61,8 @@ final class RowFilter: Sendable {
     return demands.contains { demand in [row.old, row.new].allSatisfy { image in image.map(demand.excludes) ?? true } }
   }
 
-  /// Whether one of the rows met the filter before its change, or meets it now. What is found out is noted with the row, for other
-  /// loops over the same statement.
+  /// Whether one of the rows met the filter before its change, or meets it now. What is found out is noted with the
+  /// row, for other loops over the same statement.
   func concerns(_ rows: [RowImages]) throws -> Bool {
     var open: [RowImages] = []
     for row in rows {
@@ -95,8 +97,8 @@ final class RowFilter: Sendable {
   }
 }
 
-/// Tables in memory whose columns compare as those of the real ones do, for filters to be tried on: one handle for all filters of
-/// a pool.
+/// Tables in memory whose columns compare as those of the real ones do, for filters to be tried on: one handle for all
+/// filters of a pool.
 final class FilterTables: Sendable {
   struct Column: Sendable, Hashable {
     let name: String

@@ -6,7 +6,7 @@ import Dispatch
 /// filter and reads, as long as somebody waits.
 ///
 /// ```text
-/// commit 7 ── may concern it ──► is the filter met? ──► read, begun at 9 ──► all who wait get one result, which holds 7 to 9
+/// commit 7 ── may concern it ──► is the filter met? ──► read, begun at 9 ──► all who wait get one result: 7 to 9
 ///         commits 8, 9 ── noted, and in that result                commit 10 ── may concern it ──► …
 /// ```
 final class SharedResult<Value: Sendable>: FollowedResult {

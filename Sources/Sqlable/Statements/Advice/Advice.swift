@@ -8,9 +8,9 @@ extension Statement {
   /// // CREATE INDEX "bicycle_name" ON "bicycle" ("name")
   /// ```
   ///
-  /// They were tried: in a copy of the schema, in memory, SQLite's own planner uses them for this statement. Nothing is changed
-  /// in the database, and an index is not free: every write keeps it up to date. Empty where none is missing, or none would
-  /// help. Throws what ``explain(_:)`` throws.
+  /// They were tried: in a copy of the schema, in memory, SQLite's own planner uses them for this statement. Nothing is
+  /// changed in the database, and an index is not free: every write keeps it up to date. Empty where none is missing,
+  /// or none would help. Throws what ``explain(_:)`` throws.
   public func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
     let plan = try explain(db)
     var candidates = IndexCandidates()
@@ -22,8 +22,8 @@ extension Statement {
 extension Select {
   /// Proposes indexes for the tables that the query would read from the first row to the last to find some of them.
   ///
-  /// They were tried: in a copy of the schema, in memory, SQLite's own planner uses them for this query. Nothing is changed in
-  /// the database. Throws what ``explain(_:)`` throws.
+  /// They were tried: in a copy of the schema, in memory, SQLite's own planner uses them for this query. Nothing is
+  /// changed in the database. Throws what ``explain(_:)`` throws.
   public func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
     let plan = try explain(db)
     var candidates = IndexCandidates()

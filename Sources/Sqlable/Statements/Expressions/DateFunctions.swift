@@ -62,8 +62,8 @@ extension TypedTerm where Value: SqlDate {
   /// `date("a", 'unixepoch')`: the day as a text like `2026-11-21`; NULL outside the years 0 to 9999.
   public func date() -> TypedExpression<String?> { TypedExpression(expression: .special(.day, expression)) }
 
-  /// `("a" + ?)`: another date, in the form of the column. Months and years go by the calendar, to the millisecond; a day
-  /// that a month has not got is one of the next.
+  /// `("a" + ?)`: another date, in the form of the column. Months and years go by the calendar, to the millisecond; a
+  /// day that a month has not got is one of the next.
   public func adding(_ count: Int, _ unit: DateUnit) -> TypedExpression<Value> {
     TypedExpression(expression: .special(.shifted(count, unit), expression))
   }

@@ -1,4 +1,5 @@
-// The JSON form of expressions: {"binary":{"_0":"=","_1":{"column":{"_0":"color"}},"_2":{"value":{"_0":{"text":"red"}}}}}.
+// The JSON form of expressions:
+// {"binary":{"_0":"=","_1":{"column":{"_0":"color"}},"_2":{"value":{"_0":{"text":"red"}}}}}.
 //
 // Written by hand: the compiler's own code for so many cases takes more stack a level than a deep tree has.
 

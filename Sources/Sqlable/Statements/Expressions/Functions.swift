@@ -2,8 +2,8 @@ import FoundationEssentials
 
 // Functions of texts and numbers.
 
-/// A text, or a text that may be NULL: what functions of texts take. An enum of texts, or another type of one's own that is
-/// stored as text, may conform.
+/// A text, or a text that may be NULL: what functions of texts take. An enum of texts, or another type of one's own
+/// that is stored as text, may conform.
 public protocol SqlText: SqlValue {
   associatedtype Count: SqlValue = Int
 }

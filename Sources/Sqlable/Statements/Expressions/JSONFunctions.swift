@@ -6,9 +6,9 @@
 /// Owner.doc.jsonValue("pets", 0, "name", as: String.self)     // "doc" ->> '$.pets[0].name'
 /// ```
 ///
-/// The way is written into the SQL, so that an index on the same expression serves; a key that is more than ASCII letters,
-/// digits and `_` stands in quotes, and is taken for nothing else. A key with a quote, a backslash or a control character has
-/// no form that all versions of SQLite understand; the statement throws `.invalidStatement`.
+/// The way is written into the SQL, so that an index on the same expression serves; a key that is more than ASCII
+/// letters, digits and `_` stands in quotes, and is taken for nothing else. A key with a quote, a backslash or a
+/// control character has no form that all versions of SQLite understand; the statement throws `.invalidStatement`.
 public enum JSONStep: Sendable, Hashable {
   case key(String)
   /// Counted from 0, or from the end with a negative number: -1 is the last.
@@ -72,8 +72,8 @@ extension TypedTerm {
     TypedExpression(expression: expression.calling(.jsonArrayLength, steps))
   }
 
-  /// `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`, `false` or `null`; NULL where there is
-  /// nothing.
+  /// `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`, `false` or `null`; NULL where there
+  /// is nothing.
   public func jsonType(_ steps: JSONStep...) -> TypedExpression<String?> {
     TypedExpression(expression: expression.calling(.jsonType, steps))
   }
@@ -97,8 +97,8 @@ extension SqlTerm {
   /// `json_array_length("a", '$.…')`: the number of elements; 0 for what is no array, NULL where there is nothing.
   public func jsonArrayLength(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonArrayLength, steps) }
 
-  /// `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`, `false` or `null`; NULL where there is
-  /// nothing.
+  /// `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`, `false` or `null`; NULL where there
+  /// is nothing.
   public func jsonType(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonType, steps) }
 
   /// `json_group_array("a")`: all values of a group as a JSON array, in no certain order.

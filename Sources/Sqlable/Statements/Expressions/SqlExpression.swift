@@ -4,8 +4,8 @@
 /// Bicycle.color == "red" && Bicycle.id > 3        // "color" = ? AND "id" > ?
 /// ```
 ///
-/// It is a value: immutable, `Sendable`, `Hashable`, `Codable`. Values in it are bound, never written into the SQL. Where
-/// NULL takes part the result is NULL, as SQL has it, and a filter drops the row.
+/// It is a value: immutable, `Sendable`, `Hashable`, `Codable`. Values in it are bound, never written into the SQL.
+/// Where NULL takes part the result is NULL, as SQL has it, and a filter drops the row.
 public struct SqlExpression: Sendable, Hashable {
   let node: Node
   let size: Size
@@ -282,8 +282,8 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// The terms that are compared by themselves. What is in the rest too would be compared twice at every level: a depth of 60
-  /// would never come to an end.
+  /// The terms that are compared by themselves. What is in the rest too would be compared twice at every level: a depth
+  /// of 60 would never come to an end.
   private var ownTerms: [SqlExpression] {
     switch self {
     case .call, .query: []
@@ -331,8 +331,8 @@ extension SqlExpression.Node {
 }
 
 extension SqlExpression {
-  /// The size of the parts that a chain longer than `maximumChain` is cut into: as many as a chain may have, so that one of
-  /// thousands adds one or two levels.
+  /// The size of the parts that a chain longer than `maximumChain` is cut into: as many as a chain may have, so that
+  /// one of thousands adds one or two levels.
   static func sizeOfParts(_ count: Int) -> Int { Swift.max(maximumChain, (count + maximumChain - 1) / maximumChain) }
 
   /// The height of `((a AND b) AND c) AND d`: every term is one above the one before.
@@ -353,8 +353,8 @@ extension SqlExpression {
   }
 }
 
-/// A column as an expression names it; two are equal when they are of one declaration, or, where one was decoded, of one
-/// name.
+/// A column as an expression names it; two are equal when they are of one declaration, or, where one was decoded, of
+/// one name.
 enum ColumnReference: Sendable, Hashable {
   case declared(ColumnDefinition)
   /// In a statement that was decoded, until it is checked against its model.

@@ -7,9 +7,9 @@
 /// // "not a database" OR {"title"} : "full"
 /// ```
 ///
-/// Input is cut at white space and NUL, and each part stands in quotes. What the tokenizer makes several words of, such as
-/// `well-known`, is then searched for as a phrase. A part without any word, such as `--`, is passed over, and a query
-/// without any finds nothing.
+/// Input is cut at white space and NUL, and each part stands in quotes. What the tokenizer makes several words of, such
+/// as `well-known`, is then searched for as a phrase. A part without any word, such as `--`, is passed over, and a
+/// query without any finds nothing.
 public struct FullTextQuery: Sendable, Hashable {
   /// The query in FTS5's own syntax, as it is bound.
   public let rawValue: String
@@ -42,7 +42,8 @@ public struct FullTextQuery: Sendable, Hashable {
 extension FullTextQuery: RawRepresentable {
   /// Takes a query in FTS5's own syntax: `FullTextQuery(rawValue: "swift NOT (grdb OR title : sqlite)")`.
   ///
-  /// What is wrong with it throws when it is run, without a part of it in the error. A NUL byte throws `.invalidStatement`.
+  /// What is wrong with it throws when it is run, without a part of it in the error. A NUL byte throws
+  /// `.invalidStatement`.
   public init(rawValue: String) {
     let failure = SqlError.invalidStatement("a full-text query holds a NUL byte")
     self.init(rawValue, .or, failure: rawValue.utf8.contains(0) ? failure : nil)

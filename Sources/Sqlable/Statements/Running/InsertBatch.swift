@@ -3,9 +3,11 @@ struct InsertBatch {
   private let query: Query
   private let table: TableInfo
   private let connection: Connection
-  /// Whether its columns were chosen, so that a statement binds other values than those that a row gives, in another order.
+  /// Whether its columns were chosen, so that a statement binds other values than those that a row gives, in another
+  /// order.
   private let hasChosenColumns: Bool
-  /// The compiled statements, by the columns that they bind, the latest first: rows with and without an optional take turns.
+  /// The compiled statements, by the columns that they bind, the latest first: rows with and without an optional take
+  /// turns.
   private var shapes: [(columns: UInt64, statement: PreparedStatement)] = []
   private static let maximumShapes = 8
 
@@ -48,7 +50,8 @@ struct InsertBatch {
 }
 
 extension Connection {
-  /// Runs an insert that is bound and gives the row's id: 0 when nothing was inserted, or when the table has no integer id.
+  /// Runs an insert that is bound and gives the row's id: 0 when nothing was inserted, or when the table has no integer
+  /// id.
   func insert(
     _ statement: PreparedStatement, _ query: Query, table: TableInfo, row: RowValues
   ) throws -> Int {

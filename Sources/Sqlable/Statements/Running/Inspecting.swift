@@ -6,8 +6,8 @@ extension Statement {
     do { return try rendered().sql } catch { return SqlError.comment(error) }
   }
 
-  /// The values that take the place of `?`, in order; for a batch, those of its first row. A long list of `in` counts as
-  /// one, which is left out. Empty for a statement that can't be run.
+  /// The values that take the place of `?`, in order; for a batch, those of its first row. A long list of `in` counts
+  /// as one, which is left out. Empty for a statement that can't be run.
   public var bindings: [SqlStorage] { (try? rendered().bindings) ?? [] }
 
   /// How SQLite would find the rows: its query plan.
@@ -16,9 +16,9 @@ extension Statement {
   /// print(try Bicycle.byId(2).explain(db))     // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
   /// ```
   ///
-  /// It is the plan of a run with the statement's values, which SQLite looks at: a text decides whether `hasPrefix` goes by an
-  /// index. A ``Parameter`` counts as NULL. Nothing is run or changed. Throws what running the statement would throw before
-  /// its first row.
+  /// It is the plan of a run with the statement's values, which SQLite looks at: a text decides whether `hasPrefix`
+  /// goes by an index. A ``Parameter`` counts as NULL. Nothing is run or changed. Throws what running the statement
+  /// would throw before its first row.
   public func explain(_ db: SqliteDatabase) throws -> QueryPlan {
     if query.kind.takesRows, rows.count == 0 {
       throw SqlError.invalidStatement("there are no rows to insert, so there is nothing to explain")
@@ -57,8 +57,8 @@ extension Select {
   /// The values that take the place of `?`, in order; empty for a query that can't be run.
   public var bindings: [SqlStorage] { (try? query.rendered().bindings) ?? [] }
 
-  /// How SQLite would find the rows with the query's values: its query plan. A ``Parameter`` counts as NULL. Nothing is run;
-  /// throws what running it would throw before its first row.
+  /// How SQLite would find the rows with the query's values: its query plan. A ``Parameter`` counts as NULL. Nothing is
+  /// run; throws what running it would throw before its first row.
   public func explain(_ db: SqliteDatabase) throws -> QueryPlan { try db.plan(of: query.withValues()) }
 }
 

@@ -1,8 +1,8 @@
 extension SqlError {
   /// The error with table and column as the model knows them.
   ///
-  /// SQLite names them in its message only, unquoted, so that dots and commas in a name lead astray; for a CHECK it names
-  /// the condition, for a foreign key nothing.
+  /// SQLite names them in its message only, unquoted, so that dots and commas in a name lead astray; for a CHECK it
+  /// names the condition, for a foreign key nothing.
   func placed(in info: TableInfo) -> SqlError {
     var error = self
     switch kind {

@@ -8,9 +8,9 @@ extension SqliteDatabase {
   /// try db.execute("UPDATE bicycle SET color = \(color) WHERE id = \(id)")            // bound, never pasted
   /// ```
   ///
-  /// Each statement stands for itself unless a transaction is open: after an error those before it stay done. BEGIN, COMMIT,
-  /// END and ROLLBACK do what ``beginTransaction(_:)``, ``commitTransaction()`` and ``rollbackTransaction(_:)`` do; savepoints
-  /// are refused, since `transaction` has them.
+  /// Each statement stands for itself unless a transaction is open: after an error those before it stay done. BEGIN,
+  /// COMMIT, END and ROLLBACK do what ``beginTransaction(_:)``, ``commitTransaction()`` and ``rollbackTransaction(_:)``
+  /// do; savepoints are refused, since `transaction` has them.
   public func execute(_ sql: SQL) throws {
     try locked {
       if let failure = sql.failure { throw failure.labelled(configuration.label) }
@@ -64,8 +64,8 @@ extension SqliteDatabase {
     try query(sql) { try $0.get(at: 0) }
   }
 
-  /// The rows of a query as tuples of values, from the first column on; a model among them takes as many columns as it has,
-  /// in their order.
+  /// The rows of a query as tuples of values, from the first column on; a model among them takes as many columns as it
+  /// has, in their order.
   ///
   /// ```swift
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
@@ -233,8 +233,8 @@ extension SqliteDatabase {
 }
 
 extension PreparedStatement {
-  /// Throws unless its parameters are those of the values, which all stand where one may be. One written by hand would take
-  /// the value of another, or none, which is NULL.
+  /// Throws unless its parameters are those of the values, which all stand where one may be. One written by hand would
+  /// take the value of another, or none, which is NULL.
   func checkParameters(count: Int) throws {
     guard parameterCount == count, !namesParameters else {
       throw SqlError.invalidStatement(

@@ -28,8 +28,8 @@ extension Connection {
     return try prepared(shape: { $0.write(query, of: table) }, text: text).statement
   }
 
-  /// The compiled statement whose key `shape` writes, or, where that says that there is none, whose text is the key; with its
-  /// values bound. `text` writes the SQL, and is called only when it is needed.
+  /// The compiled statement whose key `shape` writes, or, where that says that there is none, whose text is the key;
+  /// with its values bound. `text` writes the SQL, and is called only when it is needed.
   @inline(__always)
   func prepared(
     shape: (ShapeWriter) -> Bool, text: () throws -> Void
@@ -52,7 +52,8 @@ extension Connection {
     return (statement, hasShape)
   }
 
-  /// The compiled statement for a struct with these values, with the values bound. They must stay until its run is over.
+  /// The compiled statement for a struct with these values, with the values bound. They must stay until its run is
+  /// over.
   func prepared(_ query: Query, table: TableInfo, row: RowValues) throws -> PreparedStatement {
     let mark = parameters.mark
     guard query.isPlain, let shape = row.shape, query.kind.isInsert || row.holdsKey(of: table) else {

@@ -2,7 +2,8 @@
 // dynamic calls.
 
 extension Statement where Output == [Model] {
-  /// Reads the rows. Throws `.schema` when table or column is missing, `.decoding` when a value does not fit the struct.
+  /// Reads the rows. Throws `.schema` when table or column is missing, `.decoding` when a value does not fit the
+  /// struct.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Model] {
     let table = try query.table(of: Model.self)
@@ -125,8 +126,8 @@ extension Statement where Output == [Int] {
 
 /// A read that has begun, with the handle's lock held.
 ///
-/// It owns the statement by hand. Whoever has it last finalizes it, and that is to be over when the lock is given back: the
-/// connection is another thread's then, or closed by an observer.
+/// It owns the statement by hand. Whoever has it last finalizes it, and that is to be over when the lock is given back:
+/// the connection is another thread's then, or closed by an observer.
 @usableFromInline
 struct Reading {
   @usableFromInline let owned: Unmanaged<PreparedStatement>
@@ -146,7 +147,8 @@ struct Reading {
 }
 
 extension SqliteDatabase {
-  /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it likes.
+  /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it
+  /// likes.
   @usableFromInline
   func beginReading(_ query: Query, of table: TableInfo, isLoop: Bool = false) throws -> Reading {
     guard !query.kind.changesRows else {
@@ -205,8 +207,8 @@ extension SqliteDatabase {
     } catch { throw placed(error, in: table) }
   }
 
-  /// Runs a statement about one struct, whose values `take` writes: an insert gives the row's id, an update or delete the
-  /// number of rows changed.
+  /// Runs a statement about one struct, whose values `take` writes: an insert gives the row's id, an update or delete
+  /// the number of rows changed.
   @usableFromInline
   func runRow(_ query: Query, of table: TableInfo, take: (inout RowWriter) throws -> Bool) throws -> Int {
     do {
@@ -221,7 +223,8 @@ extension SqliteDatabase {
       defer { writer.finish(parameters) }
       let mark = parameters.mark
       defer { parameters.release(to: mark) }
-      // Before the write begins: the struct's own code may write and observe too, and what it does is not the statement's.
+      // Before the write begins: the struct's own code may write and observe too, and what it does is not the
+      // statement's.
       do {
         guard try take(&writer) else { return 0 }
       } catch { throw connection.labelled(error) }
@@ -235,8 +238,8 @@ extension SqliteDatabase {
     } catch { throw placed(error, in: table) }
   }
 
-  /// Inserts structs, whose values `take` writes one after the other until it returns false, gives `note` their ids, and
-  /// returns how many were inserted.
+  /// Inserts structs, whose values `take` writes one after the other until it returns false, gives `note` their ids,
+  /// and returns how many were inserted.
   @discardableResult
   @usableFromInline
   func insert(
@@ -277,9 +280,9 @@ extension Statement where Output == [Int] {
   /// try Bicycle.insert().run(db, streaming: lines.lazy.map(Bicycle.init))
   /// ```
   ///
-  /// All in one transaction, or in a savepoint inside the open one: when one of them fails none is stored. Rows that the
-  /// statement holds itself go first. The handle's lock is held until the last, so a slow sequence keeps other threads that
-  /// use the handle, and other writers of the file, waiting.
+  /// All in one transaction, or in a savepoint inside the open one: when one of them fails none is stored. Rows that
+  /// the statement holds itself go first. The handle's lock is held until the last, so a slow sequence keeps other
+  /// threads that use the handle, and other writers of the file, waiting.
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase, streaming rows: some Sequence<Model>) throws -> Int {

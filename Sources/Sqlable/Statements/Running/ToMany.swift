@@ -44,8 +44,8 @@ extension Statement where Output == [Model] {
   ///   - children: the rows to choose from, in their order. A limit would count those of all parents together: running
   ///     it throws `.invalidStatement`.
   ///   - foreignKey: the column of the children that refers to this table.
-  ///   - key: the column that it refers to. A column that is declared as a ``ForeignKey`` says that itself; of any other it
-  ///     has to be said.
+  /// - key: the column that it refers to. A column that is declared as a ``ForeignKey`` says that itself; of any other
+  ///   it has to be said.
   public func including<Child>(
     _ children: Statement<Child, [Child]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> ToMany<Model, Child> {
@@ -75,9 +75,9 @@ extension ToMany {
 
   /// Reads the rows, each with those that refer to it.
   ///
-  /// A row whose key is NULL, or that nothing refers to, comes with none. Throws what reading throws, and `.misuse` when the
-  /// foreign key refers to another table or column, or is declared as none and `of` does not say what it refers to; when it
-  /// is of another class than the key, or has a collation of one's own.
+  /// A row whose key is NULL, or that nothing refers to, comes with none. Throws what reading throws, and `.misuse`
+  /// when the foreign key refers to another table or column, or is declared as none and `of` does not say what it
+  /// refers to; when it is of another class than the key, or has a collation of one's own.
   public func run(_ db: SqliteDatabase) throws -> [(Parent, repeat [each Child])] {
     // Outside a transaction the statements would see what others commit between them.
     try db.transaction(.deferred) { db in
@@ -119,8 +119,8 @@ extension Children {
     self.key = key.map { ColumnReference($0.column) }
   }
 
-  /// The position of the column that the foreign key refers to. Throws when it is a reference to another table or column, or
-  /// may be none: rows that it puts together would belong together by chance.
+  /// The position of the column that the foreign key refers to. Throws when it is a reference to another table or
+  /// column, or may be none: rows that it puts together would belong together by chance.
   fileprivate func position(ofKeyIn parents: TableInfo, of model: TableInfo) throws -> Int {
     let table = try statement.query.table(of: Child.self)
     let column = table.columns[try table.position(ofColumn: foreignKey)]

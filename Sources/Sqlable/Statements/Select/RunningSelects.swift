@@ -1,4 +1,5 @@
-// How queries are run. The loops over rows are inlinable: in the module of the caller they become loops without dynamic calls.
+// How queries are run. The loops over rows are inlinable: in the module of the caller they become loops without dynamic
+// calls.
 
 extension Select {
   /// Reads the rows.

@@ -11,9 +11,9 @@
 ///   ON "bicycle"."owner_id" = "person"."id"
 /// ```
 ///
-/// It is immutable, `Sendable` and `Hashable`. Columns of several tables are told apart by their declaration, so names never
-/// clash; a table that is there twice needs an ``Alias``. Running it throws `.schema` for a column of a table that is not
-/// in it.
+/// It is immutable, `Sendable` and `Hashable`. Columns of several tables are told apart by their declaration, so names
+/// never clash; a table that is there twice needs an ``Alias``. Running it throws `.schema` for a column of a table
+/// that is not in it.
 public struct Select<Row>: Sendable, Hashable {
   @usableFromInline var query: SelectQuery
   /// Makes a row of a result's columns. It is the same for all queries of one type, and knows nothing but that.
@@ -105,8 +105,9 @@ extension Select {
 
   /// The rows of both, without those that are there twice: `SELECT … UNION SELECT …`.
   ///
-  /// Order and limit of the result are those of the first, and come last in the SQL. What else comes after it would be of
-  /// the first query alone: running that throws `.invalidStatement`. A filter goes into each of them, or behind a name:
+  /// Order and limit of the result are those of the first, and come last in the SQL. What else comes after it would be
+  /// of the first query alone: running that throws `.invalidStatement`. A filter goes into each of them, or behind a
+  /// name:
   ///
   /// ```swift
   /// let either = cheap.union(electric).named("either")

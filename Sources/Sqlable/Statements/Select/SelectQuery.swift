@@ -142,8 +142,8 @@ extension SelectQuery {
     if !clauses.compounds.isEmpty { clauses.refuse(modifier) }
   }
 
-  /// The query as a part of one that combines it with others. When it is combined itself running that throws, and what it
-  /// is made of is not kept: trees are walked by recursion.
+  /// The query as a part of one that combines it with others. When it is combined itself running that throws, and what
+  /// it is made of is not kept: trees are walked by recursion.
   var asPart: SelectQuery {
     guard !clauses.compounds.isEmpty else { return self }
     var query = self
@@ -209,8 +209,8 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// The position in the result, from 1, by which a term that orders or groups has to be called: SQLite does not know it
-  /// again where it binds values, and looks for nothing but columns where queries are combined.
+  /// The position in the result, from 1, by which a term that orders or groups has to be called: SQLite does not know
+  /// it again where it binds values, and looks for nothing but columns where queries are combined.
   func position(of term: SqlExpression) -> Int? {
     if sources.isEmpty { return positionInParts(term) }
     switch term.node {
@@ -276,12 +276,12 @@ extension TableInfo: Hashable {
 }
 
 extension SelectQuery.Clauses {
-  /// Notes what comes after a query was combined with others. Here and not behind `clauses`, whose coroutine the compiler
-  /// (6.3, debug) ends before it compares an optional of so many bytes with nil.
+  /// Notes what comes after a query was combined with others. Here and not behind `clauses`, whose coroutine the
+  /// compiler (6.3, debug) ends before it compares an optional of so many bytes with nil.
   fileprivate mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }
     defect = .invalidStatement(
-      "\(modifier) after a union, intersect or except would change the first query only: it belongs into each of them, or "
-        + "the whole gets a name by named(_:) and is queried")
+      "\(modifier) after a union, intersect or except would change the first query only: it belongs into each of them, "
+        + "or the whole gets a name by named(_:) and is queried")
   }
 }

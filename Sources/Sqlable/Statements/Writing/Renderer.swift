@@ -1,7 +1,7 @@
 /// Writes a statement's SQL into a buffer and collects its values, in one walk.
 ///
-/// It is where every column is held against the table: a column of another table, or of another declaration, ends the walk
-/// with an error before SQLite sees anything.
+/// It is where every column is held against the table: a column of another table, or of another declaration, ends the
+/// walk with an error before SQLite sees anything.
 struct Renderer {
   let scope: Scope
   let sql: SqlBuffer
@@ -11,8 +11,8 @@ struct Renderer {
   /// Whether terms of ORDER BY are written. SQLite's parser makes 0 of `x IN ()`, and of a 0 the position of a column.
   var isOrdering = false
 
-  /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression takes up to 26: the one limit
-  /// for all makes a filter that a read takes good for a delete with order and limit too.
+  /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression takes up to 26: the one
+  /// limit for all makes a filter that a read takes good for a delete with order and limit too.
   private static let maximumStack = 72
 
   // MARK: Conditions
@@ -106,7 +106,8 @@ struct Renderer {
     try write(right, beside: left, operation, within: strength, stack: stack + 2)
   }
 
-  /// Writes one side of an operator. A parameter that is compared with a column gets its values in the form of that column.
+  /// Writes one side of an operator. A parameter that is compared with a column gets its values in the form of that
+  /// column.
   private func write(
     _ term: SqlExpression, beside other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
     within strength: Strength, stack: Int

@@ -95,8 +95,8 @@ final class Scope {
     // The text may read the table under its own name: the column would be the alias's without a word.
     guard !isInText else {
       throw SqlError.invalidStatement(
-        "column \(reference.name) stands without the alias \(found.qualifier ?? ""), and may be meant to be one of the SQL "
-          + "around the query: the subscript of the alias says which"
+        "column \(reference.name) stands without the alias \(found.qualifier ?? ""), and may be meant to be one of the "
+          + "SQL around the query: the subscript of the alias says which"
       ).at(table: nil, column: reference.name)
     }
     return found
@@ -145,7 +145,8 @@ final class Scope {
       table: nil, column: reference.name)
   }
 
-  /// The table of a model under an alias, or under its own name or else any; nil where only SQL written by hand knows it.
+  /// The table of a model under an alias, or under its own name or else any; nil where only SQL written by hand knows
+  /// it.
   func source(of table: TableInfo, alias: String?) throws -> SelectQuery.Source? {
     if isFree { return nil }
     var scope: Scope? = self

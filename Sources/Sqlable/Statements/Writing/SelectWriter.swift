@@ -106,8 +106,8 @@ struct SelectWriter {
     return Renderer(scope: scope, sql: sql, parameters: parameters, baseStack: baseStack)
   }
 
-  /// Throws when a query under a name hides another of the name in a query around this one: their columns may well be the
-  /// same, and those of the other would be taken for its own.
+  /// Throws when a query under a name hides another of the name in a query around this one: their columns may well be
+  /// the same, and those of the other would be taken for its own.
   private func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
     for source in sources {
       guard case .defined = source.kind, let alias = source.alias else { continue }

@@ -1,7 +1,8 @@
 // The shapes of queries, and of the terms that hold them or are as manifold.
 
 extension ShapeWriter {
-  /// Writes the key of a query from the start of the buffer; false when it can be known by its text only, or not at all.
+  /// Writes the key of a query from the start of the buffer; false when it can be known by its text only, or not at
+  /// all.
   func write(_ query: SelectQuery) -> Bool {
     key.truncate()
     key.append(byte: 0)

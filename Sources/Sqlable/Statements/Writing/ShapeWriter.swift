@@ -1,15 +1,16 @@
 /// Writes what tells a statement from others, all but its values, in a few bytes, and collects the values.
 ///
-/// The bytes find the compiled statement in the cache, so a statement that ran before, with whatever values, is not written
-/// again, and its columns are not held against the table again. The values come in the order in which ``Renderer``,
-/// ``StatementWriter`` and ``SelectWriter`` bind them; each method here has its counterpart there.
+/// The bytes find the compiled statement in the cache, so a statement that ran before, with whatever values, is not
+/// written again, and its columns are not held against the table again. The values come in the order in which
+/// ``Renderer``, ``StatementWriter`` and ``SelectWriter`` bind them; each method here has its counterpart there.
 struct ShapeWriter {
   let key: SqlBuffer
   let parameters: ParameterBuffer
   /// The names of the queries that are defined around the one that is written.
   var named: [String] = []
 
-  /// Writes the key from the start of the buffer; false when the statement can be known by its text only, or not at all.
+  /// Writes the key from the start of the buffer; false when the statement can be known by its text only, or not at
+  /// all.
   func write(_ query: Query, of table: TableInfo) -> Bool {
     guard query.upsert == nil, !query.returns, query.limit ?? 0 >= 0, query.offset ?? 0 >= 0 else { return false }
     key.truncate()
@@ -182,8 +183,8 @@ struct ShapeWriter {
   /// A table by its information, which stays at its address for ever.
   func write(_ table: TableInfo) { key.append(bits: UInt64(UInt(bitPattern: ObjectIdentifier(table)))) }
 
-  /// A column by the address of its declaration. One that is known by its name only, or is declared anew for every use, and
-  /// may leave its address to another one, has no shape.
+  /// A column by the address of its declaration. One that is known by its name only, or is declared anew for every use,
+  /// and may leave its address to another one, has no shape.
   func write(_ column: ColumnReference) -> Bool {
     guard case .declared(let definition) = column, definition.isKept else { return false }
     key.append(bits: UInt64(UInt(bitPattern: ObjectIdentifier(definition))))

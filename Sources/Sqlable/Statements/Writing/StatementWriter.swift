@@ -126,8 +126,8 @@ struct StatementWriter {
 
   // MARK: Rows to change
 
-  /// Which rows an update or delete is about. UPDATE … LIMIT needs a compile-time option of SQLite, so a limit goes into
-  /// a subquery on the rows' identity.
+  /// Which rows an update or delete is about. UPDATE … LIMIT needs a compile-time option of SQLite, so a limit goes
+  /// into a subquery on the rows' identity.
   private func writeSelection(_ query: Query) throws {
     guard query.isLimited else {
       try checkOrder(query)

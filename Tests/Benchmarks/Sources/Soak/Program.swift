@@ -1,11 +1,11 @@
 import Foundation
 import Sqlable
 
-/// Runs the load minute by minute, and prints after each what the process holds: at once, and again when it has rested for so
-/// long that the threads of Dispatch, and what these keep, are gone.
+/// Runs the load minute by minute, and prints after each what the process holds: at once, and again when it has rested
+/// for so long that the threads of Dispatch, and what these keep, are gone.
 ///
-/// What grows at rest from hour to hour is a leak. `MALLOC_ARENA_MAX=2`, and the line after `malloc_trim`, tell what the
-/// allocator keeps from what is in use.
+/// What grows at rest from hour to hour is a leak. `MALLOC_ARENA_MAX=2`, and the line after `malloc_trim`, tell what
+/// the allocator keeps from what is in use.
 @main struct Program {
   static let usage = "Soak [--minutes 60] [--directory DIRECTORY]"
   /// Dispatch ends a thread that has had nothing to do for five seconds.

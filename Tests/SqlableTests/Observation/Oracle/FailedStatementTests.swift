@@ -264,7 +264,11 @@ import Testing
   @Test func noTableOfTheFileIsTakenForTheWitness() throws {
     try withDatabase { db in
       try db.execute(
-        "CREATE TABLE parent (id INTEGER PRIMARY KEY); CREATE TABLE sqlable_undo (value); INSERT INTO sqlable_undo VALUES (1)"
+        """
+        CREATE TABLE parent (id INTEGER PRIMARY KEY);
+        CREATE TABLE sqlable_undo (value);
+        INSERT INTO sqlable_undo VALUES (1)
+        """
       )
       let log = EventLog()
       log.listen(to: db, on: Parent.self)

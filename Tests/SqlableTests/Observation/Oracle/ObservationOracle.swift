@@ -62,8 +62,8 @@ struct ObservationOracle {
 
   /// What is wrong with `events`, which are to lead from one snapshot to the other; nil when nothing is.
   ///
-  /// Each event has to fit what those before it left. With `isOrdered` false, where two commits may be heard the other way
-  /// round, only their sum has to.
+  /// Each event has to fit what those before it left. With `isOrdered` false, where two commits may be heard the other
+  /// way round, only their sum has to.
   static func defect(_ events: [RowChange], from before: Snapshot, to after: Snapshot, isOrdered: Bool = true)
     -> String?
   {

@@ -43,11 +43,12 @@ struct FormerRule: CommitRule {
   mutating func endDoubt() -> Bool { rule.endDoubt() }
 }
 
-/// A pool and other processes on one file, with everything between a write to the log and the loops' hearing of it in steps that
-/// can come in any order. There are no polls: what is found out is found out by events.
+/// A pool and other processes on one file, with everything between a write to the log and the loops' hearing of it in
+/// steps that can come in any order. There are no polls: what is found out is found out by events.
 ///
-/// SQLite lets one connection write at a time, from its first write to the log until its commit can be seen. One thing is said of
-/// time: a commit can be seen before the last of the looks after its event, the next of which would be as late as a poll.
+/// SQLite lets one connection write at a time, from its first write to the log until its commit can be seen. One thing
+/// is said of time: a commit can be seen before the last of the looks after its event, the next of which would be as
+/// late as a poll.
 struct CommitModel<Rule: CommitRule>: Hashable {
   enum Lock { case free, other, own }
 

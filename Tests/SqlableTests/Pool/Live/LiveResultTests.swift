@@ -34,8 +34,8 @@ struct LiveResultTests {
     }
   }
 
-  /// Whether a loop hears of what `write` does. That it does not is told by waiting, as long as it takes many times over; that it
-  /// does is waited for on however slow a machine.
+  /// Whether a loop hears of what `write` does. That it does not is told by waiting, as long as it takes many times
+  /// over; that it does is waited for on however slow a machine.
   private func isHeard<Value, Written: Sendable>(
     _ updates: Updates<Value>, _ pool: SqlitePool, within time: Duration = .milliseconds(60),
     _ write: @Sendable @escaping (SqliteDatabase) throws -> Written

@@ -138,8 +138,9 @@ struct OtherProcessTests {
     }
   }
 
-  /// Commits in quick succession, the event of one of which may stand for that of the next: a lost one would be noticed in an
-  /// hour only. `SQLABLE_SOAK_SECONDS=120 swift test --filter everyCommitOfAnotherProcessIsHeardOf` goes on for longer.
+  /// Commits in quick succession, the event of one of which may stand for that of the next: a lost one would be noticed
+  /// in an hour only. `SQLABLE_SOAK_SECONDS=120 swift test --filter everyCommitOfAnotherProcessIsHeardOf` goes on for
+  /// longer.
   @Test func everyCommitOfAnotherProcessIsHeardOf() async throws {
     let seconds = ProcessInfo.processInfo.environment["SQLABLE_SOAK_SECONDS"].flatMap(Double.init) ?? 2
     try await withMembers(PoolConfiguration(pollInterval: .seconds(3_600))) { pool in

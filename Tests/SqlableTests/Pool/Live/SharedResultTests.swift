@@ -124,8 +124,8 @@ struct SharedResultTests {
     }
   }
 
-  /// Beside loops that have a result already, one that begins has all that was acknowledged before: by the pool, and by others of
-  /// whom nobody tells.
+  /// Beside loops that have a result already, one that begins has all that was acknowledged before: by the pool, and by
+  /// others of whom nobody tells.
   @Test func aLoopThatBeginsIsNeverGivenWhatIsOutdated() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       let other = try SqliteDatabase(filepath: pool.filepath)

@@ -3,8 +3,8 @@ import Foundation
 import Sqlable
 import Synchronization
 
-/// W15: what open loops cost a writer: its commits a second beside loops, of which some are concerned, as a share of those of a pool
-/// on another file without any, in turns. It is no ratio to C.
+/// W15: what open loops cost a writer: its commits a second beside loops, of which some are concerned, as a share of
+/// those of a pool on another file without any, in turns. It is no ratio to C.
 struct Subscribers {
   static let id = "W15"
   static let title = "a row updated again and again, one commit each, beside loops over changes and live results"
