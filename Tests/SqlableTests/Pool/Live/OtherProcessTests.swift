@@ -184,7 +184,12 @@ struct OtherProcessTests {
       let path = directory + "/pool.sqlite"
       let pool = try SqlitePool(filepath: path, configuration: .init(pollInterval: .milliseconds(20)))
       try await pool.transaction { db in try db.createTable(Member.self) }
-      let loop = Task { for try await _ in Member.count().updates(in: pool) {} }
+      let counts = Mutex(0)
+      let loop = Task {
+        for try await _ in Member.count().updates(in: pool) { counts.withLock { $0 += 1 } }
+      }
+      // The reader is open before its file goes: one that opens later says .cannotOpen.
+      while counts.withLock({ $0 }) == 0 { try await Task.sleep(for: .milliseconds(1)) }
       // A reader looks at its file once a second.
       try await Task.sleep(for: .milliseconds(1_100))
       try SqliteDatabase.deleteDatabase(at: path)
