@@ -230,8 +230,6 @@ final class ChangeSubscription: Sendable {
   }
 
   func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<RowChange>]? {
-    // What was acknowledged before it asks is told before what comes after.
-    feed.catchUp()
     // Asked each time: where there is always more, it never waits.
     while !Task.isCancelled {
       let waiter = Waiter()

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Synchronization
 
 /// Tells the pool's sequences of its commits, and of those of other processes.
@@ -216,7 +217,11 @@ final class PoolFeed: CommitSink {
   func looksForOthers() { lookCount.add(1, ordering: .acquiringAndReleasing) }
 
   /// To be called when somebody else has committed.
-  func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
+  func didCommitElsewhere() {
+    append(CommittedChanges(isUnknown: true))
+    // Here: another thread would have to be woken for it.
+    catchUp()
+  }
 
   func didCommit(_ commit: CommittedChanges) {
     let hasRecorded = commit.isUnknown || !commit.rows.isEmpty || !commit.tables.isEmpty
@@ -235,15 +240,20 @@ final class PoolFeed: CommitSink {
       defer { log.isScheduled = true }
       return !log.isScheduled
     }
-    if isFirst { queue.async { [self] in while match() {} } }
+    if isFirst { queue.async { [self] in while match() { usleep(PoolFeed.gathering) } } }
   }
+
+  /// How many microseconds commits gather that come after one that was matched at once. A writer that commits every
+  /// twenty is not to wake a thread each time.
+  private static let gathering: UInt32 = 1_000
+
+  /// Whether what was acknowledged up to a position is matched with its subscribers.
+  func isMatched(upTo position: Int) -> Bool { matchedPosition.load(ordering: .acquiring) >= position }
 
   /// Has all that was acknowledged until now matched with its subscribers, and does not return before.
   func catchUp() {
-    if matchedPosition.load(ordering: .acquiring) < position { match(isScheduled: false) }
+    if !isMatched(upTo: position) { match(isScheduled: false) }
   }
-
-  func wake(_ sleepers: [any Wakeable]) { wakes.wake(sleepers) }
 
   private func wake(_ body: (inout Matches) -> Void) {
     var matches = Matches()

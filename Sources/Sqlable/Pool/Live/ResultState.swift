@@ -36,6 +36,8 @@ struct ResultState<Value: Sendable> {
 
   enum Step {
     case take(Value, ResultContents?)
+    /// What there is to take may be outdated by commits that are not matched yet.
+    case match
     case fail(any Error)
     /// Whether it waits for a reading, and not only for a commit.
     case wait(isNeeded: Bool)
@@ -79,6 +81,8 @@ struct ResultState<Value: Sendable> {
   /// Whether a loop waits for a reading that has not begun.
   private var isWanted = false
   var task: Task<Void, Never>?
+  /// That of the loop that was the last to wait.
+  private(set) var priority = TaskPriority.medium
   private(set) var isEnded = false
   /// What is to be let go of behind the lock, as that may call anybody's code.
   private var unused: [Any] = []
@@ -114,8 +118,9 @@ struct ResultState<Value: Sendable> {
     latest?.value = nil
   }
 
-  /// What a loop that asks for a result gets.
-  mutating func step(_ number: Int) -> Step {
+  /// What a loop that asks for a result gets: one that holds all commits up to the position that was the last when it
+  /// asked, which are matched or not.
+  mutating func step(_ number: Int, holding position: Int, isMatched: Bool) -> Step {
     if isEnded { return .end }
     if let error = failures.removeValue(forKey: number) { return .fail(error) }
     guard var loop = loops[number] else { return .end }
@@ -136,6 +141,7 @@ struct ResultState<Value: Sendable> {
       }
       // It may be outdated: that is found out first.
       guard open.isEmpty else { return .wait(isNeeded: true) }
+      guard isMatched || latest.reading.position >= position else { return .match }
       loop.edition = latest.edition
       (loop.reading, loop.position) = (latest.reading.number, latest.reading.position)
       oneHasIt()
@@ -148,6 +154,7 @@ struct ResultState<Value: Sendable> {
 
   mutating func wait(_ waiter: Waiter, _ loop: Int, isOverdue: Bool) {
     waiting[ObjectIdentifier(waiter)] = (waiter, loop)
+    priority = waiter.priority
     if isOverdue { overdue.insert(ObjectIdentifier(waiter)) }
   }
 

@@ -14,6 +14,8 @@ final class SharedResult<Value: Sendable>: FollowedResult {
   private let pool: SqlitePool
   private let source: ResultSource<Value>
   private let state = Guarded(ResultState<Value>())
+  /// Its own: loops over another result, which may be few, do not stand behind these.
+  private let wakes = Wakes()
 
   private typealias State = ResultState<Value>
 
@@ -34,7 +36,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
       let result = body(&state)
       return (result, state.takeOverdue(), state.takeUnused())
     }
-    if !overdue.isEmpty { pool.feed.wake(overdue) }
+    if !overdue.isEmpty { wakes.wake(overdue) }
     withExtendedLifetime(unused) {}
     return result
   }
@@ -58,13 +60,14 @@ final class SharedResult<Value: Sendable>: FollowedResult {
   ///
   /// It holds all that was acknowledged before the loop asked. Throws `CancellationError`, and what reading throws.
   func next(_ loop: Int, isolation actor: isolated (any Actor)?) async throws -> (Value, ResultContents?)? {
-    pool.feed.catchUp()
+    let acknowledged = pool.feed.position
     while true {
       try Task.checkCancellation()
       let waiter = Waiter()
       let isOverdue = isOverdue
+      let isMatched = pool.feed.isMatched(upTo: acknowledged)
       let step = withState { state in
-        let step = state.step(loop)
+        let step = state.step(loop, holding: acknowledged, isMatched: isMatched)
         if case .wait(let isNeeded) = step, !isNeeded || !isOverdue {
           state.wait(waiter, loop, isOverdue: isOverdue)
           begin(&state)
@@ -77,6 +80,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
       case .take(let value, let contents):
         if self.isOverdue { throw timeout }
         return (value, contents)
+      case .match: pool.feed.catchUp()
       case .wait(let isNeeded):
         if isNeeded, isOverdue { throw timeout }
         // A commit may come before the deadline, or turn out not to concern the result: what the loop waits for then is
@@ -135,9 +139,11 @@ final class SharedResult<Value: Sendable>: FollowedResult {
   /// Begins to find out what the result is now.
   func wake() { withState { begin(&$0) } }
 
+  var priority: TaskPriority { state.withLock { $0.priority } }
+
   private func begin(_ state: inout State) {
     guard state.task == nil, state.hasWork else { return }
-    state.task = Task.detached { [self] in await work() }
+    state.task = Task.detached(priority: state.priority) { [self] in await work() }
   }
 
   // MARK: Reading
@@ -147,7 +153,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
       switch work {
       case .ask(let filter, let rows, let position):
         let isConcerned = (try? filter.concerns(rows)) ?? true
-        pool.feed.wake(withState { $0.answer(isConcerned, upTo: position) })
+        wakes.wake(withState { $0.answer(isConcerned, upTo: position) })
       case .read(let reading, let known): await read(reading, known)
       case .nothing: break
       }
@@ -178,9 +184,9 @@ final class SharedResult<Value: Sendable>: FollowedResult {
         return state.latest
       }
       let isSame = latest != nil && found.contents != nil && latest?.contents == found.contents
-      pool.feed.wake(withState { $0.take(reading, found.value, found.contents, isSame: isSame, found.pageEnd) })
+      wakes.wake(withState { $0.take(reading, found.value, found.contents, isSame: isSame, found.pageEnd) })
     } catch {
-      pool.feed.wake(
+      wakes.wake(
         withState { state in
           guard !Task.isCancelled else {
             state.takeBack()

@@ -6,6 +6,8 @@ final class Waiter: Sendable {
   }
 
   private let state = Guarded(State.made)
+  /// That of the task that waits.
+  let priority = Task.currentPriority
 
   /// Waits until it is woken; false when the task is cancelled.
   func wait(isolation actor: isolated (any Actor)?) async -> Bool {

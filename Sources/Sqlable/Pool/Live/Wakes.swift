@@ -1,5 +1,7 @@
 /// What can be woken.
 protocol Wakeable: Sendable {
+  /// That of what goes on when it is woken.
+  var priority: TaskPriority { get }
   func wake()
 }
 
@@ -21,21 +23,25 @@ final class Wakes: Sendable {
   private let state = Guarded(State())
 
   func wake(_ sleepers: [any Wakeable]) {
-    guard sleepers.count > Wakes.atOnce else {
-      for sleeper in sleepers { sleeper.wake() }
-      return
-    }
-    let begins = state.withLock { state in
+    if sleepers.isEmpty { return }
+    let (isFew, begins) = state.withLock { state in
+      // Behind those before them: few at a time are as many as all at once.
+      if !state.isRunning, sleepers.count <= Wakes.atOnce { return (true, false) }
       state.waiting += sleepers
       defer { state.isRunning = true }
-      return !state.isRunning
+      return (false, !state.isRunning)
     }
+    if isFew { for sleeper in sleepers { sleeper.wake() } }
     guard begins else { return }
-    Task.detached { [self] in
+    // Of another priority it would not stand in line with those that it wakes.
+    Task.detached(priority: sleepers[0].priority) { [self] in
       while let next = take() {
+        let begin = ContinuousClock.now
         for sleeper in next { sleeper.wake() }
         // Behind those that were just woken, and whatever else is ready to run.
         await Task.yield()
+        // As long as they ran, others run.
+        try? await Task.sleep(for: begin.duration(to: .now))
       }
     }
   }
