@@ -70,8 +70,8 @@ import Testing
     } catch let error as SqlError { #expect(error.kind == .timeout) }
   }
 
-  /// A loop over members above 100 waits with a deadline, behind which `write` and a row that concerns it come: that row
-  /// ends the wait.
+  /// A loop over members above 100 waits with a deadline, behind which comes what `write` does, and then a row that
+  /// concerns the loop: that row ends the wait.
   private func expectToWaitForAMember(
     _ duration: Duration, _ pool: SqlitePool, from loop: inout Updates<[Member]>.Iterator,
     behindIt write: @escaping @Sendable () async throws -> Void = {}
