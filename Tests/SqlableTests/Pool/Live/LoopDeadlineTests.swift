@@ -1,6 +1,5 @@
 import Foundation
 import Sqlable
-import Synchronization
 import Testing
 
 /// A loop's deadline counts while a commit has made the result another, and not while there is none.
