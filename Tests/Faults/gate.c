@@ -38,8 +38,6 @@ long gate_fault_disarm(void) {
   return failed;
 }
 
-long gate_fault_calls(void) { return calls; }
-
 // Whether a call is to fail; errno says with what.
 static int fails(int can_be_interrupted) {
   if (first < 0 && interruption == 0) return 0;

@@ -89,7 +89,7 @@ import Testing
 
   /// Observers are called when the run is over: nothing of it may keep the connection open, which then would outlive
   /// its close, or be touched without the lock.
-  @Test(arguments: [0, 128]) func anObserverMayCloseTheHandleThatHasRunAStatement(capacity: Int) throws {
+  @Test(arguments: [0, 1 << 20]) func anObserverMayCloseTheHandleThatHasRunAStatement(capacity: Int) throws {
     func insert(_ db: SqliteDatabase) throws { try Person(id: nil, name: "new").insert().run(db) }
     let runs: [(SqliteDatabase) throws -> Void] = [
       insert,

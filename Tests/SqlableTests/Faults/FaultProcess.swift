@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Testing
 
 /// The program that these tests are, run again with one of them alone, in which something of the machine fails.
 enum FaultProcess {
@@ -11,11 +10,6 @@ enum FaultProcess {
     var isDone = false
   }
 
-  static let isAvailable = program != nil
-  private static let program: String? = {
-    let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
-    return path.hasSuffix(".xctest") ? path : nil
-  }()
   private static let variable = "SQLABLE_FAULT_PROCESS"
   private static let mark = "<fault>"
 
@@ -29,15 +23,10 @@ enum FaultProcess {
   }
 
   static func run(_ order: String, filter: String, environment: [String: String] = [:]) throws -> Report {
-    let process = Process()
+    let process = try TestProgram.process(
+      filter, environment: environment.merging([variable: order], uniquingKeysWith: { $1 }))
     let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: try #require(program))
-    process.arguments = ["--testing-library", "swift-testing", "--filter", filter]
-    process.environment = ProcessInfo.processInfo.environment
-      .merging(environment, uniquingKeysWith: { $1 })
-      .merging([variable: order], uniquingKeysWith: { $1 })
     process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
     try process.run()
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()

@@ -15,7 +15,7 @@ import Testing
 
   @Test(
     .enabled(
-      if: FaultProcess.isAvailable && !isSanitized && hasCompiler,
+      if: TestProgram.isAvailable && !isSanitized && hasCompiler,
       "there is no C compiler, or the tests are no program of their own here"))
   func poolsGoOn() throws {
     try withDirectory { directory in
@@ -72,8 +72,8 @@ struct GateSweepProcess {
           n += stride.step
         }
         FaultProcess.say(
-          "\(name), \(length > 3 ? "all" : "\(length)") from the n-th call on: n to \(n), \(runs) runs, \(failures) calls "
-            + "failed, \(refusals) transactions refused")
+          "\(name), \(length > 3 ? "all" : "\(length)") from the n-th call on: n to \(n), \(runs) runs, "
+            + "\(failures) calls failed, \(refusals) transactions refused")
       }
     }
     for every in 2...12 {

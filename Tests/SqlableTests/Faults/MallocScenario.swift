@@ -5,407 +5,241 @@ import Synchronization
 /// What is done while memory is short.
 enum MallocScenario: String, CaseIterable {
   case closures, byHand, deferred, pool, sharedCommits
+
+  var isOfPools: Bool { self == .pool || self == .sharedCommits }
 }
 
-/// What has been told to the callers, and to the observers.
-final class MallocLedger: Sendable {
-  struct State {
-    /// Rows whose writing was acknowledged, and those whose writing was not.
-    var stored: [Int: String] = [:]
-    var refused: Set<Int> = []
-    var deleted: Set<Int> = []
-    var events: [RowChange] = []
-    var violations: [String] = []
+/// A scenario that is played once, and what is told of it. Its rows are called by their distance from the first id.
+struct MallocPlay: Sendable {
+  let scenario: MallocScenario
+  let firstId: Int
+  let ledger = MallocLedger()
+
+  init(_ scenario: MallocScenario, firstId: Int) { (self.scenario, self.firstId) = (scenario, firstId) }
+
+  func run(_ db: SqliteDatabase) {
+    switch scenario {
+    case .byHand: byHand(db)
+    case .deferred: deferred(db)
+    default: closures(db)
+    }
   }
 
-  private let guarded = Mutex(State())
+  func run(_ pool: SqlitePool) { if scenario == .pool { calls(pool) } else { shared(pool) } }
 
-  var state: State { guarded.withLock { $0 } }
+  /// The row that is inserted when memory is no longer short.
+  var lastId: Int { firstId + 90 }
 
-  func change(_ body: (inout State) -> Void) { guarded.withLock { body(&$0) } }
+  func insertLast(_ db: SqliteDatabase) throws {
+    try insert(90, db)
+    acknowledge([90])
+  }
 
-  func complain(_ text: String) { change { $0.violations.append(text) } }
+  func insertLast(_ pool: SqlitePool) throws {
+    try insert(90, pool)
+    acknowledge([90])
+  }
+
+  // MARK: Steps
+
+  /// A row whose name is its id.
+  private func member(_ row: Int) -> Member { Member(id: firstId + row, name: "\(firstId + row)") }
+
+  private func insert(_ row: Int, _ db: SqliteDatabase) throws { try member(row).insert().run(db) }
+
+  private func insert(_ row: Int, _ pool: SqlitePool) throws { try member(row).insert().run(pool) }
 
   /// Runs what writes these rows, and notes how it went.
-  func note(_ ids: [Int], _ body: () throws -> Void) {
+  private func note(_ rows: [Int], _ body: () throws -> Void) {
     do {
       try body()
-      change { state in for id in ids { state.stored[id] = "\(id)" } }
+      acknowledge(rows)
     } catch {
-      change { $0.refused.formUnion(ids) }
-      check(error)
+      refuse(rows)
+      ledger.check(error)
     }
   }
 
-  /// What is thrown for want of memory says so, or is the program's own.
-  func check(_ error: any Error) {
-    guard let error = error as? SqlError else {
-      if !(error is Cancelled) { complain("threw \(error)") }
-      return
-    }
-    switch error.kind {
-    case .outOfMemory, .handleLost: break
-    default: complain("threw \(error)")
-    }
+  private func acknowledge(_ rows: [Int]) {
+    ledger.change { state in for row in rows { state.stored[firstId + row] = "\(firstId + row)" } }
   }
 
-  struct Cancelled: Error {}
-}
+  /// Notes rows whose writing fails, or that the program undoes itself.
+  private func refuse(_ rows: [Int]) { ledger.change { $0.refused.formUnion(rows.map { firstId + $0 }) } }
 
-/// A file with a table, on which a scenario is played again and again, and a handle that looks at it without faults.
-final class MallocStage {
-  struct Outcome {
-    var failed = 0
-    var isLost = false
-    var violations: [String] = []
-  }
+  /// Runs what may throw for want of memory, and whose success acknowledges nothing.
+  private func attempt(_ body: () throws -> Void) { do { try body() } catch { ledger.check(error) } }
 
-  private let path: String
-  private let checker: SqliteDatabase
-  private var nextId = 1
-
-  init(_ path: String) throws {
-    self.path = path
-    checker = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 1, synchronous: .off))
-    try checker.createTable(Member.self)
-  }
-
-  func close() throws { try checker.close() }
-
-  func run(_ scenario: MallocScenario, _ n: Int, _ length: Int) -> Outcome {
-    let ledger = MallocLedger()
-    var outcome = Outcome()
-    do {
-      let before = try rows()
-      let id = nextId
-      nextId += 100
-      switch scenario {
-      case .pool, .sharedCommits: outcome.failed = onPool(scenario, id, ledger, n, length)
-      default: (outcome.failed, outcome.isLost) = onHandle(scenario, id, ledger, n, length)
-      }
-      var state = ledger.state
-      try compare(before, &state)
-      // Whoever is left may write.
-      try checker.execute("INSERT INTO member VALUES (\(id + 99), 'checker')")
-      if try checker.query("SELECT count(*) FROM sqlite_master", as: Int.self) != [1] {
-        state.violations.append("a table that was rolled back is there")
-      }
-      if n % 64 == 0 {
-        let check = try checker.query("PRAGMA integrity_check", as: String.self)
-        if check != ["ok"] { state.violations.append("\(check)") }
-        try checker.execute("DELETE FROM member")
-      }
-      outcome.violations = state.violations
-    } catch {
-      outcome.violations.append("afterwards: \(error)")
-    }
-    return outcome
-  }
-
-  private func rows() throws -> [Int: String] {
-    try Member.read().run(checker).reduce(into: [:]) { $0[$1.id] = $1.name }
-  }
-
-  /// Holds what is there against what was told.
-  private func compare(_ before: [Int: String], _ state: inout MallocLedger.State) throws {
-    let after = try rows()
-    for (id, name) in state.stored where after[id] != name && !state.deleted.contains(id) {
-      state.violations.append("row \(id - nextId + 100) was acknowledged and is \(after[id] ?? "missing")")
-    }
-    for id in state.refused.subtracting(state.stored.keys) where after[id] != nil {
-      state.violations.append("row \(id - nextId + 100) was refused and is stored")
-    }
-    // What the observers heard, one change after the other, makes the table of before that of after.
-    var heard = Set(before.keys)
-    var updated: Set<Int> = []
-    for event in state.events {
-      switch event.change {
-      case .insert: if !heard.insert(event.id).inserted { state.violations.append("a second insert of \(event.id)") }
-      case .delete: if heard.remove(event.id) == nil { state.violations.append("a delete of \(event.id), not there") }
-      case .update: updated.insert(event.id)
+  /// A transaction that the program undoes, by an error of its own.
+  private func undone(_ db: SqliteDatabase, _ body: (SqliteDatabase) throws -> Void) {
+    attempt {
+      try db.transaction { db in
+        try body(db)
+        throw MallocLedger.Cancelled()
       }
     }
-    if heard != Set(after.keys) {
-      let off = heard.symmetricDifference(after.keys).map { $0 - nextId + 100 }.sorted()
-      state.violations.append("events and table differ in \(off)")
+  }
+
+  private func undone(_ pool: SqlitePool, _ body: (SqliteDatabase) throws -> Void) {
+    attempt {
+      try pool.transaction { db in
+        try body(db)
+        throw MallocLedger.Cancelled()
+      }
     }
-    for (id, name) in after where before[id] != nil && before[id] != name && !updated.contains(id) {
-      state.violations.append("row \(id) was changed without an event")
+  }
+
+  /// One with a row and a change of the schema.
+  private func undoneTable(_ db: SqliteDatabase, with row: Int) {
+    undone(db) { db in
+      try insert(row, db)
+      try db.execute("CREATE TABLE undone(a)")
+    }
+  }
+
+  /// What is read inside a transaction is what it has written, or throws.
+  private func expect(_ rows: [Int], _ db: SqliteDatabase) {
+    attempt {
+      let found = try Member.read().filter(Member.id >= firstId && Member.id < lastId).orderBy(Member.id).run(db)
+      let foundRows = found.map { $0.id - firstId }
+      if foundRows != rows { ledger.complain("\(foundRows) was read, not \(rows)") }
+      if found.contains(where: { $0.name != "\($0.id)" }) { ledger.complain("another name was read") }
     }
   }
 
   // MARK: Handles
 
-  private func onHandle(
-    _ scenario: MallocScenario, _ id: Int, _ ledger: MallocLedger, _ n: Int, _ length: Int
-  ) -> (failed: Int, isLost: Bool) {
-    FailingAllocator.arm(n, length: length)
-    defer { FailingAllocator.disarm() }
-    let db: SqliteDatabase
-    do {
-      db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 1, synchronous: .off))
-    } catch {
-      ledger.check(error)
-      return (FailingAllocator.disarm(), false)
-    }
-    let token = db.observe(on: Member.self) { (change: RowChange) in ledger.change { $0.events.append(change) } }
-    switch scenario {
-    case .byHand: byHand(db, id, ledger)
-    case .deferred: deferred(db, id, ledger)
-    default: closures(db, id, ledger)
-    }
-    let failed = FailingAllocator.disarm()
-    // It works, or says that it does not.
-    var isLost = false
-    do {
-      try Member(id: id + 90, name: "\(id + 90)").insert().run(db)
-      ledger.change { $0.stored[id + 90] = "\(id + 90)" }
-      if db.transactionLevel != 0 { ledger.complain("a transaction is open") }
-    } catch {
-      isLost = (error as? SqlError)?.kind == .handleLost
-      if !isLost { ledger.complain("a handle that is not lost threw \(error)") }
-      if (error as? SqlError)?.transaction != .rolledBack { ledger.complain("a lost handle: \(error)") }
-      if (try? Member.count().run(db)) != nil { ledger.complain("a lost handle reads") }
-    }
-    do { try db.close() } catch { ledger.complain("close: \(error)") }
-    db.removeObserver(token)
-    return (failed, isLost)
-  }
-
-  /// Inserts a row whose name is its id.
-  private func insert(_ id: Int, _ db: SqliteDatabase) throws { try Member(id: id, name: "\(id)").insert().run(db) }
-
-  /// What is read inside a transaction is what it has written, or throws.
-  private func expect(_ ids: [Int], from first: Int, _ db: SqliteDatabase, _ ledger: MallocLedger) {
-    do {
-      let found = try Member.read().filter(Member.id >= first && Member.id < first + 90).orderBy(Member.id).run(db)
-      if found.map(\.id) != ids {
-        ledger.complain("\(found.map { $0.id - first }) was read, not \(ids.map { $0 - first })")
-      }
-      if found.contains(where: { $0.name != "\($0.id)" }) { ledger.complain("another name was read") }
-    } catch { ledger.check(error) }
-  }
-
-  private func closures(_ db: SqliteDatabase, _ id: Int, _ ledger: MallocLedger) {
-    ledger.change { $0.refused.formUnion([id + 1, id + 4, id + 10, id + 11, id + 22]) }
-    ledger.note([id, id + 2, id + 3]) {
+  private func closures(_ db: SqliteDatabase) {
+    refuse([1, 4, 10, 11, 22])
+    note([0, 2, 3]) {
       try db.transaction { db in
-        try insert(id, db)
-        do {
-          try db.transaction { db in
-            try insert(id + 1, db)
-            try db.execute("CREATE TABLE undone(a)")
-            throw MallocLedger.Cancelled()
-          }
-        } catch { ledger.check(error) }
-        expect([id], from: id, db, ledger)
-        try insert(id + 2, db)
+        try insert(0, db)
+        undoneTable(db, with: 1)
+        expect([0], db)
+        try insert(2, db)
         try db.transaction { db in
-          try insert(id + 3, db)
-          do {
-            try db.transaction { db in
-              try insert(id + 4, db)
-              throw MallocLedger.Cancelled()
-            }
-          } catch { ledger.check(error) }
+          try insert(3, db)
+          undone(db) { db in try insert(4, db) }
         }
-        expect([id, id + 2, id + 3], from: id, db, ledger)
+        expect([0, 2, 3], db)
       }
     }
     // Undone as a whole, after a schema change that was undone before: ROLLBACK is compiled anew.
-    do {
+    undone(db) { db in
+      try insert(10, db)
+      undone(db) { db in try db.execute("CREATE TABLE undone(a)") }
+      try insert(11, db)
+    }
+    note([20]) { try insert(20, db) }
+    note([21]) {
       try db.transaction { db in
-        try insert(id + 10, db)
-        do {
+        try insert(21, db)
+        attempt {
           try db.transaction { db in
-            try db.execute("CREATE TABLE undone(a)")
-            throw MallocLedger.Cancelled()
-          }
-        } catch { ledger.check(error) }
-        try insert(id + 11, db)
-        throw MallocLedger.Cancelled()
-      }
-    } catch { ledger.check(error) }
-    ledger.note([id + 20]) { try insert(id + 20, db) }
-    ledger.note([id + 21]) {
-      try db.transaction { db in
-        try insert(id + 21, db)
-        do {
-          try db.transaction { db in
-            try insert(id + 22, db)
+            try insert(22, db)
             return TransactionResult.rollback
           }
-        } catch { ledger.check(error) }
+        }
       }
     }
-    ledger.note([id + 30, id + 31]) {
-      try Member.insert([Member(id: id + 30, name: "\(id + 30)"), Member(id: id + 31, name: "\(id + 31)")]).run(db)
+    note([30, 31]) { try Member.insert([member(30), member(31)]).run(db) }
+    attempt {
+      try Member.delete(Member.id == firstId + 20).run(db)
+      ledger.change { _ = $0.deleted.insert(firstId + 20) }
     }
-    do {
-      try Member.delete(Member.id == id + 20).run(db)
-      ledger.change { _ = $0.deleted.insert(id + 20) }
-    } catch { ledger.check(error) }
   }
 
-  private func byHand(_ db: SqliteDatabase, _ id: Int, _ ledger: MallocLedger) {
-    ledger.change { $0.refused.formUnion([id + 1, id + 3]) }
-    ledger.note([id, id + 2]) {
+  private func byHand(_ db: SqliteDatabase) {
+    refuse([1, 3])
+    note([0, 2]) {
       try db.beginTransaction()
       do {
-        try insert(id, db)
+        try insert(0, db)
         try db.beginTransaction()
-        try insert(id + 1, db)
+        try insert(1, db)
         try db.execute("CREATE TABLE undone(a)")
         try db.rollbackTransaction()
-        expect([id], from: id, db, ledger)
+        expect([0], db)
         try db.beginTransaction()
-        try insert(id + 2, db)
+        try insert(2, db)
         try db.commitTransaction()
         try db.beginTransaction()
-        try insert(id + 3, db)
+        try insert(3, db)
         try db.rollbackTransaction(2)
         try db.commitTransaction()
       } catch {
         // As a program does that meets an error in between.
-        if db.transactionLevel > 0 { do { try db.rollbackTransaction(1) } catch { ledger.check(error) } }
+        if db.transactionLevel > 0 { attempt { try db.rollbackTransaction(1) } }
         throw error
       }
     }
-    ledger.note([id + 5]) { try insert(id + 5, db) }
+    note([5]) { try insert(5, db) }
   }
 
   /// A deferred transaction that writes first is begun anew as an immediate one.
-  private func deferred(_ db: SqliteDatabase, _ id: Int, _ ledger: MallocLedger) {
-    ledger.change { $0.refused.formUnion([id + 1]) }
-    ledger.note([id, id + 2]) {
+  private func deferred(_ db: SqliteDatabase) {
+    refuse([1])
+    note([0, 2]) {
       try db.transaction(.deferred) { db in
-        try db.transaction { db in try insert(id, db) }
-        do {
-          try db.transaction { db in
-            try insert(id + 1, db)
-            try db.execute("CREATE TABLE undone(a)")
-            throw MallocLedger.Cancelled()
-          }
-        } catch { ledger.check(error) }
-        try insert(id + 2, db)
+        try db.transaction { db in try insert(0, db) }
+        undoneTable(db, with: 1)
+        try insert(2, db)
       }
     }
-    ledger.note([id + 5]) { try insert(id + 5, db) }
+    note([5]) { try insert(5, db) }
   }
 
   // MARK: Pools
 
-  private func onPool(
-    _ scenario: MallocScenario, _ id: Int, _ ledger: MallocLedger, _ n: Int, _ length: Int
-  ) -> Int {
-    let pool: SqlitePool
-    do {
-      pool = try SqlitePool(
-        filepath: path,
-        configuration: .init(handles: .init(busyTimeout: 1, synchronous: .off), readers: 1, pollInterval: nil))
-    } catch {
-      ledger.complain("the pool: \(error)")
-      return 1
-    }
-    let token = pool.observe(on: Member.self) { (change: RowChange) in ledger.change { $0.events.append(change) } }
-    FailingAllocator.arm(n, length: length)
-    if scenario == .pool { calls(pool, id, ledger) } else { shared(pool, id, ledger) }
-    let failed = FailingAllocator.disarm()
-    do {
-      // Whatever handle was lost, the pool has another.
-      try insert(id + 90, pool)
-      ledger.change { $0.stored[id + 90] = "\(id + 90)" }
-      if try pool.read({ db in try Member.count().filter(Member.id == id + 90).run(db) }) != 1 {
-        ledger.complain("the pool does not read what it wrote")
-      }
-      try pool.close()
-    } catch { ledger.complain("the pool afterwards: \(error)") }
-    pool.queue.sync {}
-    pool.removeObserver(token)
-    return failed
-  }
-
-  private func insert(_ id: Int, _ pool: SqlitePool) throws { try Member(id: id, name: "\(id)").insert().run(pool) }
-
-  private func calls(_ pool: SqlitePool, _ id: Int, _ ledger: MallocLedger) {
-    ledger.change { $0.refused.formUnion([id + 2, id + 6]) }
-    ledger.note([id]) { try insert(id, pool) }
-    ledger.note([id + 1]) {
+  private func calls(_ pool: SqlitePool) {
+    refuse([2, 6])
+    note([0]) { try insert(0, pool) }
+    note([1]) {
       try pool.transaction { db in
-        try insert(id + 1, db)
-        do {
-          try db.transaction { db in
-            try insert(id + 2, db)
-            try db.execute("CREATE TABLE undone(a)")
-            throw MallocLedger.Cancelled()
-          }
-        } catch { ledger.check(error) }
+        try insert(1, db)
+        undoneTable(db, with: 2)
       }
     }
-    do { try pool.read { db in expect(stored(ledger, id), from: id, db, ledger) } } catch { ledger.check(error) }
-    do {
-      try pool.transaction { db in
-        try insert(id + 6, db)
-        throw MallocLedger.Cancelled()
-      }
-    } catch { ledger.check(error) }
-    ledger.note([id + 3]) { try pool.withWriter { db in try db.transaction { db in try insert(id + 3, db) } } }
-    ledger.note([id + 4]) { try insert(id + 4, pool) }
-  }
-
-  private func stored(_ ledger: MallocLedger, _ id: Int) -> [Int] {
-    ledger.state.stored.keys.filter { $0 >= id }.sorted()
+    attempt { try pool.read { db in expect(ledger.state.stored.keys.map { $0 - firstId }.sorted(), db) } }
+    undone(pool) { db in try insert(6, db) }
+    note([3]) { try pool.withWriter { db in try db.transaction { db in try insert(3, db) } } }
+    note([4]) { try insert(4, pool) }
   }
 
   /// Writes that wait for the first, and share its commit; one of them throws, another has an inner one that does.
-  private func shared(_ pool: SqlitePool, _ id: Int, _ ledger: MallocLedger) {
-    ledger.change { $0.refused.formUnion([id + 10, id + 21]) }
-    let group = DispatchGroup()
-    // Threads of their own: a queue has as many as there are cores, and takes a second to find out that they wait.
-    func start(_ body: @escaping @Sendable () -> Void) {
-      group.enter()
-      Thread {
-        body()
-        group.leave()
-      }.start()
-    }
-    let works: [@Sendable (MallocStage) -> Void] = [
-      { stage in ledger.note([id + 1]) { try stage.insert(id + 1, pool) } },
-      { stage in
-        do {
+  private func shared(_ pool: SqlitePool) {
+    refuse([10, 21])
+    let works: [@Sendable () -> Void] = [
+      { note([1]) { try insert(1, pool) } },
+      { undone(pool) { db in try insert(10, db) } },
+      {
+        note([20]) {
           try pool.transaction { db in
-            try stage.insert(id + 10, db)
-            throw MallocLedger.Cancelled()
-          }
-        } catch { ledger.check(error) }
-      },
-      { stage in
-        ledger.note([id + 20]) {
-          try pool.transaction { db in
-            try stage.insert(id + 20, db)
-            do {
-              try db.transaction { db in
-                try stage.insert(id + 21, db)
-                throw MallocLedger.Cancelled()
-              }
-            } catch { ledger.check(error) }
+            try insert(20, db)
+            undone(db) { db in try insert(21, db) }
           }
         }
       },
-      { stage in ledger.note([id + 30]) { try stage.insert(id + 30, pool) } },
+      { note([30]) { try insert(30, pool) } },
     ]
-    ledger.note([id]) {
+    let group = DispatchGroup()
+    note([0]) {
       let hasStarted = Atomic(false)
       try pool.transaction { db in
         // Called again when the shared transaction was undone.
         if !hasStarted.exchange(true, ordering: .relaxed) {
           for (number, work) in works.enumerated() {
-            nonisolated(unsafe) let stage = self
-            start { work(stage) }
+            group.enter()
+            // A thread of its own: a queue has as many as there are cores, and takes a second to find out that they
+            // wait.
+            Thread {
+              work()
+              group.leave()
+            }.start()
             while pool.statistics.waitingWrites <= number { usleep(50) }
           }
         }
-        try insert(id, db)
+        try insert(0, db)
       }
     }
     group.wait()

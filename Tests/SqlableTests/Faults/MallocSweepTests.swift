@@ -7,7 +7,7 @@ import Testing
 /// In a process of its own, since SQLite takes an allocator once. An ordinary run takes a part of all n, another one
 /// every day; for all of them: `SQLABLE_SWEEP=all swift test --filter MallocSweepTests`.
 @Suite struct MallocSweepTests {
-  @Test(.enabled(if: FaultProcess.isAvailable && !isSanitized, "the tests are no program of their own here"))
+  @Test(.enabled(if: TestProgram.isAvailable && !isSanitized, "the tests are no program of their own here"))
   func nothingIsLostOrMadeUp() throws {
     let report = try FaultProcess.run("malloc", filter: "MallocSweepProcess")
     for line in report.lines { print(line) }

@@ -77,14 +77,17 @@ import Testing
     try expectAsInSQL("TEXT", stored: "'0.0'", [0.0, -0.0, 0])
   }
 
+  /// An order that takes texts of one length for the same.
+  private static var byLength: Collation {
+    Collation("length") {
+      let (left, right) = ($0.utf8.count, $1.utf8.count)
+      return left < right ? .orderedAscending : left == right ? .orderedSame : .orderedDescending
+    }
+  }
+
   @Test func withAnOrderOfOnesOwn() throws {
     try withDatabase { db in
-      // An order that takes texts of one length for the same.
-      try db.register(
-        Collation("length") {
-          $0.utf8.count < $1.utf8.count
-            ? .orderedAscending : $0.utf8.count == $1.utf8.count ? .orderedSame : .orderedDescending
-        })
+      try db.register(ComparedKeysTests.byLength)
       try db.execute("CREATE TABLE code (code TEXT COLLATE length PRIMARY KEY NOT NULL, n)")
       let log = EventLog()
       for key in ["abc", "ab", "xyz"] { log.listen(to: db, on: Code.self, id: key, as: "\(key): ") }
@@ -141,14 +144,6 @@ import Testing
       }
       #expect(row.key == [.text("NOK")])
       #expect(member.id == 2)
-    }
-  }
-
-  /// An order that takes texts of one length for the same.
-  private static var byLength: Collation {
-    Collation("length") {
-      let (left, right) = ($0.utf8.count, $1.utf8.count)
-      return left < right ? .orderedAscending : left == right ? .orderedSame : .orderedDescending
     }
   }
 

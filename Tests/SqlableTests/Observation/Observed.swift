@@ -70,17 +70,12 @@ extension Observed.Model {
 
 /// What observers heard, line by line.
 final class EventLog: Sendable {
-  private let lines = Mutex<[String]>([])
+  private let lines = Collected<String>()
 
-  func add(_ line: String) { lines.withLock { $0.append(line) } }
+  func add(_ line: String) { lines.append(line) }
 
   /// The lines since the last call.
-  func take() -> [String] {
-    lines.withLock { lines in
-      defer { lines = [] }
-      return lines
-    }
-  }
+  func take() -> [String] { lines.take() }
 
   /// Writes down what an observer hears, as `update country fr→de`.
   @discardableResult

@@ -8,6 +8,11 @@ import Testing
   /// Takes into a commit whoever waits, however slow the machine.
   private let patient = PoolConfiguration(maximumGroupTime: .seconds(60))
 
+  /// A table whose references are looked at by the commit only.
+  private static let notes: SQL = """
+    CREATE TABLE note (id INTEGER PRIMARY KEY, member INTEGER REFERENCES member (id) DEFERRABLE INITIALLY DEFERRED)
+    """
+
   /// Has `count` writes wait for the writer, then run together.
   private func together(
     _ pool: SqlitePool, _ count: Int, _ write: @escaping @Sendable (Int) throws -> Void
@@ -54,11 +59,7 @@ import Testing
   /// The second fails because of the first's row, which is gone when the commit refuses the first.
   @Test func whatFailedBesideRowsThatWereNotCommittedIsRunAgain() throws {
     try withMembers(patient) { pool in
-      try pool.transaction { db in
-        try db.execute(
-          "CREATE TABLE note (id INTEGER PRIMARY KEY, member INTEGER REFERENCES member (id) DEFERRABLE INITIALLY DEFERRED)"
-        )
-      }
+      try pool.transaction { db in try db.execute(GroupCommitTests.notes) }
       let errors = try together(pool, 2) { index in
         try pool.transaction { db in
           try db.execute(index == 0 ? "INSERT INTO note VALUES (5, 99)" : "INSERT INTO note VALUES (5, NULL)")
@@ -95,11 +96,7 @@ import Testing
 
   @Test func whatOnlyTheCommitRefusesIsTheAffairOfOne() throws {
     try withMembers(patient) { pool in
-      try pool.transaction { db in
-        try db.execute(
-          "CREATE TABLE note (id INTEGER PRIMARY KEY, member INTEGER REFERENCES member (id) DEFERRABLE INITIALLY DEFERRED)"
-        )
-      }
+      try pool.transaction { db in try db.execute(GroupCommitTests.notes) }
       let runs = Collected<Int>()
       let errors = try together(pool, 6) { index in
         try pool.transaction { db in

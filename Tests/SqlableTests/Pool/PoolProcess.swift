@@ -3,8 +3,8 @@ import Glibc
 import Sqlable
 import Testing
 
-/// A real second process with a pool on a file: the program that these tests are, run again with the one test at the end of
-/// this file. Fed line by line.
+/// A real second process with a pool on a file: the program that these tests are, run again with the tests at the end
+/// of this file. Fed line by line.
 final class PoolProcess: @unchecked Sendable {
   /// What it does.
   enum Work: String {
@@ -18,27 +18,19 @@ final class PoolProcess: @unchecked Sendable {
     case soaking
   }
 
-  static let isAvailable = program != nil
-  private static let program: String? = {
-    let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
-    return path.hasSuffix(".xctest") ? path : nil
-  }()
   fileprivate static let variable = "SQLABLE_POOL_PROCESS"
   fileprivate static let mark = "<pool>"
 
-  private let process = Process()
+  private let process: Process
   private let input = Pipe()
   private let output = Pipe()
   private var rest = ""
 
   init(_ work: Work, _ path: String, id: Int = 0, seconds: Double = 0) throws {
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
-    process.executableURL = URL(fileURLWithPath: try #require(PoolProcess.program))
-    process.arguments = ["--testing-library", "swift-testing", "--filter", "PoolProcessTests"]
-    process.environment = ProcessInfo.processInfo.environment.merging(
-      [PoolProcess.variable: "\(work.rawValue) \(id) \(seconds) \(path)"], uniquingKeysWith: { $1 })
+    process = try TestProgram.process(
+      "PoolProcessTests", environment: [PoolProcess.variable: "\(work.rawValue) \(id) \(seconds) \(path)"])
     (process.standardInput, process.standardOutput) = (input, output)
-    process.standardError = FileHandle.nullDevice
     try process.run()
   }
 

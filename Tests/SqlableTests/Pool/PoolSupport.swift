@@ -67,6 +67,14 @@ final class Collected<Value: Sendable>: Sendable {
   var values: [Value] { list.withLock { $0 } }
 
   func append(_ value: Value) { list.withLock { $0.append(value) } }
+
+  /// What was appended since the last call.
+  func take() -> [Value] {
+    list.withLock { list in
+      defer { list = [] }
+      return list
+    }
+  }
 }
 
 /// How many are inside at a time.

@@ -34,7 +34,7 @@ import Testing
     try body()
   }
 
-  @Test(.enabled(if: PoolProcess.isAvailable)) func processesThatWriteAllTheTimeGetSharesOfOneSize() throws {
+  @Test(.enabled(if: TestProgram.isAvailable)) func processesThatWriteAllTheTimeGetSharesOfOneSize() throws {
     try withFile { path, pool in
       let processes = try (0..<4).map { try PoolProcess(.writing, path, id: $0 * 1_000_000) }
       for process in processes { #expect(process.answer() == "ready") }
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: PoolProcess.isAvailable)) func aProcessThatIsKilledGivesTheTurnBack() throws {
+  @Test(.enabled(if: TestProgram.isAvailable)) func aProcessThatIsKilledGivesTheTurnBack() throws {
     try withFile { path, pool in
       let other = try PoolProcess(.holding, path, id: 1)
       #expect(other.answer() == "ready")
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: PoolProcess.isAvailable), .disabled(if: isSanitized))
+  @Test(.enabled(if: TestProgram.isAvailable), .disabled(if: isSanitized))
   func aForkedProcessDoesNotKeepTheTurnOfAParentThatIsKilled() throws {
     try withFile { path, pool in
       let other = try PoolProcess(.forking, path, id: 1)
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: PoolProcess.isAvailable)) func aProcessThatIsStoppedInLineKeepsNobodyOut() throws {
+  @Test(.enabled(if: TestProgram.isAvailable)) func aProcessThatIsStoppedInLineKeepsNobodyOut() throws {
     try withFile { path, pool in
       let other = try PoolProcess(.holding, path, id: 1)
       #expect(other.answer() == "ready")

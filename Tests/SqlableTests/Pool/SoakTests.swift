@@ -6,8 +6,9 @@ import Testing
 
 /// Eight writers, sixteen readers, observers and live results in three processes on one file, one of which is killed.
 ///
-/// `SQLABLE_SOAK_SECONDS=120 swift test --filter SoakTests` has it run for longer than the few seconds of every test run.
-@Suite(.enabled(if: PoolProcess.isAvailable, "the tests are no program of their own"))
+/// `SQLABLE_SOAK_SECONDS=120 swift test --filter SoakTests` has it run for longer than the few seconds of every test
+/// run.
+@Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
 struct SoakTests {
   private static let seconds = ProcessInfo.processInfo.environment["SQLABLE_SOAK_SECONDS"].flatMap(Double.init) ?? 3
 
@@ -93,7 +94,8 @@ struct SoakTests {
         wrong.append("counter \(counter) lost a raise")
       }
     }
-    // No raise was over before one with a lower value began: what happened can be put in one order that all clocks agree with.
+    // No raise was over before one with a lower value began: what happened can be put in one order that all clocks
+    // agree with.
     for (counter, raises) in raises {
       var latestBegin: UInt64 = 0
       for raise in raises.sorted(by: { $0.value < $1.value }) {

@@ -39,7 +39,7 @@ import Testing
         try select(999, db)
         #expect(cache.hits == hits + 1)
         #expect(cache.misses == misses)
-        // One that takes as much as all of them leaves none beside it; one that takes more is not kept.
+        // One that takes more than all of them is not kept, and drives none out.
         try people(db)
         let conditions = (1...200).map { "id = \($0)" }.joined(separator: " OR ")
         let long = SQL(verbatim: "SELECT name FROM person WHERE \(conditions)")

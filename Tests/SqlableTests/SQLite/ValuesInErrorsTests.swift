@@ -41,7 +41,6 @@ import Testing
     { "SELECT * FROM ft WHERE ft MATCH \("\"" + $0)" }, { "SELECT * FROM ft WHERE ft MATCH \("\($0) AND (")" },
     { "SELECT * FROM ft WHERE ft MATCH \("\($0) ' x")" }, { "SELECT * FROM ft WHERE ft MATCH \("NEAR(a b, \($0))")" },
     { "SELECT * FROM ft WHERE ft MATCH \("*\($0)")" }, { "SELECT * FROM ft(\("\($0) :"))" },
-
     { "SELECT * FROM ft WHERE ft MATCH 'a' AND rank MATCH \($0 + "((")" },
     { "SELECT * FROM bare WHERE bare MATCH \("\"\($0) b\"")" }, { "SELECT * FROM old WHERE old MATCH \("\"" + $0)" },
     { "SELECT * FROM old WHERE old MATCH \("(\($0) OR")" },
@@ -71,7 +70,7 @@ import Testing
 
   /// Words that stand in the statement too can't be told from its names by looking for them: so no word may make a
   /// difference.
-  @Test(.needs(37, "STRICT")) func anErrorIsTheSameWhateverTheValue() throws {
+  @Test(.needs(37, "a STRICT table")) func anErrorIsTheSameWhateverTheValue() throws {
     try withTables { db in
       for make in Self.failing {
         func error(_ word: String) -> SqlError? {
@@ -96,31 +95,25 @@ import Testing
     }
   }
 
-  @Test(.needs(37, "STRICT"), arguments: [1, 20, 300] as [UInt64])
+  @Test(.needs(37, "a STRICT table"), arguments: [1, 20, 300] as [UInt64])
   func noRandomValueIsQuoted(seed: UInt64) throws {
-    var state = seed
-    func random(_ count: Int) -> Int {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return Int(state >> 33) % count
-    }
+    var random = SeededGenerator(seed: seed)
     let parts = [
       "\"", "'", "`", "[", "]", "{", "}", "(", ")", "$", ".", ":", " : x", "*", "^", "-", " AND ", " OR ", " NOT ", ",",
-      ";", " ",
-      "\n", "\\", "%s", "%", "no such column: ", "is locked", "near ", "syntax error", "\u{301}", "é", "😀", "?vfs=",
-      "file:",
-      "UNIQUE constraint failed: ", "a function failed with error 1", "malformed JSON", "rank", "bm25(", "title",
-      "rebuild",
+      ";", " ", "\n", "\\", "%s", "%", "no such column: ", "is locked", "near ", "syntax error", "\u{301}", "é", "😀",
+      "?vfs=", "file:", "UNIQUE constraint failed: ", "a function failed with error 1", "malformed JSON", "rank",
+      "bm25(", "title", "rebuild",
     ]
     var errors = 0
     try withTables { db in
       for _ in 0..<1_500 {
-        let marker = "hunter\(random(1_000_000) + 1_000_000)"
+        let marker = "hunter\(Int.random(in: 1_000_000..<2_000_000, using: &random))"
         var value = marker
-        for _ in 0..<random(4) {
-          let part = parts[random(parts.count)]
-          value = random(2) == 0 ? value + part : part + value
+        for _ in 0..<Int.random(in: 0..<4, using: &random) {
+          let part = random.pick(parts)
+          value = random.chance(50) ? value + part : part + value
         }
-        let make = Self.failing[random(Self.failing.count)]
+        let make = random.pick(Self.failing)
         guard let error = sqlError({ try db.execute(make(value)) }) else { continue }
         errors += 1
         #expect(!"\(error) \(error.kind)".contains(marker), "\(value): \(error)")
@@ -129,7 +122,7 @@ import Testing
     #expect(errors > 1_000)
   }
 
-  @Test(.needs(37, "STRICT")) func valuesOfRowsAreNotQuotedEither() throws {
+  @Test(.needs(37, "a STRICT table")) func valuesOfRowsAreNotQuotedEither() throws {
     try withTables { db in
       for word in ["hunter2", "path", "stored", "title"] {
         try db.execute("DELETE FROM stored; INSERT INTO stored VALUES (\(word), \("\"\(word).x\" : y"), \(word))")
@@ -151,7 +144,7 @@ import Testing
 
   // MARK: What is kept
 
-  @Test(.needs(37, "STRICT")) func whatSQLiteSaysOfTheSchemaIsKept() throws {
+  @Test(.needs(37, "a STRICT table")) func whatSQLiteSaysOfTheSchemaIsKept() throws {
     try withTables { db in
       try db.execute("INSERT INTO s (u) VALUES ('taken')")
       let kept: [(SQL, SqlError.Kind, String)] = [
@@ -187,7 +180,7 @@ import Testing
   }
 
   /// A statement that is compiled anew when it runs, since the schema has changed, names what is missing.
-  @Test(.needs(37, "STRICT")) func whatIsMissingSinceIsStillNamed() throws {
+  @Test(.needs(37, "a STRICT table")) func whatIsMissingSinceIsStillNamed() throws {
     try withTables { db in
       let read: SQL = "SELECT name FROM person WHERE name > \("title")"
       _ = try db.query(read, as: String.self)

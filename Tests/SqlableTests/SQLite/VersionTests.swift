@@ -106,7 +106,8 @@ import Testing
     }
   }
 
-  @Test func counts() throws {
+  /// By another call of SQLite before 3.37.
+  @Test func changedRowsAreCounted() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person.insert((1...3).map { Person(id: $0, name: "a") }).run(db)

@@ -115,6 +115,7 @@ import Testing
         for (kind, returns) in kinds.flatMap({ [($0, "true"), ($0, "false")] }) {
           let edited = text.replacing(#/"kind":"\w+"/#, with: #""kind":"\#(kind)""#)
             .replacing(#/"returning":\w+/#, with: #""returning":\#(returns)"#)
+          #expect(edited.contains(#""kind":"\#(kind)""#) && edited.contains(#""returning":\#(returns)"#))
           let data = Data(edited.utf8)
           let decoder = JSONDecoder()
           _ = try? decoder.decode(Statement<Bicycle, [Bicycle]>.self, from: data).run(db)

@@ -130,25 +130,19 @@ struct Load: Sendable {
   }
 
   private func take<Value: Sendable>(_ count: Int, of updates: Updates<Value>) async throws {
-    let loop = Task {
+    try await cancelled(after: .milliseconds(20)) {
       var left = count
       for try await _ in updates {
         left -= 1
         if left == 0 { return }
       }
     }
-    let limit = Task {
-      try await Task.sleep(for: .milliseconds(20))
-      loop.cancel()
-    }
-    defer { limit.cancel() }
-    try await loop.value
   }
 
   private func observe() async throws {
     let token = pool.observe(.insert, on: Row.self) { (_: RowChange) in }
     defer { pool.removeObserver(token) }
-    let loop = Task {
+    try await cancelled(after: .milliseconds(20)) {
       var left = 10
       for await change in pool.modelChanges(on: Row.self) {
         if case .row(let row) = change { _ = try row.new()?.name }
@@ -156,12 +150,6 @@ struct Load: Sendable {
         if left == 0 { return }
       }
     }
-    let limit = Task {
-      try await Task.sleep(for: .milliseconds(20))
-      loop.cancel()
-    }
-    defer { limit.cancel() }
-    try await loop.value
   }
 
   // MARK: What is opened and closed
@@ -190,10 +178,16 @@ struct Load: Sendable {
 
   // MARK: How it is called
 
-  private func cancelled(_ body: @escaping @Sendable () async throws -> Void) async throws {
+  /// Cancels it when it is not done after that time, which is two milliseconds at the most where it is not said.
+  private func cancelled(
+    after time: Duration = .microseconds(Int.random(in: 0...2_000)), _ body: @escaping @Sendable () async throws -> Void
+  ) async throws {
     let task = Task { try await body() }
-    try? await Task.sleep(for: .microseconds(Int.random(in: 0...2_000)))
-    task.cancel()
+    let limit = Task {
+      try await Task.sleep(for: time)
+      task.cancel()
+    }
+    defer { limit.cancel() }
     try await task.value
   }
 

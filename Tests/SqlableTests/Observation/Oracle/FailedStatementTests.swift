@@ -47,28 +47,20 @@ import Testing
         """)
   }
 
-  /// SplitMix64.
-  private struct Numbers {
-    var state: UInt64
+  /// Statements at random.
+  private struct Generator {
+    var random: SeededGenerator
     /// No two rows that are inserted are equal.
     var serial = 0
 
-    mutating func next(_ range: ClosedRange<Int>) -> Int {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var bits = state
-      bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-      return range.lowerBound + Int((bits ^ (bits >> 31)) % UInt64(range.count))
-    }
-
     /// A statement that often fails, and changes the text of every row that it updates.
     mutating func statement(_ word: Word, movesIds: Bool) -> String {
-      let policies = word == .inEffect ? ["", "OR FAIL ", "OR IGNORE ", "OR REPLACE "] : ["", "", "OR REPLACE "]
-      let policy = policies[next(0...policies.count - 1)]
-      let comment = word == .nowhere || next(0...3) > 0 ? "" : " -- what may FAIL"
+      let policy = random.pick(
+        word == .inEffect ? ["", "OR FAIL ", "OR IGNORE ", "OR REPLACE "] : ["", "", "OR REPLACE "])
+      let comment = word == .nowhere || random.chance(75) ? "" : " -- what may FAIL"
       serial += 1
-      func number(_ limit: Int = 40) -> Int { next(1...limit) }
-      switch next(0...(movesIds ? 6 : 5)) {
+      func number(_ limit: Int = 40) -> Int { Int.random(in: 1...limit, using: &random) }
+      switch Int.random(in: 0...(movesIds ? 6 : 5), using: &random) {
       case 0, 1:
         let rows = (0..<number(4)).map { _ in "('a\(serial)', \(number()))" }.joined(separator: ", ")
         return "INSERT \(policy)INTO parent (text, n) VALUES \(rows)" + comment
@@ -80,19 +72,6 @@ import Testing
       case 5:
         return "INSERT INTO holding SELECT id FROM parent WHERE n = \(number()) UNION ALL SELECT NULL" + comment
       default: return "UPDATE parent SET id = id + \(number(3)), text = text || 'p' WHERE n > \(number())" + comment
-      }
-    }
-  }
-
-  private final class Heard: Sendable {
-    private let rows = Mutex<[RowChange]>([])
-
-    func append(_ row: RowChange) { rows.withLock { $0.append(row) } }
-
-    func take() -> [RowChange] {
-      rows.withLock { rows in
-        defer { rows = [] }
-        return rows
       }
     }
   }
@@ -128,18 +107,18 @@ import Testing
   func eventsAreTheDifferenceOfTheTables(word: Word, seed: UInt64) throws {
     try withDatabase(Configuration(synchronous: .off)) { db in
       try db.execute(Self.schema(word))
-      let heard = Heard()
+      let heard = Collected<RowChange>()
       db.observe(on: Parent.self) { (row: RowChange) in heard.append(row) }
       db.observe(on: Child.self) { (row: RowChange) in heard.append(row) }
       db.observe(on: Log.self) { (row: RowChange) in heard.append(row) }
-      var numbers = Numbers(state: seed)
+      var generator = Generator(random: SeededGenerator(seed: seed))
       var before = try rows(db)
       var (failures, kept) = (0, 0)
       for round in 0..<400 {
         let isAlone = round.isMultiple(of: 2)
         var journal: [String] = []
         func run(_ db: SqliteDatabase) throws {
-          let statement = numbers.statement(word, movesIds: isAlone)
+          let statement = generator.statement(word, movesIds: isAlone)
           journal.append(statement)
           let error = sqlError { try db.execute(SQL(verbatim: statement)) }
           guard let error else { return }
@@ -155,7 +134,7 @@ import Testing
             try db.transaction { db in
               try run(db)
               try run(db)
-              return numbers.next(0...2) == 0 ? .rollback : .commit
+              return generator.random.chance(33) ? .rollback : .commit
             }
             try run(db)
           }

@@ -38,34 +38,6 @@ struct BlindSpotTests {
     }
   }
 
-  /// A live result, followed by a task.
-  final class Follower<Value: Sendable>: Sendable {
-    private let state = Mutex<(value: Value?, count: Int)>((nil, 0))
-    private let task = Mutex<Task<Void, any Error>?>(nil)
-
-    init(_ updates: Updates<Value>) {
-      task.withLock { task in
-        task = Task { [weak self] in
-          for try await value in updates {
-            self?.state.withLock { state in state = (value, state.count + 1) }
-          }
-        }
-      }
-    }
-    deinit { task.withLock { $0?.cancel() } }
-    var latest: Value? { state.withLock { $0.value } }
-    /// How many results have come.
-    var count: Int { state.withLock { $0.count } }
-    /// The latest, as soon as it meets the condition, or after a while.
-    func latest(where condition: (Value) -> Bool) async throws -> Value? {
-      for _ in 0..<400 {
-        if let latest, condition(latest) { return latest }
-        try await Task.sleep(for: .milliseconds(1))
-      }
-      return latest
-    }
-  }
-
   private func withSQL(_ sql: String, _ body: (SqlitePool) async throws -> Void) async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: .init(pollInterval: nil))

@@ -150,9 +150,9 @@ struct CommitModel<Rule: CommitRule>: Hashable {
   // MARK: The pool
 
   private var pool: [CommitModel] {
-    var all: [CommitModel] = []
     switch writer {
     case .idle:
+      var all: [CommitModel] = []
       if ownLeft > 0, lock == .free, ask != .counted {
         all.append(after { ($0.lock, $0.writer) = (.own, .began) })
       }
@@ -165,64 +165,54 @@ struct CommitModel<Rule: CommitRule>: Hashable {
             $0.writer = .opened
           })
       }
-      switch ask {
-      case .none: break
-      case .waits:
-        all.append(
-          after {
-            $0.writerLooks += 1
-            $0.ask = .counted
-          })
-      case .counted:
-        all.append(
-          after {
-            $0.writerFinds()
-            $0.ask = .none
-            $0.rule.writerAnswered()
-          })
-      }
-    case .began:
-      all.append(
-        after {
-          $0.writerLooks += 1
-          $0.writer = .counted
-        })
-    case .counted:
-      all.append(
-        after {
-          $0.writerFinds()
-          $0.writer = .looked
-        })
-    case .looked:
-      all.append(
-        after {
-          $0.ownCommits += 1
-          $0.writer = .committing
-        })
-    case .committing:
-      all.append(
-        after {
-          if $0.isWatched { $0.hasEvent = true }
-          $0.writer = .written
-        })
-    case .written:
-      all.append(
-        after {
-          $0.ownSeen += 1
-          $0.lock = .free
-          $0.writer = .visible
-        })
-    case .visible:
-      all.append(
-        after {
-          $0.ownCommits += 1
-          $0.ownLeft -= 1
-          $0.writer = .idle
-        })
+      if ask != .none { all.append(after { $0.answer() }) }
+      return all
     case .opened:
-      if looker == .idle { all.append(after { ($0.looker, $0.cause) = (.begins, .newWriter) }) }
+      return looker == .idle ? [after { ($0.looker, $0.cause) = (.begins, .newWriter) }] : []
+    case .began, .counted, .looked, .committing, .written, .visible:
+      return [after { $0.goOn() }]
     }
-    return all
+  }
+
+  /// The next step of a transaction that has begun.
+  private mutating func goOn() {
+    switch writer {
+    case .idle, .opened: break
+    case .began:
+      writerLooks += 1
+      writer = .counted
+    case .counted:
+      writerFinds()
+      writer = .looked
+    case .looked:
+      ownCommits += 1
+      writer = .committing
+    case .committing:
+      if isWatched { hasEvent = true }
+      writer = .written
+    case .written:
+      ownSeen += 1
+      lock = .free
+      writer = .visible
+    case .visible:
+      ownCommits += 1
+      ownLeft -= 1
+      writer = .idle
+    }
+  }
+
+  /// The next step of a writer that is asked to look.
+  private mutating func answer() {
+    switch ask {
+    case .none: break
+    case .waits:
+      writerLooks += 1
+      ask = .counted
+    case .counted:
+      writerFinds()
+      ask = .none
+      rule.writerAnswered()
+    }
   }
 
   private mutating func writerFinds() {
@@ -232,42 +222,29 @@ struct CommitModel<Rule: CommitRule>: Hashable {
 
   // MARK: The queue
 
-  private var queue: [CommitModel] {
+  private var queue: [CommitModel] { looker == .idle ? idle : [after { $0.look() }] }
+
+  /// The next step of a look that has begun.
+  private mutating func look() {
     switch looker {
-    case .idle: return idle
+    case .idle: break
     case .begins:
-      return [
-        after {
-          $0.countBefore = $0.ownCommits
-          $0.looker = .counted
-        }
-      ]
+      countBefore = ownCommits
+      looker = .counted
     case .counted:
-      return [
-        after {
-          $0.version = Int64($0.othersSeen + $0.ownSeen)
-          $0.looker = .read
-        }
-      ]
+      version = Int64(othersSeen + ownSeen)
+      looker = .read
     case .read:
-      return [
-        after {
-          switch $0.rule.judge(own: $0.countBefore, version: $0.version, ownAfterwards: $0.ownCommits) {
-          case .nothing: $0.endLook()
-          case .others:
-            $0.tell()
-            $0.endLook()
-          case .unsure: $0.looker = .doubts
-          }
-        }
-      ]
+      switch rule.judge(own: countBefore, version: version, ownAfterwards: ownCommits) {
+      case .nothing: endLook()
+      case .others:
+        tell()
+        endLook()
+      case .unsure: looker = .doubts
+      }
     case .doubts:
-      return [
-        after {
-          _ = $0.rule.doubt(writerLooks: $0.writerLooks)
-          $0.endLook()
-        }
-      ]
+      _ = rule.doubt(writerLooks: writerLooks)
+      endLook()
     }
   }
 

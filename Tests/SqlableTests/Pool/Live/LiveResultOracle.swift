@@ -62,6 +62,9 @@ struct LiveResultOracle {
     var players: [(old: Player?, new: Player?)] = []
     var changesMembers = false
 
+    var changesPlayers: Bool { !players.isEmpty }
+    var changesEither: Bool { changesPlayers || changesMembers }
+
     /// Whether a row was or is one of these. So many are not kept that a filter could be asked.
     func changes(_ isOne: @Sendable (Player) -> Bool) -> Bool {
       players.count > 32 || players.contains { [$0.old, $0.new].contains { $0.map(isOne) ?? false } }
@@ -121,7 +124,7 @@ struct LiveResultOracle {
           name + ", changes", statement.updates(in: pool, onlyChanges: true), { try statement.run($0) },
           when: isConcerned)
       }
-      rows("all", Player.read().orderBy(Player.id)) { !$0.players.isEmpty }
+      rows("all", Player.read().orderBy(Player.id)) { $0.changesPlayers }
       rows("without case", Player.read().filter(Player.name == "ANN").orderBy(Player.id)) {
         $0.changes { $0.name.lowercased() == "ann" }
       }
@@ -135,23 +138,15 @@ struct LiveResultOracle {
       rows("first two", Player.read().filter(Player.id > 3).orderBy(Player.score, .desc).orderBy(Player.id).limit(2)) {
         $0.changes { $0.id > 3 }
       }
+      let byName = Player.read().orderBy(Player.name).orderBy(Player.id)
+      let byNameDown = Player.read().orderBy(Player.name, .desc)
+      let byTeam = Player.read().orderBy(Player.team.asc.nullsLast, Player.score.desc, Player.id.asc)
+      let byBytes = Player.read().filter(Player.score > 0).orderBy(Player.name.collate(.binary)).orderBy(Player.id)
       for offset in [0, 2] {
-        rows("page by name, \(offset)", Player.read().orderBy(Player.name).orderBy(Player.id).limit(3, offset: offset))
-        {
-          !$0.players.isEmpty
-        }
-        rows("page by name, down, \(offset)", Player.read().orderBy(Player.name, .desc).limit(3, offset: offset)) {
-          !$0.players.isEmpty
-        }
-        rows(
-          "page by team, \(offset)",
-          Player.read().orderBy(Player.team.asc.nullsLast, Player.score.desc, Player.id.asc).limit(2, offset: offset)
-        ) { !$0.players.isEmpty }
-        rows(
-          "page by bytes, \(offset)",
-          Player.read().filter(Player.score > 0).orderBy(Player.name.collate(.binary)).orderBy(Player.id).limit(
-            2, offset: offset)
-        ) { $0.changes { $0.score > 0 } }
+        rows("page by name, \(offset)", byName.limit(3, offset: offset)) { $0.changesPlayers }
+        rows("page by name, down, \(offset)", byNameDown.limit(3, offset: offset)) { $0.changesPlayers }
+        rows("page by team, \(offset)", byTeam.limit(2, offset: offset)) { $0.changesPlayers }
+        rows("page by bytes, \(offset)", byBytes.limit(2, offset: offset)) { $0.changes { $0.score > 0 } }
       }
       rows("one number", Player.read().filter(Player.score == 1.5).orderBy(Player.id)) {
         $0.changes { $0.score == 1.5 }
@@ -163,7 +158,7 @@ struct LiveResultOracle {
       rows("empty text", Player.read().filter(Player.name == "").orderBy(Player.id)) { $0.changes { $0.name.isEmpty } }
       let rich = Player.read().filter(Player.team.in(Member.select(Member.id).filter(Member.name == "ann")))
         .orderBy(Player.id)
-      rows("subquery", rich) { !$0.players.isEmpty || $0.changesMembers }
+      rows("subquery", rich) { $0.changesEither }
       let count = Player.count().filter(Player.score > 1)
       follow("count", count.updates(in: pool), { try count.run($0) }) { $0.changes { $0.score > 1 } }
       let one = Player.byId(5)
@@ -171,18 +166,18 @@ struct LiveResultOracle {
       let any = Player.exists().filter(Player.name == "bob")
       follow("exists", any.updates(in: pool), { try any.run($0) }) { $0.changes { $0.name.lowercased() == "bob" } }
       let pairs = Player.join(Member.self, on: Player.team == Member.id).orderBy(Player.id)
-      follow("join", pairs.updates(in: pool), { try pairs.run($0) }) { !$0.players.isEmpty || $0.changesMembers }
+      follow("join", pairs.updates(in: pool), { try pairs.run($0) }) { $0.changesEither }
       let sums = Player.select(Player.team, Player.score.sum()).groupBy(Player.team).orderBy(Player.team)
       follow("sums", sums.updates(in: pool), { try sums.run($0) }) {
         $0.changes { "\($0.team ?? -1) \($0.score)" }
       }
       let teams = Member.read().orderBy(Member.id).including(Player.read().orderBy(Player.id), by: Player.team)
-      follow("to many", teams.updates(in: pool), { try teams.run($0) }) { !$0.players.isEmpty || $0.changesMembers }
+      follow("to many", teams.updates(in: pool), { try teams.run($0) }) { $0.changesEither }
       var players = pool.modelChanges(on: Player.self).commits.makeAsyncIterator()
       var members = pool.changes(on: Member.self).commits.makeAsyncIterator()
       var commits: [Commit] = []
       // From here on each knows what it reads.
-      for result in followed { while result.latest.count == 0 { try await Task.sleep(for: .milliseconds(1)) } }
+      try await until { followed.allSatisfy { $0.latest.count > 0 } }
       let counts = followed.map(\.latest.count)
       var random = SeededGenerator(seed: seed)
       for step in 0..<150 {

@@ -265,9 +265,9 @@ struct LiveResultTests {
       let loop = Task { for try await members in updates { results.append(members.count) } }
       let changes = pool.changes(on: Member.self)
       let heard = Task { for await case .row(let row) in changes { rows.append(row.id) } }
-      while results.values != [0] { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { results.values == [0] }
       try await Member(id: 1, name: "Ann").insert().run(pool)
-      while results.values != [0, 1] { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { results.values == [0, 1] }
       try await pool.close()
       try await loop.value
       await heard.value
@@ -295,9 +295,9 @@ struct LiveResultTests {
           }
         }
       }
-      while begun.values.count < count { try await Task.sleep(for: .milliseconds(5)) }
+      try await until { begun.values.count >= count }
       for id in [7, 1_999] { try await Member(id: id, name: "new").update().run(pool) }
-      while heard.values.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { heard.values.count >= 2 }
       try await Task.sleep(for: .milliseconds(20))
       #expect(heard.values.sorted() == [7, 1_999])
       #expect(begun.values.count == count)

@@ -1,6 +1,5 @@
 import Foundation
 import Sqlable
-import Synchronization
 import Testing
 
 /// A loop's deadline counts while a commit has made the result another, and not while there is none.
@@ -38,10 +37,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(100))
         try await Member(id: 2, name: "b").insert().run(pool)
       }
-      do {
-        _ = try await withDeadline(duration) { try await loop.next() }
-        Issue.record("it waited for longer")
-      } catch let error as SqlError { #expect(error.kind == .timeout) }
+      try await expectTimeout { try await withDeadline(duration) { try await loop.next() } }
       #expect(Slow.isShut.withLock { $0 })
       opener.cancel()
       await opener.value
@@ -50,25 +46,60 @@ import Testing
     }
   }
 
+  @Test func aDeadlineEndsItsOwnLoopOnly() async throws {
+    try await withMembers(LoopDeadlineTests.alone) { pool in
+      try await Member(id: 1, name: "a").insert().run(pool)
+      var impatient = Slow.read().updates(in: pool).makeAsyncIterator()
+      _ = try await impatient.next()
+      let patient = Follower(Slow.read().updates(in: pool))
+      try await until { patient.values.count == 1 }
+      Slow.isShut.withLock { $0 = true }
+      try await Member(id: 2, name: "b").insert().run(pool)
+      try await expectTimeout { try await withDeadline(.milliseconds(30)) { try await impatient.next() } }
+      Slow.isShut.withLock { $0 = false }
+      try await until { patient.values.count == 2 }
+      #expect(patient.values.count == 2)
+    }
+  }
+
+  private func expectTimeout<Value>(_ wait: () async throws -> Value) async throws {
+    do {
+      _ = try await wait()
+      Issue.record("it did not end at its deadline")
+    } catch let error as SqlError { #expect(error.kind == .timeout) }
+  }
+
+  /// A loop over members above 100 waits with a deadline, behind which comes what `write` does, and then a row that
+  /// concerns the loop: that row ends the wait.
+  private func expectToWaitForAMember(
+    _ duration: Duration, _ pool: SqlitePool, from loop: inout Updates<[Member]>.Iterator,
+    behindIt write: @escaping @Sendable () async throws -> Void = {}
+  ) async throws {
+    let isChanged = Collected<Bool>()
+    var writer: Task<Void, any Error>?
+    try await expectTimeout {
+      try await withDeadline(duration) {
+        // Begun later than the deadline, which does not hold for it.
+        writer = Task.detached {
+          try await Task.sleep(for: duration + .milliseconds(500))
+          try await write()
+          isChanged.append(true)
+          try await Member(id: 200, name: "b").insert().run(pool)
+        }
+        return try await loop.next()
+      }
+    }
+    #expect(isChanged.values == [true])
+    try await writer?.value
+  }
+
   @Test func aRowThatDoesNotConcernTheResultDoesNotEndTheWait() async throws {
     try await withMembers(LoopDeadlineTests.alone) { pool in
       var loop = Member.read().filter(Member.id > 100).updates(in: pool).makeAsyncIterator()
       #expect(try await loop.next()?.isEmpty == true)
       // The loop begins to wait with a row of which the filter was not asked.
       try await Member(id: 1, name: "a").insert().run(pool)
-      let isChanged = Collected<Bool>()
-      let writer = Task {
-        // Behind the deadline.
-        try await Task.sleep(for: .seconds(5))
-        isChanged.append(true)
-        try await Member(id: 200, name: "b").insert().run(pool)
-      }
-      do {
-        _ = try await withDeadline(.seconds(3)) { try await loop.next() }
-        Issue.record("the deadline had passed")
-      } catch let error as SqlError { #expect(error.kind == .timeout) }
-      #expect(isChanged.values == [true])
-      try await writer.value
+      try await expectToWaitForAMember(.seconds(3), pool, from: &loop)
     }
   }
 
@@ -76,22 +107,12 @@ import Testing
     try await withMembers(LoopDeadlineTests.alone) { pool in
       var loop = Member.read().filter(Member.id > 100).updates(in: pool).makeAsyncIterator()
       #expect(try await loop.next()?.isEmpty == true)
-      let isChanged = Collected<Bool>()
-      let writer = Task {
-        try await Task.sleep(for: .seconds(5))
+      try await expectToWaitForAMember(.milliseconds(100), pool, from: &loop) {
         for id in 1...5 {
           try await Member(id: id, name: "a").insert().run(pool)
           try await Task.sleep(for: .milliseconds(50))
         }
-        isChanged.append(true)
-        try await Member(id: 200, name: "b").insert().run(pool)
       }
-      do {
-        _ = try await withDeadline(.milliseconds(100)) { try await loop.next() }
-        Issue.record("the deadline had passed")
-      } catch let error as SqlError { #expect(error.kind == .timeout) }
-      #expect(isChanged.values == [true])
-      try await writer.value
     }
   }
 

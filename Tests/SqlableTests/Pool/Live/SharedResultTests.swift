@@ -1,4 +1,3 @@
-import Foundation
 import Sqlable
 import Testing
 
@@ -6,38 +5,18 @@ import Testing
 struct SharedResultTests {
   private static let alone = PoolConfiguration(pollInterval: nil)
 
-  /// What a loop got, one after the other.
-  private final class Loop<Value: Sendable>: Sendable {
-    let values = Collected<Value>()
-    let task: Task<Void, any Error>
-
-    init(_ updates: Updates<Value>) {
-      task = Task { [values] in for try await value in updates { values.append(value) } }
-    }
-    deinit { task.cancel() }
-  }
-
-  private func until(_ condition: () -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(30)
-    while !condition(), ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(1)) }
-  }
-
   @Test func aCommitIsReadOnceForAllLoops() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
-      let loops = (0..<50).map { _ in Loop(Member.read().orderBy(Member.id).updates(in: pool)) }
-      let counts = (0..<50).map { _ in Loop(Member.count().updates(in: pool)) }
-      try await until {
-        (loops.allSatisfy { $0.values.values.count == 1 } && counts.allSatisfy { $0.values.values.count == 1 })
-      }
+      let loops = (0..<50).map { _ in Follower(Member.read().orderBy(Member.id).updates(in: pool)) }
+      let counts = (0..<50).map { _ in Follower(Member.count().updates(in: pool)) }
+      try await until { loops.allSatisfy { $0.values.count == 1 } && counts.allSatisfy { $0.values.count == 1 } }
       #expect(pool.statistics.loops == 100)
       let before = pool.statistics.reads
       try await Member(id: 1, name: "a").insert().run(pool)
-      try await until {
-        (loops.allSatisfy { $0.values.values.count == 2 } && counts.allSatisfy { $0.values.values.count == 2 })
-      }
+      try await until { loops.allSatisfy { $0.values.count == 2 } && counts.allSatisfy { $0.values.count == 2 } }
       #expect(pool.statistics.reads == before + 2)
-      #expect(loops.allSatisfy { $0.values.values == [[], [Member(id: 1, name: "a")]] })
-      #expect(counts.allSatisfy { $0.values.values == [0, 1] })
+      #expect(loops.allSatisfy { $0.values == [[], [Member(id: 1, name: "a")]] })
+      #expect(counts.allSatisfy { $0.values == [0, 1] })
     }
   }
 
@@ -46,39 +25,39 @@ struct SharedResultTests {
     try await withMembers(SharedResultTests.alone) { pool in
       try await Member(id: 1, name: "a").insert().run(pool)
       let first = Member.read().orderBy(Member.id).limit(1)
-      let (all, changed) = (Loop(first.updates(in: pool)), Loop(first.updates(in: pool, onlyChanges: true)))
-      let second = Loop(Member.read().orderBy(Member.id).limit(2).updates(in: pool))
-      try await until { [all, changed, second].allSatisfy { $0.values.values.count == 1 } }
+      let (all, changed) = (Follower(first.updates(in: pool)), Follower(first.updates(in: pool, onlyChanges: true)))
+      let second = Follower(Member.read().orderBy(Member.id).limit(2).updates(in: pool))
+      try await until { [all, changed, second].allSatisfy { $0.values.count == 1 } }
       try await pool.transaction { db in
         for name in ["z", "a"] { try Member(id: 1, name: name).update().run(db) }
       }
       try await Member(id: 2, name: "b").insert().run(pool)
-      try await until { second.values.values.last?.count == 2 && all.values.values.count >= 2 }
+      try await until { second.latest?.count == 2 && all.values.count >= 2 }
       try await Task.sleep(for: .milliseconds(20))
-      #expect(changed.values.values.count == 1)
+      #expect(changed.values.count == 1)
     }
   }
 
   @Test func aCancelledLoopDisturbsNoOther() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
-      let loops = (0..<20).map { _ in Loop(Member.count().updates(in: pool)) }
+      let loops = (0..<20).map { _ in Follower(Member.count().updates(in: pool)) }
       for id in 1...200 {
         if id % 20 == 0 { loops[id / 20 - 1].task.cancel() }
         try await Member(id: id, name: "a").insert().run(pool)
       }
-      for loop in loops[10...] { try await until { loop.values.values.last == 200 } }
+      for loop in loops[10...] { try await until { loop.latest == 200 } }
       for loop in loops[10...] {
-        #expect(loop.values.values.last == 200)
+        #expect(loop.latest == 200)
         // Never an older one after a newer one.
-        #expect(loop.values.values == loop.values.values.sorted())
+        #expect(loop.values == loop.values.sorted())
       }
     }
   }
 
   @Test func anErrorOfReadingComesOutOfAllLoops() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
-      let loops = (0..<20).map { _ in Loop(Member.count().updates(in: pool)) }
-      try await until { loops.allSatisfy { $0.values.values == [0] } }
+      let loops = (0..<20).map { _ in Follower(Member.count().updates(in: pool)) }
+      try await until { loops.allSatisfy { $0.values == [0] } }
       try await pool.transaction { db in try db.execute("DROP TABLE member") }
       for loop in loops {
         do {
@@ -92,45 +71,13 @@ struct SharedResultTests {
     }
   }
 
-  /// A row that is made as slowly as the test wants.
-  private struct Slow: Sqlable {
-    static let tableName = "member"
-    static let id = column("id", Int.self, PrimaryKey())
-    static let tableLayout = [id.column]
-    static let gate = Mutex(false)
-
-    init(row: ReadRow) throws {
-      while Slow.gate.withLock({ $0 }) { usleep(1_000) }
-    }
-    func write(to row: inout RowWriter) throws {}
-  }
-
-  @Test func aDeadlineEndsItsOwnLoopOnly() async throws {
-    try await withMembers(SharedResultTests.alone) { pool in
-      try await Member(id: 1, name: "a").insert().run(pool)
-      var impatient = Slow.read().updates(in: pool).makeAsyncIterator()
-      _ = try await impatient.next()
-      let patient = Loop(Slow.read().updates(in: pool))
-      try await until { patient.values.values.count == 1 }
-      Slow.gate.withLock { $0 = true }
-      try await Member(id: 2, name: "b").insert().run(pool)
-      do {
-        _ = try await withDeadline(.milliseconds(30)) { try await impatient.next() }
-        Issue.record("it waited for longer")
-      } catch let error as SqlError { #expect(error.kind == .timeout) }
-      Slow.gate.withLock { $0 = false }
-      try await until { patient.values.values.count == 2 }
-      #expect(patient.values.values.count == 2)
-    }
-  }
-
   /// Beside loops that have a result already, one that begins has all that was acknowledged before: by the pool, and by
   /// others of whom nobody tells.
   @Test func aLoopThatBeginsIsNeverGivenWhatIsOutdated() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       let other = try SqliteDatabase(filepath: pool.filepath)
-      let loops = (0..<5).map { _ in Loop(Member.count().updates(in: pool)) }
-      try await until { loops.allSatisfy { !$0.values.values.isEmpty } }
+      let loops = (0..<5).map { _ in Follower(Member.count().updates(in: pool)) }
+      try await until { loops.allSatisfy { !$0.values.isEmpty } }
       for id in 1...300 {
         if id % 2 == 0 {
           try await Member(id: id, name: "a").insert().run(pool)
@@ -140,29 +87,29 @@ struct SharedResultTests {
         var updates = Member.count().updates(in: pool).makeAsyncIterator()
         #expect(try await updates.next() == id)
       }
-      for loop in loops { #expect(loop.values.values == loop.values.values.sorted()) }
+      for loop in loops { #expect(loop.values == loop.values.sorted()) }
     }
   }
 
   /// A loop that comes back after a while gets all that was acknowledged before it asked, once.
   @Test func aSlowLoopGetsTheNewestBesideQuickOnes() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
-      let quick = Loop(Member.count().updates(in: pool))
+      let quick = Follower(Member.count().updates(in: pool))
       var slow = Member.count().updates(in: pool).makeAsyncIterator()
       #expect(try await slow.next() == 0)
       for round in 1...50 {
         for id in 1...4 { try await Member(id: round * 10 + id, name: "a").insert().run(pool) }
         #expect(try await slow.next() == round * 4)
       }
-      try await until { quick.values.values.last == 200 }
-      #expect(quick.values.values.last == 200)
+      try await until { quick.latest == 200 }
+      #expect(quick.latest == 200)
     }
   }
 
   /// Loops that come and go in any order, beside commits: each ends with the truth.
   @Test func loopsComeAndGo() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
-      let stays = (0..<4).map { _ in Loop(Member.count().updates(in: pool)) }
+      let stays = (0..<4).map { _ in Follower(Member.count().updates(in: pool)) }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<4 {
           group.addTask {
@@ -183,8 +130,8 @@ struct SharedResultTests {
         try await group.waitForAll()
       }
       let count = try await Member.count().run(pool)
-      for loop in stays { try await until { loop.values.values.last == count } }
-      #expect(stays.allSatisfy { $0.values.values.last == count })
+      for loop in stays { try await until { loop.latest == count } }
+      #expect(stays.allSatisfy { $0.latest == count })
     }
   }
 
@@ -200,8 +147,8 @@ struct SharedResultTests {
   @Test func whatHappensBehindAFullPageDoesNotConcernIt() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       for id in 1...10 { try await Member(id: id, name: "m").insert().run(pool) }
-      let page = Loop(Member.read().orderBy(Member.id).limit(3, offset: 2).updates(in: pool))
-      try await until { page.values.values.last?.map(\.id) == [3, 4, 5] }
+      let page = Follower(Member.read().orderBy(Member.id).limit(3, offset: 2).updates(in: pool))
+      try await until { page.latest?.map(\.id) == [3, 4, 5] }
       let behind = try await reads(pool) {
         try await Member(id: 100, name: "m").insert().run(pool)
         try await Member(id: 8, name: "other").update().run(pool)
@@ -209,18 +156,18 @@ struct SharedResultTests {
       }
       #expect(behind == 0)
       try await Member.delete(Member.id == 1).run(pool)
-      try await until { page.values.values.last?.map(\.id) == [4, 5, 6] }
-      #expect(page.values.values.last?.map(\.id) == [4, 5, 6])
+      try await until { page.latest?.map(\.id) == [4, 5, 6] }
+      #expect(page.latest?.map(\.id) == [4, 5, 6])
       // Since the page has become another one, 6 is in it.
       try await Member.update(Member.name.set(to: "six")).filter(Member.id == 6).run(pool)
-      try await until { page.values.values.last?.last?.name == "six" }
-      #expect(page.values.values.last?.last?.name == "six")
+      try await until { page.latest?.last?.name == "six" }
+      #expect(page.latest?.last?.name == "six")
       try await Member.delete(Member.id >= 5).run(pool)
-      try await until { page.values.values.last?.map(\.id) == [4] }
+      try await until { page.latest?.map(\.id) == [4] }
       // It is not full any more.
       try await Member(id: 1_000, name: "m").insert().run(pool)
-      try await until { page.values.values.last?.map(\.id) == [4, 1_000] }
-      #expect(page.values.values.last?.map(\.id) == [4, 1_000])
+      try await until { page.latest?.map(\.id) == [4, 1_000] }
+      #expect(page.latest?.map(\.id) == [4, 1_000])
     }
   }
 }

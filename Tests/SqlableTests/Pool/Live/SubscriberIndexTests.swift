@@ -1,32 +1,19 @@
-import Foundation
 import Sqlable
 import Testing
 
 /// Loops that are found by an index are told what a walk through all of them would tell.
 struct SubscriberIndexTests {
-  /// A table whose key is a text that compares without case.
-  struct Tag: Sqlable {
-    let name: String
-    let count: Int
-    static let name = column("name", String.self, PrimaryKey(), Collate.nocase)
-    static let count = column("count", Int.self)
-    static let tableLayout = [name.column, count.column]
-
-    init(name: String, count: Int) { (self.name, self.count) = (name, count) }
-
-    init(row: ReadRow) throws {
-      name = try row.get(Tag.name)
-      count = try row.get(Tag.count)
-    }
-
-    func write(to row: inout RowWriter) throws {
-      row.set(Tag.name, name)
-      row.set(Tag.count, count)
-    }
+  /// A key that is a text and compares without case.
+  private enum Tags: TableDeclaration {
+    static let name = "tag"
+    static let label = Column("label", .text, PrimaryKey(), Collate.nocase)
+    static let count = Column("count", .integer)
+    static let columns = [label, count]
   }
+  private typealias Tag = Table<Tags>
 
   /// What a loop wants, and the task that follows it.
-  private struct Follower: Sendable {
+  private struct Listener: Sendable {
     let change: Change?
     let id: Int?
     let name: String?
@@ -65,9 +52,9 @@ struct SubscriberIndexTests {
     case 2: try Member.delete(Member.id == id).run(db)
     case 3:
       try db.execute("UPDATE OR REPLACE member SET id = \(Int.random(in: 1...9, using: &random)) WHERE id = \(id)")
-    case 4: try Tag(name: name, count: id).insert().replaceOnConflict().run(db)
-    case 5: try db.execute("UPDATE OR REPLACE tag SET name = \(random.pick(names)) WHERE name = \(name)")
-    default: try Tag.delete(Tag.count < id).run(db)
+    case 4: try Tag(.text(name), .integer(Int64(id))).insert().replaceOnConflict().run(db)
+    case 5: try db.execute("UPDATE OR REPLACE tag SET label = \(random.pick(names)) WHERE label = \(name)")
+    default: try Tag.delete(Tags.count < id).run(db)
     }
   }
 
@@ -81,42 +68,41 @@ struct SubscriberIndexTests {
       var random = SeededGenerator(seed: seed)
       let members = SubscriberIndexTests.rows(pool.changes(on: Member.self, buffering: .max))
       let tags = SubscriberIndexTests.rows(pool.changes(on: Tag.self, buffering: .max))
-      var (ofMembers, ofTags): ([Follower], [Follower]) = ([], [])
+      var (ofMembers, ofTags): ([Listener], [Listener]) = ([], [])
       for _ in 0..<40 {
         let change = random.pick([nil, .insert, .update, .delete] as [Change?])
         let id = Int.random(in: 1...9, using: &random)
         let name = random.pick(SubscriberIndexTests.names)
         ofMembers.append(
-          Follower(
+          Listener(
             change: change, id: id, name: nil,
             heard: SubscriberIndexTests.rows(pool.changes(on: Member.self, change, id: id, buffering: .max))))
         ofTags.append(
-          Follower(
+          Listener(
             change: change, id: nil, name: name,
             heard: SubscriberIndexTests.rows(pool.changes(on: Tag.self, change, id: name, buffering: .max))))
       }
       for change in [nil, .insert, .update, .delete] as [Change?] {
         ofMembers.append(
-          Follower(
+          Listener(
             change: change, id: nil, name: nil,
             heard: SubscriberIndexTests.rows(pool.changes(on: Member.self, change, buffering: .max))))
       }
       for _ in 0..<200 {
-        var own = SeededGenerator(seed: random.next())
-        try await pool.transaction { [own] db in
-          var random = own
+        let seed = random.next()
+        try await pool.transaction { db in
+          var random = SeededGenerator(seed: seed)
           for _ in 0..<Int.random(in: 1...5, using: &random) { try SubscriberIndexTests.change(db, &random) }
         }
-        _ = own.next()
       }
       try await pool.close()
-      for (followers, all) in [(ofMembers, await members.value), (ofTags, await tags.value)] {
+      for (listeners, all) in [(ofMembers, await members.value), (ofTags, await tags.value)] {
         #expect(all.count > 100)
-        for follower in followers {
-          let heard = await follower.heard.value
+        for listener in listeners {
+          let heard = await listener.heard.value
           // Those by a text may hear of keys that compare as equal, too.
-          let isSame = heard == all.filter(follower.wants)
-          let holdsAll = follower.name != nil && all.filter(follower.wants).allSatisfy(heard.contains)
+          let isSame = heard == all.filter(listener.wants)
+          let holdsAll = listener.name != nil && all.filter(listener.wants).allSatisfy(heard.contains)
           #expect(isSame || holdsAll)
         }
       }
@@ -142,12 +128,12 @@ struct SubscriberIndexTests {
           }
         }
       }
-      while begun.values.count < 300 { try await Task.sleep(for: .milliseconds(2)) }
+      try await until { begun.values.count >= 300 }
       let before = pool.statistics.reads
       // From the rows of one loop to those of another, and a row of no loop's.
       try await Member.update(Member.name.set(to: "name 8")).filter(Member.id == 7).run(pool)
       try await Member(id: 1_000, name: "none").insert().run(pool)
-      while heard.values.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { heard.values.count >= 2 }
       try await Task.sleep(for: .milliseconds(20))
       #expect(heard.values.sorted() == [7, 8])
       #expect(pool.statistics.reads == before + 2)

@@ -78,7 +78,6 @@ import Testing
         ("trim(note, ' a')", Stay.note.trim(" a") == "bc", true),
         ("round(flags, 1)", Stay.flags.column.round(1) == 9, false),
       ]
-      // The JSON functions of older versions are not for schemas that are not trusted.
       for (number, (index, condition, isMet)) in cases.enumerated() {
         let count = Stay.count().filter(condition)
         #expect(try count.explain(db).description.contains("SEARCH") == false)

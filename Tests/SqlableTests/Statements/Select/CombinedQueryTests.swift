@@ -75,14 +75,12 @@ import Testing
   @Test func combinedQueriesGiveWhatSetsOfRowsDo() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
-    try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(NumberPair.self)
-      let rows = (1...12).map { (id: $0, a: random.chance(20) ? nil : $0 % 5, b: random.chance(20) ? nil : $0 % 3) }
-      for row in rows {
-        try db.execute("INSERT INTO \(table: NumberPair.tableName) (id, a, b) VALUES (\(row.id), \(row.a), \(row.b))")
-      }
+    let rows = (1...12).map {
+      Pair(id: $0, a: random.chance(20) ? nil : $0 % 5, b: random.chance(20) ? nil : $0 % 3, c: 0)
+    }
+    try withPairs(rows) { (db: SqliteDatabase) throws -> Void in
       for round in 0..<times(600) {
-        var table: TypedColumn<NumberPair, Int?>?
+        var table: TypedColumn<Pair, Int?>?
         func part() -> (Select<Int?>, [Int?]) {
           guard random.chance(50) else {
             let list = (0..<Int.random(in: 1...4, using: &random)).map { _ in
@@ -91,10 +89,10 @@ import Testing
             return (values(list), list)
           }
           let (isA, bound) = (random.chance(50), Int.random(in: 0...12, using: &random))
-          let column = isA ? NumberPair.a : NumberPair.b
+          let column = isA ? Pair.a : Pair.b
           table = random.chance(50) ? table ?? column : column
           return (
-            NumberPair.select(column).filter(NumberPair.id <= bound),
+            Pair.select(column).filter(Pair.id <= bound),
             rows.filter { $0.id <= bound }.map { isA ? $0.a : $0.b }
           )
         }
@@ -181,14 +179,4 @@ import Testing
       #expect(try db.query("SELECT id FROM worker WHERE \(other) ORDER BY id", as: Int.self) == [1, 3])
     }
   }
-}
-
-private struct NumberPair: Sqlable {
-  static let tableName = "number_pair"
-  static let id = column("id", Int.self, PrimaryKey())
-  static let a = column("a", Int?.self)
-  static let b = column("b", Int?.self)
-  static let tableLayout = [id.column, a.column, b.column]
-
-  init(row: ReadRow) throws {}
 }
