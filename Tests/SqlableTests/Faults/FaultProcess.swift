@@ -23,18 +23,14 @@ enum FaultProcess {
   }
 
   static func run(_ order: String, filter: String, environment: [String: String] = [:]) throws -> Report {
-    let process = try TestProgram.process(
+    let process = try TestProgram.start(
       filter, environment: environment.merging([variable: order], uniquingKeysWith: { $1 }))
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
+    let text = String(decoding: process.output.readDataToEndOfFile(), as: UTF8.self)
+    let isWell = process.waitUntilExit()
     var report = Report()
     for line in text.split(separator: "\n") where line.hasPrefix(mark) {
       report.lines.append(String(line.dropFirst(mark.count)))
     }
-    let isWell = process.terminationReason == .exit && process.terminationStatus == 0
     report.isDone = isWell && report.lines.last == "DONE"
     return report
   }

@@ -21,17 +21,12 @@ final class PoolProcess: @unchecked Sendable {
   fileprivate static let variable = "SQLABLE_POOL_PROCESS"
   fileprivate static let mark = "<pool>"
 
-  private let process: Process
-  private let input = Pipe()
-  private let output = Pipe()
+  private let process: ChildProcess
   private var rest = ""
 
   init(_ work: Work, _ path: String, id: Int = 0, seconds: Double = 0) throws {
-    _ = Glibc.signal(SIGPIPE, SIG_IGN)
-    process = try TestProgram.process(
+    process = try TestProgram.start(
       "PoolProcessTests", environment: [PoolProcess.variable: "\(work.rawValue) \(id) \(seconds) \(path)"])
-    (process.standardInput, process.standardOutput) = (input, output)
-    try process.run()
   }
 
   /// The next line that it says; empty when it says no more.
@@ -42,15 +37,15 @@ final class PoolProcess: @unchecked Sendable {
         rest = String(rest[rest.index(after: end)...])
         if line.hasPrefix(PoolProcess.mark) { return String(line.dropFirst(PoolProcess.mark.count)) }
       }
-      let data = output.fileHandleForReading.availableData
+      let data = process.output.availableData
       if data.isEmpty { return "" }
       rest += String(decoding: data, as: UTF8.self)
     }
   }
 
-  func goOn() throws { try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8)) }
+  func goOn() throws { try process.input.write(contentsOf: Data("\n".utf8)) }
 
-  func signal(_ number: Int32) { _ = Glibc.kill(process.processIdentifier, number) }
+  func signal(_ number: Int32) { process.signal(number) }
 
   /// Stops all its threads where they are; returns when the last one is.
   func stop() {
@@ -71,9 +66,7 @@ final class PoolProcess: @unchecked Sendable {
 
   /// Lets the process end by itself; whether nothing failed in it.
   func end() -> Bool {
-    try? input.fileHandleForWriting.close()
-    process.waitUntilExit()
-    return process.terminationReason == .exit && process.terminationStatus == 0
+    process.end()
   }
 }
 

@@ -14,14 +14,10 @@ enum Administrator {
   }()
 
   static func run(_ arguments: String...) -> Bool {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = arguments
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    do { try process.run() } catch { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
+    guard let process = try? ChildProcess(arguments[0], Array(arguments.dropFirst()), errors: .dropped) else {
+      return false
+    }
+    return process.end()
   }
 }
 

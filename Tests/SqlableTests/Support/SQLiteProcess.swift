@@ -9,32 +9,24 @@ final class SQLiteProcess {
 
   static var isAvailable: Bool { program != nil }
 
-  private let process = Process()
-  private let input = Pipe()
-  private let output = Pipe()
+  private let process: ChildProcess
 
   /// Starts the process on a file. Needs `isAvailable`.
   init(_ path: String) throws {
-    // A process that is killed breaks the pipe; that must not end the tests.
-    signal(SIGPIPE, SIG_IGN)
-    process.executableURL = URL(fileURLWithPath: SQLiteProcess.program ?? "/usr/bin/sqlite3")
-    // With its own library, whichever the tests run with.
-    process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "LD_LIBRARY_PATH" }
-    process.arguments = ["-batch", "-bail", path]
-    process.standardInput = input
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
+    process = try ChildProcess(
+      SQLiteProcess.program ?? "/usr/bin/sqlite3", ["-batch", "-bail", path],
+      // With its own library, whichever the tests run with.
+      environment: ProcessInfo.processInfo.environment.filter { $0.key != "LD_LIBRARY_PATH" }, errors: .withOutput)
   }
 
   /// Runs SQL and gives what it printed, once all of it has been done.
   @discardableResult
   func run(_ sql: String) throws -> String {
     let end = "<done>"
-    try input.fileHandleForWriting.write(contentsOf: Data("\(sql)\n.print \(end)\n".utf8))
+    try process.input.write(contentsOf: Data("\(sql)\n.print \(end)\n".utf8))
     var text = ""
     while !text.hasSuffix(end + "\n") {
-      let data = output.fileHandleForReading.availableData
+      let data = process.output.availableData
       if data.isEmpty { break }
       text += String(decoding: data, as: UTF8.self)
     }
@@ -42,14 +34,11 @@ final class SQLiteProcess {
   }
 
   /// Ends the process in an orderly way.
-  func quit() {
-    try? input.fileHandleForWriting.close()
-    process.waitUntilExit()
-  }
+  func quit() { process.end() }
 
   /// `kill -9`: the process gets no chance to clean up.
   func kill() {
-    _ = Glibc.kill(process.processIdentifier, SIGKILL)
+    process.signal(SIGKILL)
     process.waitUntilExit()
   }
 }

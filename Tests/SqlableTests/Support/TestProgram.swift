@@ -10,13 +10,10 @@ enum TestProgram {
     return path.hasSuffix(".xctest") ? path : nil
   }()
 
-  /// One that is not started yet, with the tests that the filter takes, and variables beside those of this process.
-  static func process(_ filter: String, environment: [String: String]) throws -> Process {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: try #require(path))
-    process.arguments = ["--testing-library", "swift-testing", "--filter", filter]
-    process.environment = ProcessInfo.processInfo.environment.merging(environment, uniquingKeysWith: { $1 })
-    process.standardError = FileHandle.nullDevice
-    return process
+  /// Starts it, with the tests that the filter takes, and variables beside those of this process.
+  static func start(_ filter: String, environment: [String: String]) throws -> ChildProcess {
+    try ChildProcess(
+      try #require(path), ["--testing-library", "swift-testing", "--filter", filter],
+      environment: ProcessInfo.processInfo.environment.merging(environment, uniquingKeysWith: { $1 }), errors: .dropped)
   }
 }
