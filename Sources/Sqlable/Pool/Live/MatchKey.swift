@@ -56,6 +56,14 @@ struct RowDemand: Sendable {
     key = MatchKey(value)
   }
 
+  /// Whether a row with these values meets it for certain.
+  func isMet(by values: [SqlStorage]) -> Bool {
+    guard values.indices.contains(place) else { return false }
+    guard case .text(let own) = value else { return MatchKey(values[place]) == key }
+    guard isBinary, case .text(let found) = values[place] else { return false }
+    return own.isExactly(found)
+  }
+
   /// Whether a row with these values can't meet it.
   func excludes(_ values: [SqlStorage]) -> Bool {
     guard values.indices.contains(place) else { return false }

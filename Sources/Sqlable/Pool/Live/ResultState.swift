@@ -220,7 +220,7 @@ struct ResultState<Value: Sendable> {
         !(rule.filter?.excludes(row) ?? false) && !(pageEnd?.precedes(row) ?? false)
       }
       if open.isEmpty { continue }
-      guard rule.filter != nil else { return .certain }
+      guard let filter = rule.filter, !open.contains(where: filter.takes) else { return .certain }
       // One table only: else there would be no filter that decides.
       rows += open
     }

@@ -37,6 +37,8 @@ final class RowFilter: Sendable {
   private let tables: FilterTables
   /// The values that the filter demands of columns, most often of the id.
   let demands: [RowDemand]
+  /// Whether it demands nothing else.
+  private let isDemandsOnly: Bool
   /// The names of the table's columns, in their order.
   let columns: [String]
   /// Whether it has LIKE, of which a connection may have another one than SQLite's usual: `PRAGMA case_sensitive_like`.
@@ -53,12 +55,21 @@ final class RowFilter: Sendable {
         RowDemand(value, of: key.columns[$0], at: $0)
       }
     }
+    isDemandsOnly = key.question.filter?.termCount == demands.count
   }
 
   /// Whether the row, by the values that are demanded, did not meet the filter before its change and does not now.
   func excludes(_ row: RowImages) -> Bool {
     guard row.columns == columns else { return false }
     return demands.contains { demand in [row.old, row.new].allSatisfy { image in image.map(demand.excludes) ?? true } }
+  }
+
+  /// Whether the row, by the values that are demanded, met the filter before its change, or does now.
+  func takes(_ row: RowImages) -> Bool {
+    guard isDemandsOnly, row.columns == columns else { return false }
+    return [row.old, row.new].contains { image in
+      image.map { values in demands.allSatisfy { $0.isMet(by: values) } } ?? false
+    }
   }
 
   /// Whether one of the rows met the filter before its change, or meets it now. What is found out is noted with the
@@ -71,6 +82,14 @@ final class RowFilter: Sendable {
       case nil: open.append(row)
       case false: break
       }
+    }
+    guard let last = open.last else { return false }
+    // Where values are demanded, it is one that has them, and most often meets the rest too.
+    if !demands.isEmpty {
+      open.removeLast()
+      let concerns = try isMet(byAnyOf: [last])
+      last.note(concerns, of: id)
+      if concerns { return true }
     }
     guard !open.isEmpty else { return false }
     // All at once: most often it is none of them.
@@ -185,6 +204,12 @@ extension SqlExpression {
   fileprivate var columns: [String] {
     if case .column(let column) = node { return [column.name] }
     return node.terms.flatMap(\.columns)
+  }
+
+  /// How many terms all have to be met.
+  fileprivate var termCount: Int {
+    if case .all(let terms) = node { return terms.reduce(0) { $0 + $1.termCount } }
+    return 1
   }
 
   /// The columns that have to be equal to a value, and the value.
