@@ -150,8 +150,8 @@ final class Connection {
   }
 
   /// Compiles a text that holds exactly one statement.
-  func compile(_ text: UnsafeBufferPointer<UInt8>) throws -> PreparedStatement {
-    let (statement, rest) = try compileFirst(text)
+  func compile(_ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false) throws -> PreparedStatement {
+    let (statement, rest) = try compileFirst(text, isOwn: isOwn)
     guard let statement else {
       throw SqlError.invalidStatement("the SQL text holds no statement").labelled(label)
     }
@@ -161,15 +161,18 @@ final class Connection {
         .labelled(label)
     }
     return statement
+  ///
+  /// - Parameter isOwn: Whether the text is the library's: it changes no settings.
   }
 
   /// Compiles the first statement of a text; none when it holds only blanks and comments.
   func compileFirst(
-    _ text: UnsafeBufferPointer<UInt8>
+    _ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false
   ) throws -> (statement: PreparedStatement?, rest: UnsafeBufferPointer<UInt8>) {
     guard let start = text.baseAddress, !text.isEmpty else { return (nil, text) }
     // SQLite would stop there, and what follows would be dropped without a word.
     guard memchr(start, 0, text.count) == nil else {
+    if isShared, !isOwn { noteSettings(text) }
       throw SqlError.invalidStatement("the SQL text holds a NUL byte").labelled(label)
     }
     guard let count = Int32(exactly: text.count) else { throw error(SQLITE_TOOBIG, sql: nil) }
@@ -184,11 +187,14 @@ final class Connection {
     guard code == SQLITE_OK else { throw thrown(insteadOf: compileError(code, text)) }
     let rest = UnsafeBufferPointer(rebasing: text[used...])
     guard let handle else { return (nil, UnsafeBufferPointer(rebasing: text[text.count...])) }
-    let statement = PreparedStatement(handle: handle, connection: self)
-    if isShared, statement.columnCount == 0, let word = statement.firstKeywords(1).first {
-      if ["PRAGMA", "ATTACH", "DETACH"].contains(word) { hasOtherSettings = true }
-    }
-    return (statement, rest)
+    return (PreparedStatement(handle: handle, connection: self), rest)
+  }
+
+  /// To be called before SQL is compiled on a shared connection. SQLite carries out many pragmas then: behind EXPLAIN
+  /// too, and those whose text goes on with what it refuses.
+  private func noteSettings(_ text: UnsafeBufferPointer<UInt8>) {
+    // Four words: EXPLAIN QUERY PLAN PRAGMA. SQLite does not tell a pragma that only asks from others.
+    if text[...].firstKeywords(4).contains(where: ["PRAGMA", "ATTACH", "DETACH"].contains) { hasOtherSettings = true }
   }
 
   /// The statement that `compile` gives, with the values bound that are in `parameters` since `mark`. It holds on to
@@ -273,14 +279,16 @@ final class Connection {
 
   private func number(_ statement: PreparedStatement) throws -> Int64 {
     defer { statement.reset() }
+  /// Compiles a statement of the library's own.
     return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
   }
 
   func compile(_ text: StaticString) throws -> PreparedStatement {
-    try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isOwn: true)
   }
 
-  /// Runs a statement that binds nothing, such as a pragma, and gives the first column of its first row as text.
+  /// Runs a statement of the library's own that binds nothing, such as a pragma, and gives the first column of its
+  /// first row as text.
   @discardableResult
   func pragma(_ text: String) throws -> String? {
     var result: String?
@@ -288,12 +296,12 @@ final class Connection {
     return result
   }
 
-  /// Runs a statement and gives each row as texts, NULL as an empty one. It binds what is in `parameters`; what is
-  /// given later is NULL.
+  /// Runs a statement of the library's own and gives each row as texts, NULL as an empty one. It binds what is in
+  /// `parameters`; what is given later is NULL.
   func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in
-      guard let statement = try compileFirst(text).statement else { return }
+      guard let statement = try compileFirst(text, isOwn: true).statement else { return }
       defer { statement.reset() }
       let code = parameters?.bind(from: 0, to: statement.handle) ?? SQLITE_OK
       guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
