@@ -81,10 +81,9 @@ final class Connection {
     let name = path.begins(with: "file:") ? "./" + path : path
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
     guard code == SQLITE_OK, let handle else {
-      let extendedCode = sqlite3_extended_errcode(handle)
+      let failure = Connection.failure(code, handle: handle)
       let error = Connection.error(
-        code, extendedCode: extendedCode,
-        message: Connection.message(code, extendedCode: extendedCode, handle: handle), label: label)
+        code, extendedCode: failure.extendedCode, message: failure.message, label: label)
       sqlite3_close_v2(handle)
       throw error
     }

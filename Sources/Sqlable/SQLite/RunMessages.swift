@@ -169,7 +169,7 @@ extension Connection {
     var again: OpaquePointer?
     defer { sqlite3_finalize(again) }
     guard sqlite3_prepare_v2(handle, sqlite3_sql(statement.handle), -1, &again, nil) & 0xFF == code else { return nil }
-    return sqlite3_errmsg(handle).map { String(cString: $0) }
+    return sqlite3_errmsg(handle).map { Connection.withoutAdvice(String(cString: $0)) }
   }
 
   /// The texts that triggers hand to RAISE. Where it is given an expression, as newer versions allow, what that gives
