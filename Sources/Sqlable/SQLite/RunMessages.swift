@@ -28,17 +28,18 @@ enum RunMessage {
   /// Whether SQLite has built the message when it compiled the statement, of names in the schema and the text of a
   /// check.
   private static func isOfSchema(_ message: String, _ extendedCode: Int32) -> Bool {
-    let beginning =
+    let beginning: String? =
       switch SqlError.Constraint(extendedCode: extendedCode) {
       case .check: "CHECK constraint failed: "
       case .notNull: "NOT NULL constraint failed: "
       case .unique, .primaryKey, .rowId: "UNIQUE constraint failed: "
       case .dataType: "cannot store "
-      case .foreignKey, .trigger: "FOREIGN KEY constraint failed"
+      // That of a foreign key is fixed. RAISE with an expression, as newer versions allow, may begin as it does.
+      case .foreignKey, .trigger: nil
       // R*Tree names its table and two of its columns.
       case .other: "rtree constraint failed: "
       }
-    return message.utf8.starts(with: beginning.utf8)
+    return beginning.map(message.begins(with:)) ?? false
   }
 
   /// Whole messages.
@@ -178,9 +179,9 @@ extension Connection {
     var databases: [String] = []
     try? eachRow("PRAGMA database_list") { databases.append($0[1]) }
     var messages: Set<String> = []
-    for database in databases + ["temp"] {
+    for database in databases {
       try? eachRow("SELECT sql FROM \(database.quotedName).sqlite_master WHERE type = 'trigger'") { row in
-        messages.formUnion(raisedTexts(Array(row[0].utf8)))
+        messages.formUnion(raisedTexts(row[0]))
       }
     }
     return messages
@@ -188,44 +189,26 @@ extension Connection {
 }
 
 /// The texts and names that stand as the second argument of RAISE in a trigger.
-private func raisedTexts(_ sql: [UInt8]) -> [String] {
+private func raisedTexts(_ sql: String) -> [String] {
   var texts: [String] = []
-  var place = 0
-  func skipBlanks() { while place < sql.count, sql[place] == 0x20 || (9...13).contains(sql[place]) { place += 1 } }
-  func take(_ byte: Character) -> Bool {
-    skipBlanks()
-    guard place < sql.count, sql[place] == byte.asciiValue else { return false }
-    place += 1
+  var rest = sql.utf8[...]
+  func take(_ sign: Unicode.Scalar) -> Bool {
+    rest.skipBlanksAndComments()
+    guard rest.first == UInt8(ascii: sign) else { return false }
+    rest.removeFirst()
     return true
   }
-  func word() -> String {
-    skipBlanks()
-    let start = place
-    while place < sql.count, (97...122).contains(sql[place].foldedLetter) { place += 1 }
-    return String(decoding: sql[start..<place], as: UTF8.self).uppercased()
-  }
-  /// A text or a name in quotes, its quotes undoubled.
-  func quoted() -> String? {
-    skipBlanks()
-    guard place < sql.count, sql[place] == UInt8(ascii: "'") || sql[place] == UInt8(ascii: "\"") else { return nil }
-    let quote = sql[place]
-    var bytes: [UInt8] = []
-    place += 1
-    while place < sql.count {
-      if sql[place] == quote {
-        guard place + 1 < sql.count, sql[place + 1] == quote else { break }
-        place += 1
-      }
-      bytes.append(sql[place])
-      place += 1
+  while !rest.isEmpty {
+    guard let word = rest.nextToken() else {
+      // A sign, or the end.
+      rest = rest.dropFirst()
+      continue
     }
-    place += 1
-    return String(decoding: bytes, as: UTF8.self)
-  }
-  while place < sql.count {
-    let start = place
-    if word() == "RAISE", take("("), !word().isEmpty, take(","), let text = quoted(), take(")") { texts.append(text) }
-    place = max(place, start + 1)
+    if word.elementsEqual("raise".utf8), take("("), rest.nextToken() != nil, take(","),
+      let text = rest.nextToken(isFolded: false), take(")")
+    {
+      texts.append(String(decoding: text, as: UTF8.self))
+    }
   }
   return texts
 }
