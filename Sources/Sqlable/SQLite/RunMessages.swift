@@ -157,8 +157,8 @@ extension Connection {
       }
       if let found = messageOfCompiling(statement, code: code) { return found }
     case SQLITE_CANTOPEN where !canCreateFiles && statement.firstKeywords(1) == ["ATTACH"]:
-      return "unable to open database: this handle, as any child and any of a pool's, can attach no file that is not "
-        + "there yet; create it with a handle of its own"
+      return "unable to open database: it can't be opened, or is not there yet, and this handle, as any child and any "
+        + "of a pool's, can attach no file that is not there yet; create it with a handle of its own"
     default: break
     }
     return RunMessage.shortened(message, code: code)

@@ -258,6 +258,9 @@ import Testing
       #expect(error?.message.contains("can attach no file that is not there yet") == true)
       try SqliteDatabase(filepath: path).close()
       try pool.withWriter { try $0.execute("ATTACH \(path) AS new; DETACH new") }
+      // It is there.
+      let found = expectError(.cannotOpen) { try pool.withWriter { try $0.execute("ATTACH \(directory) AS other") } }
+      #expect(found?.message.contains("it can't be opened, or is not there yet") == true)
       try pool.close()
     }
   }
