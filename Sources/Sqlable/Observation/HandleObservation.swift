@@ -153,8 +153,9 @@ final class HandleObservation {
   /// tells it; what that does to the rows of others, by ON DELETE, is a change like any other.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
-    let names = Set(try connection.tableNames())
-    buffer.forget(after: mark) { !names.contains($0.nameInDatabase) }
+    // By bytes: == takes the two forms of an é for one, which are two tables.
+    let names = Set(try connection.tableNames().map { Array($0.utf8) })
+    buffer.forget(after: mark) { !names.contains(Array($0.nameInDatabase.utf8)) }
   }
 
   /// To be called when the transaction is rolled back as a whole.
