@@ -16,8 +16,8 @@ enum RunMessage {
 
   /// What is left of a message that may quote a value.
   static func shortened(_ message: String, code: Int32) -> String {
-    for (beginning, words) in shortenings where message.utf8.starts(with: beginning.utf8) { return words }
-    for (end, words) in endings where message.utf8.reversed().starts(with: end.utf8.reversed()) { return words }
+    for (beginning, words) in shortenings where message.begins(with: beginning) { return words }
+    for (end, words) in endings where message.ends(with: end) { return words }
     return sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
   }
 
@@ -152,7 +152,7 @@ extension Connection {
     case SQLITE_ERROR, SQLITE_CORRUPT:
       let words = statement.firstKeywords(2)
       // They are made of the statement's text, in which nothing is bound, and of the schema.
-      if words == ["CREATE", "VIRTUAL"] || words == ["ALTER", "TABLE"] && message.utf8.starts(with: "error in ".utf8) {
+      if words == ["CREATE", "VIRTUAL"] || words == ["ALTER", "TABLE"] && message.begins(with: "error in ") {
         return message
       }
       if let found = messageOfCompiling(statement, code: code) { return found }

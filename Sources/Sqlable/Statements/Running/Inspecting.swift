@@ -111,7 +111,7 @@ extension QueryPlan {
   fileprivate static func detail(_ detail: String) -> String {
     guard Library.versionNumber < 3_036_000 else { return detail }
     for verb in ["SCAN ", "SEARCH "] {
-      for kind in ["TABLE ", "SUBQUERY "] where detail.utf8.starts(with: (verb + kind).utf8) {
+      for kind in ["TABLE ", "SUBQUERY "] where detail.begins(with: verb + kind) {
         let rest = String(decoding: detail.utf8.dropFirst(verb.utf8.count + kind.utf8.count), as: UTF8.self)
         // The name in the statement stands last, before how its rows are found.
         let marks = [" USING ", " VIRTUAL TABLE "]
