@@ -75,6 +75,6 @@ extension Connection {
   func collation(_ name: String) -> KeyComparison.Collation {
     if name.isSameName(as: "NOCASE") { return .nocase }
     if name.isSameName(as: "RTRIM") { return .rtrim }
-    return collations.withLock { $0[name.foldedName] }.map { .own($0) } ?? .binary
+    return collations[name.foldedName].map { .own($0) } ?? .binary
   }
 }

@@ -27,10 +27,8 @@ final class Connection {
   private(set) var hasLostTransaction = false
   /// What every call throws when the connection is lost: its transaction is over for its owner, and SQLite could not
   /// end it.
-  var lost: SqlError? {
-    didSet { isLost = lost != nil }
-  }
-  private(set) var isLost = false
+  var lost: SqlError?
+  var isLost: Bool { lost != nil }
   /// Whether it reads for many, one after the other, each of whom is to find it as the others did.
   var isShared = false
   /// Whether SQL has been compiled that may leave a shared connection with other settings or files, as SQLite does with
@@ -45,7 +43,7 @@ final class Connection {
   /// How many cursors have not come to their end.
   var openCursors = 0
   /// The program's collations, by their folded names.
-  let collations = Guarded<[[UInt8]: UserCollation]>([:])
+  var collations: [[UInt8]: UserCollation] = [:]
   private var schemaVersionStatement: PreparedStatement?
   private var dataVersionStatement: PreparedStatement?
   private var control: [PreparedStatement] = []
@@ -160,21 +158,21 @@ final class Connection {
         .labelled(label)
     }
     return statement
-  ///
-  /// - Parameter isOwn: Whether the text is the library's: it changes no settings.
   }
 
   /// Compiles the first statement of a text; none when it holds only blanks and comments.
+  ///
+  /// - Parameter isOwn: Whether the text is the library's: it changes no settings.
   func compileFirst(
     _ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false
   ) throws -> (statement: PreparedStatement?, rest: UnsafeBufferPointer<UInt8>) {
     guard let start = text.baseAddress, !text.isEmpty else { return (nil, text) }
     // SQLite would stop there, and what follows would be dropped without a word.
     guard memchr(start, 0, text.count) == nil else {
-    if isShared, !isOwn { noteSettings(text) }
       throw SqlError.invalidStatement("the SQL text holds a NUL byte").labelled(label)
     }
     guard let count = Int32(exactly: text.count) else { throw error(SQLITE_TOOBIG, sql: nil) }
+    if isShared, !isOwn { noteSettings(text) }
     var handle: OpaquePointer?
     var used = text.count
     let code = start.withMemoryRebound(to: CChar.self, capacity: text.count) { start in
@@ -278,10 +276,10 @@ final class Connection {
 
   private func number(_ statement: PreparedStatement) throws -> Int64 {
     defer { statement.reset() }
-  /// Compiles a statement of the library's own.
     return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
   }
 
+  /// Compiles a statement of the library's own.
   func compile(_ text: StaticString) throws -> PreparedStatement {
     try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isOwn: true)
   }
@@ -327,12 +325,8 @@ final class Connection {
   /// Whether the open transaction has neither read nor written yet, in any of the attached databases.
   var isIdle: Bool { !isAutocommit && transactionState(nil) == SQLITE_TXN_NONE }
 
-  private func transactionState(_ database: StaticString?) -> Int32 {
-    guard let state = Library.transactionState else { return SQLITE_TXN_WRITE }
-    guard let database else { return state(handle, nil) }
-    return database.utf8Start.withMemoryRebound(to: CChar.self, capacity: database.utf8CodeUnitCount + 1) {
-      state(handle, $0)
-    }
+  private func transactionState(_ database: String?) -> Int32 {
+    Library.transactionState?(handle, database) ?? SQLITE_TXN_WRITE
   }
 
   /// Whether SQLite opened the file for reading only, asked for or not.

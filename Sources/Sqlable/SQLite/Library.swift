@@ -57,18 +57,16 @@ enum Library {
   }
 
   /// Counts rows past 2^31; before 3.37 there are counts of 32 bits only.
-  static let changes = count("sqlite3_changes64", orElse: { Int64(sqlite3_changes($0)) })
+  static let changes: sqlable_count =
+    symbol("sqlite3_changes64").map { unsafeBitCast($0, to: sqlable_count.self) } ?? { Int64(sqlite3_changes($0)) }
 
   /// Tells whether a transaction has read or written, or nil before 3.34.
   static let transactionState: sqlable_transaction_state? = symbol("sqlite3_txn_state").map {
     unsafeBitCast($0, to: sqlable_transaction_state.self)
   }
 
-  private static func count(_ name: String, orElse older: sqlable_count) -> sqlable_count {
-    symbol(name).map { unsafeBitCast($0, to: sqlable_count.self) } ?? older
-  }
-
-  /// How far apart SQLite's values of one row lie, asked of a row of its own; 0 when they don't lie in one array.
+  /// How far apart SQLite's values of one row lie, asked of a row of its own; 0 when they don't lie in one array, or
+  /// there was no memory to ask, which makes reading slower and nothing else.
   ///
   /// A value is found by this number only where the first and the last of a row lie as far apart as it says.
   static let valueStride: Int =
