@@ -50,8 +50,7 @@ enum Location: Sendable {
   func openChild(of parent: Connection, _ configuration: Configuration) throws -> Connection {
     guard case .file = self else {
       guard Library.sharesMemory else {
-        throw SqlError.misuse(
-          "a child of a database in memory needs SQLite 3.36 or later; this is \(Library.version)")
+        throw SqlError.misuse(Library.needed(for: "a child of a database in memory", since: 36))
       }
       return try open(configuration)
     }

@@ -162,9 +162,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       }
       observation?.close()
       transactions.levels = []
-      let isPools = open.value.isPools
-      open.value = Open()
-      open.value.isPools = isPools
+      open.value = Open(isPools: open.value.isPools)
     }
   }
 

@@ -168,7 +168,5 @@ extension UInt8 {
 }
 
 extension SqlError {
-  static var withoutFullText: SqlError {
-    .misuse("full-text tables need an SQLite that is built with SQLITE_ENABLE_FTS5")
-  }
+  static var withoutFullText: SqlError { .misuse(LackingFeature.noFullText) }
 }

@@ -20,6 +20,8 @@ final class TransactionStack {
     let isScoped: Bool
     /// How many changes were recorded when it began.
     let mark: Int
+    /// What was done by then to the tables that live results read; nil where none reads any, and of the outermost.
+    let summarized: ChangeBuffer.Summarized?
   }
 
   var levels: [Level] = [] {
@@ -218,9 +220,11 @@ extension SqliteDatabase {
       if kind == .deferred { observation?.schemaDidChange() }
     } else {
       try connection.run(.savepoint)
-      observation?.beginSavepoint(level: transactions.levels.count + 1)
     }
-    transactions.levels.append(.init(isScoped: isScoped, mark: observation?.mark ?? 0))
+    transactions.levels.append(
+      .init(
+        isScoped: isScoped, mark: observation?.mark ?? 0,
+        summarized: transactions.levels.isEmpty ? nil : observation?.summarized))
     let level = transactions.levels.count
     connection.transactionLevel = level
     if level == 1, kind != .deferred {
@@ -263,7 +267,7 @@ extension SqliteDatabase {
       } else if !connection.isAutocommit {
         failure = connection.undoSavepoint()
       }
-      observation?.undo(after: innermost.mark, level: transactions.levels.count)
+      observation?.undo(after: innermost.mark, to: innermost.summarized)
       if transactions.levels.count == 1 { observation?.forgetAll() }
       pop(connection)
     }

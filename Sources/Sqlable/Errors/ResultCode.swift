@@ -61,6 +61,14 @@ extension SqlError.Kind {
   }
 }
 
+extension SqlError {
+  /// What reading a text or blob throws that SQLite has no memory for.
+  @usableFromInline
+  static var withoutMemory: any Error {
+    SqlError(.outOfMemory, message: "out of memory", code: Int(SQLITE_NOMEM), extendedCode: Int(SQLITE_NOMEM))
+  }
+}
+
 extension SqlError.Constraint {
   // The extended codes are macros of the form (SQLITE_CONSTRAINT | (n << 8)), which Swift does not import.
   init(extendedCode: Int32) {

@@ -24,8 +24,6 @@ final class HandleObservation {
   /// The changes of observers when the open transaction began: for those who came since, rows that it wrote before are
   /// not recorded.
   private var changesAtBegin = -1
-  /// What was done to tables before each open savepoint, by its level.
-  private var beforeSavepoints: [Int: ChangeBuffer.Summarized] = [:]
   /// The schema that the open transaction began with, where a sink is to hear that it was changed.
   private var schemaAtBegin: Int64?
   /// SQLite's number for what others have committed, at the last look; nil where nobody has looked: another handle may
@@ -153,15 +151,13 @@ final class HandleObservation {
   /// tells it; what that does to the rows of others, by ON DELETE, is a change like any other.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
-    let names = Set(try connection.tableNames())
-    buffer.forget(after: mark) { !names.contains($0.nameInDatabase) }
+    // By bytes: == takes the two forms of an é for one, which are two tables.
+    let names = Set(try connection.tableNames().map { Array($0.utf8) })
+    buffer.forget(after: mark) { !names.contains(Array($0.nameInDatabase.utf8)) }
   }
 
   /// To be called when the transaction is rolled back as a whole.
-  func forgetAll() {
-    buffer.forgetAll()
-    beforeSavepoints = [:]
-  }
+  func forgetAll() { buffer.forgetAll() }
 
   // MARK: A statement that may fail
 
@@ -184,16 +180,13 @@ final class HandleObservation {
     return witness.rollbacks == watched
   }
 
-  /// To be called after a savepoint has begun, which is the transaction's level of that number.
-  func beginSavepoint(level: Int) {
-    guard !interest.read.isEmpty || !beforeSavepoints.isEmpty else { return }
-    beforeSavepoints[level] = interest.read.isEmpty ? nil : buffer.summarized
-  }
+  /// What was done to the tables that live results read, for `undo` to go back to; nil where none reads any.
+  var summarized: ChangeBuffer.Summarized? { interest.read.isEmpty ? nil : buffer.summarized }
 
-  /// To be called after a savepoint or transaction was rolled back.
-  func undo(after mark: Int, level: Int) {
+  /// To be called after a savepoint or transaction was rolled back, with what there was when it had begun.
+  func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
     forget(after: mark)
-    if let before = beforeSavepoints.removeValue(forKey: level) { buffer.goBack(to: before) }
+    if let summarized { buffer.goBack(to: summarized) }
     // The next change of the schema may get the number of one that was undone.
     if isOfOpenTransaction { schemaVersion = nil }
   }
@@ -221,7 +214,6 @@ final class HandleObservation {
   }
 
   private func handOver(isWanted: Bool = false, isUnknown: Bool = false) {
-    if !beforeSavepoints.isEmpty { beforeSavepoints = [:] }
     guard isWanted || !buffer.isEmpty else { return }
     var commit = buffer.takeAll()
     (commit.isUnknown, commit.heardSince) = (isUnknown, changesAtBegin)

@@ -43,8 +43,7 @@ struct KeyComparison: Sendable {
 
   /// The number that a text is, with nothing but blanks around it.
   private static func number(_ text: String) -> SqlStorage? {
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
-    let number = text.utf8.drop(while: isBlank).trimmed(isBlank)
+    let number = text.utf8[...].trimmed
     guard number.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }) else {
       return nil
     }
@@ -64,14 +63,9 @@ struct KeyComparison: Sendable {
 }
 
 extension String {
-  fileprivate var withoutTrailingSpaces: Substring.UTF8View { utf8[...].trimmed { $0 == 0x20 } }
-}
-
-extension Substring.UTF8View {
-  /// Without the bytes at its end that meet a condition.
-  fileprivate func trimmed(_ isLeftOut: (UInt8) -> Bool) -> Substring.UTF8View {
-    var rest = self
-    while let last = rest.last, isLeftOut(last) { rest.removeLast() }
+  fileprivate var withoutTrailingSpaces: Substring.UTF8View {
+    var rest = utf8[...]
+    while rest.last == UInt8(ascii: " ") { rest.removeLast() }
     return rest
   }
 }
@@ -81,6 +75,6 @@ extension Connection {
   func collation(_ name: String) -> KeyComparison.Collation {
     if name.isSameName(as: "NOCASE") { return .nocase }
     if name.isSameName(as: "RTRIM") { return .rtrim }
-    return collations.withLock { $0[name.foldedName] }.map { .own($0) } ?? .binary
+    return collations[name.foldedName].map { .own($0) } ?? .binary
   }
 }

@@ -139,14 +139,15 @@ final class ChangeHook {
 }
 
 extension SqlStorage {
-  /// A copy of a value that SQLite owns; nil for a text that is no UTF-8, which a `String` can't hold.
+  /// A copy of a value that SQLite owns; nil for a text that is no UTF-8, which a `String` can't hold, and for one of
+  /// UTF-16 that there was no memory to convert.
   init?(exactly value: OpaquePointer) {
     guard sqlite3_value_type(value) == SQLITE3_TEXT else {
       self.init(value)
       return
     }
-    let start = sqlite3_value_text(value)
-    let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+    guard let start = sqlite3_value_text(value) else { return nil }
+    let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
     self = .text(text)
   }

@@ -27,10 +27,8 @@ final class Connection {
   private(set) var hasLostTransaction = false
   /// What every call throws when the connection is lost: its transaction is over for its owner, and SQLite could not
   /// end it.
-  var lost: SqlError? {
-    didSet { isLost = lost != nil }
-  }
-  private(set) var isLost = false
+  var lost: SqlError?
+  var isLost: Bool { lost != nil }
   /// Whether it reads for many, one after the other, each of whom is to find it as the others did.
   var isShared = false
   /// Whether SQL has been compiled that may leave a shared connection with other settings or files, as SQLite does with
@@ -45,7 +43,7 @@ final class Connection {
   /// How many cursors have not come to their end.
   var openCursors = 0
   /// The program's collations, by their folded names.
-  let collations = Guarded<[[UInt8]: UserCollation]>([:])
+  var collations: [[UInt8]: UserCollation] = [:]
   private var schemaVersionStatement: PreparedStatement?
   private var dataVersionStatement: PreparedStatement?
   private var control: [PreparedStatement] = []
@@ -81,10 +79,9 @@ final class Connection {
     let name = path.begins(with: "file:") ? "./" + path : path
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
     guard code == SQLITE_OK, let handle else {
-      let extendedCode = sqlite3_extended_errcode(handle)
+      let failure = Connection.failure(code, handle: handle)
       let error = Connection.error(
-        code, extendedCode: extendedCode,
-        message: Connection.message(code, extendedCode: extendedCode, handle: handle), label: label)
+        code, extendedCode: failure.extendedCode, message: failure.message, label: label)
       sqlite3_close_v2(handle)
       throw error
     }
@@ -150,8 +147,8 @@ final class Connection {
   }
 
   /// Compiles a text that holds exactly one statement.
-  func compile(_ text: UnsafeBufferPointer<UInt8>) throws -> PreparedStatement {
-    let (statement, rest) = try compileFirst(text)
+  func compile(_ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false) throws -> PreparedStatement {
+    let (statement, rest) = try compileFirst(text, isOwn: isOwn)
     guard let statement else {
       throw SqlError.invalidStatement("the SQL text holds no statement").labelled(label)
     }
@@ -164,8 +161,10 @@ final class Connection {
   }
 
   /// Compiles the first statement of a text; none when it holds only blanks and comments.
+  ///
+  /// - Parameter isOwn: Whether the text is the library's: it changes no settings.
   func compileFirst(
-    _ text: UnsafeBufferPointer<UInt8>
+    _ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false
   ) throws -> (statement: PreparedStatement?, rest: UnsafeBufferPointer<UInt8>) {
     guard let start = text.baseAddress, !text.isEmpty else { return (nil, text) }
     // SQLite would stop there, and what follows would be dropped without a word.
@@ -173,6 +172,7 @@ final class Connection {
       throw SqlError.invalidStatement("the SQL text holds a NUL byte").labelled(label)
     }
     guard let count = Int32(exactly: text.count) else { throw error(SQLITE_TOOBIG, sql: nil) }
+    if isShared, !isOwn { noteSettings(text) }
     var handle: OpaquePointer?
     var used = text.count
     let code = start.withMemoryRebound(to: CChar.self, capacity: text.count) { start in
@@ -184,11 +184,14 @@ final class Connection {
     guard code == SQLITE_OK else { throw thrown(insteadOf: compileError(code, text)) }
     let rest = UnsafeBufferPointer(rebasing: text[used...])
     guard let handle else { return (nil, UnsafeBufferPointer(rebasing: text[text.count...])) }
-    let statement = PreparedStatement(handle: handle, connection: self)
-    if isShared, statement.columnCount == 0, let word = statement.firstKeywords(1).first {
-      if ["PRAGMA", "ATTACH", "DETACH"].contains(word) { hasOtherSettings = true }
-    }
-    return (statement, rest)
+    return (PreparedStatement(handle: handle, connection: self), rest)
+  }
+
+  /// To be called before SQL is compiled on a shared connection. SQLite carries out many pragmas then: behind EXPLAIN
+  /// too, and those whose text goes on with what it refuses.
+  private func noteSettings(_ text: UnsafeBufferPointer<UInt8>) {
+    // Four words: EXPLAIN QUERY PLAN PRAGMA. SQLite does not tell a pragma that only asks from others.
+    if text[...].firstKeywords(4).contains(where: ["PRAGMA", "ATTACH", "DETACH"].contains) { hasOtherSettings = true }
   }
 
   /// The statement that `compile` gives, with the values bound that are in `parameters` since `mark`. It holds on to
@@ -276,11 +279,13 @@ final class Connection {
     return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
   }
 
+  /// Compiles a statement of the library's own.
   func compile(_ text: StaticString) throws -> PreparedStatement {
-    try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isOwn: true)
   }
 
-  /// Runs a statement that binds nothing, such as a pragma, and gives the first column of its first row as text.
+  /// Runs a statement of the library's own that binds nothing, such as a pragma, and gives the first column of its
+  /// first row as text.
   @discardableResult
   func pragma(_ text: String) throws -> String? {
     var result: String?
@@ -288,12 +293,12 @@ final class Connection {
     return result
   }
 
-  /// Runs a statement and gives each row as texts, NULL as an empty one. It binds what is in `parameters`; what is
-  /// given later is NULL.
+  /// Runs a statement of the library's own and gives each row as texts, NULL as an empty one. It binds what is in
+  /// `parameters`; what is given later is NULL.
   func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in
-      guard let statement = try compileFirst(text).statement else { return }
+      guard let statement = try compileFirst(text, isOwn: true).statement else { return }
       defer { statement.reset() }
       let code = parameters?.bind(from: 0, to: statement.handle) ?? SQLITE_OK
       guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
@@ -320,12 +325,8 @@ final class Connection {
   /// Whether the open transaction has neither read nor written yet, in any of the attached databases.
   var isIdle: Bool { !isAutocommit && transactionState(nil) == SQLITE_TXN_NONE }
 
-  private func transactionState(_ database: StaticString?) -> Int32 {
-    guard let state = Library.transactionState else { return SQLITE_TXN_WRITE }
-    guard let database else { return state(handle, nil) }
-    return database.utf8Start.withMemoryRebound(to: CChar.self, capacity: database.utf8CodeUnitCount + 1) {
-      state(handle, $0)
-    }
+  private func transactionState(_ database: String?) -> Int32 {
+    Library.transactionState?(handle, database) ?? SQLITE_TXN_WRITE
   }
 
   /// Whether SQLite opened the file for reading only, asked for or not.

@@ -6,14 +6,12 @@ extension Connection {
   /// A full disk, an I/O error and an interrupt can undo the whole transaction; SQLite then is back in autocommit mode,
   /// where the next write of an unsuspecting caller would be stored on its own. So the loss is remembered.
   func error(_ code: Int32, sql: String?, running statement: PreparedStatement? = nil) -> SqlError {
-    let (primary, extendedCode) = (code & 0xFF, sqlite3_extended_errcode(handle))
-    var message = Connection.message(code, extendedCode: extendedCode, handle: handle)
-    if let statement {
-      let extended = extendedCode & 0xFF == primary ? extendedCode : code
-      message = runMessage(message, code: primary, extendedCode: extended, statement)
-    }
+    let primary = code & 0xFF
+    let failure = Connection.failure(code, handle: handle)
+    var message = failure.message
+    if let statement { message = runMessage(message, code: primary, extendedCode: failure.extendedCode, statement) }
     if primary == SQLITE_ERROR || primary == SQLITE_CORRUPT, let refusal = refusal(message) { message = refusal }
-    var error = Connection.error(code, extendedCode: extendedCode, message: message, label: label)
+    var error = Connection.error(code, extendedCode: failure.extendedCode, message: message, label: label)
     error.sql = sql
     if let lack = LackingFeature.reason(of: error.message, sql: sql) {
       (error.kind, error.message) = (.misuse(lack), lack)
@@ -40,19 +38,19 @@ extension Connection {
     return tooMany
   }
 
-  /// What SQLite says of its latest failure, where that is the one with this code.
-  static func message(_ code: Int32, extendedCode: Int32, handle: OpaquePointer?) -> String {
-    // The message belongs to the connection's latest failure, which need not be this one.
-    let isLatest = handle != nil && extendedCode & 0xFF == code & 0xFF
-    let text = isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)
-    return withoutAdvice(text.map { String(cString: $0) } ?? "unknown error")
+  /// What SQLite tells of a failure with this code beyond the code.
+  static func failure(_ code: Int32, handle: OpaquePointer?) -> (extendedCode: Int32, message: String) {
+    let (primary, latest) = (code & 0xFF, sqlite3_extended_errcode(handle))
+    // It tells of the connection's latest failure, which need not be this one.
+    let isLatest = handle != nil && latest & 0xFF == primary
+    let text = (isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)).map { String(cString: $0) }
+    return (isLatest && code == primary ? latest : code, withoutAdvice(text ?? "unknown error"))
   }
 
   static func error(_ code: Int32, extendedCode: Int32, message: String, label: String?) -> SqlError {
-    let extended = extendedCode & 0xFF == code & 0xFF && code == code & 0xFF ? extendedCode : code
-    let kind = SqlError.Kind(code: code & 0xFF, extendedCode: extended, message: message)
+    let kind = SqlError.Kind(code: code & 0xFF, extendedCode: extendedCode, message: message)
     var error = SqlError(
-      kind, message: message, code: Int(code & 0xFF), extendedCode: Int(extended), label: label)
+      kind, message: message, code: Int(code & 0xFF), extendedCode: Int(extendedCode), label: label)
     switch kind {
     case .constraint(.check), .constraint(.foreignKey), .constraint(.trigger): break
     case .constraint:
@@ -71,13 +69,11 @@ extension Connection {
 
   /// The message without what SQLite 3.46 and later add where a name in double quotes is no column:
   /// `no such column: "a" - should this be a string literal in single-quotes?`
-  private static func withoutAdvice(_ message: String) -> String {
-    let (start, end) = ("no such column: \"", "\" - should this be a string literal in single-quotes?")
-    guard message.utf8.starts(with: start.utf8), message.utf8.reversed().starts(with: end.utf8.reversed()),
-      message.utf8.count >= start.utf8.count + end.utf8.count
+  static func withoutAdvice(_ message: String) -> String {
+    let advice = "\" - should this be a string literal in single-quotes?"
+    guard message.begins(with: "no such column: \""), let name = message.suffix(after: "\""), name.ends(with: advice)
     else { return message }
-    let name = message.utf8.dropFirst(start.utf8.count).dropLast(end.utf8.count)
-    return "no such column: " + String(decoding: name, as: UTF8.self)
+    return "no such column: " + String(decoding: name.utf8.dropLast(advice.utf8.count), as: UTF8.self)
   }
 
   /// What a message says that refuses a part of the schema as unsafe, with what helps; nil for any other.
@@ -94,8 +90,8 @@ extension SqlError {
   /// What a message says that a view, a trigger or a table's definition may not use; nil for a message of another kind.
   static func unsafePart(ofMessage message: String) -> String? {
     let beginning = "unsafe use of "
-    if message.utf8.starts(with: beginning.utf8) { return message.suffix(after: beginning) }
-    guard message.utf8.starts(with: "malformed database schema (".utf8) else { return nil }
+    if message.begins(with: beginning) { return message.suffix(after: beginning) }
+    guard message.begins(with: "malformed database schema (") else { return nil }
     return message.suffix(after: ") - " + beginning)
   }
 }

@@ -9,32 +9,19 @@ import CSQLite
 /// connects.
 enum FullTextModule {
   /// Whether FTS5 is there and does not say itself that it is innocuous; nil until there was memory enough to find out.
-  private static let answer = Guarded<Bool?>(nil)
-
-  /// The same, found out where it is not known.
-  private static func isToBeAllowed() -> Bool? {
-    answer.withLock { answer in
-      if answer == nil { answer = ask() }
-      return answer
+  private static let isToBeAllowed = Library.Probe<Bool> {
+    Library.ask { handle in
+      guard sqlable_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0) == SQLITE_OK else { return nil }
+      for sql in [
+        "CREATE TABLE a (b); CREATE VIRTUAL TABLE c USING fts5(b)",
+        "CREATE TRIGGER d AFTER INSERT ON a BEGIN INSERT INTO c VALUES (new.b); END",
+      ] {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { return code == SQLITE_NOMEM ? nil : false }
+      }
+      let code = sqlite3_exec(handle, "INSERT INTO a VALUES ('')", nil, nil, nil)
+      return code == SQLITE_NOMEM ? nil : code != SQLITE_OK
     }
-  }
-
-  /// Asks a database of its own.
-  private static func ask() -> Bool? {
-    var handle: OpaquePointer?
-    defer { sqlite3_close(handle) }
-    guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK,
-      let handle, sqlable_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0) == SQLITE_OK
-    else { return nil }
-    for sql in [
-      "CREATE TABLE a (b); CREATE VIRTUAL TABLE c USING fts5(b)",
-      "CREATE TRIGGER d AFTER INSERT ON a BEGIN INSERT INTO c VALUES (new.b); END",
-    ] {
-      let code = sqlite3_exec(handle, sql, nil, nil, nil)
-      guard code == SQLITE_OK else { return code == SQLITE_NOMEM ? nil : false }
-    }
-    let code = sqlite3_exec(handle, "INSERT INTO a VALUES ('')", nil, nil, nil)
-    return code == SQLITE_NOMEM ? nil : code != SQLITE_OK
   }
 
   /// FTS5's own.
@@ -43,7 +30,7 @@ enum FullTextModule {
   /// Puts tokenizers that say it in the place of FTS5's own, which they make use of.
   static func allowInTriggers(on connection: Connection) throws {
     // A connection without them would refuse the triggers later, and not say why.
-    guard let isToBeAllowed = isToBeAllowed() else { throw connection.error(SQLITE_NOMEM, sql: nil) }
+    guard let isToBeAllowed = isToBeAllowed.answer else { throw connection.error(SQLITE_NOMEM, sql: nil) }
     guard isToBeAllowed else { return }
     guard let api = connection.fullTextAPI, let find = api.pointee.xFindTokenizer,
       let create = api.pointee.xCreateTokenizer
@@ -71,7 +58,7 @@ enum FullTextModule {
 
   /// Says that the table that is being connected may be used by triggers. To be called while its tokenizer is made.
   static func allowInTriggers(_ handle: OpaquePointer) {
-    if isToBeAllowed() == true { _ = sqlable_vtab_innocuous(handle) }
+    if isToBeAllowed.answer == true { _ = sqlable_vtab_innocuous(handle) }
   }
 }
 

@@ -51,29 +51,32 @@ enum LackingFeature {
   ]
 
   /// Whether UPDATE and DELETE take a LIMIT, tried out: the option is for the grammar, and may be listed without.
-  private static let limitsChanges: Bool = {
-    var handle: OpaquePointer?
-    defer { sqlite3_close(handle) }
-    guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
-      return true
+  private static let limitsChanges = Library.Probe<Bool> {
+    Library.ask { handle in
+      let code = sqlite3_exec(handle, "CREATE TABLE a (b); DELETE FROM a LIMIT 1", nil, nil, nil)
+      return code == SQLITE_NOMEM ? nil : code == SQLITE_OK
     }
-    return sqlite3_exec(handle, "CREATE TABLE a (b); DELETE FROM a LIMIT 1", nil, nil, nil) == SQLITE_OK
-  }()
+  }
+
+  /// Why there are no full-text tables.
+  static let noFullText = "full-text tables need an SQLite that is built with SQLITE_ENABLE_FTS5"
+  private static let noJSON = "JSON needs an SQLite that is built with it, as 3.38 and later are by default"
 
   /// Which SQLite would do what failed with this message; nil when it failed for another reason.
   static func reason(of message: String, sql: String?) -> String? {
-    if message.utf8.starts(with: "no such ".utf8) {
+    if message.begins(with: "no such ") {
       if let name = message.suffix(after: "no such function: ") { return reason(ofFunction: name.asciiLowercased) }
       switch message {
-      case "no such table: json_each", "no such table: json_tree":
-        return "JSON needs an SQLite that is built with it, as 3.38 and later are by default"
-      case "no such module: fts5": return "full-text tables need an SQLite that is built with SQLITE_ENABLE_FTS5"
+      case "no such table: json_each", "no such table: json_tree": return noJSON
+      case "no such module: fts5": return noFullText
       default: return nil
       }
     }
-    if message == "RIGHT and FULL OUTER JOINs are not currently supported" { return reason("a RIGHT or FULL JOIN", 39) }
+    if message == "RIGHT and FULL OUTER JOINs are not currently supported" {
+      return Library.needed(for: "a RIGHT or FULL JOIN", since: 39)
+    }
     // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about this statement.
-    let isOfSchema = message.utf8.starts(with: "malformed database schema ".utf8)
+    let isOfSchema = message.begins(with: "malformed database schema ")
     guard let rest = message.suffix(after: "near \""),
       let stop = rest.prefix(before: "\": syntax error")?.asciiUppercased
     else { return nil }
@@ -81,10 +84,10 @@ enum LackingFeature {
     for form in forms where Library.versionNumber < 3_000_000 + form.since * 1_000 {
       guard form.stops.isEmpty || form.stops.contains(stop) else { continue }
       guard text.map({ $0.suffix(after: form.sign) != nil }) ?? (stop == form.stops.first) else { continue }
-      return reason((isOfSchema ? "the schema of this file: " : "") + form.name, form.since)
+      return Library.needed(for: (isOfSchema ? "the schema of this file: " : "") + form.name, since: form.since)
     }
-    if let text, ["LIMIT", "ORDER"].contains(stop), !limitsChanges,
-      text.utf8.starts(with: "UPDATE".utf8) || text.utf8.starts(with: "DELETE".utf8)
+    if let text, ["LIMIT", "ORDER"].contains(stop), limitsChanges.answer == false,
+      text.begins(with: "UPDATE") || text.begins(with: "DELETE")
     {
       return "an UPDATE or DELETE with \(stop) needs an SQLite that is built with SQLITE_ENABLE_UPDATE_DELETE_LIMIT"
     }
@@ -97,15 +100,11 @@ enum LackingFeature {
         + "this is \(Library.version)"
     }
     for (since, names) in functions where names.contains(name) && Library.versionNumber < 3_000_000 + since * 1_000 {
-      return reason("the function \(name)", since)
+      return Library.needed(for: "the function \(name)", since: since)
     }
-    let isNewerJSON = name.utf8.starts(with: "json".utf8) && functions.contains { $0.names.contains(name) }
+    let isNewerJSON = name.begins(with: "json") && functions.contains { $0.names.contains(name) }
     guard isNewerJSON || json.contains(name) else { return nil }
-    return "JSON needs an SQLite that is built with it, as 3.38 and later are by default"
-  }
-
-  private static func reason(_ what: String, _ since: Int) -> String {
-    "\(what) needs SQLite 3.\(since) or later; this is \(Library.version)"
+    return noJSON
   }
 }
 

@@ -12,7 +12,12 @@ enum Library {
   /// Throws where this SQLite is too old.
   static func check() throws {
     guard versionNumber < leastVersionNumber else { return }
-    throw SqlError.misuse("this library needs SQLite 3.34 or later; this is \(version)")
+    throw SqlError.misuse(needed(for: "this library", since: 34))
+  }
+
+  /// Says that something needs SQLite 3.x or later.
+  static func needed(for what: String, since minor: Int) -> String {
+    "\(what) needs SQLite 3.\(minor) or later; this is \(version)"
   }
 
   /// Whether statements can return the rows that they change.
@@ -52,49 +57,72 @@ enum Library {
   }
 
   /// Counts rows past 2^31; before 3.37 there are counts of 32 bits only.
-  static let changes = count("sqlite3_changes64", orElse: { Int64(sqlite3_changes($0)) })
+  static let changes: sqlable_count =
+    symbol("sqlite3_changes64").map { unsafeBitCast($0, to: sqlable_count.self) } ?? { Int64(sqlite3_changes($0)) }
 
   /// Tells whether a transaction has read or written, or nil before 3.34.
   static let transactionState: sqlable_transaction_state? = symbol("sqlite3_txn_state").map {
     unsafeBitCast($0, to: sqlable_transaction_state.self)
   }
 
-  private static func count(_ name: String, orElse older: sqlable_count) -> sqlable_count {
-    symbol(name).map { unsafeBitCast($0, to: sqlable_count.self) } ?? older
-  }
-
-  /// How far apart SQLite's values of one row lie, asked of a row of its own; 0 when they don't lie in one array.
+  /// How far apart SQLite's values of one row lie, asked of a row of its own; 0 when they don't lie in one array, or
+  /// there was no memory to ask, which makes reading slower and nothing else.
   ///
   /// A value is found by this number only where the first and the last of a row lie as far apart as it says.
-  static let valueStride: Int = {
-    var (db, statement): (OpaquePointer?, OpaquePointer?)
-    defer {
-      sqlite3_finalize(statement)
-      sqlite3_close(db)
-    }
-    guard sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK,
-      sqlite3_prepare_v2(db, "SELECT 1, 'two', 3.5, NULL, x'05'", -1, &statement, nil) == SQLITE_OK,
-      sqlite3_step(statement) == SQLITE_ROW
-    else { return 0 }
-    let addresses = (0..<5).map { Int(bitPattern: sqlite3_column_value(statement, $0)) }
-    let strides = Set(zip(addresses, addresses.dropFirst()).map { $1 - $0 })
-    guard strides.count == 1, let stride = strides.first, stride > 0 else { return 0 }
-    return stride
-  }()
+  static let valueStride: Int =
+    ask("SELECT 1, 'two', 3.5, NULL, x'05'") { row in
+      let addresses = (0..<5).map { Int(bitPattern: sqlite3_column_value(row, $0)) }
+      let strides = Set(zip(addresses, addresses.dropFirst()).map { $1 - $0 })
+      guard strides.count == 1, let stride = strides.first, stride > 0 else { return nil }
+      return stride
+    } ?? 0
 
   /// How many digits SQLite writes when it makes a text of a REAL: 15, or 17 where it tells 0.1 + 0.2 from 0.3.
-  static let realDigits: Int32 = {
-    var (db, statement): (OpaquePointer?, OpaquePointer?)
-    defer {
-      sqlite3_finalize(statement)
-      sqlite3_close(db)
+  static var realDigits: Int32 { digits.answer ?? 15 }
+  private static let digits = Probe<Int32> {
+    ask("SELECT CAST(0.1 + 0.2 AS TEXT)") { row in
+      // "0.3", or one digit for each of the 17.
+      sqlite3_column_text(row, 0) == nil ? nil : sqlite3_column_bytes(row, 0) > 3 ? 17 : 15
     }
-    guard sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK,
-      sqlite3_prepare_v2(db, "SELECT CAST(0.1 + 0.2 AS TEXT)", -1, &statement, nil) == SQLITE_OK,
-      sqlite3_step(statement) == SQLITE_ROW
-    else { return 15 }
-    return sqlite3_column_bytes(statement, 0) > 3 ? 17 : 15
-  }()
+  }
+
+  /// What a database of its own tells of this SQLite; nil where there is no memory for one, or `body` gives nil.
+  static func ask<Answer>(_ body: (OpaquePointer) -> Answer?) -> Answer? {
+    var handle: OpaquePointer?
+    defer { sqlite3_close(handle) }
+    guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK,
+      let handle
+    else { return nil }
+    return body(handle)
+  }
+
+  /// What the first row of a query tells of this SQLite.
+  private static func ask<Answer>(_ sql: String, _ body: (OpaquePointer) -> Answer?) -> Answer? {
+    ask { handle in
+      var statement: OpaquePointer?
+      defer { sqlite3_finalize(statement) }
+      guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement,
+        sqlite3_step(statement) == SQLITE_ROW
+      else { return nil }
+      return body(statement)
+    }
+  }
+
+  /// A question about this SQLite, asked until there was memory enough to answer it.
+  final class Probe<Answer: Sendable>: Sendable {
+    private let known = Guarded<Answer?>(nil)
+    private let ask: @Sendable () -> Answer?
+
+    init(_ ask: @escaping @Sendable () -> Answer?) { self.ask = ask }
+
+    /// Nil where there was not.
+    var answer: Answer? {
+      known.withLock { known in
+        if known == nil { known = ask() }
+        return known
+      }
+    }
+  }
 
   /// SQLITE_TRANSIENT, which Swift can't import: a text or blob that SQLite has to copy.
   static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }

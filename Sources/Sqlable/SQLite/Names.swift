@@ -70,4 +70,16 @@ extension String? {
 extension UInt8 {
   /// A to Z as a to z, any other byte as it is.
   var foldedLetter: UInt8 { (65...90).contains(self) ? self + 32 : self }
+
+  /// Whether SQLite passes it over between words: a space, or what is from tab to carriage return.
+  var isBlank: Bool { self == UInt8(ascii: " ") || (9...13).contains(self) }
+}
+
+extension Substring.UTF8View {
+  /// Without the blanks at both ends.
+  var trimmed: Self {
+    var rest = drop(while: \.isBlank)
+    while rest.last?.isBlank == true { rest.removeLast() }
+    return rest
+  }
 }

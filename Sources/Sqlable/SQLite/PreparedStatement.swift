@@ -1,5 +1,6 @@
 import CSQLite
 import FoundationEssentials
+import Glibc
 
 /// A statement that SQLite has compiled, and the row that it stands on.
 @usableFromInline
@@ -47,6 +48,24 @@ final class PreparedStatement {
   var memoryUsed: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_MEMUSED, 0)) }
 
   var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
+
+  /// The statement's first word in capitals. Kept: a raw statement is asked several times.
+  private(set) lazy var firstKeyword = firstKeywords(1).first
+
+  /// The statement's first words in capitals, comments passed over.
+  func firstKeywords(_ count: Int) -> [String] { withBytes { $0[...].firstKeywords(count) } }
+
+  /// Whether its own text may say OR FAIL.
+  private(set) lazy var mayKeepWhatFailed = withBytes { $0.holdsFail }
+
+  /// Calls `body` with the statement's text where SQLite keeps it.
+  private func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    guard let text = sqlite3_sql(handle) else { return body(UnsafeBufferPointer(start: nil, count: 0)) }
+    let count = strlen(text)
+    return text.withMemoryRebound(to: UInt8.self, capacity: count) {
+      body(UnsafeBufferPointer(start: $0, count: count))
+    }
+  }
 
   /// Says which columns the rows will have, by position, ``RowState/noColumn`` after the last; the memory must outlive
   /// the statement's run.

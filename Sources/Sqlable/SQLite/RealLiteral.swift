@@ -12,9 +12,9 @@ extension Connection {
   func literal(_ real: Double, isConstant: Bool) throws -> String {
     guard real.isFinite else { return real > 0 ? "9e999" : "(-9e999)" }
     // The shortest one first. More digits lie closer to the middle of what rounds to the number.
-    let spellings = ["\(real.magnitude)"] + [17, 18, 19, 20, 16].map { real.magnitude.text(digits: $0) }
-    for spelling in spellings where try number(spelling) == real.magnitude {
-      return real < 0 ? "(-\(spelling))" : spelling
+    for digits in [nil, 17, 18, 19, 20, 16] {
+      let spelling = digits.map { real.magnitude.text(digits: $0) } ?? "\(real.magnitude)"
+      if try number(spelling) == real.magnitude { return real < 0 ? "(-\(spelling))" : spelling }
     }
     guard !isConstant else {
       throw SqlError.encoding(expected: "a REAL that SQLite reads exactly as a constant", found: "another REAL")

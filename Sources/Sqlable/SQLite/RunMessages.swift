@@ -16,8 +16,8 @@ enum RunMessage {
 
   /// What is left of a message that may quote a value.
   static func shortened(_ message: String, code: Int32) -> String {
-    for (beginning, words) in shortenings where message.utf8.starts(with: beginning.utf8) { return words }
-    for (end, words) in endings where message.utf8.reversed().starts(with: end.utf8.reversed()) { return words }
+    for (beginning, words) in shortenings where message.begins(with: beginning) { return words }
+    for (end, words) in endings where message.ends(with: end) { return words }
     return sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
   }
 
@@ -28,17 +28,18 @@ enum RunMessage {
   /// Whether SQLite has built the message when it compiled the statement, of names in the schema and the text of a
   /// check.
   private static func isOfSchema(_ message: String, _ extendedCode: Int32) -> Bool {
-    let beginning =
+    let beginning: String? =
       switch SqlError.Constraint(extendedCode: extendedCode) {
       case .check: "CHECK constraint failed: "
       case .notNull: "NOT NULL constraint failed: "
       case .unique, .primaryKey, .rowId: "UNIQUE constraint failed: "
       case .dataType: "cannot store "
-      case .foreignKey, .trigger: "FOREIGN KEY constraint failed"
+      // That of a foreign key is fixed. RAISE with an expression, as newer versions allow, may begin as it does.
+      case .foreignKey, .trigger: nil
       // R*Tree names its table and two of its columns.
       case .other: "rtree constraint failed: "
       }
-    return message.utf8.starts(with: beginning.utf8)
+    return beginning.map(message.begins(with:)) ?? false
   }
 
   /// Whole messages.
@@ -151,13 +152,13 @@ extension Connection {
     case SQLITE_ERROR, SQLITE_CORRUPT:
       let words = statement.firstKeywords(2)
       // They are made of the statement's text, in which nothing is bound, and of the schema.
-      if words == ["CREATE", "VIRTUAL"] || words == ["ALTER", "TABLE"] && message.utf8.starts(with: "error in ".utf8) {
+      if words == ["CREATE", "VIRTUAL"] || words == ["ALTER", "TABLE"] && message.begins(with: "error in ") {
         return message
       }
       if let found = messageOfCompiling(statement, code: code) { return found }
     case SQLITE_CANTOPEN where !canCreateFiles && statement.firstKeywords(1) == ["ATTACH"]:
-      return "unable to open database: this handle, as any child and any of a pool's, can attach no file that is not "
-        + "there yet; create it with a handle of its own"
+      return "unable to open database: it can't be opened, or is not there yet, and this handle, as any child and any "
+        + "of a pool's, can attach no file that is not there yet; create it with a handle of its own"
     default: break
     }
     return RunMessage.shortened(message, code: code)
@@ -169,7 +170,7 @@ extension Connection {
     var again: OpaquePointer?
     defer { sqlite3_finalize(again) }
     guard sqlite3_prepare_v2(handle, sqlite3_sql(statement.handle), -1, &again, nil) & 0xFF == code else { return nil }
-    return sqlite3_errmsg(handle).map { String(cString: $0) }
+    return sqlite3_errmsg(handle).map { Connection.withoutAdvice(String(cString: $0)) }
   }
 
   /// The texts that triggers hand to RAISE. Where it is given an expression, as newer versions allow, what that gives
@@ -178,9 +179,9 @@ extension Connection {
     var databases: [String] = []
     try? eachRow("PRAGMA database_list") { databases.append($0[1]) }
     var messages: Set<String> = []
-    for database in databases + ["temp"] {
+    for database in databases {
       try? eachRow("SELECT sql FROM \(database.quotedName).sqlite_master WHERE type = 'trigger'") { row in
-        messages.formUnion(raisedTexts(Array(row[0].utf8)))
+        messages.formUnion(raisedTexts(row[0]))
       }
     }
     return messages
@@ -188,44 +189,26 @@ extension Connection {
 }
 
 /// The texts and names that stand as the second argument of RAISE in a trigger.
-private func raisedTexts(_ sql: [UInt8]) -> [String] {
+private func raisedTexts(_ sql: String) -> [String] {
   var texts: [String] = []
-  var place = 0
-  func skipBlanks() { while place < sql.count, sql[place] == 0x20 || (9...13).contains(sql[place]) { place += 1 } }
-  func take(_ byte: Character) -> Bool {
-    skipBlanks()
-    guard place < sql.count, sql[place] == byte.asciiValue else { return false }
-    place += 1
+  var rest = sql.utf8[...]
+  func take(_ sign: Unicode.Scalar) -> Bool {
+    rest.skipBlanksAndComments()
+    guard rest.first == UInt8(ascii: sign) else { return false }
+    rest.removeFirst()
     return true
   }
-  func word() -> String {
-    skipBlanks()
-    let start = place
-    while place < sql.count, (97...122).contains(sql[place].foldedLetter) { place += 1 }
-    return String(decoding: sql[start..<place], as: UTF8.self).uppercased()
-  }
-  /// A text or a name in quotes, its quotes undoubled.
-  func quoted() -> String? {
-    skipBlanks()
-    guard place < sql.count, sql[place] == UInt8(ascii: "'") || sql[place] == UInt8(ascii: "\"") else { return nil }
-    let quote = sql[place]
-    var bytes: [UInt8] = []
-    place += 1
-    while place < sql.count {
-      if sql[place] == quote {
-        guard place + 1 < sql.count, sql[place + 1] == quote else { break }
-        place += 1
-      }
-      bytes.append(sql[place])
-      place += 1
+  while !rest.isEmpty {
+    guard let word = rest.nextToken() else {
+      // A sign, or the end.
+      rest = rest.dropFirst()
+      continue
     }
-    place += 1
-    return String(decoding: bytes, as: UTF8.self)
-  }
-  while place < sql.count {
-    let start = place
-    if word() == "RAISE", take("("), !word().isEmpty, take(","), let text = quoted(), take(")") { texts.append(text) }
-    place = max(place, start + 1)
+    if word.elementsEqual("raise".utf8), take("("), rest.nextToken() != nil, take(","),
+      let text = rest.nextToken(isFolded: false), take(")")
+    {
+      texts.append(String(decoding: text, as: UTF8.self))
+    }
   }
   return texts
 }

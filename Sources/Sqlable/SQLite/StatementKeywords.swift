@@ -1,31 +1,19 @@
-import CSQLite
-
-extension PreparedStatement {
-  /// The statement's first word in capitals.
-  var firstKeyword: String? { firstKeywords(1).first }
-
-  /// The statement's first words in capitals, comments passed over.
+extension Collection<UInt8> where SubSequence == Self {
+  /// The first words of this SQL in capitals, comments and semicolons passed over.
   // By bytes, as SQLite reads it: every raw statement is asked, and characters take ten times as long.
   func firstKeywords(_ count: Int) -> [String] {
     var words: [String] = []
-    var rest = sql.utf8[...]
-    while words.count < count, let first = rest.first {
-      if first == UInt8(ascii: " ") || (9...13).contains(first) || first == UInt8(ascii: ";") {
-        rest = rest.dropFirst()
-      } else if rest.starts(with: [0xEF, 0xBB, 0xBF]) {
-        rest = rest.dropFirst(3)
-      } else if rest.starts(with: "--".utf8) {
-        rest = rest.drop { $0 != UInt8(ascii: "\n") }
-      } else if rest.starts(with: "/*".utf8) {
-        rest = rest.dropFirst(2)
-        while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
-        rest = rest.dropFirst(2)
-      } else {
-        let word = rest.prefix { (97...122).contains($0.foldedLetter) }
-        guard !word.isEmpty else { break }
-        words.append(String(decoding: word, as: UTF8.self).uppercased())
-        rest = rest[word.endIndex...]
+    var rest = self
+    while words.count < count {
+      rest.skipBlanksAndComments()
+      if rest.first == UInt8(ascii: ";") {
+        rest.removeFirst()
+        continue
       }
+      let word = rest.prefix { (97...122).contains($0.foldedLetter) }
+      guard !word.isEmpty else { break }
+      words.append(String(decoding: word, as: UTF8.self).uppercased())
+      rest = rest[word.endIndex...]
     }
     return words
   }
@@ -48,7 +36,7 @@ extension Collection<UInt8> where SubSequence == Self {
   /// Takes the blanks and comments at the start, as SQLite reads them.
   mutating func skipBlanksAndComments() {
     while let first {
-      if first == UInt8(ascii: " ") || (9...13).contains(first) {
+      if first.isBlank {
         removeFirst()
       } else if starts(with: [0xEF, 0xBB, 0xBF]) {
         removeFirst(3)

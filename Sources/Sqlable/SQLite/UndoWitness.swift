@@ -141,20 +141,9 @@ extension Connection {
   }
 }
 
-extension PreparedStatement {
-  /// Whether its own text may say OR FAIL.
-  var mayKeepWhatFailed: Bool {
-    guard let text = sqlite3_sql(handle) else { return false }
-    let count = strlen(text)
-    return text.withMemoryRebound(to: UInt8.self, capacity: count) { bytes in
-      UnsafeBufferPointer(start: bytes, count: count).holdsFail
-    }
-  }
-}
-
 extension Collection<UInt8> {
   /// Whether the letters FAIL are in it, in whatever case.
-  fileprivate var holdsFail: Bool {
+  var holdsFail: Bool {
     var rest = self[...]
     while let start = rest.firstIndex(where: { $0 | 0x20 == UInt8(ascii: "f") }) {
       rest = rest[start...]

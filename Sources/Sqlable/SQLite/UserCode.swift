@@ -44,7 +44,7 @@ final class UserCode {
   /// Whether a message is one that `keep` has given.
   static func isMarker(_ message: String) -> Bool {
     let number = message.utf8.dropFirst(marker.utf8.count)
-    return message.utf8.starts(with: marker.utf8) && !number.isEmpty && number.allSatisfy { (48...57).contains($0) }
+    return message.begins(with: marker) && !number.isEmpty && number.allSatisfy { (48...57).contains($0) }
   }
 
   fileprivate static let marker = "a function failed with error "

@@ -22,7 +22,7 @@ extension Connection {
       { context in
         if let context { Unmanaged<CollationContext>.fromOpaque(context).release() }
       })
-    if code == SQLITE_OK { collations.withLock { $0[collation.name.foldedName] = collation } }
+    if code == SQLITE_OK { collations[collation.name.foldedName] = collation }
     // Unlike a function's, SQLite does not let go of a collation that it did not take.
     if code != SQLITE_OK { context.release() }
     return code

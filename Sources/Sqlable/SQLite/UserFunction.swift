@@ -55,14 +55,9 @@ struct UserArguments {
   subscript(index: Int) -> SqlStorage {
     get throws {
       guard index < count, let value = values?[index] else { return .null }
-      guard sqlite3_value_type(value) == SQLITE3_TEXT else { return SqlStorage(value) }
-      let start = sqlite3_value_text(value)
-      guard let start else { throw SqlError(.outOfMemory, message: "out of memory") }
-      let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
-      guard let text = String(validating: bytes, as: UTF8.self) else {
-        throw SqlError.decoding(expected: "TEXT", found: "TEXT that is no valid UTF-8")
-      }
-      return .text(text)
+      if let storage = SqlStorage(exactly: value) { return storage }
+      guard sqlite3_value_text(value) != nil else { throw SqlError.withoutMemory }
+      throw SqlError.decoding(expected: "TEXT", found: "TEXT that is no valid UTF-8")
     }
   }
 }

@@ -12,8 +12,8 @@ extension String {
 }
 
 extension Substring.UTF8View {
-  /// Takes a word in small letters, or a name out of its quotes; nil at anything else.
-  fileprivate mutating func nextToken() -> [UInt8]? {
+  /// Takes a word, or a name or text out of its quotes, in small letters if it is to be folded; nil at anything else.
+  mutating func nextToken(isFolded: Bool = true) -> [UInt8]? {
     skipBlanksAndComments()
     guard let first else { return nil }
     let end: UInt8
@@ -27,7 +27,7 @@ extension Substring.UTF8View {
       }
       guard !word.isEmpty else { return nil }
       self = self[word.endIndex...]
-      return word.map(\.foldedLetter)
+      return word.map { isFolded ? $0.foldedLetter : $0 }
     }
     removeFirst()
     var name: [UInt8] = []
@@ -37,7 +37,7 @@ extension Substring.UTF8View {
         guard end != UInt8(ascii: "]"), self.first == end else { break }
         removeFirst()
       }
-      name.append(byte.foldedLetter)
+      name.append(isFolded ? byte.foldedLetter : byte)
     }
     return name
   }

@@ -78,8 +78,8 @@ extension Connection {
     var failure: SqlError.Constraint?
     try eachRow("PRAGMA main.quick_check(\(table.name.quotedName))") { row in
       guard let problem = row.first else { return }
-      if problem.utf8.starts(with: "CHECK constraint failed".utf8) { failure = failure ?? .check }
-      if problem.utf8.starts(with: "NULL value in ".utf8) { failure = failure ?? .notNull }
+      if problem.begins(with: "CHECK constraint failed") { failure = failure ?? .check }
+      if problem.begins(with: "NULL value in ") { failure = failure ?? .notNull }
     }
     guard let failure else { return }
     let message = "\(failure == .check ? "CHECK" : "NOT NULL") constraint failed"

@@ -29,11 +29,11 @@ extension SqliteDatabase {
     guard current == nil || isOwnIndex(current, table) else { throw isTaken(table.name, table) }
     try checkHasFullText()
     for trigger in triggers {
-      guard try schemaText(of: trigger.name) != nil else { continue }
       // A program may replace every function, so Swift searches the text.
       let found = try query(
         "SELECT type, sql FROM main.sqlite_schema WHERE name = \(trigger.name) COLLATE NOCASE",
         as: String.self, String?.self)
+      guard !found.isEmpty else { continue }
       let isOwn = found.allSatisfy { type, sql in
         type.isExactly("trigger") && sql?.suffix(after: table.quotedName) != nil
       }

@@ -12,7 +12,7 @@ extension SQL.StringInterpolation {
   }
 
   /// Whether nothing stands before, so that what comes is in no query of the text.
-  private var isAtStart: Bool { text.utf8.allSatisfy { $0 == UInt8(ascii: " ") || (9...13).contains($0) } }
+  private var isAtStart: Bool { text.utf8.allSatisfy(\.isBlank) }
 
   /// Writes a query around which the text has no table.
   mutating func appendInterpolation(alone query: SelectQuery) {

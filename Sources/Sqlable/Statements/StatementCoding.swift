@@ -28,7 +28,7 @@ extension Statement: Codable {
   func encodeChecked(to encoder: any Encoder) throws {
     let table = try query.table(of: Model.self)
     // Columns are known by their names on the other side, where one of another table could pass for this one's.
-    _ = try rendered()
+    _ = try withValues()
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(table.name, forKey: .table)
     try container.encode(query, forKey: .query)
@@ -61,20 +61,21 @@ extension Statement: Codable {
       throw SqlError.invalidStatement("the decoder does not allow statements that \(query.kind.known)").at(table: own)
     }
     self.query = query
-    rows = query.kind.takesRows ? .stored(stored.map { StoredRow($0) }) : .none
-    try checkDecoded(stored)
+    let all = stored.map { StoredRow($0) }
+    rows = query.kind.takesRows ? .stored(all) : .none
+    try checkDecoded(all)
   }
 
   /// Renders the statement, which checks every name and value, and every rule that a modifier must keep.
-  private func checkDecoded(_ stored: [[String: SqlStorage]]) throws {
+  private func checkDecoded(_ stored: [StoredRow]) throws {
     let table = try query.table(of: Model.self)
     try query.checkValues(of: table)
     let (sql, buffer) = (SqlBuffer(), ParameterBuffer())
     try withExtendedLifetime(buffer) {
       var writer = RowWriter(table: table, buffer: buffer)
-      for row in stored.dropFirst() { try writer.take(StoredRow(row)) }
+      for row in stored.dropFirst() { try writer.take(row) }
       guard query.kind.takesRows, stored.isEmpty else {
-        _ = try rendered()
+        _ = try withValues()
         return
       }
       // Structs may still come, from a stream.

@@ -57,7 +57,7 @@ public struct ReadCell {
   public func text() throws -> String {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
     // A text of a UTF-16 database is converted first, which takes memory.
-    guard let start = sqlite3_value_text(value) else { throw withoutMemory }
+    guard let start = sqlite3_value_text(value) else { throw SqlError.withoutMemory }
     let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     // Decoding repairs what is invalid; only then do the bytes differ. That is half the time of String(validating:as:),
     // whose generic code looks up metadata for every call.
@@ -76,7 +76,7 @@ public struct ReadCell {
   /// The bytes of a text as they are stored, valid UTF-8 or not.
   public func textBytes() throws -> [UInt8] {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
-    guard let start = sqlite3_value_text(value) else { throw withoutMemory }
+    guard let start = sqlite3_value_text(value) else { throw SqlError.withoutMemory }
     return [UInt8](UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
   }
 
@@ -86,7 +86,7 @@ public struct ReadCell {
     guard typeCode == SQLITE_BLOB else { throw mismatch("BLOB") }
     guard let start = sqlite3_value_blob(value) else {
       // An empty blob has no address, and neither has one of zeros that there was no memory for.
-      guard sqlite3_value_bytes(value) == 0 else { throw withoutMemory }
+      guard sqlite3_value_bytes(value) == 0 else { throw SqlError.withoutMemory }
       return Data()
     }
     return Data(bytes: start, count: Int(sqlite3_value_bytes(value)))
@@ -118,10 +118,5 @@ public struct ReadCell {
       return SqlError.misuse("a value was read after its statement had gone on")
     }
     return SqlError.decoding(expected: expected, found: "\(storageClass)")
-  }
-
-  @usableFromInline
-  var withoutMemory: any Error {
-    SqlError(.outOfMemory, message: "out of memory", code: Int(SQLITE_NOMEM), extendedCode: Int(SQLITE_NOMEM))
   }
 }

@@ -163,6 +163,32 @@ import Testing
     }
   }
 
+  private struct Composed: Observed.Model {
+    static let tableName = "caf\u{e9}"
+    static let id = Column("id", .integer, PrimaryKey())
+    static let next = Column("next", .nullable(.integer))
+    static let tableLayout = [id, next]
+  }
+
+  /// To == both are one name, and to SQLite two.
+  @Test func rowsOfADroppedTableAreNotToldWhereOneIsSpeltInTheOtherForm() throws {
+    try withDatabase { db in
+      try db.execute(
+        """
+        CREATE TABLE "caf\u{e9}" (id INTEGER PRIMARY KEY, next INTEGER REFERENCES "caf\u{e9}");
+        CREATE TABLE "cafe\u{301}" (id INTEGER PRIMARY KEY);
+        INSERT INTO "caf\u{e9}" VALUES (1, NULL);
+        """)
+      let log = EventLog()
+      log.listen(to: db, on: Composed.self)
+      try db.execute(#"DROP TABLE "caf\#u{e9}""#)
+      #expect(log.take() == [])
+      try db.createTable(Composed.self)
+      try db.execute(#"INSERT INTO "caf\#u{e9}" VALUES (2, NULL)"#)
+      #expect(log.take() == ["insert caf\u{e9} 2"])
+    }
+  }
+
   /// SQLite deletes the rows of a table that others refer to before it drops it. Observers do not hear of these, and do
   /// of what that does to the rows that refer to them.
   @Test(arguments: ["CASCADE", "SET NULL", "NO ACTION"])

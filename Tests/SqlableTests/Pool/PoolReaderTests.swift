@@ -22,6 +22,47 @@ import Testing
     }
   }
 
+  /// Pragmas that answer when they set something, and forms in which SQLite carries one out before it is run.
+  @Test(arguments: [
+    ("PRAGMA busy_timeout = 4711", "busy_timeout"), ("PRAGMA locking_mode = EXCLUSIVE", "locking_mode"),
+    ("PRAGMA mmap_size = 65536", "mmap_size"), ("PRAGMA wal_autocheckpoint = 77", "wal_autocheckpoint"),
+    ("PRAGMA journal_size_limit = 4711", "journal_size_limit"), ("PRAGMA secure_delete = ON", "secure_delete"),
+    ("PRAGMA max_page_count = 4711", "max_page_count"), ("PRAGMA threads = 2", "threads"),
+    ("PRAGMA analysis_limit = 77", "analysis_limit"), ("EXPLAIN PRAGMA query_only = OFF", "query_only"),
+    ("EXPLAIN /* a */ QUERY PLAN -- b\n PRAGMA query_only = OFF", "query_only"),
+    ("PRAGMA query_only = OFF nonsense", "query_only"), ("; PRAGMA query_only = OFF; SELECT", "query_only"),
+  ])
+  func noSettingOfAReadReachesTheNext(change: String, pragma: String) throws {
+    try withMembers(PoolConfiguration(readers: 1)) { pool in
+      func setting(_ db: SqliteDatabase) throws -> [DynamicRow] {
+        try db.query(SQL(verbatim: "PRAGMA \(pragma)"), as: DynamicRow.self)
+      }
+      let own = try pool.read(setting)
+      let reader = try pool.read { $0 }
+      // Alone: a question for the setting counts as well.
+      try pool.read { db in try? db.execute(SQL(verbatim: change)) }
+      #expect(try pool.read(setting) == own)
+      #expect(!reader.isOpen)
+    }
+  }
+
+  /// Where somebody observes the library asks for the schema with every read, by pragmas of its own.
+  @Test func whatTheLibraryAsksLeavesTheReaderToTheNext() throws {
+    try withMembers(PoolConfiguration(readers: 1)) { pool in
+      let reader = try pool.read { $0 }
+      let token = pool.observe(on: Member.self) { _ in }
+      for id in 1...3 {
+        try Member(id: id, name: "Anna").insert().run(pool)
+        #expect(try Member.count().run(pool) == id)
+        #expect(try pool.read { try $0.query("SELECT count(*) FROM member", as: Int.self) } == [id])
+        expectSqlError { try pool.read { try $0.execute("SELECT 'PRAGMA' FROM nosuch") } }
+        _ = try pool.read { try Member.byId(id).explain($0) }
+      }
+      pool.removeObserver(token)
+      #expect(reader.isOpen)
+    }
+  }
+
   @Test(.needs(35, "RETURNING")) func noSQLMakesAReaderWrite() throws {
     try withMembers { pool in
       try Member(id: 1, name: "Anna").insert().run(pool)

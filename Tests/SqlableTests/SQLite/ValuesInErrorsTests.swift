@@ -179,6 +179,36 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "RAISE(ABORT, /* why */ 'it''s refused')", "RAISE(ABORT /* 'no' */, 'it''s refused' -- )\n )",
+    "raise -- why\n (/**/ FAIL, 'it''s refused')", "iif('RAISE(ABORT, ''no'')' = 1, 0, RAISE(ABORT,'it''s refused'))",
+  ])
+  func whatATriggerRaisesIsKeptHoweverItIsWritten(raise: String) throws {
+    for place in ["", "TEMP "] {
+      try withDatabase { db in
+        try db.execute("CREATE TABLE t (i INTEGER)")
+        try db.execute(
+          SQL(verbatim: "CREATE \(place)TRIGGER refused BEFORE INSERT ON t BEGIN SELECT \(raise); END"))
+        let error = expectError(.constraint(.trigger)) { try db.execute("INSERT INTO t VALUES (1)") }
+        #expect(error?.message == "it's refused")
+      }
+    }
+  }
+
+  @Test(.needs(47, "RAISE with an expression")) func whatATriggerMakesOfAValueIsNotQuoted() throws {
+    try withDatabase { db in
+      try db.execute(
+        """
+        CREATE TABLE t (x TEXT);
+        CREATE TRIGGER refused BEFORE INSERT ON t BEGIN
+          SELECT RAISE(ABORT, 'FOREIGN KEY constraint failed' || new.x);
+        END
+        """)
+      let error = expectError(.constraint(.trigger)) { try db.execute("INSERT INTO t VALUES (\(": hunter2"))") }
+      #expect(error?.message == "constraint failed")
+    }
+  }
+
   /// A statement that is compiled anew when it runs, since the schema has changed, names what is missing.
   @Test(.needs(37, "a STRICT table")) func whatIsMissingSinceIsStillNamed() throws {
     try withTables { db in
@@ -221,6 +251,9 @@ import Testing
       #expect(error?.message.contains("can attach no file that is not there yet") == true)
       try SqliteDatabase(filepath: path).close()
       try pool.withWriter { try $0.execute("ATTACH \(path) AS new; DETACH new") }
+      // It is there.
+      let found = expectError(.cannotOpen) { try pool.withWriter { try $0.execute("ATTACH \(directory) AS other") } }
+      #expect(found?.message.contains("it can't be opened, or is not there yet") == true)
       try pool.close()
     }
   }

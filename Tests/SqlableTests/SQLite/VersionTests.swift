@@ -106,6 +106,18 @@ import Testing
     }
   }
 
+  @Test func aColumnInQuotesThatIsMissingSinceIsNamedAlone() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      let read: SQL = #"SELECT "name" FROM person"#
+      _ = try db.query(read, as: String.self)
+      // Compiled anew when it runs.
+      try db.createChild().execute("ALTER TABLE person RENAME COLUMN name TO title")
+      let error = expectError(.schema(.missingColumn("name"))) { _ = try db.query(read, as: String.self) }
+      #expect(error?.column == "name" && error?.message == "no such column: name")
+    }
+  }
+
   /// By another call of SQLite before 3.37.
   @Test func changedRowsAreCounted() throws {
     try withDatabase { db in

@@ -6,12 +6,11 @@ extension SqlExpression {
     size = Size()
   }
 
-  /// What can't be stored in a column, or be compared with it.
-  init(invalid error: any Error, column: Column) {
-    self.init(invalid: SqlExpression.located(error, column: column))
-    guard case .invalid(var term) = node else { return }
-    term.column = ColumnReference(column)
-    self.init(invalid: term)
+  /// What can't be stored, or compared; in a column or with it, where one is given.
+  init(invalid error: any Error, column: Column? = nil) {
+    let located = column.map { SqlExpression.located(error, column: $0) } ?? error
+    let known = located as? SqlError ?? .invalidStatement("a value of the statement can't be stored")
+    self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
   }
 
   /// A class of values that operators tell from others: SQLite compares and computes with integers and reals alike.

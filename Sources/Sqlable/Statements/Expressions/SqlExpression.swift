@@ -172,12 +172,6 @@ public struct SqlExpression: Sendable, Hashable {
     size = Size()
   }
 
-  init(invalid error: any Error) {
-    let error = error as? SqlError ?? .invalidStatement("a value of the statement can't be stored")
-    node = .invalid(InvalidTerm(error: error))
-    size = Size()
-  }
-
   /// A value that stands for itself.
   init(_ value: any SqlValue) {
     do { self.init(try value.sqlStorage.checked()) } catch { self.init(invalid: error) }

@@ -3,12 +3,12 @@ extension Statement {
   ///
   /// A statement that can't be run gives a comment that says why.
   public var sql: String {
-    do { return try rendered().sql } catch { return SqlError.comment(error) }
+    do { return try withValues().sql } catch { return SqlError.comment(error) }
   }
 
   /// The values that take the place of `?`, in order; for a batch, those of its first row. A long list of `in` counts
   /// as one, which is left out. Empty for a statement that can't be run.
-  public var bindings: [SqlStorage] { (try? rendered().bindings) ?? [] }
+  public var bindings: [SqlStorage] { (try? withValues().bindings) ?? [] }
 
   /// How SQLite would find the rows: its query plan.
   ///
@@ -51,11 +51,11 @@ extension Statement {
 extension Select {
   /// The query's SQL, with `?` for every value. One that can't be run gives a comment that says why.
   public var sql: String {
-    do { return try query.rendered().sql } catch { return SqlError.comment(error) }
+    do { return try query.withValues().sql } catch { return SqlError.comment(error) }
   }
 
   /// The values that take the place of `?`, in order; empty for a query that can't be run.
-  public var bindings: [SqlStorage] { (try? query.rendered().bindings) ?? [] }
+  public var bindings: [SqlStorage] { (try? query.withValues().bindings) ?? [] }
 
   /// How SQLite would find the rows with the query's values: its query plan. A ``Parameter`` counts as NULL. Nothing is
   /// run; throws what running it would throw before its first row.
@@ -111,7 +111,7 @@ extension QueryPlan {
   fileprivate static func detail(_ detail: String) -> String {
     guard Library.versionNumber < 3_036_000 else { return detail }
     for verb in ["SCAN ", "SEARCH "] {
-      for kind in ["TABLE ", "SUBQUERY "] where detail.utf8.starts(with: (verb + kind).utf8) {
+      for kind in ["TABLE ", "SUBQUERY "] where detail.begins(with: verb + kind) {
         let rest = String(decoding: detail.utf8.dropFirst(verb.utf8.count + kind.utf8.count), as: UTF8.self)
         // The name in the statement stands last, before how its rows are found.
         let marks = [" USING ", " VIRTUAL TABLE "]

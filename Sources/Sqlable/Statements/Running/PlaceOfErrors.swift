@@ -25,13 +25,7 @@ extension SqlError {
         (error.table, error.column) = (info.name, column.name)
       case .check:
         guard let condition = message.suffix(after: "constraint failed: ") else { return self }
-        func trimmed(_ text: String) -> Substring.UTF8View {
-          func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || (9...13).contains(byte) }
-          var text = text.utf8.drop(while: isBlank)
-          while let last = text.last, isBlank(last) { text.removeLast() }
-          return text
-        }
-        func isSame(_ check: String) -> Bool { trimmed(check).elementsEqual(trimmed(condition)) }
+        func isSame(_ check: String) -> Bool { check.utf8[...].trimmed.elementsEqual(condition.utf8[...].trimmed) }
         if let column = info.columns.first(where: { $0.definition.options.check.map(isSame) == true }) {
           (error.table, error.column) = (info.name, column.name)
         } else if info.constraints.checks.contains(where: isSame) {

@@ -44,8 +44,8 @@ extension Statement where Output == [Model] {
   ///   - children: the rows to choose from, in their order. A limit would count those of all parents together: running
   ///     it throws `.invalidStatement`.
   ///   - foreignKey: the column of the children that refers to this table.
-  /// - key: the column that it refers to. A column that is declared as a ``ForeignKey`` says that itself; of any other
-  ///   it has to be said.
+  ///   - key: the column that it refers to. A column that is declared as a ``ForeignKey`` says that itself; of any
+  ///     other it has to be said.
   public func including<Child>(
     _ children: Statement<Child, [Child]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> ToMany<Model, Child> {

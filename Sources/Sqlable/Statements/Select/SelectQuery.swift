@@ -187,17 +187,6 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Whether it defines queries that go by a name.
-  var definesNames: Bool {
-    func defines(_ sources: [SelectQuery.Source]) -> Bool {
-      for source in sources { if case .defined = source.kind { return true } }
-      return false
-    }
-    if defines(sources) { return true }
-    for compound in compounds where defines(compound.query.clauses.sources) { return true }
-    return false
-  }
-
   /// How many columns the result has.
   var columnCount: Int {
     guard rows.isEmpty else { return rows[0].count }

@@ -123,10 +123,8 @@ extension StatementWriter {
     guard !isNewRow else { return }
     let isKept = try upsert.assignments.allSatisfy { !target.contains(try renderer.position(of: $0.column)) }
     guard isKept, target.allSatisfy(written.contains) else {
-      throw SqlError.misuse(
-        "the id of an upsert that sets the columns it conflicts by, or leaves one out, needs SQLite 3.35 or later; "
-          + "this is \(Library.version)"
-      ).at(table: table.name)
+      let what = "the id of an upsert that sets the columns it conflicts by, or leaves one out,"
+      throw SqlError.misuse(Library.needed(for: what, since: 35)).at(table: table.name)
     }
   }
 

@@ -15,23 +15,13 @@ extension ShapeWriter {
 
   private func write(_ query: SelectQuery.Clauses) -> Bool {
     guard query.defect == nil, query.limit ?? 0 >= 0, query.offset ?? 0 >= 0 else { return false }
-    guard writeCommonTables(query) else { return false }
-    guard query.definesNames else { return writeParts(query) }
+    guard let defined = writeCommonTables(query) else { return false }
+    guard !defined.isEmpty else { return writeParts(query) }
     // A name that hides one of the queries around is refused unless both stand for the same, values included.
+    guard named.isDisjoint(with: defined.keys) else { return false }
     var inner = self
-    guard inner.enter(query.sources, hiding: named) else { return false }
-    for compound in query.compounds where !inner.enter(compound.query.clauses.sources, hiding: named) { return false }
+    inner.named.formUnion(defined.keys)
     return inner.writeParts(query)
-  }
-
-  /// Takes the names that are defined; false when one of them hides one around.
-  private mutating func enter(_ sources: [SelectQuery.Source], hiding outer: [String]) -> Bool {
-    for source in sources {
-      guard case .defined = source.kind, let alias = source.alias else { continue }
-      guard !outer.contains(where: alias.isSameName(as:)) else { return false }
-      named.append(alias)
-    }
-    return true
   }
 
   private func writeParts(_ query: SelectQuery.Clauses) -> Bool {
@@ -49,8 +39,9 @@ extension ShapeWriter {
     return true
   }
 
-  /// Writes the queries that go by a name.
-  private func writeCommonTables(_ query: SelectQuery.Clauses) -> Bool {
+  /// Writes the queries that go by a name, and gives them by their folded names; nil when one of them can be known by
+  /// its text only, or not at all.
+  private func writeCommonTables(_ query: SelectQuery.Clauses) -> [[UInt8]: SelectQuery]? {
     var names: [[UInt8]: SelectQuery] = [:]
     func write(_ sources: [SelectQuery.Source]) -> Bool {
       for source in sources {
@@ -67,10 +58,10 @@ extension ShapeWriter {
       }
       return true
     }
-    guard write(query.sources) else { return false }
-    for compound in query.compounds where !write(compound.query.clauses.sources) { return false }
+    guard write(query.sources) else { return nil }
+    for compound in query.compounds where !write(compound.query.clauses.sources) { return nil }
     key.append(byte: 0)
-    return true
+    return names
   }
 
   private func writeCore(_ query: SelectQuery.Clauses) -> Bool {

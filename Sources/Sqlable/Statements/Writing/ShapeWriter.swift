@@ -6,8 +6,8 @@
 struct ShapeWriter {
   let key: SqlBuffer
   let parameters: ParameterBuffer
-  /// The names of the queries that are defined around the one that is written.
-  var named: [String] = []
+  /// The folded names of the queries that are defined around the one that is written.
+  var named: Set<[UInt8]> = []
 
   /// Writes the key from the start of the buffer; false when the statement can be known by its text only, or not at
   /// all.
