@@ -8,7 +8,7 @@ import Testing
 ///
 /// In a process of its own, since SQLite takes an allocator once.
 @Suite struct LackOfMemoryTests {
-  @Test(.enabled(if: FaultProcess.isAvailable && !isSanitized, "the tests are no program of their own here"))
+  @Test(.enabled(if: TestProgram.isAvailable && !isSanitized, "the tests are no program of their own here"))
   func nothingIsMadeUp() throws {
     let report = try FaultProcess.run("memory", filter: "LackOfMemoryProcess")
     #expect(report.violations == [])

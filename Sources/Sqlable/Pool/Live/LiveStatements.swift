@@ -88,7 +88,7 @@ extension Select where Row: Sendable {
   ) -> Updates<[Row]> {
     let source = ResultSource<[Row]>(
       key: .init(self, [Row].self, onlyChanges: onlyChanges), place: .init(file: file, line: line),
-      onlyChanges: onlyChanges, texts: { [try query.rendered().sql] },
+      onlyChanges: onlyChanges, texts: { [try query.withValues().sql] },
       filtered: { nil },
       rows: { db, notes in
         let reading = try db.beginReading(query)
@@ -113,8 +113,8 @@ extension ToMany {
       key: .init(self, [(Parent, repeat [each Child])].self, onlyChanges: false), place: .init(file: file, line: line),
       onlyChanges: false,
       texts: {
-        var texts = [try parents.rendered().sql]
-        for child in repeat each children { texts.append(try child.statement.rendered().sql) }
+        var texts = [try parents.withValues().sql]
+        for child in repeat each children { texts.append(try child.statement.withValues().sql) }
         return texts
       },
       filtered: { nil },
@@ -135,7 +135,7 @@ extension Statement {
         guard !query.kind.changesRows else {
           throw SqlError.invalidStatement("a statement that changes something has no result to follow")
         }
-        return [try rendered().sql]
+        return [try withValues().sql]
       },
       filtered: { (query, try query.table(of: Model.self)) },
       rows: { db, notes in

@@ -190,6 +190,8 @@ struct ResultState<Value: Sendable> {
 
   /// Takes note of a commit; nil is one that may have changed anything.
   mutating func didCommit(_ commit: CommittedChanges?, at position: Int) {
+    // What all loops have was read after it.
+    if without == 0, let latest, latest.reading.position >= position { return }
     switch doubt(about: commit) {
     case .none: break
     case .certain: doubt(position)

@@ -20,6 +20,7 @@ final class Wakes: Sendable {
 
   /// How many are woken before others get their turn.
   private static let atOnce = 32
+  private static let longestPause = Duration.milliseconds(2)
   private let state = Guarded(State())
 
   func wake(_ sleepers: [any Wakeable]) {
@@ -40,8 +41,8 @@ final class Wakes: Sendable {
         for sleeper in next { sleeper.wake() }
         // Behind those that were just woken, and whatever else is ready to run.
         await Task.yield()
-        // As long as they ran, others run.
-        try? await Task.sleep(for: begin.duration(to: .now))
+        // As long as they ran, others run. Where it took longer, others ran already.
+        try? await Task.sleep(for: min(begin.duration(to: .now), Wakes.longestPause))
       }
     }
   }

@@ -27,11 +27,6 @@ extension Statement {
   }
 
   /// The statement as SQLite would get it. Throws whatever makes it impossible to run.
-  func rendered() throws -> (sql: String, bindings: [SqlStorage]) {
-    let statement = try withValues()
-    return (statement.sql, statement.bindings)
-  }
-
   func withValues() throws -> StatementWithValues {
     let table = try query.table(of: Model.self)
     let buffer = SqlBuffer()
@@ -63,11 +58,6 @@ extension Select {
 }
 
 extension SelectQuery {
-  func rendered() throws -> (sql: String, bindings: [SqlStorage]) {
-    let statement = try withValues()
-    return (statement.sql, statement.bindings)
-  }
-
   func withValues() throws -> StatementWithValues {
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
     try SelectWriter(sql: sql, parameters: parameters).write(self)
