@@ -240,12 +240,20 @@ final class PoolFeed: CommitSink {
       defer { log.isScheduled = true }
       return !log.isScheduled
     }
-    if isFirst { queue.async { [self] in while match() { usleep(PoolFeed.gathering) } } }
+    if isFirst { queue.async { [self] in matchWhatComes() } }
   }
 
-  /// How many microseconds commits gather that come after one that was matched at once. A writer that commits every
-  /// twenty is not to wake a thread each time.
-  private static let gathering: UInt32 = 1_000
+  /// In microseconds; see `matchWhatComes`.
+  private static let (gathering, longestGathering) = (500, 4_000)
+
+  /// Matches what is in the log, and what comes soon after. The first commit is matched at once; then commits gather,
+  /// the longer the more of them there were: a writer that commits every twenty microseconds is not to wake a thread
+  /// each time.
+  private func matchWhatComes() {
+    while case let count = match(), count > 0 {
+      usleep(UInt32(min(count * PoolFeed.gathering, PoolFeed.longestGathering)))
+    }
+  }
 
   /// Whether what was acknowledged up to a position is matched with its subscribers.
   func isMatched(upTo position: Int) -> Bool { matchedPosition.load(ordering: .acquiring) >= position }
@@ -261,26 +269,26 @@ final class PoolFeed: CommitSink {
     wakes.wake(matches.woken)
   }
 
-  /// Matches what is in the log with its subscribers, and wakes them; false when there was nothing.
+  /// Matches what is in the log with its subscribers, and wakes them; gives how many commits there were.
   @discardableResult
-  private func match(isScheduled: Bool = true) -> Bool {
+  private func match(isScheduled: Bool = true) -> Int {
     var matches = Matches()
-    let isDone = subscribers.withLock { subscribers in
+    let count = subscribers.withLock { subscribers in
       // With the lock held: one takes and matches after the other, in the order of the log.
       let entries = log.withLock { log in
         let entries = log.takeAll()
         if entries.isEmpty, isScheduled { log.isScheduled = false }
         return entries
       }
-      guard let last = entries.last else { return true }
+      guard let last = entries.last else { return 0 }
       for entry in entries { subscribers.match(entry, &matches) }
       attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
       matchedPosition.store(last.position, ordering: .releasing)
-      return false
+      return entries.count
     }
     wakes.wake(matches.woken)
     withExtendedLifetime(matches) {}
-    return !isDone
+    return count
   }
 
   /// To be called when the pool is closed: all sequences end, when they have been told of what was committed before.
