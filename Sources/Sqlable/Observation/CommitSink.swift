@@ -31,8 +31,8 @@ struct CommittedChanges: Sendable {
 
 /// What a transaction did to a table: little, however many rows it changed.
 struct TableChanges: Sendable {
-  /// How many rows are kept at most.
-  static let maximumImages = 32
+  /// How many rows are kept at most: those of as many writes as usually share a commit.
+  static let maximumImages = 256
 
   /// Whether rows came, went, or got another key.
   var isMembershipChanged = false

@@ -56,8 +56,10 @@ struct ResultState<Value: Sendable> {
     case rows([RowImages])
   }
 
-  /// How many rows are kept at most until the filter is asked.
-  private static var maximumRows: Int { 4 * TableChanges.maximumImages }
+  /// Of how many rows of a commit the filter is asked at most.
+  private static var maximumAsked: Int { 32 }
+  /// How many rows are kept at most until it is asked.
+  private static var maximumRows: Int { 4 * maximumAsked }
 
   /// What it is read from; nil until that is known, and then every commit is one that may concern it.
   var read: ReadColumns?
@@ -222,7 +224,8 @@ struct ResultState<Value: Sendable> {
         !(rule.filter?.excludes(row) ?? false) && !(pageEnd?.precedes(row) ?? false)
       }
       if open.isEmpty { continue }
-      guard let filter = rule.filter, !open.contains(where: filter.takes) else { return .certain }
+      guard let filter = rule.filter, open.count <= Self.maximumAsked, !open.contains(where: filter.takes)
+      else { return .certain }
       // One table only: else there would be no filter that decides.
       rows += open
     }
