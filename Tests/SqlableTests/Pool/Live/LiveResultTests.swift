@@ -34,6 +34,20 @@ struct LiveResultTests {
     }
   }
 
+  /// A writer that commits without a pause wakes a loop every half a millisecond at most.
+  @Test func commitsThatFollowOneAnotherCloselyComeTogether() async throws {
+    try await withMembers { pool in
+      let follower = Follower(Member.count().updates(in: pool))
+      #expect(try await follower.latest { $0 == 0 } == 0)
+      let begin = ContinuousClock.now
+      try await onThread { for id in 1...500 { try Member(id: id, name: "\(id)").insert().run(pool) } }
+      #expect(try await follower.latest { $0 == 500 } == 500)
+      // The first, those that gathered, and one that was read while the last ones came.
+      #expect(follower.values.count <= 3 + Int(begin.duration(to: .now) / .microseconds(500)))
+      #expect(follower.values == follower.values.sorted())
+    }
+  }
+
   /// Whether a loop hears of what `write` does. That it does not is told by waiting, as long as it takes many times
   /// over; that it does is waited for on however slow a machine.
   private func isHeard<Value, Written: Sendable>(
