@@ -35,7 +35,7 @@ import Testing
     { "SELECT json_extract('{}', \($0))" }, { "SELECT json_set('{}', \($0), 1)" },
     { "SELECT json_remove('{}', \($0))" }, { "SELECT json_type('[]', \("$[" + $0))" },
     { "SELECT * FROM json_each('{}', \($0))" }, { "SELECT * FROM json_tree(\("[" + $0))" },
-    { "SELECT json_array(x'00', \($0))" }, { "SELECT json_object(x'00', \($0))" },
+    { "SELECT json_array(x'ff', \($0))" }, { "SELECT json_object(x'ff', \($0))" },
     { "SELECT * FROM ft WHERE ft MATCH \("\"x\($0).title\" : x")" },
     { "SELECT * FROM ft WHERE ft MATCH \("{a \($0)} : x")" }, { "SELECT * FROM ft WHERE ft MATCH \("- \($0)x : x")" },
     { "SELECT * FROM ft WHERE ft MATCH \("\"" + $0)" }, { "SELECT * FROM ft WHERE ft MATCH \("\($0) AND (")" },
@@ -136,7 +136,9 @@ import Testing
         ]
         for (sql, message) in failures {
           let error = expectError(.other, "\(sql.text)") { try db.execute(sql) }
-          #expect(error?.message == message && error?.table == nil && error?.column == nil)
+          // From 3.45 on.
+          let newer = message == "JSON path error" ? "bad JSON path" : message
+          #expect([message, newer].contains(error?.message) && error?.table == nil && error?.column == nil)
         }
       }
     }

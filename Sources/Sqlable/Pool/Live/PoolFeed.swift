@@ -53,6 +53,8 @@ final class PoolFeed: CommitSink {
   private let beginning = Guarded(())
   private let queue = DispatchQueue(label: "sqlable.pool.feed")
   private let wakes = Wakes()
+  /// What was found by a thread that may not let go of it.
+  private let leftOver = Guarded<[Matches]>([])
   private let lastPosition = Atomic(0)
   private let matchedPosition = Atomic(0)
   /// How many subscribers there are whom a commit may concern that recorded nothing.
@@ -219,8 +221,21 @@ final class PoolFeed: CommitSink {
   /// To be called when somebody else has committed.
   func didCommitElsewhere() {
     append(CommittedChanges(isUnknown: true))
-    // Here: another thread would have to be woken for it.
-    catchUp()
+    // Here: another thread would have to be woken for it. What was found is let go of on that: it may be the last to
+    // hold the pool, which waits for this thread's queue when it goes. No closure has it, which this thread may let go of
+    // last.
+    putOff(match())
+    queue.async { [self] in letGo() }
+  }
+
+  private func putOff(_ matches: consuming Matches) { leftOver.withLock { [matches] in $0.append(matches) } }
+
+  private func letGo() {
+    let matches = leftOver.withLock { leftOver in
+      defer { leftOver = [] }
+      return leftOver
+    }
+    withExtendedLifetime(matches) {}
   }
 
   func didCommit(_ commit: CommittedChanges) {
@@ -250,7 +265,9 @@ final class PoolFeed: CommitSink {
   /// the longer the more of them there were: a writer that commits every twenty microseconds is not to wake a thread
   /// each time.
   private func matchWhatComes() {
-    while case let count = match(), count > 0 {
+    while true {
+      let count = match(isScheduled: true).commits
+      guard count > 0 else { return }
       usleep(UInt32(min(count * PoolFeed.gathering, PoolFeed.longestGathering)))
     }
   }
@@ -260,7 +277,7 @@ final class PoolFeed: CommitSink {
 
   /// Has all that was acknowledged until now matched with its subscribers, and does not return before.
   func catchUp() {
-    if !isMatched(upTo: position) { match(isScheduled: false) }
+    if !isMatched(upTo: position) { match() }
   }
 
   private func wake(_ body: (inout Matches) -> Void) {
@@ -269,26 +286,25 @@ final class PoolFeed: CommitSink {
     wakes.wake(matches.woken)
   }
 
-  /// Matches what is in the log with its subscribers, and wakes them; gives how many commits there were.
+  /// Matches what is in the log with its subscribers, and wakes them; gives what is to be let go of.
   @discardableResult
-  private func match(isScheduled: Bool = true) -> Int {
+  private func match(isScheduled: Bool = false) -> Matches {
     var matches = Matches()
-    let count = subscribers.withLock { subscribers in
+    subscribers.withLock { subscribers in
       // With the lock held: one takes and matches after the other, in the order of the log.
       let entries = log.withLock { log in
         let entries = log.takeAll()
         if entries.isEmpty, isScheduled { log.isScheduled = false }
         return entries
       }
-      guard let last = entries.last else { return 0 }
+      guard let last = entries.last else { return }
+      matches.commits = entries.count
       for entry in entries { subscribers.match(entry, &matches) }
       attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
       matchedPosition.store(last.position, ordering: .releasing)
-      return entries.count
     }
     wakes.wake(matches.woken)
-    withExtendedLifetime(matches) {}
-    return count
+    return matches
   }
 
   /// To be called when the pool is closed: all sequences end, when they have been told of what was committed before.

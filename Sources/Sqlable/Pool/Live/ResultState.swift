@@ -87,9 +87,9 @@ struct ResultState<Value: Sendable> {
   private(set) var priority = TaskPriority.medium
   private(set) var isEnded = false
   /// What is to be let go of behind the lock, as that may call anybody's code.
-  private var unused: [Any] = []
+  private var unused: [any Sendable] = []
 
-  mutating func takeUnused() -> [Any]? {
+  mutating func takeUnused() -> [any Sendable]? {
     if unused.isEmpty { return nil }
     defer { unused = [] }
     return unused

@@ -7,13 +7,15 @@ protocol FollowedResult: AnyObject, Wakeable {
 }
 
 /// What comes of matching commits with subscribers, for the time after the lock is given back.
-struct Matches {
+struct Matches: Sendable {
+  /// How many commits were matched.
+  var commits = 0
   private(set) var woken: [any Wakeable] = []
   /// What is let go of then: a subscriber asks for the same lock when it goes, and what it was given may call
   /// anybody's code.
-  private var found: [Any] = []
+  private var found: [any Sendable] = []
 
-  mutating func keep(_ found: Any) { self.found.append(found) }
+  mutating func keep(_ found: any Sendable) { self.found.append(found) }
 
   mutating func wake(_ sleepers: [any Wakeable]) { woken += sleepers }
 }

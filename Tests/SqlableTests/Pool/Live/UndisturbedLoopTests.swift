@@ -164,6 +164,35 @@ struct UndisturbedLoopTests {
     }
   }
 
+  /// A live result holds the pool: the last to let go of it may be the thread that hands out another's commit.
+  @Test(.timeLimit(.minutes(1))) func droppedWhileAnotherCommitIsHandedOut() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/pool.sqlite"
+      let other = try SqliteDatabase(filepath: path)
+      try other.execute("CREATE TABLE member (id INTEGER PRIMARY KEY, name TEXT)")
+      let isOver = Mutex(false)
+      let writing = Task.detached {
+        while !isOver.withLock({ $0 }) { try? other.execute("INSERT INTO member (name) VALUES ('y')") }
+      }
+      for _ in 0..<100 {
+        var pool: SqlitePool? = try SqlitePool(filepath: path, configuration: .init(pollInterval: .milliseconds(1)))
+        let loops = (0..<50).map { id in
+          Task { [updates = pool.map { Member.byId(id).updates(in: $0) }] in
+            var updates = updates?.makeAsyncIterator()
+            for _ in 0..<3 { _ = try await updates?.next() }
+          }
+        }
+        pool = nil
+        for loop in loops {
+          if Bool.random() { loop.cancel() }
+          _ = await loop.result
+        }
+      }
+      isOver.withLock { $0 = true }
+      await writing.value
+    }
+  }
+
   @Test(.timeLimit(.minutes(1))) func closedByManyAtAnyMoment() async throws {
     try await withDirectoryAsync { directory in
       for round in 0..<100 {
