@@ -69,32 +69,44 @@ final class ChangeBuffer: ChangeSink {
 
   /// What was done to the tables that live results read, by their folded names. More than was done, where a statement
   /// was undone.
-  private var summaries: [[UInt8]: TableChanges] { summarized.byTable }
+  private var summaries: [[UInt8]: TableChanges] {
+    var all = state.value.earlier
+    for (table, summary) in zip(state.value.tables, state.value.summaries) {
+      guard let summary else { continue }
+      all[table.nameInDatabase.foldedName, default: TableChanges()].formUnion(summary)
+    }
+    return all
+  }
 
-  /// What was done to the tables that live results read, up to a moment.
+  /// What was done to the tables that live results read, up to a moment. Of the rows it has their number: a savepoint
+  /// with them would have each row behind it copy those before.
   struct Summarized {
     fileprivate let tables: [Table]
-    fileprivate let latest: [TableChanges?]
+    fileprivate let latest: [(change: TableChanges, imageCount: Int?)?]
     fileprivate let earlier: [[UInt8]: TableChanges]
-
-    fileprivate var byTable: [[UInt8]: TableChanges] {
-      var all = earlier
-      for (table, summary) in zip(tables, latest) {
-        guard let summary else { continue }
-        all[table.nameInDatabase.foldedName, default: TableChanges()].formUnion(summary)
-      }
-      return all
-    }
   }
 
   var summarized: Summarized {
-    Summarized(tables: state.value.tables, latest: state.value.summaries, earlier: state.value.earlier)
+    let latest = state.value.summaries.map { $0.map { ($0.withoutImages, $0.images?.count) } }
+    return Summarized(tables: state.value.tables, latest: latest, earlier: state.value.earlier)
   }
 
-  /// Forgets what was done since then.
+  /// Forgets what was done since then. Where the tables were looked up anew meanwhile, it is not known any more which
+  /// rows were changed before.
   func goBack(to summarized: Summarized) {
-    state.value.earlier = summarized.byTable
-    for place in state.value.summaries.indices { state.value.summaries[place] = nil }
+    let (places, isSame) = (state.value.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
+    state.value.earlier = summarized.earlier
+    for place in places {
+      guard isSame, let before = summarized.latest[place] else {
+        state.value.summaries[place] = nil
+        continue
+      }
+      state.value.summaries[place]?.goBack(to: before.change, imageCount: before.imageCount)
+    }
+    guard !isSame else { return }
+    for case (let table, let before?) in zip(summarized.tables, summarized.latest) {
+      state.value.earlier[table.nameInDatabase.foldedName, default: TableChanges()].formUnion(before.change)
+    }
   }
 
   func willChange(_ row: HookedRow) {
@@ -131,15 +143,7 @@ final class ChangeBuffer: ChangeSink {
     } else {
       summary.isMembershipChanged = true
     }
-    if !wantsImages || !row.hasValues {
-      summary.images = nil
-    } else if let count = summary.images?.count {
-      if count < TableChanges.maximumImages {
-        summary.images?.append(images(row, of: table))
-      } else {
-        summary.images = nil
-      }
-    }
+    summary.add { wantsImages && row.hasValues ? images(row, of: table) : nil }
     state.value.summaries[place] = summary
   }
 

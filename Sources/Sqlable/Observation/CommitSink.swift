@@ -33,22 +33,47 @@ struct CommittedChanges: Sendable {
 struct TableChanges: Sendable {
   /// How many rows are kept at most: those of as many writes as usually share a commit.
   static let maximumImages = 256
+  /// How many bytes their texts and blobs have at most, before and after the change.
+  static let maximumBytes = 1 << 20
 
   /// Whether rows came, went, or got another key.
   var isMembershipChanged = false
   /// The columns that an update changed, by their folded names.
   var columns: Set<[UInt8]> = []
   /// The changed rows; nil when there are too many, or nobody wants them.
-  var images: [RowImages]? = []
+  private(set) var images: [RowImages]? = []
+  private(set) var bytes = 0
+
+  /// Takes a row that was changed, unless there are too many; nil is one that is not told.
+  mutating func add(_ row: () -> RowImages?) {
+    guard let count = images?.count else { return }
+    guard count < TableChanges.maximumImages, let row = row() else { return forgetImages() }
+    images?.append(row)
+    bytes += row.bytes
+    if bytes > TableChanges.maximumBytes { forgetImages() }
+  }
+
+  private mutating func forgetImages() { (images, bytes) = (nil, 0) }
+
+  var withoutImages: TableChanges {
+    var changes = self
+    changes.forgetImages()
+    return changes
+  }
+
+  /// Makes it what it was, without images, and had so many; nil is for too many.
+  mutating func goBack(to before: TableChanges, imageCount: Int?) {
+    (isMembershipChanged, columns) = (before.isMembershipChanged, before.columns)
+    guard let imageCount, let count = images?.count, count >= imageCount else { return forgetImages() }
+    for row in images?[imageCount...] ?? [] { bytes -= row.bytes }
+    images?.removeLast(count - imageCount)
+  }
 
   mutating func formUnion(_ other: TableChanges) {
     isMembershipChanged = isMembershipChanged || other.isMembershipChanged
     columns.formUnion(other.columns)
-    guard let own = images, let others = other.images, own.count + others.count <= TableChanges.maximumImages else {
-      images = nil
-      return
-    }
-    images = own + others
+    guard let others = other.images else { return forgetImages() }
+    for row in others { add { row } }
   }
 }
 

@@ -63,7 +63,7 @@ struct KeyComparison: Sendable {
 }
 
 extension String {
-  fileprivate var withoutTrailingSpaces: Substring.UTF8View {
+  var withoutTrailingSpaces: Substring.UTF8View {
     var rest = utf8[...]
     while rest.last == UInt8(ascii: " ") { rest.removeLast() }
     return rest

@@ -55,7 +55,7 @@ struct RowShape {
 
 extension KeyShape.Affinity {
   /// SQLite's rules of affinity, in their order.
-  fileprivate init(ofType type: String) {
+  init(ofType type: String) {
     // As SQLite folds letters: a ı without its dot makes no INT.
     let type = String(decoding: type.foldedName, as: UTF8.self)
     func holds(_ words: String...) -> Bool { words.contains { type.suffix(after: $0) != nil } }

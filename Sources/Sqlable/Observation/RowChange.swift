@@ -103,6 +103,19 @@ final class RowImages: Sendable, Hashable {
   /// What filters have said of it.
   private let verdicts = Guarded<[Int: Bool]>([:])
 
+  /// How many bytes its texts and blobs have.
+  var bytes: Int {
+    [old, new].reduce(0) { sum, values in
+      (values ?? []).reduce(sum) { sum, value in
+        switch value {
+        case .text(let text): sum + text.utf8.count
+        case .blob(let data): sum + data.count
+        case .null, .integer, .real: sum
+        }
+      }
+    }
+  }
+
   func verdict(of filter: Int) -> Bool? { verdicts.withLock { $0[filter] } }
 
   func note(_ verdict: Bool, of filter: Int) { verdicts.withLock { $0[filter] = verdict } }

@@ -44,8 +44,8 @@ struct CommitLog {
 }
 
 extension CommittedChanges {
-  /// How many rows it keeps in memory, and one for itself.
+  /// How many rows it keeps in memory, or thousands of bytes of theirs, and one for itself.
   fileprivate var weight: Int {
-    tables.values.reduce(1 + rows.count) { $0 + ($1.images?.count ?? 0) }
+    tables.values.reduce(1 + rows.count) { $0 + max($1.images?.count ?? 0, $1.bytes / 1_000) }
   }
 }

@@ -9,7 +9,8 @@ extension Statement where Output == [Model] {
   ///
   /// A commit could when it changed a column that the statement reads, or rows came or went; not when its filter says
   /// that none of the changed rows was or is among them. Filters with subqueries and functions, and commits of more
-  /// than 256 rows of the table, are not asked. Commits of other processes, and changes of the schema, always could.
+  /// than 256 rows of the table, or of 32 that the values it demands leave open, are not asked. Commits of other
+  /// processes, and changes of the schema, always could.
   ///
   /// With an order of columns and a limit, neither could a commit that changed rows behind a full page only.
   ///

@@ -41,14 +41,14 @@ struct RowDemand: Sendable {
   /// Nil when SQLite would convert one of both before it compares them, or compare texts by a collation of the
   /// program's own.
   init?(_ value: SqlStorage, of column: FilterTables.Column, at place: Int) {
-    let affinity = ComparisonAffinity(ofType: column.type)
+    let affinity = KeyShape.Affinity(ofType: column.type)
     isBinary = column.collation.isSameName(as: "BINARY")
     switch value {
     case .null: return nil
     case .integer, .real: guard affinity != .text else { return nil }
     case .text:
       let isBuiltIn = isBinary || column.collation.isSameName(as: "NOCASE") || column.collation.isSameName(as: "RTRIM")
-      guard affinity != .number, isBuiltIn else { return nil }
+      guard affinity == .text || affinity == .none, isBuiltIn else { return nil }
     case .blob: break
     }
     self.place = place
@@ -69,30 +69,5 @@ struct RowDemand: Sendable {
     guard values.indices.contains(place) else { return false }
     if isBinary, case .text(let own) = value, case .text(let found) = values[place] { return !own.isExactly(found) }
     return MatchKey(values[place]) != key
-  }
-}
-
-/// What SQLite makes of a value before it compares it with a column, by the column's declared type.
-enum ComparisonAffinity {
-  /// Numbers become texts.
-  case text
-  /// Texts that look like numbers become numbers.
-  case number
-  /// Nothing is converted.
-  case none
-
-  init(ofType type: String) {
-    let type = type.foldedName
-    func holds(_ word: String) -> Bool {
-      let word = Array(word.utf8)
-      return type.indices.contains { type[$0...].starts(with: word) }
-    }
-    if holds("int") {
-      self = .number
-    } else if holds("char") || holds("clob") || holds("text") {
-      self = .text
-    } else {
-      self = type.isEmpty || holds("blob") ? .none : .number
-    }
   }
 }

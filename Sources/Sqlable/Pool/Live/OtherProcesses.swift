@@ -49,7 +49,7 @@ final class OtherProcesses: @unchecked Sendable {
   func lookNow() {
     queue.sync {
       look()
-      if detector.endDoubt() { feed.didCommitElsewhere() }
+      if detector.endDoubt() { feed.othersCommitted() }
     }
   }
 
@@ -84,7 +84,7 @@ final class OtherProcesses: @unchecked Sendable {
       self.handle = handle
       if isBlind {
         isBlind = false
-        feed.didCommitElsewhere()
+        feed.othersCommitted()
       }
       if isPoll, let current = watch, current !== suspended, current.isOutdated {
         current.cancel()
@@ -94,16 +94,16 @@ final class OtherProcesses: @unchecked Sendable {
       let own = feed.ownCommits
       let found = try handle.dataVersion()
       // A loop over a result is to hear that there is no file any more.
-      if isPoll, try handle.isFileGone() { return feed.didCommitElsewhere() }
+      if isPoll, try handle.isFileGone() { return feed.othersCommitted() }
       switch detector.judge(own: own, version: found, ownAfterwards: feed.ownCommits) {
       case .nothing: break
-      case .others: feed.didCommitElsewhere()
+      case .others: feed.othersCommitted()
       case .unsure: if detector.doubt(writerLooks: feed.writerLooks) { pauseListening() }
       }
     } catch {
       // Who can't look can't say that there was nothing.
       (handle, isBlind) = (nil, true)
-      if isPoll { feed.didCommitElsewhere() }
+      if isPoll { feed.othersCommitted() }
     }
   }
 

@@ -145,19 +145,11 @@ extension SqlStorage {
       // It looks at nothing behind a NUL character but the length.
       guard !left.utf8.contains(0), !right.utf8.contains(0) else { return nil }
       return compare(left.foldedName, right.foldedName)
-    case .rtrim: return compare(left.withoutSpacesAtEnd, right.withoutSpacesAtEnd)
+    case .rtrim: return compare(left.withoutTrailingSpaces, right.withoutTrailingSpaces)
     }
   }
 
   private static func compare<Bytes: Collection<UInt8>>(_ left: Bytes, _ right: Bytes) -> Int {
     left.lexicographicallyPrecedes(right) ? -1 : right.lexicographicallyPrecedes(left) ? 1 : 0
-  }
-}
-
-extension String {
-  fileprivate var withoutSpacesAtEnd: Substring.UTF8View {
-    var bytes = self[...].utf8
-    while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
-    return bytes
   }
 }

@@ -53,6 +53,8 @@ final class PoolFeed: CommitSink {
   private let beginning = Guarded(())
   private let queue = DispatchQueue(label: "sqlable.pool.feed")
   private let wakes = Wakes()
+  /// For results, which are not to stand behind loops over changes.
+  private let calls = Wakes()
   /// What was found by a thread that may not let go of it.
   private let leftOver = Guarded<[Matches]>([])
   private let lastPosition = Atomic(0)
@@ -98,7 +100,7 @@ final class PoolFeed: CommitSink {
     let table = subscription.observed.observer.table
     var interest = ObservedTables(named: [table], commits: true)
     if subscription.observed.withValues { interest.valued = [table.foldedName] }
-    largestBuffer.max(subscription.limit, ordering: .relaxed)
+    largestBuffer.max(min(subscription.limit, 10 * CommitLog.maximumWeight), ordering: .relaxed)
     listen(interest, number) { $0.add(subscription, number, since: position) }
     watchOthers { wake { subscription.end(&$0) } }
   }
@@ -218,12 +220,13 @@ final class PoolFeed: CommitSink {
 
   func looksForOthers() { lookCount.add(1, ordering: .acquiringAndReleasing) }
 
-  /// To be called when somebody else has committed.
-  func didCommitElsewhere() {
-    append(CommittedChanges(isUnknown: true))
-    // Here: another thread would have to be woken for it. What was found is let go of on that: it may be the last to
-    // hold the pool, which waits for this thread's queue when it goes. No closure has it, which this thread may let go of
-    // last.
+  func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
+
+  /// To be called on the queue where it was noticed that somebody else has committed.
+  func othersCommitted() {
+    // Matched here: another thread would have to be woken for it. What was found is let go of on that: it may be the last
+    // to hold the pool, which waits for this queue when it goes. No closure has it, which this thread may let go of last.
+    append(CommittedChanges(isUnknown: true), isMatchedHere: true)
     putOff(match())
     queue.async { [self] in letGo() }
   }
@@ -247,11 +250,12 @@ final class PoolFeed: CommitSink {
   var position: Int { lastPosition.load(ordering: .acquiring) }
 
   /// Appends a commit, or the end.
-  private func append(_ commit: CommittedChanges?) {
+  private func append(_ commit: CommittedChanges?, isMatchedHere: Bool = false) {
     let limit = largestBuffer.load(ordering: .relaxed)
     let isFirst = log.withLock { log in
       log.append(commit, limit: limit)
       lastPosition.store(log.position, ordering: .releasing)
+      if isMatchedHere { return false }
       defer { log.isScheduled = true }
       return !log.isScheduled
     }
@@ -304,6 +308,7 @@ final class PoolFeed: CommitSink {
       matchedPosition.store(last.position, ordering: .releasing)
     }
     wakes.wake(matches.woken)
+    calls.wake(matches.called)
     return matches
   }
 

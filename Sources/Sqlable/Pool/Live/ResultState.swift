@@ -83,8 +83,10 @@ struct ResultState<Value: Sendable> {
   /// Whether a loop waits for a reading that has not begun.
   private var isWanted = false
   var task: Task<Void, Never>?
-  /// That of the loop that was the last to wait.
-  private(set) var priority = TaskPriority.medium
+  /// Whether its task will be begun, by one that has not come to it yet.
+  var isCalled = false
+  /// The last commit that the reading in progress holds.
+  private var underway = -1
   private(set) var isEnded = false
   /// What is to be let go of behind the lock, as that may call anybody's code.
   private var unused: [any Sendable] = []
@@ -130,9 +132,7 @@ struct ResultState<Value: Sendable> {
       // What another process committed before is not known of yet: only what is read from here on is sure to have it.
       (loop.hasAsked, loop.reading) = (true, readings)
     }
-    if let latest, loop.edition == latest.edition {
-      (loop.reading, loop.position) = (latest.reading.number, latest.reading.position)
-    }
+    loop = current(loop)
     defer { loops[number] = loop }
     if isInDoubt(loop) {
       guard let latest, let value = latest.value, latest.reading.number > loop.reading,
@@ -152,18 +152,40 @@ struct ResultState<Value: Sendable> {
     return .wait(isNeeded: open.contains { $0.position > loop.position })
   }
 
-  private func isInDoubt(_ loop: Loop) -> Bool { loop.edition == 0 || doubted > loop.position }
+  /// The loop, with what later readings that found the same say of what it has.
+  private func current(_ loop: Loop) -> Loop {
+    guard let latest, loop.edition == latest.edition else { return loop }
+    var loop = loop
+    (loop.reading, loop.position) = (latest.reading.number, latest.reading.position)
+    return loop
+  }
+
+  private func isInDoubt(_ loop: Loop) -> Bool { loop.edition == 0 || doubted > current(loop).position }
 
   mutating func wait(_ waiter: Waiter, _ loop: Int, isOverdue: Bool) {
     waiting[ObjectIdentifier(waiter)] = (waiter, loop)
-    priority = waiter.priority
     if isOverdue { overdue.insert(ObjectIdentifier(waiter)) }
   }
 
   /// Whether it was waiting, and was the last.
   mutating func leave(_ waiter: Waiter) -> Bool {
     if !overdue.isEmpty { overdue.remove(ObjectIdentifier(waiter)) }
-    return waiting.removeValue(forKey: ObjectIdentifier(waiter)) != nil && waiting.isEmpty
+    guard waiting.removeValue(forKey: ObjectIdentifier(waiter)) != nil else { return false }
+    wantNoMore()
+    return waiting.isEmpty
+  }
+
+  /// A reading that nobody waits for is not begun.
+  mutating func wantNoMore() { if waiting.isEmpty { isWanted = false } }
+
+  /// The highest of those that wait.
+  var priority: TaskPriority { waiting.values.map(\.waiter.priority).max() ?? .medium }
+
+  /// Whether somebody has to begin its task.
+  mutating func call() -> Bool {
+    guard task == nil, !isCalled, hasWork else { return false }
+    isCalled = true
+    return true
   }
 
   /// Whether there is something to be found out for somebody.
@@ -209,7 +231,7 @@ struct ResultState<Value: Sendable> {
     open.removeAll { $0.position <= position }
     if let latest, latest.reading.position < doubted { dropValue() }
     // Who waits has all that was committed before.
-    if !waiting.isEmpty { isWanted = true }
+    if !waiting.isEmpty, position > underway { isWanted = true }
   }
 
   private func doubt(about commit: CommittedChanges?) -> Doubt {
@@ -249,7 +271,8 @@ struct ResultState<Value: Sendable> {
       pageEnd = nil
       // After that: what is matched with no end of a page to compare with is either in the reading, or puts it in
       // doubt.
-      return .read(Reading(number: readings, position: feed.position), known)
+      underway = feed.position
+      return .read(Reading(number: readings, position: underway), known)
     }
     guard let filter = rule.filter, let last = open.last else {
       for row in open { doubt(row.position) }
@@ -281,21 +304,24 @@ struct ResultState<Value: Sendable> {
     if without == 0 { dropValue() }
     if let last = open.last(where: { $0.position <= reading.position }) {
       // Not asked about any more: they are in what was read, and may be what one with an older one waits for.
-      let wasWanted = isWanted
       doubt(last.position)
-      isWanted = wasWanted
     }
+    underway = -1
     guard without > 0 else { return [] }
     return woken(sleepers { _, loop in loop.edition != editions && isInDoubt(loop) })
   }
 
   /// Notes that a reading has failed; gives who is to be woken to throw the error.
   mutating func fail(_ reading: Reading, _ error: any Error) -> [any Wakeable] {
-    let failed = sleepers { _, loop in isInDoubt(loop) && loop.reading < reading.number }
+    underway = -1
+    let failed = sleepers { _, loop in isInDoubt(loop) && current(loop).reading < reading.number }
     for id in failed { if let loop = waiting[id]?.loop { failures[loop] = error } }
     return woken(failed)
   }
 
   /// Takes a reading back that was interrupted, since nobody waited for it.
-  mutating func takeBack() { if !waiting.isEmpty { isWanted = true } }
+  mutating func takeBack() {
+    underway = -1
+    if !waiting.isEmpty { isWanted = true }
+  }
 }

@@ -82,7 +82,10 @@ final class SharedResult<Value: Sendable>: FollowedResult {
         return (value, contents)
       case .match: pool.feed.catchUp()
       case .wait(let isNeeded):
-        if isNeeded, isOverdue { throw timeout }
+        if isNeeded, isOverdue {
+          withState { $0.wantNoMore() }
+          throw timeout
+        }
         // A commit may come before the deadline, or turn out not to concern the result: what the loop waits for then is
         // asked when it is woken. Behind its deadline, a loop that waits for a commit is woken by that.
         let alarm = isOverdue ? nil : alarm(waiter)
@@ -119,13 +122,13 @@ final class SharedResult<Value: Sendable>: FollowedResult {
   // MARK: Commits
 
   func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches) {
-    let (overdue, hasWork, unused) = state.withLock { state in
+    let (overdue, isCalled, unused) = state.withLock { state in
       state.didCommit(commit, at: position)
       let overdue = state.takeOverdue()
-      return (overdue, state.task == nil && state.hasWork, state.takeUnused())
+      return (overdue, state.call(), state.takeUnused())
     }
     if !overdue.isEmpty { matches.wake(overdue) }
-    if hasWork { matches.wake([self]) }
+    if isCalled { matches.call(self) }
     if let unused { matches.keep(unused) }
   }
 
@@ -142,6 +145,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
   var priority: TaskPriority { state.withLock { $0.priority } }
 
   private func begin(_ state: inout State) {
+    state.isCalled = false
     guard state.task == nil, state.hasWork else { return }
     state.task = Task.detached(priority: state.priority) { [self] in await work() }
   }

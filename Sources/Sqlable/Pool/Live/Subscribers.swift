@@ -11,6 +11,8 @@ struct Matches: Sendable {
   /// How many commits were matched.
   var commits = 0
   private(set) var woken: [any Wakeable] = []
+  /// Results that have something to find out.
+  private(set) var called: [any Wakeable] = []
   /// What is let go of then: a subscriber asks for the same lock when it goes, and what it was given may call
   /// anybody's code.
   private var found: [any Sendable] = []
@@ -18,6 +20,8 @@ struct Matches: Sendable {
   mutating func keep(_ found: any Sendable) { self.found.append(found) }
 
   mutating func wake(_ sleepers: [any Wakeable]) { woken += sleepers }
+
+  mutating func call(_ result: any Wakeable) { called.append(result) }
 }
 
 /// Those who listen, found by what they listen to.

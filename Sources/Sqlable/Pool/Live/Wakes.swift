@@ -35,7 +35,7 @@ final class Wakes: Sendable {
     if isFew { for sleeper in sleepers { sleeper.wake() } }
     guard begins else { return }
     // Of another priority it would not stand in line with those that it wakes.
-    Task.detached(priority: sleepers[0].priority) { [self] in
+    Task.detached(priority: sleepers.map(\.priority).max()) { [self] in
       while let next = take() {
         let begin = ContinuousClock.now
         for sleeper in next { sleeper.wake() }
