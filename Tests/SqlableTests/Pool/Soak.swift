@@ -221,7 +221,7 @@ struct Soak: Sendable {
     while ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(5)) }
     // The others may write on: what counts is that it comes to what was there at some moment.
     let count = (try? await Entry.count().run(pool)) ?? -1
-    let limit = ContinuousClock.now + .seconds(20)
+    let limit = ContinuousClock.now + .seconds(120)
     while latest.withLock({ $0 }) < count, ContinuousClock.now < limit { try? await Task.sleep(for: .milliseconds(1)) }
     if latest.withLock({ $0 }) < count { say(.wrong("a live result stayed behind")) }
     loop.cancel()

@@ -22,6 +22,6 @@ final class Follower<Value: Sendable>: Sendable {
 
 /// Waits until it is so, or for longer than that takes on any machine.
 func until(_ condition: () -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(30)
+  let end = ContinuousClock.now + .seconds(180)
   while !condition(), ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(1)) }
 }
