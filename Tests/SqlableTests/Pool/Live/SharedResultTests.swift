@@ -170,4 +170,42 @@ struct SharedResultTests {
       #expect(page.latest?.map(\.id) == [4, 1_000])
     }
   }
+
+  /// A row that can't be made when the test says so.
+  private struct Fragile: Sqlable {
+    static let tableName = "member"
+    static let id = column("id", Int.self, PrimaryKey())
+    static let tableLayout = [id.column]
+    static let (isBroken, made) = (Mutex(false), Mutex(0))
+
+    struct Broken: Error {}
+
+    init(row: ReadRow) throws {
+      Fragile.made.withLock { $0 += 1 }
+      if Fragile.isBroken.withLock({ $0 }) { throw Broken() }
+    }
+    func write(to row: inout RowWriter) throws {}
+  }
+
+  /// A reading that another loop wanted is none of its business, though a commit has put the result in doubt before.
+  @Test func anErrorEndsNoLoopThatHasTheLatest() async throws {
+    try await withMembers(SharedResultTests.alone) { pool in
+      try await Member(id: 1, name: "a").insert().run(pool)
+      let patient = Follower(Fragile.read().updates(in: pool, onlyChanges: true))
+      try await until { patient.values.count == 1 }
+      // It is read again, and is the same.
+      try await pool.transaction { db in
+        try Member(id: 2, name: "b").insert().run(db)
+        try Member.delete(Member.id == 2).run(db)
+      }
+      try await until { Fragile.made.withLock { $0 } == 2 }
+      Fragile.isBroken.withLock { $0 = true }
+      var later = Fragile.read().updates(in: pool, onlyChanges: true).makeAsyncIterator()
+      await #expect(throws: Fragile.Broken.self) { try await later.next() }
+      Fragile.isBroken.withLock { $0 = false }
+      try await Member(id: 3, name: "c").insert().run(pool)
+      try await until { patient.values.count == 2 }
+      #expect(patient.values.map(\.count) == [1, 2])
+    }
+  }
 }
