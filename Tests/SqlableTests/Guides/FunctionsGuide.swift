@@ -74,7 +74,8 @@ import Testing
       try db.execute("CREATE INDEX car_year ON car (CAST(strftime('%Y', sold_at, 'unixepoch') AS INTEGER))")
       let year = Car.count().filter(Car.soldAt.year() == 2024)
       let plan = try year.explain(db)  // SEARCH car USING INDEX car_year (<expr>=?)
-      #expect(plan.description == "SEARCH car USING INDEX car_year (<expr>=?)")
+      // Newer versions need nothing but the index.
+      #expect(plan.description.replacing("COVERING ", with: "") == "SEARCH car USING INDEX car_year (<expr>=?)")
     }
   }
 
