@@ -2,6 +2,11 @@ import Dispatch
 import Glibc
 import Synchronization
 
+/// What is made before its pool, and outlives it, reaches it by this.
+private struct WeakPool {
+  weak var pool: SqlitePool?
+}
+
 /// A database file with one writer and several readers, for a service: what its threads and tasks share.
 ///
 /// ```swift
@@ -49,13 +54,15 @@ public final class SqlitePool: Sendable {
     }
     self.configuration = configuration
     root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
-    let asks = Guarded<(@Sendable (@escaping @Sendable () -> Void) -> Void)?>(nil)
+    let weak = Guarded(WeakPool())
     feed = PoolFeed(root: root) { [root] feed in
       // A loop in a forked process is refused when it reads.
       root.isForked
         ? nil
         : configuration.pollInterval.map { interval in
-          OtherProcesses(feed, root, every: interval) { answered in asks.withLock { $0 }?(answered) }
+          OtherProcesses(feed, root, every: interval) { answered in
+            weak.withLock { $0.pool }?.haveWriterLook(answered)
+          }
         }
     }
     let path = try root.locked { [root] in try root.openConnection().absolutePath }
@@ -64,7 +71,7 @@ public final class SqlitePool: Sendable {
     longReads.withLock { reads in
       reads = configuration.longRead.map { LongReads($0) { [weak self] in self?.reportLongReads() } }
     }
-    asks.withLock { asks in asks = { [weak self] answered in self?.haveWriterLook(answered) } }
+    weak.withLock { $0.pool = self }
   }
 
   deinit { endWatching() }

@@ -4,6 +4,9 @@ import Glibc
 ///
 /// A POSIX lock, since the thread sanitizer does not see the one of Swift's `Mutex` and would report races where there are
 /// none. Sound as `Sendable`: `value` is only touched with `mutex` held, and leaves only as a copy that `body` makes.
+///
+/// `Value` is never a closure itself: Swift wraps one that is passed `inout` to generic code in two more with each call,
+/// and after some days the stack is too small to call or to free it. A closure as a property of `Value` stays as it is.
 final class Guarded<Value>: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private var value: Value

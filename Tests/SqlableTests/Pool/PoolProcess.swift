@@ -16,6 +16,9 @@ final class PoolProcess: @unchecked Sendable {
     case forking
     /// Does what all processes of `SoakTests` do, and says what became of it.
     case soaking
+    /// Commits other values for some seconds beside a loop over changes, which has the writer asked hundreds of times a second
+    /// whether somebody else has committed.
+    case doubting
   }
 
   fileprivate static let variable = "SQLABLE_POOL_PROCESS"
@@ -24,9 +27,11 @@ final class PoolProcess: @unchecked Sendable {
   private let process: ChildProcess
   private var rest = ""
 
-  init(_ work: Work, _ path: String, id: Int = 0, seconds: Double = 0) throws {
+  /// `stack` is what its threads have, in kilobytes.
+  init(_ work: Work, _ path: String, id: Int = 0, seconds: Double = 0, stack: Int? = nil) throws {
     process = try TestProgram.start(
-      "PoolProcessTests", environment: [PoolProcess.variable: "\(work.rawValue) \(id) \(seconds) \(path)"])
+      "PoolProcessTests", environment: [PoolProcess.variable: "\(work.rawValue) \(id) \(seconds) \(path)"],
+      stack: stack)
   }
 
   /// The next line that it says; empty when it says no more.
@@ -100,7 +105,7 @@ struct PoolProcessTests {
   }
 
   @Test func work() throws {
-    let (work, id, _, pool) = try order()
+    let (work, id, seconds, pool) = try order()
     switch work {
     case .writing:
       say("ready")
@@ -128,6 +133,18 @@ struct PoolProcessTests {
       }
       say("done")
     case .soaking: break
+    case .doubting:
+      let listening = Task { for await _ in pool.changes(on: Member.self) {} }
+      let end = ContinuousClock.now + .seconds(seconds)
+      var count = 0
+      while ContinuousClock.now < end {
+        try Member(id: id, name: "\(count)").save().run(pool)
+        count += 1
+        // Else the next transaction's look answers the question.
+        usleep(2_500)
+      }
+      listening.cancel()
+      say("done")
     }
     try pool.close()
   }

@@ -62,6 +62,18 @@ struct OtherProcessTests {
     }
   }
 
+  /// A question that left a few bytes of every thread's stack behind would end a service after days.
+  @Test(.enabled(if: TestProgram.isAvailable), .disabled(if: isSanitized, "its frames are larger"))
+  func askingTheWriterTakesNoMoreStackTheOftenerItIsDone() async throws {
+    try await withMembers { pool in
+      try await onThread {
+        let process = try PoolProcess(.doubting, pool.filepath, id: 1, seconds: 4, stack: 128)
+        #expect(process.answer() == "done")
+        #expect(process.end())
+      }
+    }
+  }
+
   /// Another connection of the same process is as foreign.
   @Test func handlesThatAreNotThePoolsAreOthers() async throws {
     try await withMembers(OtherProcessTests.silent) { pool in
