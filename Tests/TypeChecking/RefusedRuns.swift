@@ -27,7 +27,7 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   for car in Car.read() { print(car) } // refused: for-in loop requires 'Statement<Car, [Car]>' to conform to 'Sequence'
   try Car.read().filter(Car.id == 1).run(db) // warned: result of call to 'run' is unused
   try Car.read().run() // refused: missing argument for parameter #1 in call
-  try Car.read().run("cars.db") // refused: no exact matches in call to instance method 'run'
+  try Car.read().run("cars.db") // refused: cannot convert value of type 'String' to expected argument type 'SqliteDatabase'
   _ = Person.column("x", NoValue.self) // refused: static method 'column(_:_:_:file:line:)' requires that 'NoValue' conform to 'SqlValue'
   let frozen = Car.read(); frozen.limit = 5 // refused: cannot assign to value: 'limit' is a method
   _ = try db.prepare(Car.read()).run(db) // refused: instance method 'run' requires that 'SqliteDatabase' conform to 'SqlValue'

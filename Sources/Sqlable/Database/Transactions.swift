@@ -109,7 +109,7 @@ extension SqliteDatabase {
   /// Undoes what was begun as shared, with all that is inside it.
   func rollBackShared() { lockedAnyway { _ = rollBack(from: 1) } }
 
-  private func scoped<Value>(
+  func scoped<Value>(
     _ kind: TransactionKind, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
     try locked {

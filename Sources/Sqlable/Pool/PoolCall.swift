@@ -3,6 +3,7 @@ import Dispatch
 /// One call on a pool: it waits, runs, and ends once. What changes is reached with the pool's lock held.
 ///
 /// Sound as `Sendable`: see there; `work` is called by one thread at a time, while whoever made the call waits.
+@usableFromInline
 final class PoolCall: @unchecked Sendable {
   enum State {
     case made
@@ -18,14 +19,19 @@ final class PoolCall: @unchecked Sendable {
   }
 
   /// Where a call was made.
+  @usableFromInline
   struct Place: Sendable, CustomStringConvertible {
     let file: StaticString
     let line: UInt
 
-    var description: String { "\(file):\(line)" }
+    @usableFromInline
+    init(file: StaticString, line: UInt) { (self.file, self.line) = (file, line) }
+
+    @usableFromInline var description: String { "\(file):\(line)" }
   }
 
   /// What is done.
+  @usableFromInline
   enum Kind {
     case read
     /// A transaction, or a statement of its own, which may share its commit with others.

@@ -26,6 +26,7 @@ extension SqlitePool {
   // MARK: Values
 
   /// Does something that gives a value.
+  @usableFromInline
   func perform<Value>(
     _ kind: PoolCall.Kind, at place: PoolCall.Place, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
@@ -40,6 +41,7 @@ extension SqlitePool {
   }
 
   /// Runs a statement: a read that is short at once, anything else on a thread of the pool.
+  @usableFromInline
   func performStatement<Value: Sendable>(
     _ kind: PoolCall.Kind, at place: PoolCall.Place, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {

@@ -340,6 +340,9 @@ final class Connection {
   /// Rows that the latest INSERT, UPDATE or DELETE changed itself, without triggers and cascades.
   var changes: Int { Int(Library.changes(handle)) }
 
+  /// Rows changed since the connection was opened, with those of triggers and cascades; it may overflow.
+  var totalChanges: Int32 { sqlite3_total_changes(handle) }
+
   /// The path of the file, as SQLite resolved it when it was opened.
   var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
 

@@ -142,8 +142,10 @@ final class ParameterBuffer {
 
   private let state = Unchecked(State())
   let bytes = ParameterBytes.take()
+  /// Whether a long list becomes a `?` for each value, for a database that can't be given a pointer.
+  let expandsLists: Bool
 
-  init() {}
+  init(expandsLists: Bool = false) { self.expandsLists = expandsLists }
 
   deinit {
     ParameterBytes.give(back: bytes)

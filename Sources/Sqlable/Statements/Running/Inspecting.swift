@@ -26,13 +26,14 @@ extension Statement {
     return try db.plan(of: withValues())
   }
 
-  /// The statement as SQLite would get it. Throws whatever makes it impossible to run.
-  func withValues() throws -> StatementWithValues {
+  /// The statement as SQLite would get it, about the row at `index` of those that it is about. Throws whatever makes it
+  /// impossible to run.
+  func withValues(row index: Int = 0, expandsLists: Bool = false) throws -> StatementWithValues {
     let table = try query.table(of: Model.self)
     let buffer = SqlBuffer()
-    let parameters = ParameterBuffer()
+    let parameters = ParameterBuffer(expandsLists: expandsLists)
     var writer = RowWriter(table: table, buffer: parameters)
-    if query.kind.takesRows, try !rows.take(0, into: &writer) {
+    if query.kind.takesRows, try !rows.take(index, into: &writer) {
       return StatementWithValues(sql: "-- there are no rows to insert", parameters: ParameterBuffer())
     }
     // Both own memory that is reached by its address only.
@@ -58,8 +59,8 @@ extension Select {
 }
 
 extension SelectQuery {
-  func withValues() throws -> StatementWithValues {
-    let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
+  func withValues(expandsLists: Bool = false) throws -> StatementWithValues {
+    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(expandsLists: expandsLists))
     try SelectWriter(sql: sql, parameters: parameters).write(self)
     return StatementWithValues(sql: sql.text, parameters: parameters)
   }
@@ -97,6 +98,18 @@ extension Connection {
 }
 
 extension QueryPlan {
+  /// The plan that an `EXPLAIN QUERY PLAN` has given.
+  init(sql: String, rows: [[SqlStorage]]) {
+    self.init(
+      sql: sql,
+      steps: rows.compactMap { row in
+        guard row.count == 4, case .integer(let id) = row[0], case .integer(let parent) = row[1],
+          case .text(let detail) = row[3]
+        else { return nil }
+        return Step(id: Int(id), parent: Int(parent), detail: QueryPlan.detail(detail))
+      })
+  }
+
   /// What is done in the words that SQLite has for it since 3.36; `SCAN TABLE car AS c` before is `SCAN c` since.
   fileprivate static func detail(_ detail: String) -> String {
     guard Library.versionNumber < 3_036_000 else { return detail }

@@ -273,7 +273,7 @@ extension PreparedStatement {
   }
 
   /// Says what the rows are like, of which the statement stands on the first.
-  fileprivate func expect(_ columns: ExpectedColumns) throws {
+  func expect(_ columns: ExpectedColumns) throws {
     switch columns {
     case .unknown: expectAnyColumns()
     case .named(let table):

@@ -2,8 +2,8 @@
 
 /// A change that gives columns and terms of the rows that it changed, a row of them for each; see `returning(_:)`.
 public struct Returning<Model: Sqlable, Row>: Sendable, Hashable {
-  fileprivate let change: Statement<Model, [Model]>
-  fileprivate let read: @Sendable (inout ResultRow) throws -> Row
+  let change: Statement<Model, [Model]>
+  let read: @Sendable (inout ResultRow) throws -> Row
 
   public static func == (left: Returning, right: Returning) -> Bool { left.change == right.change }
 
@@ -53,7 +53,7 @@ extension Returning {
   /// Runs the change as one: when a value does not fit its type nothing is changed.
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [Row] {
-    let layout = ResultLayout(change.query.returned.map { ResultColumn(type: $0.columnDefinition?.type) })
+    let layout = layout
     var rows: [Row] = []
     try change.returned(db, change.query.table(of: Model.self)) { statement in
       statement.expect(layout)
@@ -62,5 +62,10 @@ extension Returning {
       rows.append(try read(&row))
     }
     return rows
+  }
+
+  /// What the rows are like.
+  var layout: ResultLayout {
+    ResultLayout(change.query.returned.map { ResultColumn(type: $0.columnDefinition?.type) })
   }
 }

@@ -78,37 +78,123 @@ extension ToMany {
   /// A row whose key is NULL, or that nothing refers to, comes with none. Throws what reading throws, and `.misuse`
   /// when the foreign key refers to another table or column, or is declared as none and `of` does not say what it
   /// refers to; when it is of another class than the key, or has a collation of one's own.
+  @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [(Parent, repeat [each Child])] {
     // Outside a transaction the statements would see what others commit between them.
     try db.transaction(.deferred) { db in
-      var parents: [Parent] = []
-      var keys: [[SqlStorage]] = []
-      let table = try self.parents.query.table(of: Parent.self)
-      var positions: [Int] = []
-      for child in repeat each children {
-        let position = try child.position(ofKeyIn: table, of: TableInfo.of(Parent.self))
-        try child.check(refersTo: table.columns[position])
-        positions.append(position)
-      }
-      try self.parents.eachRow(db) { row in
-        keys.append(try positions.map { try row.storage(at: $0) })
-        parents.append(try Parent(row: row))
-      }
-      var index = 0
-      func groups<Some>(_ children: Children<Some>) throws -> Groups<Some> {
-        defer { index += 1 }
-        return try children.grouped(by: keys.map { $0[index] }, db)
-      }
-      let found = (repeat try groups(each children))
-      return parents.indices.map { row in
-        var index = 0
-        func own<Some>(_ groups: Groups<Some>) -> [Some] {
-          defer { index += 1 }
-          return groups.children(of: keys[row][index])
-        }
-        return (parents[row], repeat own(each found))
-      }
+      let found = try FoundParents<Parent>(positions: positions()) { try parents.eachRow(db, $0) }
+      return try together(found, ChildrenOfHandle(db: db))
     }
+  }
+
+  /// The columns of the parents that their children refer to.
+  private func positions() throws -> [Int] {
+    let table = try parents.query.table(of: Parent.self)
+    var positions: [Int] = []
+    for child in repeat each children {
+      let position = try child.position(ofKeyIn: table, of: TableInfo.of(Parent.self))
+      try child.check(refersTo: table.columns[position])
+      positions.append(position)
+    }
+    return positions
+  }
+
+  /// The parents, each with its children.
+  private func together(
+    _ found: FoundParents<Parent>, _ reader: some ChildReader
+  ) throws -> [(Parent, repeat [each Child])] {
+    var index = 0
+    func groups<Some>(_ children: Children<Some>) throws -> Groups<Some> {
+      defer { index += 1 }
+      return try children.grouped(by: found.keys(index)) { try reader.read($0, number: index, $1) }
+    }
+    let groups = (repeat try groups(each children))
+    return found.parents.indices.map { row in
+      var index = 0
+      func own<Some>(_ groups: Groups<Some>) -> [Some] {
+        defer { index += 1 }
+        return groups.children(of: found.keys[row][index])
+      }
+      return (found.parents[row], repeat own(each groups))
+    }
+  }
+}
+
+extension ToMany: Runnable {
+  /// The SQL of the parents.
+  public var sql: String { parents.sql }
+
+  public var isReadOnly: Bool { true }
+
+  public func requests() throws -> [SqlRequest] { try parents.requests() }
+
+  /// Reads the parents, and then their children: what is committed between the two is in the children only.
+  public func run(over transport: some SqlTransport) async throws -> [(Parent, repeat [each Child])] {
+    let request = try requests()[0]
+    let rows = ReceivedRows(answer: try await transport.answer(to: request), sql: request.sql)
+    let layout = try parents.layout
+    let found = try FoundParents<Parent>(positions: positions()) { try rows.forEach(.positioned(layout), $0) }
+    var requests: [SqlRequest] = []
+    var numbers: [Int] = []
+    var index = 0
+    for child in repeat each children {
+      if let statement = try child.referring(to: found.keys(index)) {
+        requests += try statement.requests()
+        numbers.append(index)
+      }
+      index += 1
+    }
+    let answers = requests.isEmpty ? [] : try await transport.answers(to: requests)
+    guard answers.count == requests.count else { throw SqlError.withoutAnswer }
+    var received: [Int: ReceivedRows] = [:]
+    for (number, (answer, request)) in zip(numbers, zip(answers, requests)) {
+      received[number] = ReceivedRows(answer: answer, sql: request.sql)
+    }
+    return try together(found, ReceivedChildren(rows: received))
+  }
+}
+
+/// Parents, and the values that their children refer to.
+private struct FoundParents<Parent: Sqlable> {
+  var parents: [Parent] = []
+  /// For each parent the values by which each kind of children refers to it.
+  var keys: [[SqlStorage]] = []
+
+  init(positions: [Int], _ eachRow: ((ReadRow) throws -> Void) throws -> Void) throws {
+    try eachRow { row in
+      keys.append(try positions.map { try row.storage(at: $0) })
+      parents.append(try Parent(row: row))
+    }
+  }
+
+  /// What one kind of children refers to.
+  func keys(_ index: Int) -> [SqlStorage] { keys.map { $0[index] } }
+}
+
+/// Where the rows of children come from.
+private protocol ChildReader {
+  func read<Child>(
+    _ statement: Statement<Child, [Child]>, number: Int, _ body: (ReadRow) throws -> Void
+  ) throws
+}
+
+private struct ChildrenOfHandle: ChildReader {
+  let db: SqliteDatabase
+
+  func read<Child>(
+    _ statement: Statement<Child, [Child]>, number: Int, _ body: (ReadRow) throws -> Void
+  ) throws {
+    try statement.eachRow(db, body)
+  }
+}
+
+private struct ReceivedChildren: ChildReader {
+  let rows: [Int: ReceivedRows]
+
+  func read<Child>(
+    _ statement: Statement<Child, [Child]>, number: Int, _ body: (ReadRow) throws -> Void
+  ) throws {
+    try rows[number]?.forEach(.positioned(statement.layout), body)
   }
 }
 
@@ -159,19 +245,25 @@ extension Children {
   }
 
   /// The children of the parents with these keys.
-  fileprivate func grouped(by keys: [SqlStorage], _ db: SqliteDatabase) throws -> Groups<Child> {
-    let table = try statement.query.table(of: Child.self)
-    guard !statement.query.isLimited else {
-      throw SqlError.invalidStatement("a limit would count the rows of all parents together").at(table: table.name)
-    }
-    let position = try table.position(ofColumn: foreignKey)
+  fileprivate func grouped(
+    by keys: [SqlStorage], _ read: (Statement<Child, [Child]>, (ReadRow) throws -> Void) throws -> Void
+  ) throws -> Groups<Child> {
+    let position = try statement.query.table(of: Child.self).position(ofColumn: foreignKey)
     var groups = Groups<Child>(collation: try collation())
-    let wanted = Set(keys.filter { $0 != .null })
-    guard !wanted.isEmpty else { return groups }
-    try statement.filter(SqlExpression(.isIn(SqlExpression(.column(foreignKey)), Array(wanted)))).eachRow(db) { row in
-      groups.add(try Child(row: row), of: try row.storage(at: position))
-    }
+    guard let statement = try referring(to: keys) else { return groups }
+    try read(statement) { row in groups.add(try Child(row: row), of: try row.storage(at: position)) }
     return groups
+  }
+
+  /// The read of the rows that refer to one of these values; nil when there is none to refer to.
+  fileprivate func referring(to keys: [SqlStorage]) throws -> Statement<Child, [Child]>? {
+    guard !statement.query.isLimited else {
+      throw SqlError.invalidStatement("a limit would count the rows of all parents together").at(
+        table: try statement.query.table(of: Child.self).name)
+    }
+    let wanted = Set(keys.filter { $0 != .null })
+    guard !wanted.isEmpty else { return nil }
+    return statement.filter(SqlExpression(.isIn(SqlExpression(.column(foreignKey)), Array(wanted))))
   }
 
   /// The collation by which SQLite compares the foreign key.

@@ -252,6 +252,14 @@ struct Renderer {
 
   private func write(list values: [SqlStorage]) {
     switch ListForm(values, isOrdering: isOrdering) {
+    case .whole where parameters.expandsLists:
+      // SQLite takes an empty list in an order for a position.
+      sql.append(values.isEmpty ? " IN (SELECT 0 WHERE 0)" : " IN (")
+      for (index, value) in values.enumerated() {
+        if index > 0 { sql.append(", ") }
+        write(value)
+      }
+      if !values.isEmpty { sql.append(")") }
     case .whole:
       sql.append(" IN (SELECT value FROM ")
       sql.append(ValueListModule.name)

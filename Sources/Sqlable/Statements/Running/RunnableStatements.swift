@@ -1,0 +1,174 @@
+// Statements, queries and changes as what can be run, on handles, pools and elsewhere.
+
+extension Statement: Runnable {
+  /// Whether it changes nothing.
+  public var isReadOnly: Bool { !query.kind.changesRows }
+
+  /// Runs it. Where the type of its result is known one of the other forms is taken.
+  @_disfavoredOverload
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> Output {
+    if let statement = self as? Statement<Model, [Model]> { return try result(statement.run(db)) }
+    if let statement = self as? Statement<Model, Model?> { return try result(statement.run(db)) }
+    if let statement = self as? Statement<Model, Int> { return try result(statement.run(db)) }
+    if let statement = self as? Statement<Model, [Int]> { return try result(statement.run(db)) }
+    if let statement = self as? Statement<Model, Bool> { return try result(statement.run(db)) }
+    throw noSuchResult
+  }
+
+  /// The result as what the statement gives.
+  @usableFromInline
+  func result(_ value: some Any) throws -> Output {
+    guard let output = value as? Output else { throw noSuchResult }
+    return output
+  }
+
+  @usableFromInline
+  var noSuchResult: SqlError { .invalidStatement("no statement gives a \(Output.self)") }
+
+  public func requests() throws -> [SqlRequest] {
+    try (0..<(query.kind.takesRows ? rows.count : 1)).map { index in
+      SqlRequest(try withValues(row: index, expandsLists: true), isReadOnly: isReadOnly)
+    }
+  }
+
+  public func run(over transport: some SqlTransport) async throws -> Output {
+    let requests = try requests()
+    let answers = requests.isEmpty ? [] : try await transport.answers(to: requests)
+    guard answers.count == requests.count else { throw SqlError.withoutAnswer }
+    if Output.self == [Model].self { return try result(models(answers, requests)) }
+    // Before it is made a Model?: nil as? Output would find nothing.
+    if let none = Model?.none as? Output { return try models(answers, requests).first as? Output ?? none }
+    if Output.self == Bool.self { return try result(answers.first?.integer != 0) }
+    if Output.self == [Int].self { return try result(answers.indices.map { try id(answers[$0], row: $0) }) }
+    guard Output.self == Int.self, let answer = answers.first else { throw noSuchResult }
+    switch query.kind {
+    case .read, .first, .count, .exists: return try result(answer.integer)
+    case .insert, .insertMany, .save: return try result(id(answer, row: 0))
+    case .insertQuery, .update, .assign, .deleteRow, .delete: return try result(answer.changes)
+    }
+  }
+
+  private func models(_ answers: [SqlAnswer], _ requests: [SqlRequest]) throws -> [Model] {
+    let layout = try layout
+    return try zip(answers, requests).flatMap { answer, request in
+      try ReceivedRows(answer: answer, sql: request.sql).map(.positioned(layout)) { try Model(row: $0) }
+    }
+  }
+
+  /// What the rows of the model are like.
+  var layout: ResultLayout {
+    get throws { ResultLayout(try query.table(of: Model.self).columns.map { ResultColumn($0) }) }
+  }
+
+  /// The id of a row that was inserted, as a handle gives it.
+  private func id(_ answer: SqlAnswer, row index: Int) throws -> Int {
+    if answer.integer != 0 { return answer.integer }
+    if answer.changes > 0, answer.lastInsertedId != 0 { return answer.lastInsertedId }
+    let table = try query.table(of: Model.self)
+    let buffer = ParameterBuffer()
+    var writer = RowWriter(table: table, buffer: buffer)
+    return try withExtendedLifetime(buffer) {
+      guard try rows.take(index, into: &writer), table.key.count == 1,
+        case .integer(let key) = writer.values[table.key[0]]
+      else { return 0 }
+      return query.kind == .save || (table.isWithoutRowid && answer.changes > 0) ? Int(key) : 0
+    }
+  }
+}
+
+extension Select: Runnable {
+  public var isReadOnly: Bool { true }
+
+  public func requests() throws -> [SqlRequest] {
+    [SqlRequest(try query.withValues(expandsLists: true), isReadOnly: true)]
+  }
+
+  public func run(over transport: some SqlTransport) async throws -> [Row] {
+    let request = try requests()[0]
+    let answer = try await transport.answer(to: request)
+    let layout = ResultLayout(query.clauses.columns)
+    return try ReceivedRows(answer: answer, sql: request.sql).map(.positioned(layout)) { row in
+      var row = ResultRow(row, types: layout.types)
+      return try read(&row)
+    }
+  }
+}
+
+/// The first row of a query.
+struct FirstRow<Row>: Runnable {
+  let query: Select<Row>
+
+  var sql: String { query.sql }
+  var isReadOnly: Bool { true }
+  private var limited: Select<Row> { Select(query: query.query.first, read: query.read) }
+
+  func requests() throws -> [SqlRequest] { try limited.requests() }
+  func run(_ db: SqliteDatabase) throws -> Row? { try query.first(db) }
+  func run(over transport: some SqlTransport) async throws -> Row? { try await limited.run(over: transport).first }
+}
+
+/// How many rows a query has.
+struct RowCount<Row>: Runnable {
+  let query: Select<Row>
+
+  var sql: String { query.sql }
+  var isReadOnly: Bool { true }
+
+  func requests() throws -> [SqlRequest] { try query.counting.requests() }
+  func run(_ db: SqliteDatabase) throws -> Int { try query.count(db) }
+  func run(over transport: some SqlTransport) async throws -> Int {
+    try await query.counting.run(over: transport).first ?? 0
+  }
+}
+
+extension Select {
+  /// `SELECT count(*) FROM (SELECT …)`
+  fileprivate var counting: SqlRows<Int> { SQL("SELECT count(*) FROM (\(alone: query))").rows(as: Int.self) }
+
+  /// Reads the first row, or nil when there is none.
+  public func first(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
+    try db.run(FirstRow(query: self), file: file, line: line)
+  }
+
+  /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
+  public func count(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
+    try db.run(RowCount(query: self), file: file, line: line)
+  }
+
+  /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
+  public func count(
+    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Int {
+    try await db.run(RowCount(query: self), file: file, line: line)
+  }
+}
+
+extension Select where Row: Sendable {
+  /// Reads the first row, or nil when there is none.
+  public func first(
+    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Row? {
+    try await db.run(FirstRow(query: self), file: file, line: line)
+  }
+}
+
+extension Returning: Runnable {
+  public var isReadOnly: Bool { false }
+
+  public func requests() throws -> [SqlRequest] { try change.requests() }
+
+  public func run(over transport: some SqlTransport) async throws -> [Row] {
+    let requests = try requests()
+    let answers = requests.isEmpty ? [] : try await transport.answers(to: requests)
+    guard answers.count == requests.count else { throw SqlError.withoutAnswer }
+    let layout = layout
+    return try zip(answers, requests).flatMap { answer, request in
+      try ReceivedRows(answer: answer, sql: request.sql).map(.positioned(layout)) { row in
+        var row = ResultRow(row, types: layout.types)
+        return try read(&row)
+      }
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/// SQL text whose rows are read, as a value that can be run like any statement.
+///
+/// ```swift
+/// let names = SQL("SELECT name FROM bicycle WHERE color = \(color)").rows(as: String.self)
+/// try names.run(db)                // [String]
+/// try await names.run(pool)
+/// ```
+public struct SqlRows<Row>: Runnable {
+  fileprivate let text: SQL
+  /// Reads all rows from a handle.
+  fileprivate let all: @Sendable (SQL, SqliteDatabase) throws -> [Row]
+  /// Makes rows of those that came from elsewhere.
+  fileprivate let received: @Sendable (ReceivedRows) throws -> [Row]
+
+  public var sql: String { text.text }
+
+  /// Whether the text is a query that changes nothing, as far as its words tell.
+  public var isReadOnly: Bool { text.isRead }
+
+  public func requests() throws -> [SqlRequest] { [try text.request()] }
+
+  /// Reads the rows. Throws what `query(_:as:)` of the handle throws.
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> [Row] { try all(text, db) }
+
+  public func run(over transport: some SqlTransport) async throws -> [Row] {
+    let request = try text.request()
+    return try received(ReceivedRows(answer: try await transport.answer(to: request), sql: request.sql))
+  }
+}
+
+extension SQL {
+  /// The rows as structs; the columns are found by their names, in any order, others are passed over.
+  public func rows<Model: Sqlable>(as model: Model.Type) -> SqlRows<Model> {
+    SqlRows(text: self) { sql, db in
+      try db.query(sql, as: model)
+    } received: { rows in
+      try rows.map(.named(TableInfo.of(model))) { try Model(row: $0) }
+    }
+  }
+
+  /// The first column of the rows.
+  public func rows<Value: SqlValue>(as type: Value.Type) -> SqlRows<Value> {
+    SqlRows(text: self) { sql, db in
+      try db.query(sql, as: type)
+    } received: { rows in
+      try rows.map(.unknown) { try $0.get(at: 0) }
+    }
+  }
+
+  /// The rows with all their columns.
+  public func rows(as type: DynamicRow.Type) -> SqlRows<DynamicRow> {
+    SqlRows(text: self) { sql, db in
+      try db.query(sql, as: type)
+    } received: { rows in
+      rows.answer.rows.map { DynamicRow(values: $0) }
+    }
+  }
+
+  /// The rows as tuples of values and models, from the first column on.
+  public func rows<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
+    as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
+  ) -> SqlRows<(First, Second, repeat each Output)> {
+    SqlRows(text: self) { sql, db in
+      try db.query(sql, as: First.self, Second.self, repeat (each Output).self)
+    } received: { rows in
+      let layout = try ResultLayout(of: First.self, Second.self, repeat (each Output).self)
+      return try rows.map(.positioned(layout)) { row in
+        var row = ResultRow(row, types: layout.types)
+        return (try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row))
+      }
+    }
+  }
+
+  fileprivate func request() throws -> SqlRequest {
+    if let failure { throw failure }
+    guard arguments.count == bindings.count else {
+      throw SqlError.invalidStatement("a long list or a parameter in SQL text can't be sent to a database elsewhere")
+    }
+    return SqlRequest(sql: text, values: bindings, isReadOnly: isRead)
+  }
+
+  /// Whether it is a query that changes nothing, as far as its words tell. What is none for certain goes to the writer.
+  fileprivate var isRead: Bool {
+    switch text.utf8[...].firstKeywords(1).first {
+    case nil, "SELECT", "VALUES", "EXPLAIN": return true
+    case "WITH":
+      let words = text.utf8.split { !(97...122).contains($0.foldedLetter) }
+      return !words.contains { word in
+        ["insert", "update", "delete", "replace"].contains { word.elementsEqual($0.utf8) { $0.foldedLetter == $1 } }
+      }
+    default: return false
+    }
+  }
+}
+
+extension SQL: Runnable {
+  /// Never: what a text of several statements does is not looked at.
+  public var isReadOnly: Bool { false }
+
+  public var sql: String { text }
+
+  public func requests() throws -> [SqlRequest] { [try request()] }
+
+  /// Runs the text, of one statement or several; rows are of no interest.
+  public func run(_ db: SqliteDatabase) throws { try db.execute(self) }
+
+  public func run(over transport: some SqlTransport) async throws { _ = try await transport.answer(to: request()) }
+}
