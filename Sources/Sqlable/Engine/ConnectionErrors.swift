@@ -85,13 +85,3 @@ extension Connection {
       + "isAllowedInSchema: true a function of the program's own"
   }
 }
-
-extension SqlError {
-  /// What a message says that a view, a trigger or a table's definition may not use; nil for a message of another kind.
-  static func unsafePart(ofMessage message: String) -> String? {
-    let beginning = "unsafe use of "
-    if message.begins(with: beginning) { return message.suffix(after: beginning) }
-    guard message.begins(with: "malformed database schema (") else { return nil }
-    return message.suffix(after: ") - " + beginning)
-  }
-}

@@ -4,18 +4,6 @@ struct ResultColumn {
   let identity: UnsafeRawPointer
   /// How its values are stored, where something says so.
   let type: ColumnType?
-
-  /// A column of a model.
-  init(_ column: Column) {
-    identity = column.identity
-    type = column.type
-  }
-
-  /// A value, which no model reads.
-  init(type: ColumnType? = nil) {
-    identity = Column.unknown.identity
-    self.type = type
-  }
 }
 
 /// What the columns of a result are, in memory that stays where it is.
@@ -45,5 +33,15 @@ final class ResultLayout: @unchecked Sendable {
   deinit {
     identities.deallocate()
     types.deallocate()
+  }
+}
+
+extension PreparedStatement {
+  /// Throws when a result has fewer columns than are to be read.
+  func check(_ layout: ResultLayout) throws {
+    guard columnCount >= layout.count else {
+      throw SqlError.misuse("the result has \(columnCount) columns, and \(layout.count) are to be read")
+        .labelled(connection.label)
+    }
   }
 }

@@ -52,7 +52,7 @@ final class SqlBuffer {
 
   /// Writes one of an enum's cases, which without payloads are a byte: for keys.
   @inline(__always)
-  func append<Choice>(choice: Choice) { append(byte: unsafeBitCast(choice, to: UInt8.self)) }
+  func append<Enum>(choice: Enum) { append(byte: unsafeBitCast(choice, to: UInt8.self)) }
 
   /// Writes a small number in one byte, a larger one in nine: for keys.
   @inline(__always)
@@ -69,19 +69,6 @@ final class SqlBuffer {
     withUnsafeBytes(of: bits) { bytes in
       if let start = bytes.bindMemory(to: UInt8.self).baseAddress { append(start, count: bytes.count) }
     }
-  }
-
-  /// An identifier in double quotes, or a text in single ones, with the quotes inside it doubled.
-  ///
-  /// By bytes, as SQLite reads it: a quote is no `Character` of its own before an accent.
-  static func quoted(_ text: String, in quote: UInt8 = UInt8(ascii: "\"")) -> [UInt8] {
-    var bytes: [UInt8] = [quote]
-    for byte in text.utf8 {
-      if byte == quote { bytes.append(quote) }
-      bytes.append(byte)
-    }
-    bytes.append(quote)
-    return bytes
   }
 
   private func append(_ start: UnsafePointer<UInt8>, count added: Int) {

@@ -1,33 +1,5 @@
 // Changes that give the rows that they changed.
 
-extension Statement where Output == Int {
-  /// Gives the rows that an insert, update or delete changed, instead of an id or a number.
-  ///
-  /// ```swift
-  /// let stored = try bike.insert().returning().first().run(db)                   // Bicycle?
-  /// let gone = try Bicycle.delete(Bicycle.color == "red").returning().run(db)    // [Bicycle]
-  /// // DELETE FROM "bicycle" WHERE "color" = ? RETURNING "id", "name", "color"
-  /// ```
-  ///
-  /// The rows are as they are stored, with defaults and generated columns; those that were deleted as they were. What
-  /// triggers change afterwards does not show. Their order is SQLite's. A row that a conflict has skipped is not among them.
-  /// When one can't be made a struct nothing is changed. A count throws `.invalidStatement` when it is run.
-  @inlinable
-  public consuming func returning() -> Statement<Model, [Model]> {
-    query.returns = true
-    return Statement<Model, [Model]>(query, rows: rows)
-  }
-}
-
-extension Statement where Output == [Int] {
-  /// Gives the rows that were inserted, as they are stored, instead of their ids.
-  @inlinable
-  public consuming func returning() -> Statement<Model, [Model]> {
-    query.returns = true
-    return Statement<Model, [Model]>(query, rows: rows)
-  }
-}
-
 extension Statement {
   @usableFromInline
   func returned(_ db: SqliteDatabase, _ table: TableInfo) throws -> [Model] {
@@ -99,5 +71,21 @@ extension Connection {
     defer { finish(statement) }
     expect(statement)
     while try statement.step() { try body(statement) }
+  }
+}
+
+extension Returning {
+  /// Runs the change as one: when a value does not fit its type nothing is changed.
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> [Row] {
+    let layout = ResultLayout(change.query.returned.map { ResultColumn(type: $0.columnDefinition?.type) })
+    var rows: [Row] = []
+    try change.returned(db, change.query.table(of: Model.self)) { statement in
+      statement.expect(layout)
+    } read: { statement in
+      var row = ResultRow(ReadRow(statement), types: layout.types)
+      rows.append(try read(&row))
+    }
+    return rows
   }
 }

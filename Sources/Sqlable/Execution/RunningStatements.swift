@@ -314,27 +314,3 @@ extension Statement where Output == [Int] {
     }
   }
 }
-
-extension StatementRows {
-  @inlinable
-  var count: Int {
-    switch self {
-    case .none: 0
-    case .model: 1
-    case .models(let models): models.count
-    case .stored(let rows): rows.count
-    }
-  }
-
-  /// Writes a row's values into `writer`; false when there is no such row.
-  @inlinable
-  func take(_ index: Int, into writer: inout RowWriter) throws -> Bool {
-    switch self {
-    case .model(let model) where index == 0: try writer.take(model)
-    case .models(let models) where models.indices.contains(index): try writer.take(models[index])
-    case .stored(let rows) where rows.indices.contains(index): try writer.take(rows[index])
-    default: return false
-    }
-    return true
-  }
-}

@@ -40,7 +40,7 @@ struct RowDemand: Sendable {
 
   /// Nil when SQLite would convert one of both before it compares them, or compare texts by a collation of the
   /// program's own.
-  init?(_ value: SqlStorage, of column: FilterTables.Column, at place: Int) {
+  init?(_ value: SqlStorage, of column: ComparedColumn, at place: Int) {
     let affinity = KeyShape.Affinity(ofType: column.type)
     isBinary = column.collation.isSameName(as: "BINARY")
     switch value {

@@ -32,7 +32,7 @@ struct PageOrder: Sendable {
   let columns: [String]
 
   /// Nil for a statement without an order of columns and a limit.
-  init?(_ query: Query, of table: TableInfo, _ columns: [FilterTables.Column]) {
+  init?(_ query: Query, of table: TableInfo, _ columns: [ComparedColumn]) {
     guard query.kind == .read || query.kind == .first, !query.order.isEmpty, table.fullText == nil else { return nil }
     guard let limit = query.kind == .first ? query.limit ?? 1 : query.limit, limit > 0,
       query.kind == .read || limit == 1

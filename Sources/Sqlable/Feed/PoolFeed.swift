@@ -196,7 +196,7 @@ final class PoolFeed: CommitSink {
   // MARK: What filters decide
 
   /// The filter of a statement that decides by row, the same for all loops over equal statements; nil when it does not.
-  func filter(_ query: Query, of table: TableInfo, _ columns: [FilterTables.Column]) -> RowFilter? {
+  func filter(_ query: Query, of table: TableInfo, _ columns: [ComparedColumn]) -> RowFilter? {
     guard let key = RowFilter.Key(query, of: table, columns) else { return nil }
     return filters.withLock { filters in
       if let known = filters[key] { return known }

@@ -7,11 +7,11 @@ final class RowFilter: Sendable {
     /// Whether there is a row that meets the filter.
     let question: Query
     let table: String
-    let columns: [FilterTables.Column]
+    let columns: [ComparedColumn]
 
     /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, functions,
     /// chance.
-    init?(_ query: Query, of table: TableInfo, _ columns: [FilterTables.Column]) {
+    init?(_ query: Query, of table: TableInfo, _ columns: [ComparedColumn]) {
       // What ANY means depends on the table's being STRICT. What the order depends on beside the rows themselves may be
       // changed by rows that are not among them. A column that the table does not have is its rowid, which is another
       // one in the copy.
@@ -119,16 +119,10 @@ final class RowFilter: Sendable {
 /// Tables in memory whose columns compare as those of the real ones do, for filters to be tried on: one handle for all
 /// filters of a pool.
 final class FilterTables: Sendable {
-  struct Column: Sendable, Hashable {
-    let name: String
-    let type: String
-    let collation: String
-  }
-
   private struct State {
     var database: SqliteDatabase?
     /// By the tables' folded names.
-    var columns: [[UInt8]: [Column]] = [:]
+    var columns: [[UInt8]: [ComparedColumn]] = [:]
   }
 
   /// What LIKE makes of the letters A to Z.
@@ -145,7 +139,7 @@ final class FilterTables: Sendable {
 
   /// What `question` says of a table that has these rows and no others.
   func holds(
-    _ rows: [[SqlStorage]], _ table: String, _ columns: [Column], _ like: Like,
+    _ rows: [[SqlStorage]], _ table: String, _ columns: [ComparedColumn], _ like: Like,
     _ question: (SqliteDatabase) throws -> Bool
   ) throws -> Bool {
     try (like == .usual ? state : caseSensitive).withLock { state in

@@ -22,17 +22,17 @@ final class SharedResults: Sendable {
   private let results = Guarded<[Key: Weak]>([:])
 
   /// The result that loops over equal ones share; another one when there is none.
-  func result<Value>(_ key: Key, _ make: () -> SharedResult<Value>) -> SharedResult<Value> {
+  func result<Result: FollowedResult>(_ key: Key, _ make: () -> Result) -> Result {
     // What is found and not taken is let go of behind the lock.
     let found = results.withLock { $0[key]?.result }
-    if let found = found as? SharedResult<Value> { return found }
+    if let found = found as? Result { return found }
     let made = make()
     let winner = results.withLock { results -> AnyObject? in
       if let other = results[key]?.result { return other }
       results[key] = Weak(result: made, number: made.number)
       return nil
     }
-    return winner as? SharedResult<Value> ?? made
+    return winner as? Result ?? made
   }
 
   func forget(_ key: Key, _ number: Int) {

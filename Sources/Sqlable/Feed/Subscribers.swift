@@ -1,5 +1,7 @@
 /// A live result, as the feed knows it.
 protocol FollowedResult: AnyObject, Wakeable {
+  /// No other subscriber's.
+  var number: Int { get }
   /// Takes note of a commit that may concern it, or, without one, of one that may have changed anything.
   func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches)
   /// Ends it, since the pool is closed.

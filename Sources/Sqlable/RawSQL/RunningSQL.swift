@@ -243,14 +243,6 @@ extension PreparedStatement {
     }
   }
 
-  /// Throws when a result has fewer columns than are to be read.
-  func check(_ layout: ResultLayout) throws {
-    guard columnCount >= layout.count else {
-      throw SqlError.misuse("the result has \(columnCount) columns, and \(layout.count) are to be read")
-        .labelled(connection.label)
-    }
-  }
-
   /// Whether it may change the schema of any database, or attach one.
   fileprivate var definesSchema: Bool {
     guard let keyword = firstKeyword else { return false }

@@ -8,7 +8,7 @@ extension Renderer {
       sql.append(function.name)
       sql.append("(")
     case .named(let name):
-      sql.append(SqlBuffer.quoted(name))
+      sql.append(name.quotedBytes())
       sql.append("(")
     }
     if call.isDistinct { sql.append("DISTINCT ") }

@@ -37,7 +37,7 @@ extension Renderer {
     guard !text.utf8.contains(0) else {
       throw SqlError.invalidStatement("a constant of a function, which is written into the SQL, holds a NUL byte")
     }
-    sql.append(SqlBuffer.quoted(text, in: UInt8(ascii: "'")))
+    sql.append(text.quotedBytes(in: UInt8(ascii: "'")))
   }
 }
 

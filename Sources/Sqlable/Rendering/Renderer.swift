@@ -81,7 +81,7 @@ struct Renderer {
 
   /// Writes the name of a table before that of its column.
   func writeName(_ name: String) {
-    sql.append(SqlBuffer.quoted(name))
+    sql.append(name.quotedBytes())
     sql.append(".")
   }
 

@@ -224,9 +224,3 @@ final class Scope {
       table: names.count == 1 ? table.name : nil, column: reference.name)
   }
 }
-
-extension TableInfo {
-  func position(of reference: ColumnReference) -> Int? {
-    reference.definition.map(position(of:)) ?? position(named: reference.name)
-  }
-}

@@ -83,7 +83,7 @@ struct SelectWriter {
       }
       // RECURSIVE allows a query to name itself, and forbids nothing to those that don't.
       sql.append(written.isEmpty ? "WITH RECURSIVE " : ", ")
-      sql.append(SqlBuffer.quoted(alias))
+      sql.append(alias.quotedBytes())
       sql.append(" (")
       for (index, column) in source.table.columns.enumerated() {
         if index > 0 { sql.append(", ") }
@@ -169,7 +169,7 @@ struct SelectWriter {
         case .table, .call: sql.append(" AS ")
         case .defined, .named: break
         }
-        sql.append(SqlBuffer.quoted(alias))
+        sql.append(alias.quotedBytes())
       }
       if source.isSearched { renderer.writeIndex(of: source) }
       if let condition = source.condition {

@@ -1,20 +1,18 @@
 extension SqliteDatabase {
-  /// Creates the model's own full-text table, unless it is there as the model declares it.
-  func createFullTextTable(_ table: FullTextTable) throws -> SchemaChange {
-    var change = SchemaChange(table: table.name)
+  /// Creates the model's own full-text table, unless it is there as the model declares it. Gives whether it has.
+  func createFullTextTable(_ table: FullTextTable) throws -> Bool {
     let sql = FullTextDefinition(table).createTable()
     guard let current = try schemaText(of: table.name) else {
       try checkHasFullText()
       try execute(SQL(verbatim: sql))
-      change.createdTable = true
-      return change
+      return true
     }
     guard current.isExactly(sql) else {
       throw mismatch(
         "table \(table.name) is there, but not as the full-text table that the model declares; FTS5 can't change it",
         table)
     }
-    return change
+    return false
   }
 
   /// Creates the full-text index beside a table and its triggers, or makes them anew where they are not as the model

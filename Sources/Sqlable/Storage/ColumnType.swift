@@ -93,21 +93,6 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// Whether a value may be stored here as it is.
-  ///
-  /// NULL is left to the NOT NULL constraint, which names table and column. SQLite makes a REAL of an integer, whatever
-  /// digits that costs, so one that no `Double` holds exactly is refused.
-  @usableFromInline
-  func stores(_ value: BoundValue) -> Bool {
-    switch value {
-    case .unset, .null: true
-    case .integer(let integer): stores(integer)
-    case .real: storageClass == .real
-    case .text: storageClass == .text
-    case .blob, .list: storageClass == .blob
-    }
-  }
-
   /// A bit for each class whose values may be stored here whatever they are; see ``BoundValue/classBit``.
   var accepted: UInt8 {
     switch base {
@@ -137,16 +122,6 @@ public struct ColumnType: Sendable, Hashable {
 
   /// Whether a value that is compared has another form here than one that is stored.
   var comparesInAnotherForm: Bool { base == .date(.unixSeconds) }
-
-  /// The form of a value that is compared with this column.
-  ///
-  /// A moment between two seconds has no place in a column of whole seconds, but it is after the one and before the other.
-  func comparable(_ value: any SqlValue) throws -> SqlStorage {
-    guard comparesInAnotherForm else { return try value.sqlStorage(in: self) }
-    let storage = try value.sqlStorage(in: ColumnType(.date(.unixSecondsWithFraction), isNullable: isNullable))
-    if case .real(let seconds) = storage, let whole = Int64(exactly: seconds) { return .integer(whole) }
-    return storage
-  }
 
   /// Whether values of a column of another type may be stored here as they are.
   func takesValues(of other: ColumnType) -> Bool {

@@ -4,10 +4,23 @@ import Glibc
 
 extension String {
   /// The name in double quotes, with the quotes inside it doubled.
-  var quotedName: String { String(decoding: SqlBuffer.quoted(self), as: UTF8.self) }
+  var quotedName: String { String(decoding: quotedBytes(), as: UTF8.self) }
 
   /// The text as SQL spells it, in single quotes, with the quotes inside it doubled. It has no NUL byte.
-  var quotedText: String { String(decoding: SqlBuffer.quoted(self, in: UInt8(ascii: "'")), as: UTF8.self) }
+  var quotedText: String { String(decoding: quotedBytes(in: UInt8(ascii: "'")), as: UTF8.self) }
+
+  /// An identifier in double quotes, or a text in single ones, with the quotes inside it doubled.
+  ///
+  /// By bytes, as SQLite reads it: a quote is no `Character` of its own before an accent.
+  func quotedBytes(in quote: UInt8 = UInt8(ascii: "\"")) -> [UInt8] {
+    var bytes: [UInt8] = [quote]
+    for byte in utf8 {
+      if byte == quote { bytes.append(quote) }
+      bytes.append(byte)
+    }
+    bytes.append(quote)
+    return bytes
+  }
 
   /// The name as SQLite compares it: A to Z and a to z are the same, all else is bytes.
   var foldedName: [UInt8] { utf8.map(\.foldedLetter) }

@@ -13,6 +13,33 @@ extension SqlExpression {
     self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
   }
 
+  /// The term whose values this one gives, in their form.
+  var columnTerm: SqlExpression {
+    switch node {
+    case .collate(let term, _): term.columnTerm
+    case .call(let call): call.formTerm?.columnTerm ?? self
+    case .special(let special): special.formTerm?.columnTerm ?? self
+    case .query(let term): term.formTerm?.columnTerm ?? self
+    default: self
+    }
+  }
+
+  /// The column that this term is, if it is one: values follow its type.
+  var columnDefinition: ColumnDefinition? {
+    switch columnTerm.node {
+    case .column(let reference), .qualified(_, let reference): reference.definition
+    default: nil
+    }
+  }
+
+  /// Whether it is a real number that stands for itself, as a date does, or NULL in its place.
+  var isRealValue: Bool {
+    switch node {
+    case .value(.real), .value(.null): true
+    default: false
+    }
+  }
+
   /// A class of values that operators tell from others: SQLite compares and computes with integers and reals alike.
   private enum Values: Equatable {
     case numbers

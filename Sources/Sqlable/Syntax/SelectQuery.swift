@@ -256,6 +256,12 @@ extension SelectQuery.Clauses {
   }
 }
 
+extension TableInfo {
+  func position(of reference: ColumnReference) -> Int? {
+    reference.definition.map(position(of:)) ?? position(named: reference.name)
+  }
+}
+
 extension TableInfo: Hashable {
   @usableFromInline
   static func == (left: TableInfo, right: TableInfo) -> Bool { left === right }

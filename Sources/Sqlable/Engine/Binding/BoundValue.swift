@@ -40,3 +40,18 @@ enum BoundValue {
     }
   }
 }
+
+extension SqlStorage {
+  /// The value that waits to be bound; nil for a column that is left out.
+  init?(_ parameter: BoundValue) {
+    switch parameter {
+    case .unset, .list: return nil
+    case .null: self = .null
+    case .integer(let integer): self = .integer(integer)
+    case .real(let real): self = .real(real)
+    case .text(let start, let count):
+      self = .text(String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self))
+    case .blob(let start, let count): self = .blob(Data(bytes: start, count: count))
+    }
+  }
+}

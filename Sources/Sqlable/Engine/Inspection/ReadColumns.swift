@@ -48,17 +48,4 @@ extension Connection {
     if !untold.isDisjoint(with: read.tables.keys) { read.readsUnobserved = true }
     return read
   }
-
-  /// A column as it compares: its name, declared type and collation.
-  func comparedColumns(ofTable name: String) throws -> [FilterTables.Column] {
-    var names: [String] = []
-    try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { names.append($0[1]) }
-    return names.map { column in
-      var (type, collation): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
-      sqlite3_table_column_metadata(handle, "main", name, column, &type, &collation, nil, nil, nil)
-      return FilterTables.Column(
-        name: column, type: type.map { String(cString: $0) } ?? "",
-        collation: collation.map { String(cString: $0) } ?? "BINARY")
-    }
-  }
 }

@@ -77,7 +77,16 @@ final class PreparedCore {
   struct Target {
     let number: Int
     let index: Int32
-    let placeholder: Placeholder
+    /// The column that the value is compared with, or stored in; nil where it stands by itself.
+    let column: ColumnDefinition?
+    let isStored: Bool
+
+    fileprivate init(_ placeholder: Placeholder, number: Int, index: Int32) {
+      self.number = number
+      self.index = index
+      column = placeholder.column as? ColumnDefinition
+      isStored = placeholder.isStored
+    }
   }
 
   init(_ subject: Subject, on db: SqliteDatabase) throws {
@@ -92,7 +101,7 @@ final class PreparedCore {
       if !names.contains(next.placeholder.name) { names.append(next.placeholder.name) }
     }
     targets = placeholders.map { index, placeholder in
-      Target(number: names.firstIndex(of: placeholder.name) ?? 0, index: index, placeholder: placeholder)
+      Target(placeholder, number: names.firstIndex(of: placeholder.name) ?? 0, index: index)
     }
     self.names = names
     self.sql = sql.text

@@ -129,3 +129,8 @@ final class PreparedSelectCore {
   @usableFromInline
   func endReading(_ reading: SelectReading) { core.db.endReading(reading.rows) }
 }
+
+extension SqliteDatabase {
+  @available(*, unavailable, message: "what its rows hold is not said: prepare(_:as:)")
+  public func prepare(_ sql: SQL) throws -> PreparedSelect<DynamicRow> { throw SqlError.misuse(sql.text) }
+}

@@ -74,23 +74,23 @@ struct PreparedBinder {
     var bound = BoundValue.unset
     guard number < core.names.count else { return bound }
     for target in core.targets where target.number == number {
-      let type = target.placeholder.column?.type ?? Value.columnType
+      let type = target.column?.type ?? Value.columnType
       var cell = WriteCell(bytes: parameters.bytes, scope: parameters.bytes.pointee.current, type: type)
       do {
-        if target.placeholder.isStored || !type.comparesInAnotherForm {
+        if target.isStored || !type.comparesInAnotherForm {
           try value.write(to: &cell)
         } else {
           try cell.set(type.comparable(value))
         }
         guard !cell.isStale else { throw SqlError.misuse("a value ran a statement of its handle while it was bound") }
-        if target.placeholder.column != nil {
+        if target.column != nil {
           let fits =
-            target.placeholder.isStored
+            target.isStored
             ? type.stores(cell.parameter) : type.compares(with: cell.parameter.storageClass)
           guard fits else { throw type.mismatch(cell.parameter.storageClass) }
         }
       } catch {
-        guard let column = target.placeholder.column else { throw error }
+        guard let column = target.column else { throw error }
         throw SqlExpression.located(error, column: Column(column))
       }
       bound = cell.parameter

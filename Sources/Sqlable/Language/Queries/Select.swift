@@ -74,6 +74,12 @@ extension Select {
     return self
   }
 
+  /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
+  public consuming func orderBy(_ orderings: Ordering...) -> Self {
+    query.clauses.order += orderings.map(\.term)
+    return self
+  }
+
   /// Drops rows that are there already: `SELECT DISTINCT`.
   public consuming func distinct() -> Self {
     query.refuseIfCombined("distinct")

@@ -84,11 +84,6 @@ public func scalar(_ query: Select<some Any>) -> TypedExpression<Null> {
 @available(*, unavailable, message: "a subquery is a query: it begins with all() instead of read()")
 public func exists<Model, Output>(_ statement: Statement<Model, Output>) -> SqlExpression { SqlExpression.all([]) }
 
-extension SqliteDatabase {
-  @available(*, unavailable, message: "what its rows hold is not said: prepare(_:as:)")
-  public func prepare(_ sql: SQL) throws -> PreparedSelect<DynamicRow> { throw SqlError.misuse(sql.text) }
-}
-
 extension Select {
   @available(*, unavailable, message: "the other query gives other types, or another number of columns")
   public consuming func union(_ other: Select<some Any>) -> Self { self }

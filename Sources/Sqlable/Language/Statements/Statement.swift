@@ -20,15 +20,6 @@ public struct Statement<Model: Sqlable, Output>: Sendable {
   }
 }
 
-/// The rows that a statement carries: as structs, so that running it converts nothing twice, or as they were decoded.
-@usableFromInline
-enum StatementRows<Model: Sqlable>: Sendable {
-  case none
-  case model(Model)
-  case models([Model])
-  case stored([StoredRow])
-}
-
 // MARK: - Modifiers
 
 extension Statement {

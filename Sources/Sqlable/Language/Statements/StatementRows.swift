@@ -30,6 +30,39 @@ struct StoredRow: Sendable, Hashable {
   }
 }
 
+/// The rows that a statement carries: as structs, so that running it converts nothing twice, or as they were decoded.
+@usableFromInline
+enum StatementRows<Model: Sqlable>: Sendable {
+  case none
+  case model(Model)
+  case models([Model])
+  case stored([StoredRow])
+}
+
+extension StatementRows {
+  @inlinable
+  var count: Int {
+    switch self {
+    case .none: 0
+    case .model: 1
+    case .models(let models): models.count
+    case .stored(let rows): rows.count
+    }
+  }
+
+  /// Writes a row's values into `writer`; false when there is no such row.
+  @inlinable
+  func take(_ index: Int, into writer: inout RowWriter) throws -> Bool {
+    switch self {
+    case .model(let model) where index == 0: try writer.take(model)
+    case .models(let models) where models.indices.contains(index): try writer.take(models[index])
+    case .stored(let rows) where rows.indices.contains(index): try writer.take(rows[index])
+    default: return false
+    }
+    return true
+  }
+}
+
 extension Statement {
   /// The statement's rows as values. Throws what does not fit its column.
   func storedRows() throws -> [StoredRow] {
@@ -55,21 +88,6 @@ extension Statement {
         if let value = SqlStorage(writer.values[position]) { row[table.columns[position].name] = value }
       }
       return row
-    }
-  }
-}
-
-extension SqlStorage {
-  /// The value that waits to be bound; nil for a column that is left out.
-  init?(_ parameter: BoundValue) {
-    switch parameter {
-    case .unset, .list: return nil
-    case .null: self = .null
-    case .integer(let integer): self = .integer(integer)
-    case .real(let real): self = .real(real)
-    case .text(let start, let count):
-      self = .text(String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self))
-    case .blob(let start, let count): self = .blob(Data(bytes: start, count: count))
     }
   }
 }

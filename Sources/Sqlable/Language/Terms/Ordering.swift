@@ -26,11 +26,3 @@ extension AnyTerm {
   /// Ordered downwards, NULL last.
   public var desc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .desc)) }
 }
-
-extension Select {
-  /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
-  public consuming func orderBy(_ orderings: Ordering...) -> Self {
-    query.clauses.order += orderings.map(\.term)
-    return self
-  }
-}

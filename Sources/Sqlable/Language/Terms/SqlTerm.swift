@@ -43,33 +43,6 @@ extension SqlTerm {
 }
 
 extension SqlExpression {
-  /// The term whose values this one gives, in their form.
-  var columnTerm: SqlExpression {
-    switch node {
-    case .collate(let term, _): term.columnTerm
-    case .call(let call): call.formTerm?.columnTerm ?? self
-    case .special(let special): special.formTerm?.columnTerm ?? self
-    case .query(let term): term.formTerm?.columnTerm ?? self
-    default: self
-    }
-  }
-
-  /// The column that this term is, if it is one: values follow its type.
-  var columnDefinition: ColumnDefinition? {
-    switch columnTerm.node {
-    case .column(let reference), .qualified(_, let reference): reference.definition
-    default: nil
-    }
-  }
-
-  /// Whether it is a real number that stands for itself, as a date does, or NULL in its place.
-  var isRealValue: Bool {
-    switch node {
-    case .value(.real), .value(.null): true
-    default: false
-    }
-  }
-
   /// A value that meets this term: in the form of the column that it is.
   func value(_ value: any SqlValue) -> SqlExpression {
     guard let columnDefinition else { return SqlExpression(value) }
@@ -120,8 +93,4 @@ extension SqlExpression {
   }
 
   func function(_ function: Function) -> SqlExpression { SqlExpression(.function(function, [self])) }
-}
-
-extension Column {
-  init(_ definition: ColumnDefinition) { self.definition = definition }
 }
