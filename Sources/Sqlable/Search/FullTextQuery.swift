@@ -124,6 +124,8 @@ extension FullTextQuery {
 }
 
 // MARK: - Of queries
+//
+// The path of this file comes after those of the operators of filters: the compiler tries them in that order.
 
 extension FullTextQuery {
   /// The same in these columns only: `{"title" "body"} : (…)`. Without any it is the query itself.
