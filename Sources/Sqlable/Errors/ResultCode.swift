@@ -69,6 +69,16 @@ extension SqlError {
   }
 }
 
+extension SqlError {
+  /// What a message says that a view, a trigger or a table's definition may not use; nil for a message of another kind.
+  static func unsafePart(ofMessage message: String) -> String? {
+    let beginning = "unsafe use of "
+    if message.begins(with: beginning) { return message.suffix(after: beginning) }
+    guard message.begins(with: "malformed database schema (") else { return nil }
+    return message.suffix(after: ") - " + beginning)
+  }
+}
+
 extension SqlError.Constraint {
   // The extended codes are macros of the form (SQLITE_CONSTRAINT | (n << 8)), which Swift does not import.
   init(extendedCode: Int32) {

@@ -228,4 +228,6 @@ extension SqlError {
     error.rowId = error.rowId ?? rowId
     return error
   }
+
+  static func message(of error: any Error) -> String { (error as? SqlError)?.message ?? "\(error)" }
 }

@@ -55,7 +55,7 @@ final class ColumnDefinition: Sendable {
     self.options = options.reduce(into: ColumnOptions()) { $1.apply(to: &$0) }
     self.file = file
     self.line = line
-    quotedName = SqlBuffer.quoted(name)
+    quotedName = name.quotedBytes()
     nameHash = ColumnDefinition.hash(of: name)
   }
 
@@ -66,7 +66,7 @@ final class ColumnDefinition: Sendable {
     options = field.options
     self.file = file
     self.line = line
-    quotedName = SqlBuffer.quoted(name)
+    quotedName = name.quotedBytes()
     nameHash = ColumnDefinition.hash(of: name)
   }
 
@@ -83,6 +83,10 @@ final class ColumnDefinition: Sendable {
       || (line == other.line && name.isExactly(other.name) && type == other.type
         && (file.utf8Start == other.file.utf8Start || file.description == other.file.description))
   }
+}
+
+extension Column {
+  init(_ definition: ColumnDefinition) { self.definition = definition }
 }
 
 extension Column: Hashable {

@@ -99,7 +99,7 @@ extension Collate: RawRepresentable {
 
   /// The name as SQL spells it.
   var sql: [UInt8] {
-    if case .named(let name) = self { SqlBuffer.quoted(name) } else { [UInt8](rawValue.utf8) }
+    if case .named(let name) = self { name.quotedBytes() } else { [UInt8](rawValue.utf8) }
   }
 }
 

@@ -65,7 +65,7 @@ final class TableInfo: Sendable {
     options = model.tableOptions
     constraints = model.tableConstraints.reduce(into: TableConstraints()) { $1.write(to: &$0) }
     isWithoutRowid = options.contains(.withoutRowid)
-    quotedName = SqlBuffer.quoted(name)
+    quotedName = name.quotedBytes()
     let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
     selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
     (identities, cells) = TableInfo.memory(of: columns)
@@ -102,7 +102,7 @@ final class TableInfo: Sendable {
     (identities, cells) = TableInfo.memory(of: columns)
     (key, keyIsRowid, isWithoutRowid) = ([], false, false)
     (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
-    quotedName = SqlBuffer.quoted(name)
+    quotedName = name.quotedBytes()
     selectAll = []
     defect = nil
   }
@@ -127,7 +127,7 @@ final class TableInfo: Sendable {
     (columns, count, identities, cells) = (own.columns, own.count, own.identities, own.cells)
     (key, keyIsRowid, isWithoutRowid) = (own.key, own.keyIsRowid, own.isWithoutRowid)
     (constraints, indexes, options) = (own.constraints, own.indexes, own.options)
-    quotedName = SqlBuffer.quoted(name)
+    quotedName = name.quotedBytes()
     selectAll = own.selectAll.dropLast(own.quotedName.count) + quotedName
     fullText = own.fullText.map { FullTextTable($0, besideTable: name) }
     defect =

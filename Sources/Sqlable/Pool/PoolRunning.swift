@@ -268,17 +268,3 @@ extension SqlError {
   /// Whether a handle that met it is not to be used again.
   fileprivate var meansBrokenHandle: Bool { [.io, .corrupt, .notADatabase].contains(kind) }
 }
-
-extension Duration {
-  var dispatched: DispatchTimeInterval {
-    let (seconds, attoseconds) = components
-    guard seconds < 1_000_000_000 else { return .never }
-    return .nanoseconds(max(0, Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)))
-  }
-
-  /// In tenths, for messages.
-  var seconds: String {
-    let tenths = Int(components.seconds) * 10 + Int(components.attoseconds / 100_000_000_000_000_000)
-    return "\(tenths / 10).\(tenths % 10)"
-  }
-}

@@ -33,8 +33,11 @@ extension SqliteDatabase {
   private func createTable(_ table: TableInfo) throws -> SchemaChange {
     try asOne { db in
       let connection = try db.openConnection()
-      if let fullText = table.fullText, !fullText.isExternal { return try db.createFullTextTable(fullText) }
       var change = SchemaChange(table: table.name)
+      if let fullText = table.fullText, !fullText.isExternal {
+        change.createdTable = try db.createFullTextTable(fullText)
+        return change
+      }
       var existing: Set<[UInt8]> = []
       try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { existing.insert($0[1].foldedName) }
       if existing.isEmpty {

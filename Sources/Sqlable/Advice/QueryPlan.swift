@@ -1,0 +1,117 @@
+/// How SQLite finds the rows of a statement.
+public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
+  public let sql: String
+  public let steps: [Step]
+
+  public struct Step: Sendable, Hashable {
+    public let id: Int
+    /// The step that this one is a part of; 0 for none.
+    public let parent: Int
+    /// What is done, in SQLite's words: `SCAN bicycle`, `SEARCH bicycle USING INDEX bicycle_color (color=?)`.
+    public let detail: String
+  }
+
+  /// The tables, by their names in the statement, that are read from the first row to the last, without any index.
+  ///
+  /// Right for a small table, and for a statement that wants all rows; for others see `advice(db)`.
+  public var scans: [String] {
+    steps.compactMap { step in
+      // An index that is made for the statement alone reads all rows too.
+      let detail = step.detail
+      if detail.begins(with: "SEARCH "), let found = detail.prefix(before: " USING AUTOMATIC ") {
+        return found.suffix(after: "SEARCH ")
+      }
+      guard detail.begins(with: "SCAN "), let name = detail.suffix(after: "SCAN "),
+        name.suffix(after: " USING ") == nil, name.suffix(after: " VIRTUAL TABLE ") == nil
+      else { return nil }
+      let isQuery = name.begins(with: "(subquery-") || name.begins(with: "(join-")
+      let isTable = !isQuery && !name.begins(with: "CONSTANT ROW") && !name.ends(with: "-ROW VALUES CLAUSE")
+      return isTable ? name : nil
+    }
+  }
+
+  /// One line a step, parts indented.
+  public var description: String {
+    func lines(of parent: Int, indent: String) -> [String] {
+      steps.filter { $0.parent == parent }.flatMap { step in
+        [indent + step.detail] + lines(of: step.id, indent: indent + "  ")
+      }
+    }
+    return lines(of: 0, indent: "").joined(separator: "\n")
+  }
+}
+
+extension Statement {
+  /// How SQLite would find the rows: its query plan.
+  ///
+  /// ```swift
+  /// print(try Bicycle.byId(2).explain(db))     // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
+  /// ```
+  ///
+  /// It is the plan of a run with the statement's values, which SQLite looks at: a text decides whether `hasPrefix`
+  /// goes by an index. A ``Parameter`` counts as NULL. Nothing is run or changed. Throws what running the statement
+  /// would throw before its first row.
+  public func explain(_ db: SqliteDatabase) throws -> QueryPlan {
+    if query.kind.takesRows, rows.count == 0 {
+      throw SqlError.invalidStatement("there are no rows to insert, so there is nothing to explain")
+    }
+    return try db.plan(of: withValues())
+  }
+}
+
+extension Select {
+  /// How SQLite would find the rows with the query's values: its query plan. A ``Parameter`` counts as NULL. Nothing is
+  /// run; throws what running it would throw before its first row.
+  public func explain(_ db: SqliteDatabase) throws -> QueryPlan { try db.plan(of: query.withValues()) }
+}
+
+extension SqliteDatabase {
+  func plan(of statement: StatementWithValues) throws -> QueryPlan {
+    try locked {
+      let connection = try openConnection()
+      do { return try connection.plan(of: statement) } catch { throw connection.labelled(error) }
+    }
+  }
+}
+
+extension Connection {
+  func plan(of statement: StatementWithValues) throws -> QueryPlan {
+    var steps: [QueryPlan.Step] = []
+    try eachRow("EXPLAIN QUERY PLAN " + statement.sql, binding: statement.parameters) { row in
+      guard row.count == 4, let id = Int(row[0]), let parent = Int(row[1]) else { return }
+      steps.append(QueryPlan.Step(id: id, parent: parent, detail: QueryPlan.detail(row[3])))
+    }
+    return QueryPlan(sql: statement.sql, steps: steps)
+  }
+}
+
+extension QueryPlan {
+  /// The plan that an `EXPLAIN QUERY PLAN` has given.
+  init(sql: String, rows: [[SqlStorage]]) {
+    self.init(
+      sql: sql,
+      steps: rows.compactMap { row in
+        guard row.count == 4, case .integer(let id) = row[0], case .integer(let parent) = row[1],
+          case .text(let detail) = row[3]
+        else { return nil }
+        return Step(id: Int(id), parent: Int(parent), detail: QueryPlan.detail(detail))
+      })
+  }
+
+  /// What is done in the words that SQLite has for it since 3.36; `SCAN TABLE car AS c` before is `SCAN c` since.
+  fileprivate static func detail(_ detail: String) -> String {
+    guard Library.versionNumber < 3_036_000 else { return detail }
+    for verb in ["SCAN ", "SEARCH "] {
+      for kind in ["TABLE ", "SUBQUERY "] where detail.begins(with: verb + kind) {
+        let rest = String(decoding: detail.utf8.dropFirst(verb.utf8.count + kind.utf8.count), as: UTF8.self)
+        // The name in the statement stands last, before how its rows are found.
+        let marks = [" USING ", " VIRTUAL TABLE "]
+        let tail = marks.compactMap { mark in rest.suffix(after: mark).map { mark + $0 } }.max { $0.count < $1.count }
+        let names = String(decoding: rest.utf8.dropLast(tail?.utf8.count ?? 0), as: UTF8.self)
+        if let alias = names.suffix(after: " AS ") { return verb + alias + (tail ?? "") }
+        return verb + (kind == "TABLE " ? names : "(subquery-\(names))") + (tail ?? "")
+      }
+    }
+    return detail
+  }
+}

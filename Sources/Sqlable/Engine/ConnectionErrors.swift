@@ -1,0 +1,87 @@
+import CSQLite
+
+extension Connection {
+  /// What a result code of this connection means, and what became of the open transaction.
+  ///
+  /// A full disk, an I/O error and an interrupt can undo the whole transaction; SQLite then is back in autocommit mode,
+  /// where the next write of an unsuspecting caller would be stored on its own. So the loss is remembered.
+  func error(_ code: Int32, sql: String?, running statement: PreparedStatement? = nil) -> SqlError {
+    let primary = code & 0xFF
+    let failure = Connection.failure(code, handle: handle)
+    var message = failure.message
+    if let statement { message = runMessage(message, code: primary, extendedCode: failure.extendedCode, statement) }
+    if primary == SQLITE_ERROR || primary == SQLITE_CORRUPT, let refusal = refusal(message) { message = refusal }
+    var error = Connection.error(code, extendedCode: failure.extendedCode, message: message, label: label)
+    error.sql = sql
+    if let lack = LackingFeature.reason(of: error.message, sql: sql) {
+      (error.kind, error.message) = (.misuse(lack), lack)
+    }
+    if transactionLevel > 0 {
+      error.transaction = isAutocommit ? .rolledBack : .untouched
+      if isAutocommit, lostTransaction == nil { lostTransaction = error }
+    }
+    return error
+  }
+
+  /// Why a text did not compile.
+  func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
+    var error = error(code, sql: String(decoding: text, as: UTF8.self))
+    if let offset = Library.errorOffset?(handle), offset >= 0 { error.offset = Int(offset) }
+    guard error.message == "too many SQL variables" else { return error }
+    let limit = sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1)
+    // Without its text, of which a million question marks tell nothing.
+    var tooMany = SqlError.invalidStatement(
+      "the statement binds more than \(limit) values, the limit of this SQLite; bind a list of any length as one value, "
+        + "as in: IN (SELECT value FROM json_each(\\(json: values)))"
+    ).labelled(label)
+    tooMany.transaction = error.transaction
+    return tooMany
+  }
+
+  /// What SQLite tells of a failure with this code beyond the code.
+  static func failure(_ code: Int32, handle: OpaquePointer?) -> (extendedCode: Int32, message: String) {
+    let (primary, latest) = (code & 0xFF, sqlite3_extended_errcode(handle))
+    // It tells of the connection's latest failure, which need not be this one.
+    let isLatest = handle != nil && latest & 0xFF == primary
+    let text = (isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)).map { String(cString: $0) }
+    return (isLatest && code == primary ? latest : code, withoutAdvice(text ?? "unknown error"))
+  }
+
+  static func error(_ code: Int32, extendedCode: Int32, message: String, label: String?) -> SqlError {
+    let kind = SqlError.Kind(code: code & 0xFF, extendedCode: extendedCode, message: message)
+    var error = SqlError(
+      kind, message: message, code: Int(code & 0xFF), extendedCode: Int(extendedCode), label: label)
+    switch kind {
+    case .constraint(.check), .constraint(.foreignKey), .constraint(.trigger): break
+    case .constraint:
+      // "UNIQUE constraint failed: bicycle.name, bicycle.color" and "cannot store TEXT value in INTEGER column a.b"
+      let place = message.suffix(after: "constraint failed: ") ?? message.suffix(after: " column ")
+      let first = place.map { $0.prefix(before: ",") ?? $0 }
+      if let table = first?.prefix(before: "."), let column = first?.suffix(after: ".") {
+        (error.table, error.column) = (table, column)
+      }
+    case .schema(.missingTable(let table)): error.table = table
+    case .schema(.missingColumn(let column)): error.column = column
+    default: break
+    }
+    return error
+  }
+
+  /// The message without what SQLite 3.46 and later add where a name in double quotes is no column:
+  /// `no such column: "a" - should this be a string literal in single-quotes?`
+  static func withoutAdvice(_ message: String) -> String {
+    let advice = "\" - should this be a string literal in single-quotes?"
+    guard message.begins(with: "no such column: \""), let name = message.suffix(after: "\""), name.ends(with: advice)
+    else { return message }
+    return "no such column: " + String(decoding: name.utf8.dropLast(advice.utf8.count), as: UTF8.self)
+  }
+
+  /// What a message says that refuses a part of the schema as unsafe, with what helps; nil for any other.
+  ///
+  /// SQLite calls such a schema malformed, where an index or a generated column is meant.
+  private func refusal(_ message: String) -> String? {
+    guard let part = SqlError.unsafePart(ofMessage: message) else { return nil }
+    return "unsafe use of \(part) in the schema: Configuration(trustsSchema: true) allows what SQLite has, "
+      + "isAllowedInSchema: true a function of the program's own"
+  }
+}

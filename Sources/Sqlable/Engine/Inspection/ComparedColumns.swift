@@ -1,0 +1,23 @@
+import CSQLite
+
+/// A column as it compares: its name, declared type and collation.
+struct ComparedColumn: Sendable, Hashable {
+  let name: String
+  let type: String
+  let collation: String
+}
+
+extension Connection {
+  /// The columns of a table of database "main", in their order.
+  func comparedColumns(ofTable name: String) throws -> [ComparedColumn] {
+    var names: [String] = []
+    try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { names.append($0[1]) }
+    return names.map { column in
+      var (type, collation): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+      sqlite3_table_column_metadata(handle, "main", name, column, &type, &collation, nil, nil, nil)
+      return ComparedColumn(
+        name: column, type: type.map { String(cString: $0) } ?? "",
+        collation: collation.map { String(cString: $0) } ?? "BINARY")
+    }
+  }
+}

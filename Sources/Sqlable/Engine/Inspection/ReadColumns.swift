@@ -1,0 +1,51 @@
+import CSQLite
+
+/// The tables and columns that statements read.
+struct ReadColumns: Sendable, Equatable {
+  /// The columns by table, by their folded names.
+  var tables: [[UInt8]: Set<[UInt8]>] = [:]
+  /// Whether they read what nobody is told of: virtual tables and those that FTS5 keeps behind them, SQLite's own, and those of
+  /// other databases than "main".
+  var readsUnobserved = false
+
+  mutating func formUnion(_ other: ReadColumns) {
+    tables.merge(other.tables) { $0.union($1) }
+    readsUnobserved = readsUnobserved || other.readsUnobserved
+  }
+}
+
+extension Connection {
+  /// What a statement reads, as SQLite finds out when it compiles it: views and subqueries are looked through.
+  func columnsRead(by sql: String) throws -> ReadColumns {
+    final class Notes {
+      var read = ReadColumns()
+    }
+    let notes = Notes()
+    // First: a statement that is run has SQLite look whether the schema that it knows is the file's, one that is only compiled
+    // does not, and would tell of a view as it was before.
+    let told = Set(try tableNames().map(\.foldedName))
+    var untold: Set<[UInt8]> = []
+    try eachRow("SELECT name FROM main.sqlite_master WHERE type = 'table'") { untold.insert($0[0].foldedName) }
+    untold.subtract(told)
+    let code = sqlite3_set_authorizer(
+      handle,
+      { context, action, table, column, database, _ in
+        guard action == SQLITE_READ, let context, let table else { return SQLITE_OK }
+        let notes = Unmanaged<Notes>.fromOpaque(context).takeUnretainedValue()
+        let name = String(cString: table).foldedName
+        // No database is that of a view or a query under a name, of whose tables SQLite tells as well.
+        if let database, String(cString: database) != "main" { notes.read.readsUnobserved = true }
+        // An empty column: the table's rows count, and nothing else.
+        let columns = column.map { String(cString: $0).foldedName }
+        notes.read.tables[name, default: []].formUnion(columns.map { $0.isEmpty ? [] : [$0] } ?? [])
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(notes).toOpaque())
+    guard code == SQLITE_OK else { throw error(code, sql: nil) }
+    defer { sqlite3_set_authorizer(handle, nil, nil) }
+    var sql = sql
+    _ = try sql.withUTF8 { try compileFirst($0) }
+    var read = notes.read
+    if !untold.isDisjoint(with: read.tables.keys) { read.readsUnobserved = true }
+    return read
+  }
+}

@@ -1,0 +1,212 @@
+// What is prepared, and its runs: the same for all models and rows.
+
+/// The compiled statement of a ``Prepared``; its handle's lock is held whenever it changes.
+@usableFromInline
+final class PreparedCore {
+  @usableFromInline let db: SqliteDatabase
+  let names: [String]
+  let sql: String
+  let targets: [Target]
+  private let subject: Subject
+  private let kept: KeptStatement
+  /// What is fixed in the statement, by its position counted from 1.
+  private let fixed: [(index: Int32, value: SqlStorage)]
+  /// The long lists that are fixed in it.
+  private let lists: [(index: Int32, list: ValueList)]
+
+  /// What is prepared.
+  enum Subject {
+    case statement(Query, TableInfo)
+    case query(SelectQuery, ResultLayout)
+    /// SQL written by hand that changes nothing.
+    case sql(SQL, ResultLayout)
+
+    /// The table of a statement, whose place errors of SQLite get.
+    fileprivate var table: TableInfo? {
+      guard case .statement(_, let table) = self else { return nil }
+      return table
+    }
+
+    fileprivate var changesRows: Bool {
+      guard case .statement(let query, _) = self else { return false }
+      return query.kind.changesRows
+    }
+
+    fileprivate func check() throws {
+      if case .sql(let sql, _) = self, let failure = sql.failure { throw failure }
+      guard case .statement(let query, let table) = self else { return }
+      guard !query.kind.takesRows else {
+        throw SqlError.invalidStatement(
+          "a statement about structs brings its values along; it is run as it is, and compiled once by itself"
+        ).at(table: table.name)
+      }
+      guard !query.returns else {
+        throw SqlError.invalidStatement("a change that returns its rows can't be prepared").at(table: table.name)
+      }
+    }
+
+    fileprivate func write(to sql: SqlBuffer, _ parameters: ParameterBuffer) throws {
+      switch self {
+      case .statement(let query, let table):
+        try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
+      case .query(let query, _): try SelectWriter(sql: sql, parameters: parameters).write(query)
+      case .sql(let text, _):
+        sql.append(text.text)
+        for argument in text.arguments { parameters.append(argument) }
+      }
+    }
+
+    fileprivate func check(_ statement: PreparedStatement) throws {
+      guard case .sql(let sql, let layout) = self else { return }
+      try statement.checkParameters(count: sql.arguments.count)
+      guard statement.isReadOnly, statement.columnCount > 0 else {
+        throw SqlError.misuse("SQL that is prepared has to be a query; query(_:) and execute(_:) find others compiled")
+      }
+      try statement.check(layout)
+    }
+
+    fileprivate func expectColumns(of statement: PreparedStatement) {
+      switch self {
+      case .statement(_, let table): statement.expectColumns(table.identities, count: table.count)
+      case .query(_, let layout), .sql(_, let layout): statement.expect(layout)
+      }
+    }
+  }
+
+  /// One place where the parameter of a number is bound.
+  struct Target {
+    let number: Int
+    let index: Int32
+    /// The column that the value is compared with, or stored in; nil where it stands by itself.
+    let column: ColumnDefinition?
+    let isStored: Bool
+
+    fileprivate init(_ placeholder: Placeholder, number: Int, index: Int32) {
+      self.number = number
+      self.index = index
+      column = placeholder.column as? ColumnDefinition
+      isStored = placeholder.isStored
+    }
+  }
+
+  init(_ subject: Subject, on db: SqliteDatabase) throws {
+    try subject.check()
+    self.db = db
+    self.subject = subject
+    let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
+    let mark = parameters.mark
+    try subject.write(to: sql, parameters)
+    let placeholders = parameters.placeholders(since: mark) ?? []
+    let names = placeholders.reduce(into: [String]()) { names, next in
+      if !names.contains(next.placeholder.name) { names.append(next.placeholder.name) }
+    }
+    targets = placeholders.map { index, placeholder in
+      Target(placeholder, number: names.firstIndex(of: placeholder.name) ?? 0, index: index)
+    }
+    self.names = names
+    self.sql = sql.text
+    var (fixed, lists): ([(Int32, SqlStorage)], [(Int32, ValueList)]) = ([], [])
+    for (position, value) in parameters.parameters.enumerated() {
+      let index = Int32(position + 1)
+      if case .list(let list) = value { lists.append((index, list.takeUnretainedValue())) }
+      if let value = SqlStorage(value) { fixed.append((index, value)) }
+    }
+    (self.fixed, self.lists) = (fixed, lists)
+    withExtendedLifetime(parameters) {}
+    kept = KeptStatement()
+    try db.locked {
+      let connection = try db.openConnection()
+      do {
+        if case .statement(let query, let table) = subject { try connection.check(query, table) }
+        let statement = try compile(connection)
+        try subject.check(statement)
+        kept.statement.value = statement
+        connection.keep(kept)
+      } catch { throw located(connection.labelled(error)) }
+    }
+  }
+
+  deinit { kept.abandon() }
+
+  private func located(_ error: any Error) -> any Error { subject.table.map { placed(error, in: $0) } ?? error }
+
+  /// The statement at rest, with what is fixed bound.
+  private func compile(_ connection: Connection) throws -> PreparedStatement {
+    var text = sql
+    let statement = try text.withUTF8 { try connection.compile($0) }
+    for (index, value) in fixed { try statement.bindCopy(value, at: index) }
+    for (index, list) in lists { try statement.bind(.list(Unmanaged.passUnretained(list)), at: index) }
+    statement.isInUse = false
+    return statement
+  }
+
+  /// The statement with the values bound; the lock is held.
+  private func begin(_ values: some PreparedValues, _ connection: Connection) throws -> PreparedStatement {
+    var found = kept.statement.value
+    if found == nil {
+      // Dropped with all others: observers came, or memory was to be released.
+      found = try compile(connection)
+      kept.statement.value = found
+    }
+    // Inside its own loop another one is compiled for the run.
+    let statement = found.flatMap { $0.isInUse ? nil : $0 }
+    let own = try statement ?? compile(connection)
+    own.isInUse = true
+    own.mark = connection.parameters.mark
+    do {
+      try values.bind(with: PreparedBinder(core: self, statement: own, parameters: connection.parameters))
+    } catch {
+      connection.finish(own)
+      throw connection.labelled(error)
+    }
+    return own
+  }
+
+  @usableFromInline
+  func beginReading(_ values: some PreparedValues, isLoop: Bool = false) throws -> Reading {
+    try db.enter()
+    do {
+      let connection = try db.openConnection()
+      try db.checkTransactionIsAlive(connection)
+      let statement = try begin(values, connection)
+      subject.expectColumns(of: statement)
+      return db.reading(statement, isLoop: isLoop)
+    } catch {
+      db.unlockAndDeliver()
+      throw located(error)
+    }
+  }
+
+  /// Runs what gives a number.
+  @usableFromInline
+  func run(_ values: some PreparedValues) throws -> Int {
+    guard subject.changesRows else {
+      let reading = try beginReading(values)
+      defer { db.endReading(reading) }
+      return try reading.step() ? Int(reading.statement.integer(at: 0)) : 0
+    }
+    do {
+      try db.enter()
+      defer { db.unlockAndDeliver() }
+      let connection = try db.openConnection()
+      try db.checkTransactionIsAlive(connection)
+      let run = db.beginRun()
+      defer { db.endRun(run) }
+      // Before the write begins: a value's own code may write and observe too, and what it does is not the statement's.
+      // Without values there is no such code, and what is compiled before the hook is there may not call it.
+      let bound = targets.isEmpty ? nil : try begin(values, connection)
+      defer { if let bound { connection.finish(bound) } }
+      guard let write = try db.beginWrite(connection) else { return try db.writing { try change($0, bound, values) } }
+      do { return try change(connection, bound, values) } catch { throw db.failed(error, write) }
+    } catch { throw located(error) }
+  }
+
+  private func change(
+    _ connection: Connection, _ bound: PreparedStatement?, _ values: some PreparedValues
+  ) throws -> Int {
+    let statement = try bound ?? begin(values, connection)
+    defer { if bound == nil { connection.finish(statement) } }
+    while try statement.step() {}
+    return connection.changes
+  }
+}

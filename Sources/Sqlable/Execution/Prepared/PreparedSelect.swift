@@ -1,0 +1,136 @@
+// Queries that stay compiled, as ``Prepared`` statements do.
+
+/// A query that stays compiled for one handle, to be run with other values each time.
+///
+/// ```swift
+/// let dear = try db.prepare(Car.select(Car.name, Car.price).filter(Car.price > Parameter("least")))
+/// let rows = try dear.run(50_000)     // [(String, Double)]
+/// ```
+///
+/// All that is said of ``Prepared`` is true of it.
+public final class PreparedSelect<Row> {
+  @usableFromInline let core: PreparedSelectCore
+  @usableFromInline let read: @Sendable (inout ResultRow) throws -> Row
+
+  init(_ core: PreparedSelectCore, _ read: @escaping @Sendable (inout ResultRow) throws -> Row) {
+    self.core = core
+    self.read = read
+  }
+
+  /// The names of the parameters, in the order of their first mention.
+  public var parameterNames: [String] { core.core.names }
+
+  /// The SQL, with `?` for every value.
+  public var sql: String { core.core.sql }
+}
+
+extension SqliteDatabase {
+  /// Compiles a query once, for many runs; see ``PreparedSelect``. Throws `.schema` when table or column is missing.
+  public func prepare<Row>(_ query: Select<Row>) throws -> PreparedSelect<Row> {
+    PreparedSelect(try PreparedSelectCore(query.query, on: self), query.read)
+  }
+
+  /// Compiles SQL written by hand once, for many runs that give the first column of its rows; see ``PreparedSelect``.
+  ///
+  /// ```swift
+  /// let names = try db.prepare("SELECT name FROM bicycle WHERE color = \(Parameter<String>("color"))", as: String.self)
+  /// let reds = try names.run("red")     // [String]
+  /// ```
+  ///
+  /// What is interpolated beside parameters stays bound. Throws `.misuse` for SQL that changes something.
+  public func prepare<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> PreparedSelect<Value> {
+    PreparedSelect(try PreparedSelectCore(sql, ResultLayout(of: type), on: self)) { try Value.next(of: &$0) }
+  }
+
+  /// Compiles SQL written by hand once, for many runs that give tuples; see `query(_:as:_:)` for what they hold.
+  ///
+  /// ```swift
+  /// let counts = try db.prepare("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
+  /// ```
+  public func prepare<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
+    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
+  ) throws -> PreparedSelect<(First, Second, repeat each Output)> {
+    PreparedSelect(try PreparedSelectCore(sql, ResultLayout(of: first, second, repeat each type), on: self)) {
+      (try First.next(of: &$0), try Second.next(of: &$0), repeat try (each Output).next(of: &$0))
+    }
+  }
+}
+
+// MARK: - Running
+
+extension PreparedSelect {
+  /// Reads the rows, with values by position.
+  // Disfavored: a dictionary literal would be taken for one value, which is stored as JSON.
+  @_disfavoredOverload
+  @inlinable
+  public func run<each Value: SqlValue>(_ value: repeat each Value) throws -> [Row] {
+    try rows(PositionedValues(repeat each value))
+  }
+
+  /// Reads the rows, with values by name.
+  public func run(_ values: KeyValuePairs<String, any SqlValue>) throws -> [Row] { try rows(NamedValues(values)) }
+
+  @inlinable
+  func rows(_ values: some PreparedValues) throws -> [Row] {
+    let reading = try core.beginReading(values)
+    defer { core.endReading(reading) }
+    return try reading.all(read)
+  }
+
+  /// Reads the first row, or nil when there is none, with values by position. All rows are looked for where they are ordered
+  /// without an index; `limit(1)` in the query says that one is enough.
+  @_disfavoredOverload
+  @inlinable
+  public func first<each Value: SqlValue>(_ value: repeat each Value) throws -> Row? {
+    try row(PositionedValues(repeat each value))
+  }
+
+  /// Reads the first row, or nil when there is none, with values by name.
+  public func first(_ values: KeyValuePairs<String, any SqlValue>) throws -> Row? { try row(NamedValues(values)) }
+
+  @inlinable
+  func row(_ values: some PreparedValues) throws -> Row? {
+    let reading = try core.beginReading(values)
+    defer { core.endReading(reading) }
+    return try reading.next(read)
+  }
+
+  /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
+  public func forEach(
+    _ values: KeyValuePairs<String, any SqlValue> = [:], _ body: (Row) throws -> Iteration
+  ) throws {
+    let reading = try core.beginReading(NamedValues(values), isLoop: true)
+    defer { core.endReading(reading) }
+    try reading.forEach(read, body)
+  }
+}
+
+/// The compiled statement of a prepared query, with what its rows are like.
+@usableFromInline
+final class PreparedSelectCore {
+  let core: PreparedCore
+  private let layout: ResultLayout
+
+  init(_ query: SelectQuery, on db: SqliteDatabase) throws {
+    layout = ResultLayout(query.clauses.columns)
+    core = try PreparedCore(.query(query, layout), on: db)
+  }
+
+  init(_ sql: SQL, _ layout: ResultLayout, on db: SqliteDatabase) throws {
+    self.layout = layout
+    core = try PreparedCore(.sql(sql, layout), on: db)
+  }
+
+  @usableFromInline
+  func beginReading(_ values: some PreparedValues, isLoop: Bool = false) throws -> SelectReading {
+    SelectReading(rows: try core.beginReading(values, isLoop: isLoop), types: layout.types)
+  }
+
+  @usableFromInline
+  func endReading(_ reading: SelectReading) { core.db.endReading(reading.rows) }
+}
+
+extension SqliteDatabase {
+  @available(*, unavailable, message: "what its rows hold is not said: prepare(_:as:)")
+  public func prepare(_ sql: SQL) throws -> PreparedSelect<DynamicRow> { throw SqlError.misuse(sql.text) }
+}

@@ -1,0 +1,108 @@
+// The values that a prepared statement is run with.
+
+/// The values of one run.
+@usableFromInline
+protocol PreparedValues {
+  func bind(with binder: PreparedBinder) throws
+}
+
+/// Values in the order of the parameters.
+@usableFromInline
+struct PositionedValues<each Value: SqlValue>: PreparedValues {
+  @usableFromInline let values: (repeat each Value)
+
+  @inlinable
+  init(_ value: repeat each Value) { values = (repeat each value) }
+
+  @inlinable
+  func bind(with binder: PreparedBinder) throws {
+    var count = 0
+    for value in repeat each values {
+      try binder.bind(value, toPosition: count)
+      count += 1
+    }
+    try binder.check(count: count)
+  }
+}
+
+/// Values by the names of their parameters.
+@usableFromInline
+struct NamedValues: PreparedValues {
+  private let values: KeyValuePairs<String, any SqlValue>
+
+  init(_ values: KeyValuePairs<String, any SqlValue>) { self.values = values }
+
+  @usableFromInline
+  func bind(with binder: PreparedBinder) throws {
+    var isGiven = Array(repeating: false, count: binder.core.names.count)
+    for (name, value) in values {
+      guard let number = binder.core.names.firstIndex(of: name) else {
+        throw SqlError.misuse("the prepared statement has no parameter \(name)")
+      }
+      guard !isGiven[number] else { throw SqlError.misuse("the parameter \(name) is given twice") }
+      isGiven[number] = true
+      try binder.bind(value, toParameter: number)
+    }
+    if let missing = isGiven.firstIndex(of: false) {
+      throw SqlError.misuse("the parameter \(binder.core.names[missing]) is not given")
+    }
+  }
+}
+
+/// Binds the values of one run, which stay until it is over.
+@usableFromInline
+struct PreparedBinder {
+  let core: PreparedCore
+  let statement: PreparedStatement
+  let parameters: ParameterBuffer
+
+  /// Binds a value that is given by position.
+  @usableFromInline
+  func bind<Value: SqlValue>(_ value: Value, toPosition number: Int) throws {
+    // A dictionary of values by name, held in a variable, would be bound as JSON without a word.
+    if case .text(let start, let count) = try bind(value, toParameter: number), count > 0,
+      start.pointee == UInt8(ascii: "{"), let named = value as? [String: Any],
+      core.names.contains(where: named.keys.contains)
+    {
+      throw SqlError.misuse("values by name are written as a literal; a dictionary is one value, stored as JSON")
+    }
+  }
+
+  /// Binds a value wherever the parameter of that number stands, and gives what was bound last.
+  @discardableResult
+  func bind<Value: SqlValue>(_ value: Value, toParameter number: Int) throws -> BoundValue {
+    var bound = BoundValue.unset
+    guard number < core.names.count else { return bound }
+    for target in core.targets where target.number == number {
+      let type = target.column?.type ?? Value.columnType
+      var cell = WriteCell(bytes: parameters.bytes, scope: parameters.bytes.pointee.current, type: type)
+      do {
+        if target.isStored || !type.comparesInAnotherForm {
+          try value.write(to: &cell)
+        } else {
+          try cell.set(type.comparable(value))
+        }
+        guard !cell.isStale else { throw SqlError.misuse("a value ran a statement of its handle while it was bound") }
+        if target.column != nil {
+          let fits =
+            target.isStored
+            ? type.stores(cell.parameter) : type.compares(with: cell.parameter.storageClass)
+          guard fits else { throw type.mismatch(cell.parameter.storageClass) }
+        }
+      } catch {
+        guard let column = target.column else { throw error }
+        throw SqlExpression.located(error, column: Column(column))
+      }
+      bound = cell.parameter
+      try statement.bind(bound, at: target.index)
+    }
+    return bound
+  }
+
+  @usableFromInline
+  func check(count: Int) throws {
+    guard count == core.names.count else {
+      throw SqlError.misuse("the prepared statement has \(core.names.count) parameters, and was given \(count) values")
+    }
+  }
+}

@@ -1,0 +1,96 @@
+// Changes that give the rows that they changed.
+
+extension Statement {
+  @usableFromInline
+  func returned(_ db: SqliteDatabase, _ table: TableInfo) throws -> [Model] {
+    var models: [Model] = []
+    try returned(db, table) { statement in
+      statement.expectColumns(table.identities, count: table.count)
+    } read: { statement in
+      models.append(try Model(row: ReadRow(statement)))
+    }
+    return models
+  }
+
+  /// Runs the change as one, and calls `read` for each row that it returns, of which `expect` says what it is like.
+  func returned(
+    _ db: SqliteDatabase, _ table: TableInfo, expect: (PreparedStatement) -> Void,
+    read: (PreparedStatement) throws -> Void
+  ) throws {
+    var index = 0
+    let count = rows.count
+    try db.change(query, of: table, expect: expect, read: read) { writer in
+      guard index < count else { return false }
+      index += 1
+      return try rows.take(index - 1, into: &writer)
+    }
+  }
+}
+
+extension SqliteDatabase {
+  /// Runs a change as one, and calls `read` for each row that it returns. `take` writes the values of one struct after the
+  /// other, for a statement about structs, until it returns false.
+  fileprivate func change(
+    _ query: Query, of table: TableInfo, expect: (PreparedStatement) -> Void,
+    read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool
+  ) throws {
+    do {
+      try locked {
+        let connection = try openConnection()
+        try checkTransactionIsAlive(connection)
+        let run = beginRun()
+        defer { endRun(run) }
+        let parameters = connection.parameters
+        // RETURNING changes all rows before it gives the first, and they would stay changed when one is no struct.
+        try writing(asOne: false) { connection in
+          guard query.kind.takesRows else {
+            return try connection.read(connection.prepared(query, table: table), expect, read)
+          }
+          var writer = RowWriter(table: table, buffer: parameters)
+          defer { writer.finish(parameters) }
+          while true {
+            let mark = parameters.mark
+            defer { parameters.release(to: mark) }
+            do {
+              guard try take(&writer) else { return }
+            } catch { throw connection.labelled(error) }
+            try refreshObservation()
+            try connection.read(connection.prepared(query, table: table, row: writer.values), expect, read)
+          }
+        }
+      }
+    } catch { throw placed(error, in: table) }
+  }
+}
+
+extension Connection {
+  /// Runs a statement to its end, and lets go of it.
+  fileprivate func read(
+    _ statement: PreparedStatement, _ expect: (PreparedStatement) -> Void, _ body: (PreparedStatement) throws -> Void
+  ) throws {
+    defer { finish(statement) }
+    expect(statement)
+    while try statement.step() { try body(statement) }
+  }
+}
+
+extension Returning {
+  /// Runs the change as one: when a value does not fit its type nothing is changed.
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> [Row] {
+    let layout = layout
+    var rows: [Row] = []
+    try change.returned(db, change.query.table(of: Model.self)) { statement in
+      statement.expect(layout)
+    } read: { statement in
+      var row = ResultRow(ReadRow(statement), types: layout.types)
+      rows.append(try read(&row))
+    }
+    return rows
+  }
+
+  /// What the rows are like.
+  var layout: ResultLayout {
+    ResultLayout(change.query.returned.map { ResultColumn(type: $0.columnDefinition?.type) })
+  }
+}

@@ -1,0 +1,316 @@
+// How statements are run. The loops over rows are inlinable: in the module of the model they become one loop without
+// dynamic calls.
+
+extension Statement where Output == [Model] {
+  /// Reads the rows. Throws `.schema` when table or column is missing, `.decoding` when a value does not fit the
+  /// struct.
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> [Model] {
+    let table = try query.table(of: Model.self)
+    guard !query.kind.changesRows else { return try returned(db, table) }
+    let reading = try db.beginReading(query, of: table)
+    defer { db.endReading(reading) }
+    var models: [Model] = []
+    while try reading.step() { models.append(try Model(row: reading.row)) }
+    return models
+  }
+
+  /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
+  ///
+  /// ```swift
+  /// try Bicycle.read().forEach(db) { bike in
+  ///   print(bike.name)
+  ///   return bike.id == 100 ? .stop : .continue
+  /// }
+  /// ```
+  ///
+  /// Other statements may be run on the handle meanwhile, this one included. Rows that are changed meanwhile may or may
+  /// not be seen. Other threads that use this handle wait.
+  // Disfavored: a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
+  @inlinable
+  public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
+    let table = try query.table(of: Model.self)
+    let reading = try db.beginReading(query, of: table, isLoop: true)
+    defer { db.endReading(reading) }
+    while try reading.step() {
+      if try body(Model(row: reading.row)) == .stop { return }
+    }
+  }
+
+  /// Reads row after row without keeping them; what `body` returns is of no interest, unless it is ``Iteration/stop``.
+  @inlinable
+  public func forEach<Outcome>(_ db: SqliteDatabase, _ body: (Model) throws -> Outcome) throws {
+    let table = try query.table(of: Model.self)
+    let reading = try db.beginReading(query, of: table, isLoop: true)
+    defer { db.endReading(reading) }
+    while try reading.step() {
+      // Asked of the value: which of the two forms was called is the compiler's choice, not the user's.
+      if try body(Model(row: reading.row)) as? Iteration == .stop { return }
+    }
+  }
+}
+
+/// Whether a loop over rows goes on.
+public enum Iteration: Sendable {
+  case `continue`, stop
+}
+
+extension Statement where Output == Model? {
+  /// Reads the row, or nil when there is none.
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> Model? {
+    let table = try query.table(of: Model.self)
+    guard !query.kind.changesRows else { return try returned(db, table).first }
+    let reading = try db.beginReading(query, of: table)
+    defer { db.endReading(reading) }
+    return try reading.step() ? try Model(row: reading.row) : nil
+  }
+}
+
+extension Statement where Output == Bool {
+  /// Tells whether there is such a row.
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> Bool { try db.integer(of: query, query.table(of: Model.self)) != 0 }
+}
+
+extension Statement where Output == Int {
+  /// Runs it: a count gives the number of rows, an insert the row's id, an update or delete the number of rows changed.
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> Int {
+    let table = try query.table(of: Model.self)
+    guard query.kind.takesRows else { return try db.runWithoutRow(query, of: table) }
+    return try db.runRow(query, of: table) { writer in try rows.take(0, into: &writer) }
+  }
+}
+
+extension Statement where Output == [Int] {
+  /// Inserts the rows in one transaction, or in a savepoint inside the open one, and gives their ids in order.
+  ///
+  /// When one of them fails none is stored.
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> [Int] {
+    let (table, count) = (try query.table(of: Model.self), rows.count)
+    if count == 0 { return [] }
+    var ids: [Int] = []
+    ids.reserveCapacity(count)
+    var index = 0
+    if case .models(let models) = rows {
+      _ = try models.withUnsafeBufferPointer { models in
+        try db.insert(query, of: table) {
+          ids.append($0)
+        } take: { writer in
+          guard index < models.count else { return false }
+          try writer.take(models[index])
+          index += 1
+          return true
+        }
+      }
+    } else {
+      try db.insert(query, of: table) {
+        ids.append($0)
+      } take: { writer in
+        index += 1
+        return try rows.take(index - 1, into: &writer)
+      }
+    }
+    return ids
+  }
+}
+
+// MARK: - The steps, the same for all models
+
+// Without closures, which would copy the statement for each of them.
+
+/// A read that has begun, with the handle's lock held.
+///
+/// It owns the statement by hand. Whoever has it last finalizes it, and that is to be over when the lock is given back:
+/// the connection is another thread's then, or closed by an observer.
+@usableFromInline
+struct Reading {
+  @usableFromInline let owned: Unmanaged<PreparedStatement>
+  fileprivate let countedOn: Int
+
+  @inlinable var statement: PreparedStatement { owned.takeUnretainedValue() }
+
+  /// Goes to the next row; false when there is none.
+  @inlinable
+  @inline(__always)
+  func step() throws -> Bool { try owned._withUnsafeGuaranteedRef { try $0.step() } }
+
+  /// The row that it stands on.
+  @inlinable
+  @inline(__always)
+  var row: ReadRow { owned._withUnsafeGuaranteedRef { ReadRow($0) } }
+}
+
+extension SqliteDatabase {
+  /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it
+  /// likes.
+  @usableFromInline
+  func beginReading(_ query: Query, of table: TableInfo, isLoop: Bool = false) throws -> Reading {
+    guard !query.kind.changesRows else {
+      throw SqlError.invalidStatement("a change that returns its rows is run, it is not looped over").at(
+        table: table.name)
+    }
+    try enter()
+    do {
+      let connection = try openConnection()
+      try checkTransactionIsAlive(connection)
+      let statement = try connection.prepared(query, table: table)
+      statement.expectColumns(table.identities, count: table.count)
+      return reading(statement, isLoop: isLoop)
+    } catch {
+      unlockAndDeliver()
+      throw placed(error, in: table)
+    }
+  }
+
+  /// A statement that is about to be read.
+  func reading(_ statement: PreparedStatement, isLoop: Bool) -> Reading {
+    Reading(owned: .passRetained(statement), countedOn: isLoop ? countedOn : beginRun())
+  }
+
+  @usableFromInline
+  func endReading(_ reading: Reading) {
+    endRun(reading.countedOn)
+    reading.owned._withUnsafeGuaranteedRef { $0.connection.finish($0) }
+    reading.owned.release()
+    unlockAndDeliver()
+  }
+
+  /// The integer that a read gives.
+  @usableFromInline
+  func integer(of query: Query, _ table: TableInfo) throws -> Int {
+    let reading = try beginReading(query, of: table)
+    defer { endReading(reading) }
+    return try reading.step() ? Int(reading.statement.integer(at: 0)) : 0
+  }
+
+  /// Runs a count, or an update or delete by a condition.
+  @usableFromInline
+  func runWithoutRow(_ query: Query, of table: TableInfo) throws -> Int {
+    guard query.kind.changesRows else { return try integer(of: query, table) }
+    do {
+      try enter()
+      defer { unlockAndDeliver() }
+      let connection = try openConnection()
+      try checkTransactionIsAlive(connection)
+      let run = beginRun()
+      defer { endRun(run) }
+      guard let write = try beginWrite(connection) else {
+        return try writing { try $0.change(query, of: table) }
+      }
+      do { return try connection.change(query, of: table) } catch { throw failed(error, write) }
+    } catch { throw placed(error, in: table) }
+  }
+
+  /// Runs a statement about one struct, whose values `take` writes: an insert gives the row's id, an update or delete
+  /// the number of rows changed.
+  @usableFromInline
+  func runRow(_ query: Query, of table: TableInfo, take: (inout RowWriter) throws -> Bool) throws -> Int {
+    do {
+      try enter()
+      defer { unlockAndDeliver() }
+      let connection = try openConnection()
+      try checkTransactionIsAlive(connection)
+      let run = beginRun()
+      defer { endRun(run) }
+      let parameters = connection.parameters
+      var writer = RowWriter(table: table, buffer: parameters)
+      defer { writer.finish(parameters) }
+      let mark = parameters.mark
+      defer { parameters.release(to: mark) }
+      // Before the write begins: the struct's own code may write and observe too, and what it does is not the
+      // statement's.
+      do {
+        guard try take(&writer) else { return 0 }
+      } catch { throw connection.labelled(error) }
+      let row = writer.values
+      // Without RETURNING the id of a row that was updated is read after it.
+      let isOne = Library.hasReturning || !query.isUpsert
+      guard isOne, let write = try beginWrite(connection) else {
+        return try writing(asOne: isOne) { try $0.change(query, of: table, row) }
+      }
+      do { return try connection.change(query, of: table, row) } catch { throw failed(error, write) }
+    } catch { throw placed(error, in: table) }
+  }
+
+  /// Inserts structs, whose values `take` writes one after the other until it returns false, gives `note` their ids,
+  /// and returns how many were inserted.
+  @discardableResult
+  @usableFromInline
+  func insert(
+    _ query: Query, of table: TableInfo, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
+  ) throws -> Int {
+    do {
+      return try locked {
+        let connection = try openConnection()
+        try checkTransactionIsAlive(connection)
+        let run = beginRun()
+        defer { endRun(run) }
+        var batch = InsertBatch(query: query, table: table, connection: connection)
+        var writer = RowWriter(table: table, buffer: connection.parameters)
+        defer { writer.finish(connection.parameters) }
+        return try writing(asOne: false) { _ in
+          defer { batch.finish() }
+          var count = 0
+          while true {
+            let mark = connection.parameters.mark
+            defer { connection.parameters.release(to: mark) }
+            do {
+              guard try take(&writer) else { return count }
+            } catch { throw connection.labelled(error) }
+            try refreshObservation()
+            note(try batch.insert(writer.values))
+            count += connection.changes
+          }
+        }
+      }
+    } catch { throw placed(error, in: table) }
+  }
+}
+
+extension Statement where Output == [Int] {
+  /// Inserts structs as a sequence makes them, in constant memory, and gives the number of rows inserted.
+  ///
+  /// ```swift
+  /// try Bicycle.insert().run(db, streaming: lines.lazy.map(Bicycle.init))
+  /// ```
+  ///
+  /// All in one transaction, or in a savepoint inside the open one: when one of them fails none is stored. Rows that
+  /// the statement holds itself go first. The handle's lock is held until the last, so a slow sequence keeps other
+  /// threads that use the handle, and other writers of the file, waiting.
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase, streaming rows: some Sequence<Model>) throws -> Int {
+    var rows = rows.makeIterator()
+    return try run(db) { rows.next() }
+  }
+
+  /// Inserts structs as `next` gives them, until it gives nil, in constant memory; gives the number of rows inserted.
+  ///
+  /// ```swift
+  /// try Bicycle.insert().run(db) { try reader.next() }
+  /// ```
+  ///
+  /// What `next` throws comes out, and nothing is stored. See ``run(_:streaming:)`` for the rest.
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase, next: () throws -> Model?) throws -> Int {
+    let (table, count) = (try query.table(of: Model.self), rows.count)
+    var index = 0
+    return try db.insert(query, of: table) { _ in
+    } take: { writer in
+      if index < count {
+        index += 1
+        return try rows.take(index - 1, into: &writer)
+      }
+      guard let model = try next() else { return false }
+      try writer.take(model)
+      return true
+    }
+  }
+}

@@ -1,0 +1,265 @@
+import FoundationEssentials
+
+extension ToMany {
+  /// Reads the rows, each with those that refer to it.
+  ///
+  /// A row whose key is NULL, or that nothing refers to, comes with none. Throws what reading throws, and `.misuse`
+  /// when the foreign key refers to another table or column, or is declared as none and `of` does not say what it
+  /// refers to; when it is of another class than the key, or has a collation of one's own.
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> [(Parent, repeat [each Child])] {
+    // Outside a transaction the statements would see what others commit between them.
+    try db.transaction(.deferred) { db in
+      let found = try FoundParents<Parent>(positions: positions()) { try parents.eachRow(db, $0) }
+      return try together(found, ChildrenOfHandle(db: db))
+    }
+  }
+
+  /// The columns of the parents that their children refer to.
+  private func positions() throws -> [Int] {
+    let table = try parents.query.table(of: Parent.self)
+    var positions: [Int] = []
+    for child in repeat each children {
+      let position = try child.position(ofKeyIn: table, of: TableInfo.of(Parent.self))
+      try child.check(refersTo: table.columns[position])
+      positions.append(position)
+    }
+    return positions
+  }
+
+  /// The parents, each with its children.
+  private func together(
+    _ found: FoundParents<Parent>, _ reader: some ChildReader
+  ) throws -> [(Parent, repeat [each Child])] {
+    var index = 0
+    func groups<Some>(_ children: Children<Some>) throws -> Groups<Some> {
+      defer { index += 1 }
+      return try children.grouped(by: found.keys(index)) { try reader.read($0, number: index, $1) }
+    }
+    let groups = (repeat try groups(each children))
+    return found.parents.indices.map { row in
+      var index = 0
+      func own<Some>(_ groups: Groups<Some>) -> [Some] {
+        defer { index += 1 }
+        return groups.children(of: found.keys[row][index])
+      }
+      return (found.parents[row], repeat own(each groups))
+    }
+  }
+}
+
+extension ToMany: Runnable {
+  /// The SQL of the parents.
+  public var sql: String { parents.sql }
+
+  public var isReadOnly: Bool { true }
+
+  public func requests() throws -> [SqlRequest] { try parents.requests() }
+
+  /// Reads the parents, and then their children: what is committed between the two is in the children only.
+  public func run(over transport: some SqlTransport) async throws -> [(Parent, repeat [each Child])] {
+    let request = try requests()[0]
+    let rows = ReceivedRows(answer: try await transport.answer(to: request), sql: request.sql)
+    let layout = try parents.layout
+    let found = try FoundParents<Parent>(positions: positions()) { try rows.forEach(.positioned(layout), $0) }
+    var requests: [SqlRequest] = []
+    var numbers: [Int] = []
+    var index = 0
+    for child in repeat each children {
+      if let statement = try child.referring(to: found.keys(index)) {
+        requests += try statement.requests()
+        numbers.append(index)
+      }
+      index += 1
+    }
+    let answers = requests.isEmpty ? [] : try await transport.answers(to: requests)
+    guard answers.count == requests.count else { throw SqlError.withoutAnswer }
+    var received: [Int: ReceivedRows] = [:]
+    for (number, (answer, request)) in zip(numbers, zip(answers, requests)) {
+      received[number] = ReceivedRows(answer: answer, sql: request.sql)
+    }
+    return try together(found, ReceivedChildren(rows: received))
+  }
+}
+
+/// Parents, and the values that their children refer to.
+private struct FoundParents<Parent: Sqlable> {
+  var parents: [Parent] = []
+  /// For each parent the values by which each kind of children refers to it.
+  var keys: [[SqlStorage]] = []
+
+  init(positions: [Int], _ eachRow: ((ReadRow) throws -> Void) throws -> Void) throws {
+    try eachRow { row in
+      keys.append(try positions.map { try row.storage(at: $0) })
+      parents.append(try Parent(row: row))
+    }
+  }
+
+  /// What one kind of children refers to.
+  func keys(_ index: Int) -> [SqlStorage] { keys.map { $0[index] } }
+}
+
+/// Where the rows of children come from.
+private protocol ChildReader {
+  func read<Child>(
+    _ statement: Statement<Child, [Child]>, number: Int, _ body: (ReadRow) throws -> Void
+  ) throws
+}
+
+private struct ChildrenOfHandle: ChildReader {
+  let db: SqliteDatabase
+
+  func read<Child>(
+    _ statement: Statement<Child, [Child]>, number: Int, _ body: (ReadRow) throws -> Void
+  ) throws {
+    try statement.eachRow(db, body)
+  }
+}
+
+private struct ReceivedChildren: ChildReader {
+  let rows: [Int: ReceivedRows]
+
+  func read<Child>(
+    _ statement: Statement<Child, [Child]>, number: Int, _ body: (ReadRow) throws -> Void
+  ) throws {
+    try rows[number]?.forEach(.positioned(statement.layout), body)
+  }
+}
+
+extension Children {
+  /// The position of the column that the foreign key refers to. Throws when it is a reference to another table or
+  /// column, or may be none: rows that it puts together would belong together by chance.
+  fileprivate func position(ofKeyIn parents: TableInfo, of model: TableInfo) throws -> Int {
+    let table = try statement.query.table(of: Child.self)
+    let column = table.columns[try table.position(ofColumn: foreignKey)]
+    let wanted = try key.map(parents.position(ofColumn:))
+    let references = table.references(of: column)
+    guard !references.isEmpty else {
+      if let wanted { return wanted }
+      throw SqlError.misuse(
+        "column \(column.name) is declared as no ForeignKey: the argument `of` has to say what it refers to"
+      ).at(table: table.name, column: column.name)
+    }
+    for reference in references {
+      let name = reference.table()
+      guard name.isSameName(as: model.name) || name.isSameName(as: parents.name) else { continue }
+      let names = try reference.columns() ?? reference.primaryKey()
+      guard names.count == 1, let position = parents.columns.firstIndex(where: { $0.name.isSameName(as: names[0]) })
+      else { continue }
+      if wanted == nil || wanted == position { return position }
+    }
+    throw SqlError.misuse(
+      "column \(column.name) is no reference to \(parents.name)"
+        + (wanted.map { ".\(parents.columns[$0].name)" } ?? "")
+    ).at(table: table.name, column: column.name)
+  }
+
+  /// Throws when the foreign key is of another class than what it refers to: as keys of groups, '1' and 1 are two.
+  fileprivate func check(refersTo key: Column) throws {
+    let table = try statement.query.table(of: Child.self)
+    let column = table.columns[try table.position(ofColumn: foreignKey)]
+    let classes = [column, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
+    // What is declared without a class holds any.
+    guard classes[0] != classes[1], !classes.contains(.blob) else { return }
+    throw SqlError.misuse(
+      "rows can't be grouped by a foreign key of \(column.type.name) that refers to \(key.type.name)"
+    ).at(table: table.name, column: column.name)
+  }
+
+  /// The children of the parents with these keys.
+  fileprivate func grouped(
+    by keys: [SqlStorage], _ read: (Statement<Child, [Child]>, (ReadRow) throws -> Void) throws -> Void
+  ) throws -> Groups<Child> {
+    let position = try statement.query.table(of: Child.self).position(ofColumn: foreignKey)
+    var groups = Groups<Child>(collation: try collation())
+    guard let statement = try referring(to: keys) else { return groups }
+    try read(statement) { row in groups.add(try Child(row: row), of: try row.storage(at: position)) }
+    return groups
+  }
+
+  /// The read of the rows that refer to one of these values; nil when there is none to refer to.
+  fileprivate func referring(to keys: [SqlStorage]) throws -> Statement<Child, [Child]>? {
+    guard !statement.query.isLimited else {
+      throw SqlError.invalidStatement("a limit would count the rows of all parents together").at(
+        table: try statement.query.table(of: Child.self).name)
+    }
+    let wanted = Set(keys.filter { $0 != .null })
+    guard !wanted.isEmpty else { return nil }
+    return statement.filter(SqlExpression(.isIn(SqlExpression(.column(foreignKey)), Array(wanted))))
+  }
+
+  /// The collation by which SQLite compares the foreign key.
+  fileprivate func collation() throws -> Collate {
+    let table = try statement.query.table(of: Child.self)
+    let column = table.columns[try table.position(ofColumn: foreignKey)]
+    guard let collation = column.definition.options.collation else { return .binary }
+    guard case .named(let name) = collation else { return collation }
+    throw SqlError.misuse("rows can't be grouped by the collation \(name) of a foreign key").at(
+      table: table.name, column: column.name)
+  }
+}
+
+/// Rows by what they refer to.
+private struct Groups<Child> {
+  /// How SQLite compares the keys.
+  let collation: Collate
+  private var children: [GroupKey: [Child]] = [:]
+
+  init(collation: Collate) { self.collation = collation }
+
+  mutating func add(_ child: Child, of key: SqlStorage) {
+    children[GroupKey(key, collation), default: []].append(child)
+  }
+
+  func children(of key: SqlStorage) -> [Child] { children[GroupKey(key, collation)] ?? [] }
+}
+
+/// A key by which rows are grouped: equal when SQLite takes them for equal, which Swift's texts are not.
+private enum GroupKey: Hashable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text([UInt8])
+  case blob(Data)
+
+  init(_ value: SqlStorage, _ collation: Collate) {
+    switch value {
+    case .null: self = .null
+    case .integer(let integer): self = .integer(integer)
+    case .real(let real): self = Int64(exactly: real).map(GroupKey.integer) ?? .real(real)
+    case .blob(let data): self = .blob(data)
+    case .text(let text):
+      var bytes = Array(text.utf8)
+      switch collation {
+      case .binary, .named: break
+      case .nocase: bytes = bytes.map(\.foldedLetter)
+      case .rtrim: while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
+      }
+      self = .text(bytes)
+    }
+  }
+}
+
+extension TableInfo {
+  fileprivate func position(ofColumn column: ColumnReference) throws -> Int {
+    guard let position = position(of: column) else { throw Scope(self).missing(column) }
+    return position
+  }
+
+  /// What a column by itself is declared to refer to.
+  fileprivate func references(of column: Column) -> [ForeignKeyReference] {
+    let own = column.definition.options.foreignKey.map { [$0] } ?? []
+    return own
+      + constraints.foreignKeys.filter { $0.columns.count == 1 && $0.columns[0].isExactly(column.name) }
+      .map(\.reference)
+  }
+}
+
+extension Statement where Output == [Model] {
+  /// Calls `body` with each row.
+  fileprivate func eachRow(_ db: SqliteDatabase, _ body: (ReadRow) throws -> Void) throws {
+    let reading = try db.beginReading(query, of: query.table(of: Model.self))
+    defer { db.endReading(reading) }
+    while try reading.step() { try body(reading.row) }
+  }
+}

@@ -1,0 +1,97 @@
+/// Which rows are wanted.
+struct ObservedRows: Sendable {
+  let observer: ObserverRegistry.Observer
+  let withValues: Bool
+  /// Whether one row is wanted, by a key that compares as the program says.
+  let hasOwnCollation: Bool
+
+  init<Model: Sqlable>(
+    _ model: Model.Type, _ change: Change?, in tableName: String?, id: (any SqlValue)?, withValues: Bool = false
+  ) throws {
+    observer = try ObserverRegistry.Observer(of: model, change, in: tableName, id: id) { _ in }
+    self.withValues = withValues
+    let table = try TableInfo.of(model)
+    hasOwnCollation = table.key.contains { place in
+      if case .named(let name) = table.columns[place].definition.options.collation {
+        PageOrder.Collation(name) == nil
+      } else {
+        false
+      }
+    }
+  }
+}
+
+/// One loop over changes: what it has not taken yet.
+final class ChangeSubscription: Sendable {
+  let feed: PoolFeed
+  let observed: ObservedRows
+  let limit: Int
+  private let number: Int
+  private let state = Guarded(State())
+
+  private struct State {
+    /// A slice: taking the first moves nothing.
+    var commits: ArraySlice<[ChangeEvent<RowChange>]> = []
+    var count = 0
+    var isEnded = false
+    var waiter: Waiter?
+  }
+
+  init(_ feed: PoolFeed, _ observed: ObservedRows, _ limit: Int) {
+    self.feed = feed
+    self.observed = observed
+    self.limit = limit
+    number = feed.newNumber()
+    feed.loopBegins()
+    feed.add(self, number)
+  }
+
+  deinit {
+    feed.remove(number)
+    feed.loopEnds()
+  }
+
+  /// Takes what a commit tells it, in the order of commits.
+  func take(_ events: [ChangeEvent<RowChange>], isMissed: Bool, _ matches: inout Matches) {
+    let waiter = state.withLock { state -> Waiter? in
+      guard !state.isEnded else { return nil }
+      if isMissed || (state.count > 0 && state.count + events.count > limit) {
+        // What was told and not taken is a part of what is missed.
+        (state.commits, state.count) = ([[.missed]], 1)
+      } else {
+        state.commits.append(events)
+        state.count += events.count
+      }
+      return state.waiter.take()
+    }
+    if let waiter { matches.wake([waiter]) }
+  }
+
+  func end(_ matches: inout Matches) {
+    let waiter = state.withLock { state in
+      state.isEnded = true
+      return state.waiter.take()
+    }
+    matches.keep(self)
+    if let waiter { matches.wake([waiter]) }
+  }
+
+  func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<RowChange>]? {
+    // Asked each time: where there is always more, it never waits.
+    while !Task.isCancelled {
+      let waiter = Waiter()
+      let (commit, waits) = state.withLock { state -> ([ChangeEvent<RowChange>]?, Bool) in
+        if let commit = state.commits.popFirst() {
+          state.count -= commit.count
+          return (commit, false)
+        }
+        guard !state.isEnded else { return (nil, false) }
+        state.waiter = waiter
+        return (nil, true)
+      }
+      guard waits else { return commit }
+      guard await waiter.wait(isolation: actor) else { return nil }
+    }
+    return nil
+  }
+}

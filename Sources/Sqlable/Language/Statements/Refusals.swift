@@ -1,0 +1,112 @@
+// What the compiler says of calls that can't be meant; without these it lists candidates, says the same once for every value,
+// or names a protocol that nobody asked for. The operators with values stand in TypedOperators.swift.
+
+extension TypedTerm {
+  @available(*, unavailable, message: "the values are of another type than the term on the left")
+  public static func ∈ (left: Self, right: some Sequence<some SqlValue>) -> SqlExpression { left.expression }
+
+  @available(*, unavailable, message: "the values are of another type than the term")
+  public func `in`(_ values: some Sequence<some SqlValue>) -> SqlExpression { expression }
+
+  @available(*, unavailable, message: "the values are of another type than the term")
+  public func notIn(_ values: some Sequence<some SqlValue>) -> SqlExpression { expression }
+
+  @available(*, unavailable, message: "the query gives another type than the term, or more than one column")
+  public func `in`(_ query: Select<some Any>) -> SqlExpression { expression }
+
+  @available(*, unavailable, message: "the query gives another type than the term, or more than one column")
+  public func notIn(_ query: Select<some Any>) -> SqlExpression { expression }
+
+  @available(*, unavailable, message: "the values are of another type than the term")
+  public func between(_ low: some SqlValue, and high: some SqlValue) -> SqlExpression { expression }
+
+  @available(*, unavailable, message: "the terms are of different types")
+  public func isDistinct(from other: some TypedTerm) -> SqlExpression { expression }
+
+  @available(*, unavailable, message: "the terms are of different types")
+  public func isNotDistinct(from other: some TypedTerm) -> SqlExpression { expression }
+
+  @available(*, unavailable, message: "only texts are put together, with values of their own type")
+  public func concatenated(_ value: some SqlValue) -> TypedExpression<Value> { TypedExpression(expression: expression) }
+
+  @available(*, unavailable, message: "only texts are put together, with terms of their own type")
+  public func concatenated(_ other: some TypedTerm) -> TypedExpression<Value> {
+    TypedExpression(expression: expression)
+  }
+
+  @available(*, unavailable, message: "only numbers are negated")
+  public static prefix func - (term: Self) -> TypedExpression<Value> { TypedExpression(expression: term.expression) }
+}
+
+extension TypedTerm where Value: SqlText {
+  @available(*, unavailable, message: "texts are put together by concatenated(_:)")
+  public static func + (left: Self, right: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: left.expression)
+  }
+
+  @available(*, unavailable, message: "texts are put together by concatenated(_:)")
+  public static func + (left: Self, right: some TypedTerm) -> TypedExpression<Value> {
+    TypedExpression(expression: left.expression)
+  }
+}
+
+extension Choice {
+  @available(*, unavailable, message: "the result is of another type than the first")
+  public func when(_ condition: SqlExpression, then value: some SqlValue) -> Choice { self }
+
+  @available(*, unavailable, message: "the result is of another type than the first")
+  public func when(_ condition: SqlExpression, then term: some TypedTerm) -> Choice { self }
+
+  @available(*, unavailable, message: "the result is of another type than the first")
+  public func `else`(_ value: some SqlValue) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }
+
+  @available(*, unavailable, message: "the result is of another type than the first")
+  public func `else`(_ term: some TypedTerm) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }
+}
+
+extension ScalarFunction {
+  @available(*, unavailable, message: "the terms are not those that the function takes, in number or type")
+  public func callAsFunction(_ terms: any AnyTerm...) -> TypedExpression<Output> { callAsFunction() }
+}
+
+extension AggregateFunction {
+  @available(*, unavailable, message: "the terms are not those that the function takes, in number or type")
+  public func callAsFunction(
+    _ terms: any AnyTerm..., distinct: Bool = false, where condition: SqlExpression? = nil
+  ) -> TypedExpression<Output> { callAsFunction() }
+}
+
+@available(*, unavailable, message: "only a query of one column is a value")
+public func scalar(_ query: Select<some Any>) -> TypedExpression<Null> {
+  TypedExpression(Null())
+}
+
+@available(*, unavailable, message: "a subquery is a query: it begins with all() instead of read()")
+public func exists<Model, Output>(_ statement: Statement<Model, Output>) -> SqlExpression { SqlExpression.all([]) }
+
+extension Select {
+  @available(*, unavailable, message: "the other query gives other types, or another number of columns")
+  public consuming func union(_ other: Select<some Any>) -> Self { self }
+
+  @available(*, unavailable, message: "the other query gives other types, or another number of columns")
+  public consuming func unionAll(_ other: Select<some Any>) -> Self { self }
+
+  @available(*, unavailable, message: "the other query gives other types, or another number of columns")
+  public consuming func intersect(_ other: Select<some Any>) -> Self { self }
+
+  @available(*, unavailable, message: "the other query gives other types, or another number of columns")
+  public consuming func except(_ other: Select<some Any>) -> Self { self }
+
+  @available(*, unavailable, message: "a join says which rows belong together: joining(_:on:)")
+  public consuming func joining<Other: Sqlable>(_ other: Other.Type) -> Self { self }
+}
+
+extension Sqlable {
+  @available(*, unavailable, message: "without columns, a query of this model is inserted: all()")
+  public static func insert(from query: Select<some Any>) -> Statement<Self, Int> { insert([], query.query) }
+
+  @available(*, unavailable, message: "a column is of another model, or the query gives other types or another number")
+  public static func insert<each Model, each Value>(
+    _ column: repeat TypedColumn<each Model, each Value>, from query: Select<some Any>
+  ) -> Statement<Self, Int> { insert([], query.query) }
+}

@@ -1,0 +1,134 @@
+// Changes that give columns and terms of the rows that they changed.
+
+/// A change that gives columns and terms of the rows that it changed, a row of them for each; see `returning(_:)`.
+public struct Returning<Model: Sqlable, Row>: Sendable, Hashable {
+  let change: Statement<Model, [Model]>
+  let read: @Sendable (inout ResultRow) throws -> Row
+
+  public static func == (left: Returning, right: Returning) -> Bool { left.change == right.change }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(change) }
+}
+
+extension Returning {
+  /// The change, giving these terms.
+  private init<Output>(
+    _ change: consuming Statement<Model, Output>, _ terms: [SqlExpression],
+    _ read: @escaping @Sendable (inout ResultRow) throws -> Row
+  ) {
+    change.query.returns = true
+    change.query.returned = terms
+    self.change = Statement<Model, [Model]>(change.query, rows: change.rows)
+    self.read = read
+  }
+
+  fileprivate init<Output>(_ change: consuming Statement<Model, Output>, _ terms: [SqlExpression])
+  where Row: SelectOutput {
+    self.init(change, terms) { try Row.next(of: &$0) }
+  }
+
+  @usableFromInline
+  init<Output, each Value: SelectOutput>(tuples change: consuming Statement<Model, Output>, _ terms: [SqlExpression])
+  where Row == (repeat each Value) {
+    self.init(change, terms) { (repeat try (each Value).next(of: &$0)) }
+  }
+}
+
+extension Statement {
+  /// Gives a typed column or term of the rows that an insert, update or delete changed.
+  public consuming func returning<Term: TypedTerm>(_ term: Term) -> Returning<Model, Term.Value> {
+    Returning(self, [term.expression])
+  }
+
+  /// Gives untyped columns and terms of the rows that an insert, update or delete changed.
+  public consuming func returning(_ first: any SqlTerm, _ others: any SqlTerm...) -> Returning<Model, DynamicRow> {
+    Returning(self, [first.expression] + others.map(\.expression))
+  }
+}
+
+extension Statement {
+  /// Gives typed columns and terms of the rows that an insert, update or delete changed, instead of an id or a number.
+  ///
+  /// ```swift
+  /// let gone = try Car.delete(Car.price > 50_000).returning(Car.id, Car.name).run(db)     // [(Int?, String)]
+  /// // DELETE FROM "car" WHERE "price" > ? RETURNING "id", "name"
+  /// ```
+  ///
+  /// The rows are as they are stored; those that were deleted as they were. Their order is SQLite's. Running it on a read
+  /// throws `.invalidStatement`.
+  @inlinable
+  public consuming func returning<A: TypedTerm, B: TypedTerm>(_ a: A, _ b: B) -> Returning<Model, (A.Value, B.Value)> {
+    Returning(tuples: self, [a.expression, b.expression])
+  }
+
+  /// Gives three typed columns and terms of the rows that a change changed.
+  @inlinable
+  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm>(
+    _ a: A, _ b: B, _ c: C
+  ) -> Returning<Model, (A.Value, B.Value, C.Value)> {
+    Returning(tuples: self, [a.expression, b.expression, c.expression])
+  }
+
+  /// Gives four typed columns and terms of the rows that a change changed.
+  @inlinable
+  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm>(
+    _ a: A, _ b: B, _ c: C, _ d: D
+  ) -> Returning<Model, (A.Value, B.Value, C.Value, D.Value)> {
+    Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression])
+  }
+
+  /// Gives five typed columns and terms of the rows that a change changed.
+  @inlinable
+  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm>(
+    _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
+  ) -> Returning<Model, (A.Value, B.Value, C.Value, D.Value, E.Value)> {
+    Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression, e.expression])
+  }
+
+  /// Gives six typed columns and terms of the rows that a change changed.
+  @inlinable
+  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm, F: TypedTerm>(
+    _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
+  ) -> Returning<Model, (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value)> {
+    Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression, e.expression, f.expression])
+  }
+
+  /// Gives typed columns and terms of the rows that a change changed.
+  @_disfavoredOverload
+  @inlinable
+  public consuming func returning<First: TypedTerm, Second: TypedTerm, each Term: TypedTerm>(
+    _ first: First, _ second: Second, _ term: repeat each Term
+  ) -> Returning<Model, (First.Value, Second.Value, repeat (each Term).Value)> {
+    var terms = [first.expression, second.expression]
+    for term in repeat each term { terms.append(term.expression) }
+    return Returning(tuples: self, terms)
+  }
+}
+
+extension Statement where Output == Int {
+  /// Gives the rows that an insert, update or delete changed, instead of an id or a number.
+  ///
+  /// ```swift
+  /// let stored = try bike.insert().returning().first().run(db)                   // Bicycle?
+  /// let gone = try Bicycle.delete(Bicycle.color == "red").returning().run(db)    // [Bicycle]
+  /// // DELETE FROM "bicycle" WHERE "color" = ? RETURNING "id", "name", "color"
+  /// ```
+  ///
+  /// The rows are as they are stored, with defaults and generated columns; those that were deleted as they were. What
+  /// triggers change afterwards does not show. Their order is SQLite's. A row that a conflict has skipped is not among them.
+  /// When one can't be made a struct nothing is changed. A count throws `.invalidStatement` when it is run.
+  @inlinable
+  public consuming func returning() -> Statement<Model, [Model]> {
+    query.returns = true
+    return Statement<Model, [Model]>(query, rows: rows)
+  }
+}
+
+extension Statement where Output == [Int] {
+  /// Gives the rows that were inserted, as they are stored, instead of their ids.
+  @inlinable
+  public consuming func returning() -> Statement<Model, [Model]> {
+    query.returns = true
+    return Statement<Model, [Model]>(query, rows: rows)
+  }
+}

@@ -1,0 +1,135 @@
+import FoundationEssentials
+
+/// A row as it is stored: what each column was given. A column that is missing was left out.
+@usableFromInline
+struct StoredRow: Sendable, Hashable {
+  /// By bytes: == takes the two forms of an é for one, which are two columns.
+  private(set) var values: [ByBytes: SqlStorage] = [:]
+
+  init() {}
+
+  init(_ values: [String: SqlStorage]) {
+    for (name, value) in values { self[name] = value }
+  }
+
+  subscript(name: String) -> SqlStorage? {
+    get { values[ByBytes(wrappedValue: name)] }
+    set { values[ByBytes(wrappedValue: name)] = newValue }
+  }
+
+  /// The values by the columns' names, as they stand in JSON. Throws where two names are one key there.
+  func byName() throws -> [String: SqlStorage] {
+    var named: [String: SqlStorage] = [:]
+    for (name, value) in values {
+      guard let name = name.wrappedValue, named.updateValue(value, forKey: name) == nil else {
+        throw SqlError.invalidStatement(
+          "a row with two columns whose names differ in their Unicode form only has no form as data")
+      }
+    }
+    return named
+  }
+}
+
+/// The rows that a statement carries: as structs, so that running it converts nothing twice, or as they were decoded.
+@usableFromInline
+enum StatementRows<Model: Sqlable>: Sendable {
+  case none
+  case model(Model)
+  case models([Model])
+  case stored([StoredRow])
+}
+
+extension StatementRows {
+  @inlinable
+  var count: Int {
+    switch self {
+    case .none: 0
+    case .model: 1
+    case .models(let models): models.count
+    case .stored(let rows): rows.count
+    }
+  }
+
+  /// Writes a row's values into `writer`; false when there is no such row.
+  @inlinable
+  func take(_ index: Int, into writer: inout RowWriter) throws -> Bool {
+    switch self {
+    case .model(let model) where index == 0: try writer.take(model)
+    case .models(let models) where models.indices.contains(index): try writer.take(models[index])
+    case .stored(let rows) where rows.indices.contains(index): try writer.take(rows[index])
+    default: return false
+    }
+    return true
+  }
+}
+
+extension Statement {
+  /// The statement's rows as values. Throws what does not fit its column.
+  func storedRows() throws -> [StoredRow] {
+    switch rows {
+    case .none: return []
+    case .stored(let rows): return rows
+    case .model(let model): return try storedRows([model])
+    case .models(let models): return try storedRows(models)
+    }
+  }
+
+  private func storedRows(_ models: [Model]) throws -> [StoredRow] {
+    let table = try query.table(of: Model.self)
+    let buffer = ParameterBuffer()
+    var writer = RowWriter(table: table, buffer: buffer)
+    return try models.map { model in
+      // Each in a scope of its own, so that what keeps the writer of an earlier row changes none.
+      let mark = buffer.mark
+      defer { buffer.release(to: mark) }
+      try writer.take(model)
+      var row = StoredRow()
+      for position in writer.values.indices {
+        if let value = SqlStorage(writer.values[position]) { row[table.columns[position].name] = value }
+      }
+      return row
+    }
+  }
+}
+
+extension RowWriter {
+  /// Takes a row that was decoded.
+  @usableFromInline
+  mutating func take(_ row: StoredRow) throws {
+    clear()
+    for (key, value) in row.values {
+      let name = key.wrappedValue ?? ""
+      guard let position = table.position(named: name) else {
+        throw SqlError(
+          .schema(.missingColumn(name)), message: "table \(table.name) has no column \(name)", table: table.name,
+          column: name)
+      }
+      guard !table.cells[position].isGenerated else {
+        throw SqlError.invalidStatement("column \(name) is generated, and can't be set").at(
+          table: table.name, column: name)
+      }
+      let parameter = bytes.pointee.parameter(for: try value.checked())
+      guard table.columns[position].type.stores(parameter) else {
+        throw table.columns[position].type.mismatch(parameter.storageClass).at(table: table.name, column: name)
+      }
+      put(parameter, at: position)
+    }
+  }
+}
+
+/// Two statements are equal when they do the same to the same values.
+extension Statement: Hashable {
+  public static func == (left: Statement, right: Statement) -> Bool {
+    left.query == right.query && left.comparableRows == right.comparableRows
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(query)
+    hasher.combine(comparableRows)
+  }
+
+  /// The rows, or why they can't be stored: two structs that fail alike are alike.
+  private var comparableRows: Result<[StoredRow], SqlError> {
+    Result { try storedRows() }.mapError { $0 as? SqlError ?? .misuse("the rows can't be stored") }
+  }
+}

@@ -1,0 +1,28 @@
+/// A term and the direction in which it orders.
+///
+/// ```swift
+/// Bicycle.select(Bicycle.name).orderBy(Bicycle.color.asc, Bicycle.id.desc)     // … ORDER BY "color", "id" DESC
+/// Bicycle.read().orderBy(Bicycle.ownerId.asc.nullsLast)     // … ORDER BY "owner_id" NULLS LAST
+/// ```
+public struct Ordering: Sendable, Hashable {
+  var term: OrderTerm
+
+  /// The same with NULL before every value: `"color" DESC NULLS FIRST`.
+  public var nullsFirst: Ordering { with(term.direction.isUpwards ? .asc : .descNullsFirst) }
+
+  /// The same with NULL after every value: `"color" NULLS LAST`. An index on the term does not give this order.
+  public var nullsLast: Ordering { with(term.direction.isUpwards ? .ascNullsLast : .desc) }
+
+  private func with(_ direction: OrderTerm.Direction) -> Ordering {
+    var ordering = self
+    ordering.term.direction = direction
+    return ordering
+  }
+}
+
+extension AnyTerm {
+  /// Ordered upwards, NULL first.
+  public var asc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .asc)) }
+  /// Ordered downwards, NULL last.
+  public var desc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .desc)) }
+}

@@ -1,0 +1,38 @@
+/// A row whose columns are known when it is read only: what untyped columns and expressions give.
+///
+/// ```swift
+/// for row in try Bicycle.select(Bicycle.color, Bicycle.id.count()).groupBy(Bicycle.color).run(db) {
+///   print(try row.get(0, as: String.self), try row.get(1, as: Int.self))
+/// }
+/// ```
+public struct DynamicRow: SelectOutput, Sendable, Hashable {
+  /// The values, in the order of the columns.
+  public let values: [SqlStorage]
+
+  /// The value at a position, counted from 0. NULL fits an optional only; what does not fit throws `.decoding`.
+  public func get<Value: SqlValue>(_ position: Int, as type: Value.Type = Value.self) throws -> Value {
+    guard values.indices.contains(position) else {
+      throw SqlError.misuse("the result has no column at position \(position)")
+    }
+    return try Value(sqlStorage: values[position])
+  }
+
+  public static func next(of row: inout ResultRow) throws -> DynamicRow {
+    DynamicRow(values: try row.rest())
+  }
+
+  public static func isAbsent(in row: inout ResultRow) throws -> Bool { false }
+
+  public static func describe(in description: inout ResultDescription) throws {}
+}
+
+extension ResultRow {
+  fileprivate mutating func rest() throws -> [SqlStorage] {
+    var values: [SqlStorage] = []
+    while position < row.count {
+      values.append(try row.storage(at: position))
+      position += 1
+    }
+    return values
+  }
+}

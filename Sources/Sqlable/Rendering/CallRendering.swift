@@ -1,0 +1,94 @@
+// Calls of functions with all that may follow them, and queries inside of terms.
+
+extension Renderer {
+  func write(_ call: SqlExpression.Call, stack: Int) throws {
+    switch call.function {
+    case .countRows: sql.append("count(*")
+    case .builtIn(let function):
+      sql.append(function.name)
+      sql.append("(")
+    case .named(let name):
+      sql.append(name.quotedBytes())
+      sql.append("(")
+    }
+    if call.isDistinct { sql.append("DISTINCT ") }
+    for (index, argument) in call.arguments.enumerated() {
+      if index > 0 { sql.append(", ") }
+      if call.isConstant(index) {
+        try write(constant: argument, within: .any, stack: stack + 5)
+      } else {
+        try write(argument, within: .any, stack: stack + 5)
+      }
+    }
+    sql.append(")")
+    if let filter = call.filter {
+      sql.append(" FILTER (WHERE ")
+      try write(filter, within: .any, stack: stack + 5)
+      sql.append(")")
+    }
+    if let window = call.window { try write(window, of: call, stack: stack) }
+  }
+
+  private func write(_ window: SqlExpression.WindowClause, of call: SqlExpression.Call, stack: Int) throws {
+    sql.append(" OVER (")
+    for (index, term) in window.partition.enumerated() {
+      sql.append(index == 0 ? "PARTITION BY " : ", ")
+      try write(term, within: .any, stack: stack + 8)
+    }
+    if !window.partition.isEmpty, !window.order.isEmpty { sql.append(" ") }
+    try write(window.order, stack: stack + 8)
+    if let frame = window.frame {
+      sql.append(" \(frame.unit.rawValue) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
+      if call.losesFilter(in: frame) { sql.append(" EXCLUDE NO OTHERS") }
+    }
+    sql.append(")")
+  }
+
+  func write(_ term: SqlExpression.QueryTerm, stack: Int) throws {
+    switch term.kind {
+    case .scalar: sql.append("(")
+    case .exists: sql.append("EXISTS (")
+    case .isIn:
+      if let needle = term.term { try write(needle, within: .comparison, stack: stack) }
+      sql.append(" IN (")
+    }
+    let inner = SelectWriter(sql: sql, parameters: parameters, outer: scope, baseStack: stack + 24)
+    switch term.kind {
+    case .scalar, .isIn: try inner.write(term.query, columns: 1)
+    case .exists: try inner.write(existenceIn: term.query)
+    }
+    sql.append(")")
+  }
+}
+
+extension SqlExpression.Call {
+  /// Whether SQLite would pass over the filter: 3.40 does so for the least and the greatest value of a
+  /// frame that does not begin with the partition, unless the frame says what it excludes. Nothing is the default.
+  fileprivate func losesFilter(in frame: WindowFrame) -> Bool {
+    guard filter != nil, frame.start != .unboundedPreceding else { return false }
+    return function == .builtIn(.min) || function == .builtIn(.max)
+  }
+}
+
+extension WindowFrame.Bound {
+  /// The bound as SQL spells it. The number is written out: SQLite takes no parameter there.
+  fileprivate var sql: String {
+    get throws {
+      switch self {
+      case .unboundedPreceding: return "UNBOUNDED PRECEDING"
+      case .currentRow: return "CURRENT ROW"
+      case .unboundedFollowing: return "UNBOUNDED FOLLOWING"
+      case .preceding(let count):
+        try check(count)
+        return "\(count) PRECEDING"
+      case .following(let count):
+        try check(count)
+        return "\(count) FOLLOWING"
+      }
+    }
+  }
+
+  private func check(_ count: Int) throws {
+    guard count >= 0 else { throw SqlError.invalidStatement("the frame of a window can't begin or end below zero") }
+  }
+}

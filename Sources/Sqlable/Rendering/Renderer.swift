@@ -1,0 +1,347 @@
+/// Writes a statement's SQL into a buffer and collects its values, in one walk.
+///
+/// It is where every column is held against the table: a column of another table, or of another declaration, ends the
+/// walk with an error before SQLite sees anything.
+struct Renderer {
+  let scope: Scope
+  let sql: SqlBuffer
+  let parameters: ParameterBuffer
+  /// How many symbols the parser holds around each expression.
+  var baseStack = 0
+  /// Whether terms of ORDER BY are written. SQLite's parser makes 0 of `x IN ()`, and of a 0 the position of a column.
+  var isOrdering = false
+
+  /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression takes up to 26: the one
+  /// limit for all makes a filter that a read takes good for a delete with order and limit too.
+  private static let maximumStack = 72
+
+  // MARK: Conditions
+
+  /// The strength of operators: what binds weaker than its surroundings goes into parentheses.
+  enum Strength: Int, Comparable {
+    case any, all, not, equality, comparison, bits, sum, product, concatenation, unary, atom
+    static func < (left: Strength, right: Strength) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  func write(_ expression: SqlExpression) throws {
+    try write(expression, within: .any, stack: baseStack)
+  }
+
+  /// Writes a term; `stack` counts the symbols that the parser holds when it comes to it.
+  func write(_ expression: SqlExpression, within outer: Strength, stack: Int) throws {
+    let own = strength(of: expression)
+    let isOpen = own < outer
+    let stack = stack + (isOpen ? 1 : 0)
+    try checkStack(stack + ownStack(of: expression))
+    if isOpen { sql.append("(") }
+    // Each form in a function of its own: their temporaries together would take too much stack a level.
+    switch expression.node {
+    case .column(let reference): try write(reference)
+    case .value(let value): write(value)
+    case .parameter(let name): write(Placeholder(name: name))
+    case .all(let terms): try write(terms[...], joinedBy: " AND ", within: .not, stack: stack)
+    case .any(let terms): try write(terms[...], joinedBy: " OR ", within: .all, stack: stack)
+    case .not(let term): try write("NOT ", term, within: .equality, stack: stack + 1)
+    case .negative(let term): try write("-", term, within: .atom, stack: stack + 1)
+    case .binary(let operation, let left, let right): try write(left, operation, right, own, stack: stack)
+    case .isNull(let term): try write(term, within: .comparison, stack: stack, " IS NULL")
+    case .isNotNull(let term): try write(term, within: .comparison, stack: stack, " IS NOT NULL")
+    case .between(let term, let low, let high): try writeBetween(term, low, high, stack: stack)
+    case .isIn(let term, let values): try write(term, in: values, stack: stack)
+    case .like(let term, let pattern, let escape): try write(term, like: pattern, escape: escape, stack: stack)
+    case .function(let function, let arguments): try write(function, arguments, stack: stack)
+    case .collate(let term, let collation): try write(term, collation, stack: stack)
+    case .qualified(let alias, let reference): write(try scope.find(reference, ofAlias: alias))
+    case .call(let call): try write(call, stack: stack)
+    case .special(let special): try write(special, stack: stack)
+    case .query(let term): try write(term, stack: stack)
+    case .invalid(let term): try refuse(term)
+    }
+    if isOpen { sql.append(")") }
+  }
+
+  private func checkStack(_ height: Int) throws {
+    guard height <= Renderer.maximumStack else {
+      throw SqlError.invalidStatement("an expression nests deeper than SQLite's parser can follow")
+    }
+  }
+
+  private func write(_ reference: ColumnReference) throws {
+    if scope.isPlain {
+      if let position = scope.table.position(of: reference) { return writeColumn(position) }
+      guard scope.outer != nil else { throw scope.missing(reference) }
+    }
+    write(try scope.find(reference))
+  }
+
+  private func write(_ found: Scope.Found) {
+    found.qualifier.map(writeName)
+    sql.append(found.column.quotedName)
+  }
+
+  /// Writes the name of a table before that of its column.
+  func writeName(_ name: String) {
+    sql.append(name.quotedBytes())
+    sql.append(".")
+  }
+
+  private func write(_ prefix: StaticString, _ term: SqlExpression, within strength: Strength, stack: Int) throws {
+    sql.append(prefix)
+    try write(term, within: strength, stack: stack)
+  }
+
+  private func write(_ term: SqlExpression, within strength: Strength, stack: Int, _ suffix: StaticString) throws {
+    try write(term, within: strength, stack: stack)
+    sql.append(suffix)
+  }
+
+  private func write(
+    _ left: SqlExpression, _ operation: SqlExpression.BinaryOperator, _ right: SqlExpression, _ own: Strength,
+    stack: Int
+  ) throws {
+    try write(left, beside: right, operation, within: own, stack: stack)
+    sql.append(operation.sql)
+    let strength = Strength(rawValue: own.rawValue + 1) ?? .atom
+    if operation.takesConstant { return try write(constant: right, within: strength, stack: stack + 2) }
+    try write(right, beside: left, operation, within: strength, stack: stack + 2)
+  }
+
+  /// Writes one side of an operator. A parameter that is compared with a column gets its values in the form of that
+  /// column.
+  private func write(
+    _ term: SqlExpression, beside other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
+    within strength: Strength, stack: Int
+  ) throws {
+    guard case .parameter(let name) = term.node, operation.isComparison else {
+      return try write(term, within: strength, stack: stack)
+    }
+    write(Placeholder(name: name, beside: try column(of: other)))
+  }
+
+  /// The column that a term is, if it is one, in a statement that was decoded too.
+  func column(of term: SqlExpression) throws -> ColumnDefinition? {
+    guard case .column(let reference) = term.columnTerm.node, reference.definition == nil else {
+      return term.columnDefinition
+    }
+    return scope.table.columns[try position(of: reference)].definition
+  }
+
+  private func writeBetween(_ term: SqlExpression, _ low: SqlExpression, _ high: SqlExpression, stack: Int) throws {
+    try write(term, within: .comparison, stack: stack)
+    sql.append(" BETWEEN ")
+    try write(low, beside: term, .less, within: .sum, stack: stack + 2)
+    sql.append(" AND ")
+    try write(high, beside: term, .less, within: .sum, stack: stack + 4)
+  }
+
+  private func write(_ term: SqlExpression, in values: [SqlStorage], stack: Int) throws {
+    try write(term, within: .comparison, stack: stack)
+    write(list: values)
+  }
+
+  private func write(_ term: SqlExpression, like pattern: SqlExpression, escape: String, stack: Int) throws {
+    try write(term, within: .comparison, stack: stack)
+    sql.append(" LIKE ")
+    try write(pattern, within: .comparison, stack: stack + 2)
+    guard !escape.isEmpty else { return }
+    guard escape.unicodeScalars.count == 1, escape != "\0" else {
+      throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar, and not NUL")
+    }
+    sql.append(" ESCAPE ")
+    // Only with an escape that it sees does SQLite look for the pattern's beginning by an index.
+    try write(literal: escape)
+  }
+
+  private func write(_ function: SqlExpression.Function, _ arguments: [SqlExpression], stack: Int) throws {
+    guard arguments.count == 1 else { throw SqlError.invalidStatement("\(function.rawValue) takes one argument") }
+    sql.append(function.rawValue)
+    sql.append("(")
+    for (index, argument) in arguments.enumerated() {
+      if index > 0 { sql.append(", ") }
+      try write(argument, within: .any, stack: stack + 5)
+    }
+    sql.append(")")
+  }
+
+  private func write(_ term: SqlExpression, _ collation: Collate, stack: Int) throws {
+    try write(term, within: .atom, stack: stack)
+    sql.append(" COLLATE ")
+    if case .named(let name) = collation, name.utf8.contains(0) {
+      throw SqlError.invalidStatement("the name of a collation holds a NUL byte")
+    }
+    sql.append(collation.sql)
+  }
+
+  private func refuse(_ term: SqlExpression.InvalidTerm) throws {
+    guard term.error.column != nil else { throw term.error }
+    throw term.error.at(table: term.column.map(scope.tableName(of:)) ?? scope.table.name)
+  }
+
+  /// The symbols that a term itself puts on the stack, beside those of its parts.
+  private func ownStack(of expression: SqlExpression) -> Int {
+    switch expression.node {
+    // IN (SELECT value FROM sqlable_values(?)
+    case .isIn: 13
+    case .like: 4
+    // An OVER with its clauses, a SELECT with all of its own.
+    case .call, .special: 12
+    case .query: 24
+    default: 1
+    }
+  }
+
+  private func strength(of expression: SqlExpression) -> Strength {
+    switch expression.node {
+    case .column, .value, .parameter, .function, .qualified, .call, .invalid: .atom
+    case .query(let term): term.kind == .isIn ? .equality : .atom
+    case .any: .any
+    case .all: .all
+    case .not: .not
+    case .isNull, .isNotNull, .between, .isIn, .like: .equality
+    case .special(let special): strength(of: special.form)
+    case .negative, .collate: .unary
+    case .binary(let operation, _, _):
+      switch operation {
+      case .equal, .notEqual, .isSame, .isNotSame, .matchesGlob: .equality
+      case .less, .lessOrEqual, .greater, .greaterOrEqual: .comparison
+      case .plus, .minus: .sum
+      case .times, .divided, .remainder: .product
+      case .concatenated, .json, .jsonValue: .concatenation
+      case .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: .bits
+      }
+    }
+  }
+
+  private func write(
+    _ terms: ArraySlice<SqlExpression>, joinedBy separator: StaticString, within strength: Strength, stack: Int
+  ) throws {
+    guard !terms.isEmpty else { throw SqlError.invalidStatement("AND or OR of no terms") }
+    guard terms.count > SqlExpression.maximumChain else {
+      for (index, term) in terms.enumerated() {
+        if index > 0 { sql.append(separator) }
+        try write(term, within: strength, stack: stack + (index > 0 ? 2 : 0))
+      }
+      return
+    }
+    let size = SqlExpression.sizeOfParts(terms.count)
+    var rest = terms
+    while !rest.isEmpty {
+      if rest.startIndex > terms.startIndex { sql.append(separator) }
+      sql.append("(")
+      try write(rest.prefix(size), joinedBy: separator, within: strength, stack: stack + 3)
+      sql.append(")")
+      rest = rest.dropFirst(size)
+    }
+  }
+
+  private func write(_ value: SqlStorage) {
+    sql.append("?")
+    parameters.append(value)
+  }
+
+  private func write(_ placeholder: Placeholder) {
+    sql.append("?")
+    parameters.append(placeholder)
+  }
+
+  /// Writes what a column is set to.
+  func write(_ expression: SqlExpression, settingColumn position: Int) throws {
+    guard case .parameter(let name) = expression.node else { return try write(expression) }
+    write(Placeholder(name: name, storedIn: scope.table.columns[position].definition))
+  }
+
+  private func write(list values: [SqlStorage]) {
+    switch ListForm(values, isOrdering: isOrdering) {
+    case .whole where parameters.expandsLists:
+      // SQLite takes an empty list in an order for a position.
+      sql.append(values.isEmpty ? " IN (SELECT 0 WHERE 0)" : " IN (")
+      for (index, value) in values.enumerated() {
+        if index > 0 { sql.append(", ") }
+        write(value)
+      }
+      if !values.isEmpty { sql.append(")") }
+    case .whole:
+      sql.append(" IN (SELECT value FROM ")
+      sql.append(ValueListModule.name)
+      sql.append("(?))")
+      parameters.append(ValueList(values))
+    case .padded(let size):
+      sql.append(" IN (")
+      for index in 0..<size {
+        if index > 0 { sql.append(", ") }
+        write(values[min(index, values.count - 1)])
+      }
+      sql.append(")")
+    }
+  }
+
+  // MARK: Order and limit
+
+  /// Writes what rows are ordered by; nothing for no terms. `position` says by which number of the result a term goes.
+  func write(_ order: [OrderTerm], stack: Int, position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
+    var renderer = self
+    renderer.isOrdering = true
+    for (index, term) in order.enumerated() {
+      sql.append(index == 0 ? "ORDER BY " : ", ")
+      if let position = try position(term.expression) {
+        sql.append("\(position)")
+      } else {
+        // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
+        try renderer.write(term.expression, within: .any, stack: stack)
+      }
+      sql.append(term.direction.sql)
+    }
+  }
+
+  /// Writes the order and the limit that end a query.
+  func write(
+    _ order: [OrderTerm], limit: Int?, offset: Int?, position: (SqlExpression) throws -> Int? = { _ in nil }
+  ) throws {
+    if let limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
+    if let offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
+    if !order.isEmpty { sql.append(" ") }
+    try write(order, stack: baseStack, position: position)
+    guard limit != nil || offset != nil else { return }
+    sql.append(" LIMIT ?")
+    parameters.append(.integer(Int64(limit ?? -1)) as BoundValue)
+    guard let offset else { return }
+    sql.append(" OFFSET ?")
+    parameters.append(.integer(Int64(offset)) as BoundValue)
+  }
+
+  // MARK: Columns
+
+  /// The position of a column in the table; throws for a column of another table.
+  func position(of reference: ColumnReference) throws -> Int {
+    guard let found = scope.table.position(of: reference) else { throw scope.missing(reference) }
+    return found
+  }
+
+  func writeColumn(_ position: Int) { sql.append(scope.table.columns[position].definition.quotedName) }
+
+  func writeColumns(_ positions: some Sequence<Int>) {
+    for (index, position) in positions.enumerated() {
+      if index > 0 { sql.append(", ") }
+      writeColumn(position)
+    }
+  }
+}
+
+/// How the values of an IN list are bound.
+enum ListForm {
+  /// One by one, the last value as often as the size asks for: lists of like lengths share a statement.
+  case padded(Int)
+  /// All as one parameter.
+  case whole
+
+  init(_ values: [SqlStorage], isOrdering: Bool) {
+    guard values.count <= 32, !(isOrdering && values.isEmpty) else {
+      self = .whole
+      return
+    }
+    // The next of 0, 1, 2, 4, 8, 16, 32.
+    var size = values.isEmpty ? 0 : 1
+    while size < values.count { size *= 2 }
+    self = .padded(size)
+  }
+}

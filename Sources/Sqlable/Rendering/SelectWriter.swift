@@ -1,0 +1,245 @@
+/// Writes a `SELECT` with all its clauses, by itself or inside another statement.
+struct SelectWriter {
+  let sql: SqlBuffer
+  let parameters: ParameterBuffer
+  var outer: Scope?
+  var baseStack = 0
+  /// The names of the queries that this one is the definition of, or stands beside.
+  var named: [String] = []
+  /// Whether it is a part of SQL written by hand.
+  var isInText = false
+
+  /// Writes the query. Throws when it is to have another number of columns.
+  func write(_ query: SelectQuery, columns: Int? = nil) throws { try write(query.clauses, columns: columns) }
+
+  /// Writes a query of which nothing counts but whether it has rows.
+  func write(existenceIn query: SelectQuery) throws {
+    var clauses = query.clauses
+    let isPlain = !clauses.isDistinct && clauses.compounds.isEmpty && clauses.rows.isEmpty
+    // A term may be an aggregate, which makes a row of none.
+    if isPlain, clauses.results.allSatisfy({ if case .model(_, []) = $0 { true } else { false } }) {
+      clauses.results = []
+    }
+    try write(clauses, columns: nil, isExistence: clauses.results.isEmpty)
+  }
+
+  private func write(_ query: SelectQuery.Clauses, columns: Int?, isExistence: Bool = false) throws {
+    if let defect = query.defect { throw defect }
+    let count = query.columnCount
+    guard columns == nil || columns == count else {
+      throw SqlError.invalidStatement("a subquery that stands for a value has \(count) columns instead of one")
+    }
+    try writeCommonTables(query)
+    try writeCore(query, isExistence: isExistence, isPart: !query.compounds.isEmpty)
+    for compound in query.compounds {
+      let other = compound.query.clauses
+      if let defect = other.defect { throw defect }
+      guard other.columnCount == count else {
+        throw SqlError.invalidStatement("queries of \(count) and \(other.columnCount) columns can't be combined")
+      }
+      guard other.order.isEmpty, other.limit == nil, other.offset == nil, other.compounds.isEmpty else {
+        throw SqlError.invalidStatement("order and limit of combined queries come after the last")
+      }
+      try check(query, canBeCombinedWith: other)
+      sql.append(compound.operation.rawValue)
+      try writeCore(other, named: names(of: query), isPart: true)
+    }
+    let renderer = try renderer(query)
+    try renderer.write(query.order, limit: query.limit, offset: query.offset) { term in
+      if let position = query.position(of: term) { return position }
+      // Without tables, as rows of values have none, a term of the other parts would be a column that is missing.
+      guard !query.compounds.isEmpty, term.node.bindsValues || query.sources.isEmpty else { return nil }
+      throw SqlError.invalidStatement("combined queries are ordered by what is a column of their result")
+    }
+  }
+
+  /// Throws when columns that come under one another hold dates in different forms.
+  private func check(_ query: SelectQuery.Clauses, canBeCombinedWith other: SelectQuery.Clauses) throws {
+    for (own, other) in zip(query.columns, other.columns) {
+      if case (.date(let format), .date(let another)) = (own.type?.base, other.type?.base), format != another {
+        throw SqlError.invalidStatement("combined queries give dates in different forms")
+      }
+    }
+  }
+
+  /// Writes the queries that go by a name, which may name themselves.
+  private func writeCommonTables(_ query: SelectQuery.Clauses) throws {
+    var written: [SelectQuery.Source] = []
+    let sources = query.sources + query.compounds.flatMap(\.query.clauses.sources)
+    let named = names(of: query)
+    for source in sources {
+      guard case .defined(let definition) = source.kind, let alias = source.alias else { continue }
+      if let earlier = written.first(where: { $0.name.isSameName(as: alias) }) {
+        guard earlier.kind == source.kind else {
+          throw twoQueries(named: alias, source.table)
+        }
+        continue
+      }
+      let count = definition.clauses.columnCount
+      guard count == source.table.count else {
+        throw SqlError.invalidStatement(
+          "the query \(alias) has \(count) columns, and its model \(source.table.count)"
+        ).at(table: source.table.name)
+      }
+      // RECURSIVE allows a query to name itself, and forbids nothing to those that don't.
+      sql.append(written.isEmpty ? "WITH RECURSIVE " : ", ")
+      sql.append(alias.quotedBytes())
+      sql.append(" (")
+      for (index, column) in source.table.columns.enumerated() {
+        if index > 0 { sql.append(", ") }
+        sql.append(column.definition.quotedName)
+      }
+      sql.append(") AS (")
+      // It begins before all that the parser holds of a SELECT: WITH RECURSIVE, a list, a name, its columns, AS (.
+      let writer = SelectWriter(
+        sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 8, named: named, isInText: isInText)
+      try writer.write(definition)
+      sql.append(")")
+      written.append(source)
+    }
+    if !written.isEmpty { sql.append(" ") }
+  }
+
+  private func renderer(_ query: SelectQuery.Clauses) throws -> Renderer {
+    let scope = try Scope(query.sources, outer: outer, named: names(of: query), isInText: isInText)
+    try checkHidesNone(query.sources)
+    return Renderer(scope: scope, sql: sql, parameters: parameters, baseStack: baseStack)
+  }
+
+  /// Throws when a query under a name hides another of the name in a query around this one: their columns may well be
+  /// the same, and those of the other would be taken for its own.
+  private func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
+    for source in sources {
+      guard case .defined = source.kind, let alias = source.alias else { continue }
+      var scope = outer
+      while let current = scope {
+        for other in current.sources where other.alias?.isSameName(as: alias) == true {
+          guard case .defined = other.kind, other.kind != source.kind else { continue }
+          throw twoQueries(named: alias, source.table)
+        }
+        scope = current.outer
+      }
+    }
+  }
+
+  private func twoQueries(named name: String, _ table: TableInfo) -> SqlError {
+    // Without a model its table has no name.
+    SqlError.invalidStatement("two queries go by the name \(name)").at(table: table.name.isEmpty ? nil : table.name)
+  }
+
+  /// The names that stand for queries in this one.
+  private func names(of query: SelectQuery.Clauses) -> [String] {
+    var names = named + (outer?.named ?? [])
+    for source in query.sources + query.compounds.flatMap(\.query.clauses.sources) {
+      if case .defined = source.kind, let alias = source.alias { names.append(alias) }
+    }
+    return names
+  }
+
+  /// Writes the query without what comes after all of a compound.
+  private func writeCore(
+    _ query: SelectQuery.Clauses, isExistence: Bool = false, named: [String] = [], isPart: Bool = false
+  ) throws {
+    guard !query.sources.isEmpty else {
+      // VALUES takes no order and no limit, neither its own nor those of the queries that it is combined with.
+      let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil && !isPart
+      if !isBare { sql.append("SELECT * FROM (") }
+      try writeRows(query)
+      if !isBare { sql.append(")") }
+      return
+    }
+    for source in query.sources { if let defect = source.table.defect { throw defect } }
+    let renderer = try renderer(query)
+    sql.append(query.isDistinct ? "SELECT DISTINCT " : "SELECT ")
+    if isExistence { sql.append("1") } else { try writeResults(query, renderer) }
+    for (index, source) in query.sources.enumerated() {
+      sql.append(index == 0 ? " FROM " : source.join.rawValue)
+      switch source.kind {
+      case .table:
+        guard !(renderer.scope.named + named).contains(where: source.table.name.isSameName(as:)) else {
+          throw SqlError.invalidStatement("a query of the name \(source.table.name) hides the table").at(
+            table: source.table.name)
+        }
+        sql.append(source.table.quotedName)
+      case .defined, .named: break
+      case .call(let call): try renderer.write(call)
+      }
+      if let alias = source.alias {
+        switch source.kind {
+        case .table, .call: sql.append(" AS ")
+        case .defined, .named: break
+        }
+        sql.append(alias.quotedBytes())
+      }
+      if source.isSearched { renderer.writeIndex(of: source) }
+      if let condition = source.condition {
+        sql.append(" ON ")
+        try renderer.write(condition)
+      }
+    }
+    if let filter = query.filter {
+      sql.append(" WHERE ")
+      try renderer.write(filter)
+    }
+    for (index, term) in query.groups.enumerated() {
+      sql.append(index == 0 ? " GROUP BY " : ", ")
+      if let position = query.position(of: term) {
+        sql.append("\(position)")
+        continue
+      }
+      var renderer = renderer
+      renderer.isOrdering = true
+      try renderer.write(term)
+    }
+    if let having = query.having {
+      guard !query.groups.isEmpty else { throw SqlError.invalidStatement("having needs groupBy") }
+      sql.append(" HAVING ")
+      try renderer.write(having)
+    }
+  }
+
+  private func writeResults(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
+    guard query.columnCount > 0 else { throw SqlError.invalidStatement("a query of no columns") }
+    var isFirst = true
+    func separate() {
+      if !isFirst { sql.append(", ") }
+      isFirst = false
+    }
+    for result in query.results {
+      switch result {
+      case .term(let term):
+        separate()
+        try renderer.write(term)
+      case .model(let index, let replaced):
+        let source = query.sources[index]
+        let replaced = try replaced.map { (position: try renderer.position(of: $0.column), term: $0.term) }
+        for (position, column) in source.table.columns.enumerated() {
+          separate()
+          if let (_, term) = replaced.first(where: { $0.position == position }) {
+            try renderer.write(term)
+          } else {
+            if !renderer.scope.isPlain { renderer.writeName(source.name) }
+            sql.append(column.definition.quotedName)
+          }
+        }
+      }
+    }
+  }
+
+  private func writeRows(_ query: SelectQuery.Clauses) throws {
+    guard query.columnCount > 0 else { throw SqlError.invalidStatement("a query of no rows, or of no columns") }
+    guard query.filter == nil, query.groups.isEmpty, query.having == nil, !query.isDistinct else {
+      throw SqlError.invalidStatement(
+        "rows of values take no filter, group or distinct; give them a name with an Alias")
+    }
+    let renderer = try renderer(query)
+    for (index, row) in query.rows.enumerated() {
+      sql.append(index == 0 ? "VALUES (" : ", (")
+      for (index, term) in row.enumerated() {
+        if index > 0 { sql.append(", ") }
+        try renderer.write(term)
+      }
+      sql.append(")")
+    }
+  }
+}

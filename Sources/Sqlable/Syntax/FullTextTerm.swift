@@ -1,0 +1,25 @@
+/// A term of full-text search.
+struct FullTextTerm: Sendable, Hashable {
+  enum Form: Sendable, Hashable {
+    /// `"id" IN (SELECT "rowid" FROM … WHERE … MATCH ?)`, of the table that goes by an alias, or by its own name.
+    case matches(alias: String?)
+    /// `… MATCH ?`, of a table that is searched.
+    case search
+    /// `"rank" MATCH ?`
+    case weighting
+    /// `"rank"`
+    case rank
+    case snippet(Column?, tokens: Int)
+    case highlight(Column)
+  }
+
+  let form: Form
+  let table: TableInfo
+
+  var isCondition: Bool {
+    switch form {
+    case .matches, .search, .weighting: true
+    case .rank, .snippet, .highlight: false
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// What is known of a term's values without looking at any: enough to refuse what SQLite would answer with nonsense.
+
+extension SqlExpression {
+  init(invalid term: InvalidTerm) {
+    node = .invalid(term)
+    size = Size()
+  }
+
+  /// What can't be stored, or compared; in a column or with it, where one is given.
+  init(invalid error: any Error, column: Column? = nil) {
+    let located = column.map { SqlExpression.located(error, column: $0) } ?? error
+    let known = located as? SqlError ?? .invalidStatement("a value of the statement can't be stored")
+    self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
+  }
+
+  /// The term whose values this one gives, in their form.
+  var columnTerm: SqlExpression {
+    switch node {
+    case .collate(let term, _): term.columnTerm
+    case .call(let call): call.formTerm?.columnTerm ?? self
+    case .special(let special): special.formTerm?.columnTerm ?? self
+    case .query(let term): term.formTerm?.columnTerm ?? self
+    default: self
+    }
+  }
+
+  /// The column that this term is, if it is one: values follow its type.
+  var columnDefinition: ColumnDefinition? {
+    switch columnTerm.node {
+    case .column(let reference), .qualified(_, let reference): reference.definition
+    default: nil
+    }
+  }
+
+  /// Whether it is a real number that stands for itself, as a date does, or NULL in its place.
+  var isRealValue: Bool {
+    switch node {
+    case .value(.real), .value(.null): true
+    default: false
+    }
+  }
+
+  /// A class of values that operators tell from others: SQLite compares and computes with integers and reals alike.
+  private enum Values: Equatable {
+    case numbers
+    case others(StorageClass)
+
+    init?(_ storageClass: StorageClass) {
+      switch storageClass {
+      case .null: return nil
+      case .integer, .real: self = .numbers
+      case .text, .blob: self = .others(storageClass)
+      }
+    }
+  }
+
+  private var values: Values? {
+    switch node {
+    case .column(let reference), .qualified(_, let reference):
+      // SQLite keeps in a BLOB column whatever another program has stored there.
+      guard let storageClass = reference.definition?.type.storageClass, storageClass != .blob else { return nil }
+      return Values(storageClass)
+    case .value(let value): return Values(value.storageClass)
+    case .binary(let operation, _, _): return operation.takesNumbers ? .numbers : nil
+    case .negative: return .numbers
+    case .collate(let term, _): return term.values
+    case .call(let call): return call.formTerm?.values
+    case .special(let special): return special.formTerm?.values
+    default: return nil
+    }
+  }
+
+  /// Why the operator makes no sense between these terms; nil as far as is known.
+  static func defect(of operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) -> InvalidTerm? {
+    if operation.takesNumbers {
+      for term in [left, right] {
+        guard case .others(let found) = term.values else { continue }
+        return mismatch("\(operation.rawValue) takes numbers, but was given \(found)", of: term)
+      }
+    } else if operation.isComparison {
+      if let own = left.values, let other = right.values, own != other {
+        return mismatch("terms of different types are compared, which are never equal", of: left)
+      }
+      return mixedDates([left, right]) ?? mixedValue(left, right) ?? mixedValue(right, left)
+    }
+    return nil
+  }
+
+  /// Why a value that stands for itself can't meet a column: a date that does is in seconds.
+  private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
+    guard case .value(.real) = value.node, case .date(.unixMilliseconds) = other.columnDefinition?.type.base else {
+      return nil
+    }
+    return mismatch(SqlExpression.mixedForms, of: other)
+  }
+
+  private static let mixedForms = "dates in different forms are mixed, as if a second were a millisecond"
+
+  /// Why terms can't stand for one another: they are dates that are stored in different forms, as far as is known.
+  static func mixedDates(_ terms: some Sequence<SqlExpression>) -> InvalidTerm? {
+    var known: ColumnType.DateFormat?
+    for term in terms {
+      guard case .date(let format) = term.columnDefinition?.type.base else { continue }
+      guard known == nil || known == format else {
+        return mismatch(mixedForms, of: term)
+      }
+      known = format
+    }
+    return nil
+  }
+
+  /// The term, or why it can't be stored in a column as it is.
+  func storable(in column: Column) -> SqlExpression {
+    guard let type = columnDefinition?.type, !column.type.takesValues(of: type) else { return self }
+    return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
+  }
+
+  /// Why a function of numbers makes no sense of this term; nil as far as is known.
+  func defect(in function: String) -> InvalidTerm? {
+    guard case .others(let found) = values else { return nil }
+    return SqlExpression.mismatch("\(function) takes numbers, but was given \(found)", of: self)
+  }
+
+  private static func mismatch(_ message: String, of term: SqlExpression) -> InvalidTerm {
+    let definition = term.columnDefinition
+    return InvalidTerm(
+      error: SqlError.invalidStatement(message).at(table: nil, column: definition?.name),
+      column: definition.map { .declared($0) })
+  }
+}
+
+extension SqlExpression.BinaryOperator {
+  /// Whether it computes: texts and blobs would be taken for 0.
+  fileprivate var takesNumbers: Bool {
+    switch self {
+    case .plus, .minus, .times, .divided, .remainder, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: true
+    case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .isSame, .isNotSame, .concatenated,
+      .matchesGlob, .json, .jsonValue:
+      false
+    }
+  }
+}

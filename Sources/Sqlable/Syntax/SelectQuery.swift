@@ -1,0 +1,282 @@
+/// What a `SELECT` says, the same for all types of rows. Nothing in it is for others to use.
+public struct SelectQuery: Sendable, Hashable {
+  private var storage: Storage
+
+  init(_ source: Source, results: [Result]) { storage = Storage(Clauses(sources: [source], results: results)) }
+
+  /// A query of rows that it brings along.
+  init(rows: [[SqlExpression]]) { storage = Storage(Clauses(sources: [], results: [], rows: rows)) }
+
+  /// All that it says; changed in place where nobody else has the same.
+  var clauses: Clauses {
+    _read { yield storage.clauses }
+    _modify {
+      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.clauses) }
+      yield &storage.clauses
+    }
+  }
+
+  /// Behind one reference: a query is copied at every step of its making and running.
+  ///
+  /// Sound as `Sendable`: it is changed by one that has the only reference, and by no other.
+  private final class Storage: @unchecked Sendable {
+    var clauses: Clauses
+
+    init(_ clauses: Clauses) { self.clauses = clauses }
+  }
+
+  public static func == (left: SelectQuery, right: SelectQuery) -> Bool {
+    left.storage === right.storage || left.clauses == right.clauses
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(clauses) }
+}
+
+extension SelectQuery {
+  /// A column of the result.
+  enum Result: Sendable, Hashable {
+    case term(SqlExpression)
+    /// All columns of the model of a source, by its place, some of them replaced by terms.
+    case model(Int, replaced: [Replacement] = [])
+  }
+
+  /// What is read in the place of a column.
+  struct Replacement: Sendable, Hashable {
+    let column: ColumnReference
+    let term: SqlExpression
+  }
+
+  /// A table, and how it is joined to those before it.
+  @usableFromInline
+  struct Source: Sendable, Hashable {
+    @usableFromInline
+    enum Join: String, Sendable, Hashable {
+      case inner = " JOIN "
+      case left = " LEFT JOIN "
+      case cross = " CROSS JOIN "
+    }
+
+    /// What it is, if no table.
+    enum Kind: Sendable, Hashable {
+      case table
+      /// A query that goes by the alias.
+      case defined(SelectQuery)
+      /// One that is defined around it: a query that names itself.
+      case named
+      /// What a table-valued function gives.
+      case call(SqlExpression)
+    }
+
+    var table: TableInfo
+    /// What it is called in the statement, when not by its own name.
+    @ByBytes var alias: String? = nil
+    var kind = Kind.table
+    var join = Join.inner
+    var condition: SqlExpression?
+    /// Whether its rows are those that its full-text index finds.
+    var isSearched = false
+
+    /// How deep the query is that it is defined by. Kept: in a chain of them each may be named many times.
+    private var definitionSize = SqlExpression.Size()
+
+    init(table: TableInfo) { self.table = table }
+
+    var name: String { alias ?? table.name }
+
+    var size: SqlExpression.Size {
+      switch kind {
+      case .table, .named: SqlExpression.Size()
+      case .defined: definitionSize
+      case .call(let call): call.size
+      }
+    }
+
+    /// Makes it a query that goes by the alias.
+    mutating func define(_ query: SelectQuery) {
+      definitionSize = query.clauses.size
+      definitionSize.depth += 1
+      kind = .defined(query)
+      // Trees are walked by recursion: one as deep is not kept.
+      guard definitionSize.depth > SqlExpression.maximumDepth else { return }
+      let error = SqlError.invalidStatement("queries under a name nest more than \(SqlExpression.maximumDepth) deep")
+      definitionSize = SqlExpression.Size()
+      kind = .defined(
+        SelectQuery(rows: [Array(repeating: SqlExpression(invalid: error), count: query.clauses.columnCount)]))
+    }
+  }
+
+  /// Another query whose rows are added, or taken away.
+  struct Compound: Sendable, Hashable {
+    enum Operator: String, Sendable, Hashable {
+      case union = " UNION "
+      case unionAll = " UNION ALL "
+      case intersect = " INTERSECT "
+      case except = " EXCEPT "
+    }
+
+    let operation: Operator
+    let query: SelectQuery
+  }
+
+  struct Clauses: Sendable, Hashable {
+    var sources: [Source]
+    var results: [Result]
+    /// The rows of VALUES, in the place of all that a SELECT begins with.
+    var rows: [[SqlExpression]] = []
+    var isDistinct = false
+    var filter: SqlExpression?
+    var groups: [SqlExpression] = []
+    var having: SqlExpression?
+    var compounds: [Compound] = []
+    var order: [OrderTerm] = []
+    var limit: Int?
+    var offset: Int?
+    /// Why it can't be run.
+    var defect: SqlError?
+  }
+}
+
+extension SelectQuery {
+  /// Notes what would change the first of several combined queries, as if it changed their result.
+  mutating func refuseIfCombined(_ modifier: String) {
+    if !clauses.compounds.isEmpty { clauses.refuse(modifier) }
+  }
+
+  /// The query as a part of one that combines it with others. When it is combined itself running that throws, and what
+  /// it is made of is not kept: trees are walked by recursion.
+  var asPart: SelectQuery {
+    guard !clauses.compounds.isEmpty else { return self }
+    var query = self
+    query.clauses.compounds = [Compound(operation: .union, query: SelectQuery(rows: []))]
+    return query
+  }
+}
+
+extension SelectQuery.Clauses {
+  /// How deep its terms lie upon one another, those of the queries that it is made of included.
+  var size: SqlExpression.Size {
+    var size = SqlExpression.Size()
+    func add(_ terms: some Sequence<SqlExpression>) { for term in terms { size.join(term.size) } }
+    for source in sources {
+      size.join(source.size)
+      if let condition = source.condition { size.join(condition.size) }
+    }
+    for result in results {
+      switch result {
+      case .term(let term): size.join(term.size)
+      case .model(_, let replaced): for replacement in replaced { size.join(replacement.term.size) }
+      }
+    }
+    rows.forEach(add)
+    if let filter { size.join(filter.size) }
+    add(groups)
+    if let having { size.join(having.size) }
+    for compound in compounds { size.join(compound.query.clauses.size) }
+    for term in order { size.join(term.expression.size) }
+    return size
+  }
+
+  /// What is known of the columns of the result.
+  var columns: [ResultColumn] {
+    guard rows.isEmpty else { return rows[0].map { _ in ResultColumn() } }
+    return results.flatMap { result -> [ResultColumn] in
+      switch result {
+      case .term(let term): [ResultColumn(type: term.columnDefinition?.type)]
+      case .model(let index, _): sources[index].table.columns.map { ResultColumn($0) }
+      }
+    }
+  }
+
+  /// How many columns the result has.
+  var columnCount: Int {
+    guard rows.isEmpty else { return rows[0].count }
+    return results.reduce(0) { count, result in
+      switch result {
+      case .term: count + 1
+      case .model(let index, _): count + sources[index].table.count
+      }
+    }
+  }
+
+  /// The position in the result, from 1, by which a term that orders or groups has to be called: SQLite does not know
+  /// it again where it binds values, and looks for nothing but columns where queries are combined.
+  func position(of term: SqlExpression) -> Int? {
+    if sources.isEmpty { return positionInParts(term) }
+    switch term.node {
+    case .column, .qualified: return nil
+    case .value where compounds.isEmpty: return nil
+    default: break
+    }
+    guard !compounds.isEmpty || term.node.bindsValues else { return nil }
+    return positionOfResult(term)
+  }
+
+  private func positionOfResult(_ term: SqlExpression) -> Int? {
+    var position = 1
+    for result in results {
+      switch result {
+      case .term(term): return position
+      case .term: position += 1
+      case .model(let index, _): position += sources[index].table.count
+      }
+    }
+    return nil
+  }
+
+  /// The position of a column in the parts that rows of values are combined with, whose columns have no names.
+  private func positionInParts(_ term: SqlExpression) -> Int? {
+    for compound in compounds {
+      let part = compound.query.clauses
+      if let position = part.positionOfResult(term) ?? part.positionInModel(term) { return position }
+    }
+    return nil
+  }
+
+  /// The position of a column of a model that is a result.
+  private func positionInModel(_ term: SqlExpression) -> Int? {
+    var position = 1
+    for result in results {
+      guard case .model(let index, let replaced) = result else {
+        position += 1
+        continue
+      }
+      let source = sources[index]
+      let own: Int? =
+        switch term.node {
+        case .column(let column) where source.alias == nil: source.table.position(of: column)
+        case .qualified(let alias, let column) where source.alias?.isExactly(alias) == true:
+          source.table.position(of: column)
+        default: nil
+        }
+      let isReplaced = replaced.contains { own != nil && source.table.position(of: $0.column) == own }
+      if let own, !isReplaced { return position + own }
+      position += source.table.count
+    }
+    return nil
+  }
+}
+
+extension TableInfo {
+  func position(of reference: ColumnReference) -> Int? {
+    reference.definition.map(position(of:)) ?? position(named: reference.name)
+  }
+}
+
+extension TableInfo: Hashable {
+  @usableFromInline
+  static func == (left: TableInfo, right: TableInfo) -> Bool { left === right }
+
+  @usableFromInline
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension SelectQuery.Clauses {
+  /// Notes what comes after a query was combined with others. Here and not behind `clauses`, whose coroutine the
+  /// compiler (6.3, debug) ends before it compares an optional of so many bytes with nil.
+  fileprivate mutating func refuse(_ modifier: String) {
+    guard defect == nil else { return }
+    defect = .invalidStatement(
+      "\(modifier) after a union, intersect or except would change the first query only: it belongs into each of them, "
+        + "or the whole gets a name by named(_:) and is queried")
+  }
+}
