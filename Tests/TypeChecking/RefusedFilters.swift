@@ -65,7 +65,7 @@ func lists(text: String, number: Int, date: Date) throws {
   _ = Car.read().filter(Car.name.in(Person.select(Person.id))) // refused: the query gives another type than the term, or more than one column
   _ = Car.read().filter(Car.name.notIn(Person.select(Person.id))) // refused: the query gives another type than the term, or more than one column
   _ = Car.read().filter(Car.name.in(Person.select(Person.name, Person.id))) // refused: the query gives another type than the term, or more than one column
-  _ = Car.read().filter(Car.name.in(Person.all())) // refused: the query gives another type than the term, or more than one column
+  _ = Car.read().filter(Car.name.in(Person.read())) // refused: the query gives another type than the term, or more than one column
   _ = Car.read().filter(Car.name.is(5)) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.read().filter(Car.name.isNot(5)) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.read().filter(Car.name.isDistinct(from: 5)) // refused: cannot convert value of type 'Int' to expected argument type 'String'

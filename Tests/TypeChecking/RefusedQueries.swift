@@ -22,9 +22,8 @@ func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter:
   _ = Car.select(Car.name).union(Car.select(Car.price)) // refused: the other query gives other types, or another number of columns
   _ = Car.select(Car.name).union(Car.select(Car.name, Car.price)) // refused: the other query gives other types, or another number of columns
   _ = Car.select(Car.name, Car.price).unionAll(Car.select(Car.price, Car.name)) // refused: the other query gives other types, or another number of columns
-  _ = Car.select(Car.name).except(Car.all()) // refused: the other query gives other types, or another number of columns
-  _ = Car.all().union(Person.all()) // refused: the other query gives other types, or another number of columns
-  _ = Car.read().union(Car.read()) // refused: value of type 'Statement<Car, [Car]>' has no member 'union'
+  _ = Car.select(Car.name).except(Car.read()) // refused: the other query gives other types, or another number of columns
+  _ = Car.read().union(Person.read()) // refused: the other query gives other types, or another number of columns
   _ = Car.read(replacing: Car.price, with: Car.name.max()) // refused: no exact matches in call to static method 'read'
   _ = Car.read(replacing: Person.age, with: Person.age.max()) // refused: cannot convert value of type 'TypedColumn<Person, Int?>' to expected argument type 'TypedColumn<Car, Int?>'
   _ = Car.read(replacing: Car.price, with: 5) // refused: no exact matches in call to static method 'read'
@@ -39,16 +38,15 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.join(Person.self, on: "car.owner_id = person.id") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
   _ = Car.join(NoValue.self, on: Car.ownerId == 1) // refused: static method 'join(_:on:)' requires that 'NoValue' conform to 'Sqlable'
   _ = Car.join(person, on: Car.ownerId == Person.id) // refused: no exact matches in call to static method 'join'
-  _ = Car.read().join(Person.self, on: Car.ownerId == Person.id) // refused: value of type 'Statement<Car, [Car]>' has no member 'join'
   _ = Car.select(Car.name).joining(Person.self) // refused: a join says which rows belong together: joining(_:on:)
 }
 
 // swift-format-ignore
 func names(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Counter) throws {
-  let q = Car.select(Car.price, Car.name).named("c"); _ = q.all().groupBy(q.columns.0, q.columns.1).orderBy(q.columns.0)
+  let q = Car.select(Car.price, Car.name).named("c"); _ = q.read().groupBy(q.columns.0, q.columns.1).orderBy(q.columns.0)
   let q = Car.select(Car.price, Car.name).named("c"); _ = rank().over(partitionBy: q.columns.0)
   let q = Car.select(Car.price, Car.name).named("c"); _ = Car.name.coalesce(q.columns.1) == q.columns.1
-  _ = Car.all().named("c") // refused: instance method 'named' requires that 'Car' conform to 'SqlValue'
+  _ = Car.read().named("c") // refused: rows of a model get a name by Alias(Model.self, name) { _ in … }
   _ = Car.select(Car.name, Car.price).named("c").column // refused: value of type 'NamedQuery<String, Double>' has no member 'column'
   _ = Car.select(Car.name).named("c").column == 5 // refused: the value is of another type than the term on the left
   _ = Car.select(Car.name, Car.price).named("c") { c in Car.select(Car.name) } // refused: cannot convert value of type 'Select<String>' to closure result type 'Select<(String, Double)>'

@@ -116,7 +116,6 @@ func aggregates(text: String, number: Int, date: Date) throws {
   _ = Car.name.count() == "x" // refused: the value is of another type than the term on the left
   _ = scalar(Car.select(Car.price)) == "x" // refused: the value is of another type than the term on the left
   _ = scalar(Car.select(Car.price, Car.name)) // refused: only a query of one column is a value
-  _ = scalar(Car.all()) // refused: only a query of one column is a value
-  _ = exists(Car.read()) // refused: a subquery is a query: it begins with all() instead of read()
+  _ = scalar(Car.read()) // refused: only a query of one column is a value
   _ = Car.color.ifNull(Car.color.count()) // refused: instance method 'ifNull' requires the types 'String?' and 'Int?' be equivalent
 }

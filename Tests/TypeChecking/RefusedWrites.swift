@@ -9,15 +9,15 @@ func writes(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: 
   _ = Car.update(Car.name.set(to: "x"), Car.color.set(to: nil), Car.color.set(to: Car.name))
   _ = Car.insert(Car.name, Car.price, from: Car.select(Car.name, Car.price * 2))
   _ = Bicycle.insert(Bicycle.name, from: Car.select(Car.name))
-  _ = Car.insert(from: Car.all())
+  _ = Car.insert(from: Car.read())
   Car.delete() // warned: result of call to 'delete()' is unused
   Car.delete().filter(Car.id == 1) // warned: result of call to 'filter' is unused
   car.insert() // warned: result of call to 'insert' is unused
   Car.insert(cars) // warned: result of call to 'insert' is unused
   _ = Bicycle.insert(cars) // refused: static method 'insert' requires the types 'Bicycle' and 'Car' be equivalent
   _ = Car.insert([person]) // refused: cannot convert value of type 'Person' to expected element type 'Car'
-  _ = Car.insert(from: Person.all()) // refused: without columns, a query of this model is inserted: all()
-  _ = Car.insert(from: Car.select(Car.name)) // refused: without columns, a query of this model is inserted: all()
+  _ = Car.insert(from: Person.read()) // refused: without columns, rows of this model are inserted: read()
+  _ = Car.insert(from: Car.select(Car.name)) // refused: without columns, rows of this model are inserted: read()
   _ = Car.insert(Car.name, from: Person.select(Person.id)) // refused: a column is of another model, or the query gives other types or another number
   _ = Car.insert(Car.name, Car.price, from: Person.select(Person.name, Person.id)) // refused: a column is of another model, or the query gives other types or another number
   _ = Car.insert(Car.name, Car.price, from: Person.select(Person.name)) // refused: a column is of another model, or the query gives other types or another number

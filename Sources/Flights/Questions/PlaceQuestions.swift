@@ -47,7 +47,7 @@ extension Question {
     let (ewr, jfk, lga) = (from("EWR"), from("JFK"), from("LGA"))
     func count(_ title: String, _ query: Select<String>) -> Select<(String, Int, String?)> {
       let places = query.named(title)
-      return places.all().select(TypedExpression(title), countAll(), places.column.min())
+      return places.read().select(TypedExpression(title), countAll(), places.column.min())
     }
     let destinations = count("any", ewr.union(jfk).union(lga))
       .unionAll(count("all three", ewr.intersect(jfk).intersect(lga)))
@@ -75,12 +75,12 @@ extension Question {
     let root = Flight.select(Flight.origin, TypedExpression(0), TypedExpression<Int?>(0), Flight.origin).distinct()
     let tree = root.named("tree") { tree in
       let (airport, legs, miles, path) = tree.columns
-      return tree.all().joining(route, on: start == airport)
+      return tree.read().joining(route, on: start == airport)
         .filter(legs < 3)
         .select(finish, legs + 1, miles + distance, path.concatenated(" > ").concatenated(finish))
     }
     let (_, legs, miles, path) = tree.columns
-    let routes = tree.all().select(path, legs, miles).orderBy(legs.desc, miles.desc, path.asc)
+    let routes = tree.read().select(path, legs, miles).orderBy(legs.desc, miles.desc, path.asc)
     return Question(
       "Where can one get to from New York, by way of which airports? (the tree of routes, the longest first)",
       ["path", "legs", "miles"], routes,

@@ -27,7 +27,7 @@ extension Question {
   }
 
   static var planesNotOnRecord: Question {
-    let known = Plane.all().filter(Plane.tailnum == Flight.tailnum)
+    let known = Plane.read().filter(Plane.tailnum == Flight.tailnum)
     let unknown = Flight.join(Airline.self, on: Flight.carrier == Airline.carrier)
       .select(Airline.name, Flight.tailnum.count(distinct: true), countAll())
       .filter(Flight.tailnum.isNotNull && !exists(known))
@@ -86,7 +86,7 @@ extension Question {
       .filter(Flight.tailnum.isNotNull && Flight.departureDelay.isNotNull)
       .named("so_far")
     let (plane, delaysSoFar, miles) = soFar.columns
-    let planes = soFar.all()
+    let planes = soFar.read()
       .select(plane, countAll(), miles.max())
       .filter(delaysSoFar == 0)
       .groupBy(plane)

@@ -12,7 +12,7 @@ extension Question {
     )
     .groupBy(Flight.carrier, Flight.destination).named("ranked")
     let (carrier, destination, flights, place) = ranked.columns
-    let top = ranked.all().join(Airline.self, on: Airline.carrier == carrier)
+    let top = ranked.read().join(Airline.self, on: Airline.carrier == carrier)
       .select(Airline.name, place, destination, flights)
       .filter(place <= 3)
       .orderBy(Airline.name.asc, place.asc, destination.asc)

@@ -35,7 +35,7 @@ extension Question {
     let (delay, before) = pair.columns
     let band = Case.when(before > 120, then: "over two hours").when(before > 60, then: "over an hour")
       .when(before > 0, then: "late").else("not late")
-    let delays = pair.all()
+    let delays = pair.read()
       .select(band, countAll(), delay.average())
       .filter(before.isNotNull)
       .groupBy(band).orderBy(before.max())

@@ -27,7 +27,7 @@ extension Question {
       .when(Weather.windSpeed > 15, then: "over 15 mph").else("up to 15 mph")
     let bands = delays("rain", rain).unionAll(delays("view", view)).unionAll(delays("wind", wind)).named("band")
     let (element, band, _, delay, _) = bands.columns
-    let conditions = bands.all().orderBy(element.asc, delay.desc, band.asc)
+    let conditions = bands.read().orderBy(element.asc, delay.desc, band.asc)
     return Question(
       "In which weather are flights late?", ["weather", "", "flights", "mean delay", "per cent over an hour"],
       conditions,
@@ -63,7 +63,7 @@ extension Question {
       .orderBy(meanDelay.desc, Flight.origin.asc, Flight.timeHour.asc).limit(48)
       .named("worst")
     let (airport, hour, flights, delay) = worst.columns
-    let hours = worst.all()
+    let hours = worst.read()
       .leftJoin(Weather.self, on: Weather.origin == airport && Weather.timeHour == hour)
       .select(
         airport, hour, flights, delay, Weather.windSpeed, Weather.precipitation.typed(as: Double?.self),

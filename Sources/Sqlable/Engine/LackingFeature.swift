@@ -77,8 +77,10 @@ enum LackingFeature {
     }
     // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about this statement.
     let isOfSchema = message.begins(with: "malformed database schema ")
+    // A parser that knows LIMIT there, in a library without it, says it the other way round, and names ORDER BY in full.
     guard let rest = message.suffix(after: "near \""),
-      let stop = rest.prefix(before: "\": syntax error")?.asciiUppercased
+      let stop = (rest.prefix(before: "\": syntax error") ?? rest.prefix(before: " BY\"") ?? rest.prefix(before: "\""))?
+        .asciiUppercased
     else { return nil }
     let text = isOfSchema ? nil : (sql ?? "").asciiUppercased
     for form in forms where Library.versionNumber < 3_000_000 + form.since * 1_000 {

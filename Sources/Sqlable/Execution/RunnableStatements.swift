@@ -35,6 +35,10 @@ extension Statement: Runnable {
 
   public func run(over transport: some SqlTransport) async throws -> Output {
     let requests = try requests()
+    if query.upsert != nil, !Library.hasReturning, Output.self == Int.self || Output.self == [Int].self {
+      // A handle looks for the row that was updated.
+      throw SqlError.misuse(Library.needed(for: "the id of an upsert on a database elsewhere", since: 35))
+    }
     let answers = requests.isEmpty ? [] : try await transport.answers(to: requests)
     guard answers.count == requests.count else { throw SqlError.withoutAnswer }
     if Output.self == [Model].self { return try result(models(answers, requests)) }
@@ -127,30 +131,33 @@ extension Select {
   /// `SELECT count(*) FROM (SELECT …)`
   fileprivate var counting: SqlRows<Int> { SQL("SELECT count(*) FROM (\(alone: query))").rows(as: Int.self) }
 
+}
+
+extension SelectStatement {
   /// Reads the first row, or nil when there is none.
   public func first(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
-    try db.run(FirstRow(query: self), file: file, line: line)
+    try db.run(FirstRow(query: asSelect()), file: file, line: line)
   }
 
   /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
   public func count(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
-    try db.run(RowCount(query: self), file: file, line: line)
+    try db.run(RowCount(query: asSelect()), file: file, line: line)
   }
 
   /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
   public func count(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Int {
-    try await db.run(RowCount(query: self), file: file, line: line)
+    try await db.run(RowCount(query: asSelect()), file: file, line: line)
   }
 }
 
-extension Select where Row: Sendable {
+extension SelectStatement where Row: Sendable {
   /// Reads the first row, or nil when there is none.
   public func first(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Row? {
-    try await db.run(FirstRow(query: self), file: file, line: line)
+    try await db.run(FirstRow(query: asSelect()), file: file, line: line)
   }
 }
 

@@ -12,14 +12,6 @@ extension Select {
     return try reading.all(read)
   }
 
-  /// Reads the first row, or nil when there is none.
-  @inlinable
-  public func first(_ db: SqliteDatabase) throws -> Row? {
-    let reading = try db.beginReading(query.first)
-    defer { db.endReading(reading.rows) }
-    return try reading.next(read)
-  }
-
   /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
   @inlinable
   public func forEach(_ db: SqliteDatabase, _ body: (Row) throws -> Iteration) throws {
@@ -27,10 +19,21 @@ extension Select {
     defer { db.endReading(reading.rows) }
     try reading.forEach(read, body)
   }
+}
+
+extension SelectStatement {
+  /// Reads the first row, or nil when there is none.
+  @inlinable
+  public func first(_ db: SqliteDatabase) throws -> Row? {
+    let select = asSelect()
+    let reading = try db.beginReading(select.query.first)
+    defer { db.endReading(reading.rows) }
+    return try reading.next(select.read)
+  }
 
   /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
   public func count(_ db: SqliteDatabase) throws -> Int {
-    try db.query("SELECT count(*) FROM (\(alone: query))", as: Int.self).first ?? 0
+    try db.query("SELECT count(*) FROM (\(alone: asSelect().query))", as: Int.self).first ?? 0
   }
 }
 

@@ -60,11 +60,11 @@ import Testing
           #"CREATE INDEX "bicycle_owner_id" ON "bicycle" ("owner_id")"#,
         ])
       expectAdvice(
-        try Person.read().filter(exists(Bicycle.all().filter(Bicycle.ownerId == Person.id))).advice(db),
+        try Person.read().filter(exists(Bicycle.read().filter(Bicycle.ownerId == Person.id))).advice(db),
         [#"CREATE INDEX "bicycle_owner_id" ON "bicycle" ("owner_id")"#])
       let other = Alias(Worker.self, "other")
       expectAdvice(
-        try Worker.all().joining(other, on: Worker.name == other[Worker.name]).filter(Worker.id == 1).advice(db),
+        try Worker.read().joining(other, on: Worker.name == other[Worker.name]).filter(Worker.id == 1).advice(db),
         [#"CREATE INDEX "worker_name" ON "worker" ("name")"#])
     }
   }

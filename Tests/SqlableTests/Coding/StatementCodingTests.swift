@@ -52,7 +52,7 @@ import Testing
     let named = Car.select(Car.price).named("prices")
     let function = ScalarFunction("twice") { (number: Int) -> Int in number * 2 }
     let terms: [SqlExpression] = [
-      Bicycle.ownerId.in(Person.select(Person.id)), exists(Bicycle.all()), scalar(ids) == 1, other[Bicycle.id] == 1,
+      Bicycle.ownerId.in(Person.select(Person.id)), exists(Bicycle.read()), scalar(ids) == 1, other[Bicycle.id] == 1,
       Case.when(Bicycle.id > 1, then: 1).else(2) == 1, Bicycle.id.cast(to: Double.self) == 1,
       Bicycle.name.coalesce(Bicycle.color) == "x", Bicycle.name.trim() == "x", Bicycle.id.max() == 1, countAll() == 1,
       function(Bicycle.id.typed(as: Int.self)) == 2, Bicycle.name.json("a") == "x", Bicycle.name.jsonValue("a") == "x",
@@ -78,8 +78,8 @@ import Testing
       _ = try JSONEncoder().encode(
         bike.insert().onConflict(Bicycle.id, set: Bicycle.name.set(to: Bicycle.name.excluded)))
     }
-    expectInvalidStatement { _ = try JSONEncoder().encode(Bicycle.insert(from: Bicycle.all())) }
-    expectInvalidStatement { _ = try JSONEncoder().encode(Car.insert(Car.price, from: named.all())) }
+    expectInvalidStatement { _ = try JSONEncoder().encode(Bicycle.insert(from: Bicycle.read())) }
+    expectInvalidStatement { _ = try JSONEncoder().encode(Car.insert(Car.price, from: named.read())) }
     check(bike.insert().returning())
     check(Bicycle.delete().returning().first())
     // What running it would throw.

@@ -55,7 +55,7 @@ import Testing
     let columns = [Bicycle.id, Bicycle.name, Bicycle.color, Bicycle.ownerId]
     return (0..<count).map { number in
       func column(_ place: Int) -> Column { columns[number / place % 4] }
-      let shape = Bicycle.all().select(column(1), column(4)).filter(column(16) == nil || column(64) != nil)
+      let shape = Bicycle.read().select(column(1), column(4)).filter(column(16) == nil || column(64) != nil)
         .orderBy(column(16), number.isMultiple(of: 2) ? .asc : .desc)
       return number < 256 ? shape.limit(1) : shape
     }
@@ -81,7 +81,7 @@ import Testing
     try withDatabase(.init(statementCacheBytes: 100_000)) { db in
       try people(db)
       for start in 1...2_000 {
-        let names = try Person.all().select(Person.name.substr(-start)).filter(Person.id == 1).run(db)
+        let names = try Person.read().select(Person.name.substr(-start)).filter(Person.id == 1).run(db)
         #expect(names.count == 1)
       }
       let use = try db.statementCacheUse

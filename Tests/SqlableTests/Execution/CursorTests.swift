@@ -67,7 +67,7 @@ import Testing
       expectInvalidStatement { _ = try Worker.delete().returning().cursor(db) }
       expectInvalidStatement { _ = try Worker.read().limit(-1).cursor(db) }
       expectMisuse { _ = try Worker.read().filter(Worker.id == Parameter("id")).cursor(db) }
-      let failing = try Worker.all().filter(Worker.name.jsonValue("a", as: Int.self) == 1).cursor(db)
+      let failing = try Worker.read().filter(Worker.name.jsonValue("a", as: Int.self) == 1).cursor(db)
       #expect(sqlError { _ = try failing.next() }?.message == "malformed JSON")
       #expect(try failing.next() == nil)
       try db.execute("UPDATE worker SET salary = 1 WHERE id = 2")

@@ -31,22 +31,22 @@ import Testing
 
   /// What comes of a condition in many places; nil where it works.
   private func outcomes(of deep: SqlExpression, _ db: SqliteDatabase) -> [SqlError?] {
-    let all = Worker.all().filter(deep).limit(1)
+    let all = Worker.read().filter(deep).limit(1)
     let ids = Worker.select(Worker.id).filter(deep)
     let (named, inner) = (ids.named("ids"), Worker.select(Worker.id).named("inner"))
-    let outer = inner.all().filter(inner.column.in(ids)).named("outer")
+    let outer = inner.read().filter(inner.column.in(ids)).named("outer")
     let combined = ids.unionAll(ids).orderBy(Worker.id).limit(1)
     return [
       sqlError { _ = try Worker.insert(from: all).run(db) },
       sqlError { _ = try Worker.insert(from: all).onConflict(Worker.id, update: Worker.name).run(db) },
       sqlError { _ = try Worker.insert(Worker.id, from: combined).onConflict(Worker.id, update: Worker.name).run(db) },
-      sqlError { _ = try named.all().run(db) },
-      sqlError { _ = try outer.all().run(db) },
-      sqlError { _ = try Worker.insert(Worker.id, from: outer.all()).onConflict(Worker.id).run(db) },
+      sqlError { _ = try named.read().run(db) },
+      sqlError { _ = try outer.read().run(db) },
+      sqlError { _ = try Worker.insert(Worker.id, from: outer.read()).onConflict(Worker.id).run(db) },
       sqlError { _ = try combined.run(db) },
       sqlError { _ = try Worker.read().filter(Worker.id.in(ids)).run(db) },
-      sqlError { _ = try Worker.read().filter(!Worker.id.in(outer.all())).run(db) },
-      sqlError { _ = try Worker.delete(exists(outer.all()) && Worker.id < 0).orderBy(Worker.id).limit(1).run(db) },
+      sqlError { _ = try Worker.read().filter(!Worker.id.in(outer.read())).run(db) },
+      sqlError { _ = try Worker.delete(exists(outer.read()) && Worker.id < 0).orderBy(Worker.id).limit(1).run(db) },
       sqlError { _ = try Worker.select(scalar(ids)).groupBy(Worker.id).having(deep).run(db) },
       sqlError { _ = try db.query("SELECT count(*) FROM worker WHERE \(deep)", as: Int.self) },
       sqlError { _ = try Worker.select(countAll(where: deep).over(partitionBy: deep, orderBy: deep.asc)).run(db) },
@@ -62,7 +62,7 @@ import Testing
       let pages = try db.query("PRAGMA page_count", as: Int.self)[0]
       _ = try db.query(SQL(verbatim: "PRAGMA max_page_count = \(pages + 2)"), as: Int.self)
       let text = String(repeating: "x", count: 5000)
-      let query = Worker.all().crossJoin(other).crossJoin(third).select(
+      let query = Worker.read().crossJoin(other).crossJoin(third).select(
         (Worker.id + 10) * 100 + other[Worker.id] * 10 + third[Worker.id], TypedExpression(text),
         TypedExpression<Int?>(nil),
         Worker.salary)
@@ -124,7 +124,7 @@ import Testing
             )
             .filter(Worker.id <= 4 && Worker.name != "thread \(number) \(round)").orderBy(Worker.id).run(db)
             if rows.map(\.1) != ["Ada", "Ada", "Ben"] { failures.withLock { $0.append("rows") } }
-            let cursor = try Worker.all().filter(Worker.id <= 4).orderBy(Worker.id).cursor(db)
+            let cursor = try Worker.read().filter(Worker.id <= 4).orderBy(Worker.id).cursor(db)
             var seen: [Int] = []
             while let worker = try cursor.next() {
               seen.append(worker.id)
@@ -335,13 +335,13 @@ import Testing
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let person = Worker.select(Worker.id, Worker.name).named("PERSON")
       let (id, _) = person.columns
-      let shadowed = person.all().filter(exists(Person.all().filter(Person.name == "Anna" && id > 0)))
+      let shadowed = person.read().filter(exists(Person.read().filter(Person.name == "Anna" && id > 0)))
       expectInvalidStatement { _ = try shadowed.run(db) }
       let itself = Worker.select(Worker.id).named("worker")
-      expectInvalidStatement { _ = try itself.all().run(db) }
-      #expect(try person.all().run(db).count == 4)
+      expectInvalidStatement { _ = try itself.read().run(db) }
+      #expect(try person.read().run(db).count == 4)
       let aliased = Alias(Person.self, "p")
-      let also = person.all().filter(exists(aliased.all().filter(aliased[Person.name] == "Anna")))
+      let also = person.read().filter(exists(aliased.read().filter(aliased[Person.name] == "Anna")))
       expectInvalidStatement { _ = try also.run(db) }
     }
   }

@@ -51,7 +51,7 @@ import Testing
       (Car.soldAt.adding(3, .day), #"("sold_at" + ?)"#),
     ]
     for (term, sql) in cars + texts + dates {
-      #expect(Car.all().select(term.expression).sql == #"SELECT \#(sql) FROM "car""#)
+      #expect(Car.read().select(term.expression).sql == #"SELECT \#(sql) FROM "car""#)
     }
     let bicycles: [(any AnyTerm, String)] = [
       (Bicycle.ownerId.coalesce(Bicycle.id), #"coalesce("owner_id", "id")"#),
@@ -64,7 +64,7 @@ import Testing
       (Bicycle.id.inverted(), #"~"id""#),
     ]
     for (term, sql) in bicycles {
-      #expect(Bicycle.all().select(term.expression).sql == #"SELECT \#(sql) FROM "bicycle""#)
+      #expect(Bicycle.read().select(term.expression).sql == #"SELECT \#(sql) FROM "bicycle""#)
     }
   }
 

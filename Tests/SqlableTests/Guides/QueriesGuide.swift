@@ -88,7 +88,7 @@ import Testing
   @Test func subqueries() throws {
     try withCars { db in
       let annas = Bicycle.read().filter(Bicycle.ownerId.in(Person.select(Person.id).filter(Person.name == "Anna")))
-      let withoutBike = Person.read().filter(!exists(Bicycle.all().filter(Bicycle.ownerId == Person.id)))
+      let withoutBike = Person.read().filter(!exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
       let aboveAverage = Car.read().filter(Car.price > scalar(Car.select(Car.price.average())))
       #expect(
         annas.sql
@@ -110,13 +110,13 @@ import Testing
   @Test func queriesWithAName() throws {
     try withCompany { db in
       let team = Alias(Worker.self, "team") { team in
-        Worker.all().filter(Worker.id == 2)
-          .unionAll(Worker.all().joining(team, on: Worker.bossId == team[Worker.id]))
+        Worker.read().filter(Worker.id == 2)
+          .unionAll(Worker.read().joining(team, on: Worker.bossId == team[Worker.id]))
       }
-      let members = try team.all().orderBy(team[Worker.id]).run(db)  // [Worker]
+      let members = try team.read().orderBy(team[Worker.id]).run(db)  // [Worker]
       #expect(members.map(\.name) == ["Ben", "Dan"])
       #expect(
-        team.all().orderBy(team[Worker.id]).sql
+        team.read().orderBy(team[Worker.id]).sql
           == #"WITH RECURSIVE "team" ("id", "name", "boss_id", "salary") AS (SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "worker"."name", "worker"."boss_id", "worker"."salary" FROM "worker" JOIN "team" ON "worker"."boss_id" = "team"."id") SELECT "team"."id", "team"."name", "team"."boss_id", "team"."salary" FROM "team" ORDER BY "team"."id""#
       )
     }
@@ -134,7 +134,7 @@ import Testing
       let names = try either.run(db)
       #expect(names == ["Zoe"])
       let whole = cheap.union(electric).named("whole")
-      let some = whole.all().filter(whole.column > "M")
+      let some = whole.read().filter(whole.column > "M")
       #expect(
         some.sql
           == #"WITH RECURSIVE "whole" ("c1") AS (SELECT "name" FROM "car" WHERE "price" < ? UNION SELECT "name" FROM "car" WHERE "is_electric" = ?) SELECT "whole"."c1" FROM "whole" WHERE "whole"."c1" > ?"#

@@ -32,7 +32,7 @@ import Testing
         let (id, level) = team.columns
         return Worker.select(Worker.id, level + 1).joining(team, on: Worker.bossId == id)
       }
-      let levels = try team.all().run(db)  // [(Int, Int)]
+      let levels = try team.read().run(db)  // [(Int, Int)]
       #expect(levels.map(\.1).sorted() == [0, 1, 1, 2])
     }
   }
@@ -108,7 +108,7 @@ import Testing
   @Test func insertsFromQueries() throws {
     try withAll { db in
       try db.createTable(Bicycle.self, named: "archive")
-      let archive = Bicycle.insert(from: Bicycle.all().filter(Bicycle.color == "red")).in("archive")
+      let archive = Bicycle.insert(from: Bicycle.read().filter(Bicycle.color == "red")).in("archive")
       let names = Person.insert(Person.name, from: Worker.select(Worker.name).filter(Worker.salary > 6))
       #expect(
         archive.sql

@@ -59,7 +59,10 @@ import Testing
 
   /// Members, and as many rows as of `tables` of them with one another.
   private func combinations(_ tables: Int) -> Select<Int> {
-    (1..<tables).reduce(Member.all()) { $0.joining(Alias(Member.self, "m\($1)"), on: .all([])) }.select(countAll())
+    let queries = (1..<tables).reduce(Member.read().asSelect()) { query, number in
+      query.joining(Alias(Member.self, "m\(number)"), on: .all([]))
+    }
+    return queries.select(countAll())
   }
 
   @Test func aStatementThatTakesLongerLeavesTheThreadToOthers() async throws {

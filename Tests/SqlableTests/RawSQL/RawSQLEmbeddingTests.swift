@@ -51,7 +51,7 @@ import Testing
       expectInvalidStatement { _ = try db.query("SELECT '\(Bicycle.read())'", as: Int.self) }
       expectInvalidStatement { _ = try db.query("SELECT * FROM (\(Bicycle.read().limit(-1)))", as: Bicycle.self) }
       // What the subquery has of that name would be taken for the column of the SQL around it.
-      let hidden = exists(Bicycle.all().filter(Bicycle.ownerId == Worker.id.expression))
+      let hidden = exists(Bicycle.read().filter(Bicycle.ownerId == Worker.id.expression))
       let error = expectInvalidStatement { _ = try db.query("SELECT 1 FROM worker WHERE \(hidden)", as: Int.self) }
       #expect(error?.message == "a subquery hides column id of the SQL around it")
       expectMisuse { _ = try db.query("SELECT \(Parameter<Int>("x"))", as: Int.self) }

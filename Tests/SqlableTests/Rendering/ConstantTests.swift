@@ -128,7 +128,7 @@ import Testing
       let plan = try Stay.read().filter(condition("red")).explain(db)
       #expect(plan.description == "SEARCH stay USING INDEX red (flags>?)" && plan.scans.isEmpty)
       #expect(try Stay.read().filter(condition("blue")).explain(db).scans == ["stay"])
-      let rows = Stay.all().filter(condition("red"))
+      let rows = Stay.read().filter(condition("red"))
       #expect(try rows.explain(db).scans.isEmpty && rows.advice(db).isEmpty && rows.run(db).count == 1)
       #expect(try Stay.read().filter(condition("red")).advice(db).isEmpty)
       #expect(try !Stay.read().filter(condition("blue")).advice(db).isEmpty)

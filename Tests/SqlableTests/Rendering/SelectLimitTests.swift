@@ -53,7 +53,7 @@ import Testing
 
   @Test func subqueriesThatNestAreRefusedHoweverDeep() throws {
     let text = try onThread(stackSize: smallStack) {
-      let query = (0..<20_000).reduce(Worker.all()) { query, _ in Worker.all().filter(exists(query)) }
+      let query = (0..<20_000).reduce(Worker.read()) { query, _ in Worker.read().filter(exists(query)) }
       return query.sql
     }
     #expect(text.contains("deep"), "\(text.prefix(200))")
@@ -66,9 +66,9 @@ import Testing
       expectInvalidStatement { _ = try Worker.count().filter(Worker.id.in(values([Int]()))).run(db) }
       #expect(try Worker.count().filter(Worker.id.in(values([1, 2, 9]))).run(db) == 2)
       #expect(try values([3, 1, 2]).first(db) == 3)
-      expectInvalidStatement { _ = try Worker.all().limit(-1).run(db) }
-      expectInvalidStatement { _ = try Worker.all().limit(1, offset: .min).run(db) }
-      #expect(try Worker.all().limit(.max, offset: .max).run(db).isEmpty)
+      expectInvalidStatement { _ = try Worker.read().limit(-1).run(db) }
+      expectInvalidStatement { _ = try Worker.read().limit(1, offset: .min).run(db) }
+      #expect(try Worker.read().limit(.max, offset: .max).run(db).isEmpty)
     }
   }
 }
@@ -77,6 +77,6 @@ import Testing
 private func chain(_ count: Int) -> Select<Int> {
   (0..<count).reduce(Worker.select(Worker.id)) { query, index in
     let named = query.named("step_\(index)")
-    return named.all().select(named.column + 1).filter(named.column > 0)
+    return named.read().select(named.column + 1).filter(named.column > 0)
   }
 }

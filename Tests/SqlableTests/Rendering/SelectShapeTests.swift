@@ -15,17 +15,17 @@ extension Select: AnySelect {}
   private static func queries(_ x: Int, _ text: String) -> [any AnySelect] {
     let (other, boss) = (Alias(Bicycle.self, "other"), Alias(Worker.self, "boss"))
     let (id, name, salary) = (Worker.id, Worker.name, Worker.salary)
-    let all: Select<Worker> = Worker.all()
+    let all = Worker.read().asSelect()
     let pairs = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
     let bosses = Worker.join(boss, on: Worker.bossId == boss[Worker.id])
     let team = { (start: Int, name: String) in
       Alias(Worker.self, name) { team in
-        Worker.all().filter(Worker.id == start)
-          .unionAll(Worker.all().joining(team, on: Worker.bossId == team[Worker.id]))
+        Worker.read().filter(Worker.id == start)
+          .unionAll(Worker.read().joining(team, on: Worker.bossId == team[Worker.id]))
       }
     }
     let below = { (start: Int) in
-      Alias(Worker.self, "team") { _ in Worker.all().filter(Worker.id > start) }
+      Alias(Worker.self, "team") { _ in Worker.read().filter(Worker.id > start) }
     }
     let sums = { (frame: WindowFrame?) in
       Worker.select(id, salary.sum().over(orderBy: id.asc, frame: frame)).orderBy(id)
@@ -40,7 +40,7 @@ extension Select: AnySelect {}
       Bicycle.join(Person.self, on: Bicycle.id == Person.id), pairs.filter(Person.id > x),
       pairs.filter(Bicycle.id > x), pairs.select(Bicycle.name, Person.name), pairs.select(Person.name, Bicycle.name),
       pairs.filter(Person.name == text).orderBy(Bicycle.id), pairs.orderBy(Person.id, .desc),
-      Bicycle.all().joining(Person.self, on: Bicycle.ownerId == Person.id),
+      Bicycle.read().joining(Person.self, on: Bicycle.ownerId == Person.id),
       Bicycle.join(other, on: Bicycle.color == other[Bicycle.color]), Bicycle.crossJoin(other),
       Bicycle.join(other, on: Bicycle.color == other[Bicycle.color]).filter(Bicycle.id < other[Bicycle.id]),
       Bicycle.join(other, on: Bicycle.color == other[Bicycle.color]).filter(other[Bicycle.id] < Bicycle.id),
@@ -70,9 +70,9 @@ extension Select: AnySelect {}
       all.filter(name.like("A%", escape: "d")), Worker.select(name.replace("a", with: text)),
       Worker.select(name.trim()),
       Worker.select(Worker.bossId.ifNull(x)), Worker.select(Worker.bossId.ifNull(x + 1)),
-      all.filter(exists(Bicycle.all().filter(Bicycle.ownerId == Worker.id.expression))),
-      all.filter(!exists(Bicycle.all().filter(Bicycle.ownerId == Worker.id.expression))),
-      all.filter(exists(Bicycle.all().filter(Bicycle.id == Worker.id.expression))),
+      all.filter(exists(Bicycle.read().filter(Bicycle.ownerId == Worker.id.expression))),
+      all.filter(!exists(Bicycle.read().filter(Bicycle.ownerId == Worker.id.expression))),
+      all.filter(exists(Bicycle.read().filter(Bicycle.id == Worker.id.expression))),
       all.filter(id.in(Worker.select(id).filter(salary > Double(x)))),
       all.filter(id.notIn(Worker.select(id).filter(salary > Double(x)))),
       all.filter(id.in(Worker.select(id).filter(salary < Double(x)))), all.filter(id.in([x, 2, 3])),
@@ -83,8 +83,8 @@ extension Select: AnySelect {}
       Worker.select(name).intersect(Worker.select(name).filter(id > x)),
       Worker.select(name).except(Worker.select(name).filter(id > x)),
       Worker.select(name).except(Worker.select(name).filter(id > x)).orderBy(name).limit(1),
-      team(1, "team").all(), team(2, "team").all(), team(1, "crew").all(), below(x).all(),
-      team(2, "team").all().filter(name == text), Worker.join(team(2, "team"), on: id == id),
+      team(1, "team").read(), team(2, "team").read(), team(1, "crew").read(), below(x).read(),
+      team(2, "team").read().filter(name == text), Worker.join(team(2, "team"), on: id == id),
       Worker.join(below(x), on: id == id).filter(id > x), all.filter(name.collate(.nocase) == text),
       all.filter(name.collate(.rtrim) == text), all.filter(name.like("%a%")), all.filter(name.glob("*a*")),
     ]
@@ -129,7 +129,7 @@ extension Select: AnySelect {}
       for _ in 1...3 {
         let rows = try Restless.select(Restless.name).filter(Restless.id > 1).orderBy(Restless.id).run(db)
         #expect(rows.map(\.values) == [[.text("Bo")], [.text("Cid")]])
-        #expect(try Restless.all().filter(Restless.name == "Bo").run(db).map(\.id) == [2])
+        #expect(try Restless.read().filter(Restless.name == "Bo").run(db).map(\.id) == [2])
       }
     }
   }

@@ -148,8 +148,8 @@ private func text(_ query: FullTextQuery) -> String { query.rawValue }
       }
       // Of a table that is not in the query, and of one that is not searched.
       expectInvalidStatement { _ = try Bicycle.read().filter(Story.matches(.words("x"))).run(db) }
-      expectInvalidStatement { _ = try Story.all().select(Story.searchRank).run(db) }
-      expectInvalidStatement { _ = try Memo.all().orderBy(Memo.searchRank).run(db) }
+      expectInvalidStatement { _ = try Story.read().select(Story.searchRank).run(db) }
+      expectInvalidStatement { _ = try Memo.read().orderBy(Memo.searchRank).run(db) }
       expectInvalidStatement { _ = try Story.search(.words("x")).select(Story.snippet(tokens: 65)).run(db) }
       expectInvalidStatement { _ = try Story.search(.words("x")).select(Story.snippet(before: "\0")).run(db) }
       expectInvalidStatement { _ = try Story.search(.words("x")).select(Story.highlight(Story.slug)).run(db) }

@@ -45,7 +45,7 @@ import Testing
       let other = Alias(Stamp.self, "other")
       let right: [SqlExpression] = [
         Stamp.b == Stamp.b, Stamp.d.least(Stamp.d) == day, Stamp.b.in(Stamp.select(Stamp.b)),
-        scalar(other.all().select(other[Stamp.d])) == day, scalar(other.all().select(other[Stamp.b])) >= day,
+        scalar(other.read().select(other[Stamp.d])) == day, scalar(other.read().select(other[Stamp.b])) >= day,
         Case.when(Stamp.id > 0, then: Stamp.d).else(Stamp.d) == day,
       ]
       for condition in right {
@@ -69,16 +69,16 @@ import Testing
         let error = sqlError { _ = try joined.filter(condition).run(db) }
         #expect(error?.table == "stamp" && error?.column == column, "\(String(describing: error))")
         // In a subquery, and of the query around it.
-        let inner = sqlError { _ = try Person.read().filter(exists(Stamp.all().filter(condition))).run(db) }
+        let inner = sqlError { _ = try Person.read().filter(exists(Stamp.read().filter(condition))).run(db) }
         #expect(inner?.table == "stamp" && inner?.column == column)
-        let around = sqlError { _ = try Stamp.count().filter(exists(Person.all().filter(condition))).run(db) }
+        let around = sqlError { _ = try Stamp.count().filter(exists(Person.read().filter(condition))).run(db) }
         #expect(around?.table == "stamp" && around?.column == column)
         let other = Alias(Stamp.self, "other")
         let aliased = sqlError { _ = try Person.join(other, on: condition).run(db) }
         #expect(aliased?.table == "stamp" && aliased?.column == column)
       }
       let named = Stamp.select(Stamp.a, Stamp.b).named("both")
-      let error = sqlError { _ = try Person.all().joining(named, on: named.columns.0 == named.columns.1).run(db) }
+      let error = sqlError { _ = try Person.read().joining(named, on: named.columns.0 == named.columns.1).run(db) }
       #expect(error?.table == "both" && error?.column == "c2")
     }
   }

@@ -36,6 +36,15 @@ extension SqliteDatabase {
 
 // MARK: - Running
 
+extension Prepared {
+  @inlinable
+  func row(_ values: some PreparedValues) throws -> Model? {
+    let reading = try core.beginReading(values)
+    defer { core.db.endReading(reading) }
+    return try reading.step() ? try Model(row: reading.row) : nil
+  }
+}
+
 extension Prepared where Output == [Model] {
   /// Reads the rows, with values by position.
   // Disfavored: a dictionary literal would be taken for one value, which is stored as JSON.
@@ -47,6 +56,17 @@ extension Prepared where Output == [Model] {
 
   /// Reads the rows, with values by name.
   public func run(_ values: KeyValuePairs<String, any SqlValue>) throws -> [Model] { try rows(NamedValues(values)) }
+
+  /// Reads the first row, or nil when there is none, with values by position. All rows are looked for where they are ordered
+  /// without an index; `limit(1)` in the statement says that one is enough.
+  @_disfavoredOverload
+  @inlinable
+  public func first<each Value: SqlValue>(_ value: repeat each Value) throws -> Model? {
+    try row(PositionedValues(repeat each value))
+  }
+
+  /// Reads the first row, or nil when there is none, with values by name.
+  public func first(_ values: KeyValuePairs<String, any SqlValue>) throws -> Model? { try row(NamedValues(values)) }
 
   @inlinable
   func rows(_ values: some PreparedValues) throws -> [Model] {
@@ -80,13 +100,6 @@ extension Prepared where Output == Model? {
 
   /// Reads the row, or nil when there is none, with values by name.
   public func run(_ values: KeyValuePairs<String, any SqlValue>) throws -> Model? { try row(NamedValues(values)) }
-
-  @inlinable
-  func row(_ values: some PreparedValues) throws -> Model? {
-    let reading = try core.beginReading(values)
-    defer { core.db.endReading(reading) }
-    return try reading.step() ? try Model(row: reading.row) : nil
-  }
 }
 
 extension Prepared where Output == Bool {

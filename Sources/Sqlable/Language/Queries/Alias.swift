@@ -22,18 +22,18 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   ///
   /// ```swift
   /// let team = Alias(Worker.self, "team") { team in
-  ///   Worker.all().filter(Worker.id == 1)
-  ///     .unionAll(Worker.all().joining(team, on: Worker.bossId == team[Worker.id]))
+  ///   Worker.read().filter(Worker.id == 1)
+  ///     .unionAll(Worker.read().joining(team, on: Worker.bossId == team[Worker.id]))
   /// }
-  /// try team.all().run(db)     // [Worker]
+  /// try team.read().run(db)     // [Worker]
   /// // WITH RECURSIVE "team" ("id", "name", …) AS (SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
   /// // SELECT "team"."id", "team"."name", … FROM "team"
   /// ```
   ///
   /// The closure gets the name itself, for a query that is recursive. What it gives has as many columns as the model, else
   /// running it throws `.invalidStatement`.
-  public init(_ model: Model.Type, _ name: String, as query: (Alias) -> Select<some Any>) {
-    self.init(name, .named, defining: query(Alias(name, .named)).query)
+  public init<Query: SelectStatement>(_ model: Model.Type, _ name: String, as query: (Alias) -> Query) {
+    self.init(name, .named, defining: query(Alias(name, .named)).asSelect().query)
   }
 
   private init(
@@ -59,5 +59,5 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   }
 
   /// All rows, as a query that can be joined, grouped and combined.
-  public func all() -> Select<Model> { Select(SelectQuery(source, results: [.model(0)])) }
+  public func read() -> Select<Model> { Select(SelectQuery(source, results: [.model(0)])) }
 }

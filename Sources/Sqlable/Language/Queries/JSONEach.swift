@@ -57,17 +57,19 @@ public struct JSONEach: Sendable, Hashable {
   }
 }
 
-extension Select {
+extension SelectStatement {
   /// Joins the elements of a JSON array or object: a row for each of them.
-  public consuming func joining(_ elements: JSONEach) -> Self {
-    query.join(elements.source, .inner, on: nil)
-    return self
+  public consuming func joining(_ elements: JSONEach) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(elements.source, .inner, on: nil)
+    return select
   }
 
   /// Joins the elements that meet a condition.
-  public consuming func joining(_ elements: JSONEach, on condition: SqlExpression) -> Self {
-    query.join(elements.source, .inner, on: condition)
-    return self
+  public consuming func joining(_ elements: JSONEach, on condition: SqlExpression) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(elements.source, .inner, on: condition)
+    return select
   }
 }
 

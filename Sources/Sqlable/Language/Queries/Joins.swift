@@ -4,13 +4,13 @@ extension Sqlable {
   /// The rows of both tables that belong together: `SELECT … FROM "bicycle" JOIN "person" ON …`.
   @inlinable
   public static func join<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<(Self, Other)> {
-    all().join(other, on: condition)
+    read().join(other, on: condition)
   }
 
   /// The rows of this table and of another, or of this again, under another name.
   @inlinable
   public static func join<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(Self, Other)> {
-    all().join(other, on: condition)
+    read().join(other, on: condition)
   }
 
   /// All rows of this table, each with those of the other that belong to it, or with nil.
@@ -18,7 +18,7 @@ extension Sqlable {
   public static func leftJoin<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<
     (Self, Other?)
   > {
-    all().leftJoin(other, on: condition)
+    read().leftJoin(other, on: condition)
   }
 
   /// All rows of this table, each with those of the other that belong to it, or with nil.
@@ -26,26 +26,27 @@ extension Sqlable {
   public static func leftJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
     (Self, Other?)
   > {
-    all().leftJoin(other, on: condition)
+    read().leftJoin(other, on: condition)
   }
 
   /// Every row of this table with every row of the other.
   @inlinable
   public static func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<(Self, Other)> {
-    all().crossJoin(other)
+    read().crossJoin(other)
   }
 
   /// Every row of this table with every row of the other, under another name.
   @inlinable
   public static func crossJoin<Other: Sqlable>(_ other: Alias<Other>) -> Select<(Self, Other)> {
-    all().crossJoin(other)
+    read().crossJoin(other)
   }
 }
 
-extension Select where Row: SelectOutput {
+extension SelectStatement where Row: SelectOutput {
   /// Joins another table: the rows that belong together.
   @inlinable
   public consuming func join<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<(Row, Other)> {
+    var query = asSelect().query
     query.add(Other.source(), .inner, on: condition)
     return .init(tuples: query)
   }
@@ -54,6 +55,7 @@ extension Select where Row: SelectOutput {
   @inlinable
   public consuming func join<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(Row, Other)>
   {
+    var query = asSelect().query
     query.add(other.source, .inner, on: condition)
     return .init(tuples: query)
   }
@@ -63,6 +65,7 @@ extension Select where Row: SelectOutput {
   public consuming func leftJoin<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<
     (Row, Other?)
   > {
+    var query = asSelect().query
     query.add(Other.source(), .left, on: condition)
     return .init(tuples: query)
   }
@@ -72,6 +75,7 @@ extension Select where Row: SelectOutput {
   public consuming func leftJoin<Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
   ) -> Select<(Row, Other?)> {
+    var query = asSelect().query
     query.add(other.source, .left, on: condition)
     return .init(tuples: query)
   }
@@ -79,6 +83,7 @@ extension Select where Row: SelectOutput {
   /// Joins another table: every row so far with every row of it.
   @inlinable
   public consuming func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<(Row, Other)> {
+    var query = asSelect().query
     query.add(Other.source(), .cross)
     return .init(tuples: query)
   }
@@ -86,6 +91,7 @@ extension Select where Row: SelectOutput {
   /// Joins a table under another name: every row so far with every row of it.
   @inlinable
   public consuming func crossJoin<Other: Sqlable>(_ other: Alias<Other>) -> Select<(Row, Other)> {
+    var query = asSelect().query
     query.add(other.source, .cross)
     return .init(tuples: query)
   }

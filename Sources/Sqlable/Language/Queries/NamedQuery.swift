@@ -3,7 +3,7 @@
 /// ```swift
 /// let perDay = Flight.select(Flight.day, Flight.delay.average()).groupBy(Flight.day).named("per_day")
 /// let (day, delay) = perDay.columns     // TypedExpression<Int>, TypedExpression<Double?>
-/// perDay.all().filter(delay > 20).orderBy(day)
+/// perDay.read().filter(delay > 20).orderBy(day)
 /// // WITH RECURSIVE "per_day" ("c1", "c2") AS (SELECT "day", avg("delay") FROM "flight" GROUP BY "day")
 /// // SELECT "per_day"."c1", "per_day"."c2" FROM "per_day" WHERE "per_day"."c2" > ? ORDER BY "per_day"."c1"
 /// ```
@@ -34,7 +34,7 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
   }
 
   /// All rows, as a query that can be filtered, joined and combined.
-  public func all() -> Select<(repeat each Output)> { Select(tuples: table.all) }
+  public func read() -> Select<(repeat each Output)> { Select(tuples: table.all) }
 }
 
 /// A query of one column under a name; see ``NamedQuery``.
@@ -51,7 +51,7 @@ public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
   public var column: TypedExpression<Output> { TypedExpression(expression: table.terms[0]) }
 
   /// All rows, as a query that can be filtered, joined and combined.
-  public func all() -> Select<Output> { Select(table.all) }
+  public func read() -> Select<Output> { Select(table.all) }
 }
 
 /// What queries under a name have in common.
@@ -118,27 +118,30 @@ extension Select where Row: SqlValue {
   }
 }
 
-extension Select {
+extension SelectStatement {
   /// Joins a query that goes by a name, without giving its columns.
   public consuming func joining<each Output>(
     _ other: NamedQuery<repeat each Output>, on condition: SqlExpression
-  ) -> Self {
-    query.join(other.table.source, .inner, on: condition)
-    return self
+  ) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.table.source, .inner, on: condition)
+    return select
   }
 
   /// Joins a query that goes by a name, without giving its column.
-  public consuming func joining<Output>(_ other: NamedColumn<Output>, on condition: SqlExpression) -> Self {
-    query.join(other.table.source, .inner, on: condition)
-    return self
+  public consuming func joining<Output>(_ other: NamedColumn<Output>, on condition: SqlExpression) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.table.source, .inner, on: condition)
+    return select
   }
 
   /// Joins a query that goes by a name to all rows so far: where it has none its columns are NULL, whatever their type
   /// says; `typed(as:)` makes them optional.
   public consuming func leftJoining<each Output>(
     _ other: NamedQuery<repeat each Output>, on condition: SqlExpression
-  ) -> Self {
-    query.join(other.table.source, .left, on: condition)
-    return self
+  ) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.table.source, .left, on: condition)
+    return select
   }
 }

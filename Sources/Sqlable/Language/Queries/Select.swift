@@ -38,9 +38,9 @@ extension Select {
   }
 }
 
-extension Select {
+extension SelectStatement {
   /// The same query, of which each row is read as a ``DynamicRow``: for a list of queries of several kinds.
-  public var untyped: Select<DynamicRow> { .init(query) }
+  public var untyped: Select<DynamicRow> { .init(asSelect().query) }
 }
 
 // MARK: - Modifiers
@@ -53,21 +53,6 @@ extension Select {
     return self
   }
 
-  /// Makes one row of all that have the same values in these terms: `GROUP BY "color"`.
-  // A pack: the compiler can't make `any AnyTerm` of an element of a named query's columns.
-  public consuming func groupBy<each Term: AnyTerm>(_ term: repeat each Term) -> Self {
-    query.refuseIfCombined("groupBy")
-    for term in repeat each term { query.clauses.groups.append(term.expression) }
-    return self
-  }
-
-  /// Keeps the groups that meet a condition; needs ``groupBy(_:)``.
-  public consuming func having(_ condition: SqlExpression) -> Self {
-    query.refuseIfCombined("having")
-    query.clauses.having.and(condition)
-    return self
-  }
-
   /// Orders the rows; a second call orders those that are equal by the first.
   public consuming func orderBy(_ term: some AnyTerm, _ order: Order = .asc) -> Self {
     query.clauses.order.append(OrderTerm(expression: term.expression, order: order))
@@ -77,13 +62,6 @@ extension Select {
   /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
   public consuming func orderBy(_ orderings: Ordering...) -> Self {
     query.clauses.order += orderings.map(\.term)
-    return self
-  }
-
-  /// Drops rows that are there already: `SELECT DISTINCT`.
-  public consuming func distinct() -> Self {
-    query.refuseIfCombined("distinct")
-    query.clauses.isDistinct = true
     return self
   }
 
@@ -106,6 +84,35 @@ extension Select {
     if !query.clauses.sources.isEmpty { query.clauses.sources[0].table = query.clauses.sources[0].table.named(table) }
     return self
   }
+}
+
+// MARK: - What makes a query of any read
+
+extension SelectStatement {
+  /// Makes one row of all that have the same values in these terms: `GROUP BY "color"`.
+  // A pack: the compiler can't make `any AnyTerm` of an element of a named query's columns.
+  public consuming func groupBy<each Term: AnyTerm>(_ term: repeat each Term) -> Select<Row> {
+    var select = asSelect()
+    select.query.refuseIfCombined("groupBy")
+    for term in repeat each term { select.query.clauses.groups.append(term.expression) }
+    return select
+  }
+
+  /// Keeps the groups that meet a condition; needs ``groupBy(_:)``.
+  public consuming func having(_ condition: SqlExpression) -> Select<Row> {
+    var select = asSelect()
+    select.query.refuseIfCombined("having")
+    select.query.clauses.having.and(condition)
+    return select
+  }
+
+  /// Drops rows that are there already: `SELECT DISTINCT`.
+  public consuming func distinct() -> Select<Row> {
+    var select = asSelect()
+    select.query.refuseIfCombined("distinct")
+    select.query.clauses.isDistinct = true
+    return select
+  }
 
   // MARK: Combining
 
@@ -117,21 +124,27 @@ extension Select {
   ///
   /// ```swift
   /// let either = cheap.union(electric).named("either")
-  /// either.all().filter(either.column.like("A%"))
+  /// either.read().filter(either.column.like("A%"))
   /// ```
-  public consuming func union(_ other: Self) -> Self { combined(.union, with: other) }
+  public consuming func union(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.union, with: other) }
 
   /// The rows of both: `SELECT … UNION ALL SELECT …`.
-  public consuming func unionAll(_ other: Self) -> Self { combined(.unionAll, with: other) }
+  public consuming func unionAll(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.unionAll, with: other) }
 
   /// The rows that are in both: `SELECT … INTERSECT SELECT …`.
-  public consuming func intersect(_ other: Self) -> Self { combined(.intersect, with: other) }
+  public consuming func intersect(_ other: some SelectStatement<Row>) -> Select<Row> {
+    combined(.intersect, with: other)
+  }
 
   /// The rows that are not in the other: `SELECT … EXCEPT SELECT …`.
-  public consuming func except(_ other: Self) -> Self { combined(.except, with: other) }
+  public consuming func except(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.except, with: other) }
 
-  private consuming func combined(_ operation: SelectQuery.Compound.Operator, with other: Self) -> Self {
-    query.clauses.compounds.append(SelectQuery.Compound(operation: operation, query: other.query.asPart))
-    return self
+  private consuming func combined(
+    _ operation: SelectQuery.Compound.Operator, with other: some SelectStatement<Row>
+  ) -> Select<Row> {
+    var select = asSelect()
+    select.query.clauses.compounds.append(
+      SelectQuery.Compound(operation: operation, query: other.asSelect().query.asPart))
+    return select
   }
 }

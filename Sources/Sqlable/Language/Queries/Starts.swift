@@ -1,10 +1,6 @@
 // What a query is begun with, what it gives, and what else it reads.
 
 extension Sqlable {
-  /// All rows, as a query that can be joined, grouped and combined: `SELECT "id", "name" FROM "person"`.
-  @inlinable
-  public static func all() -> Select<Self> { Select(whole()) }
-
   /// A typed column or term: `SELECT "name" FROM "car"`.
   @inlinable
   public static func select<Term: TypedTerm>(_ term: Term) -> Select<Term.Value> { Select(giving([term.expression])) }
@@ -28,30 +24,34 @@ extension Sqlable {
   static func source() -> SelectQuery.Source { SelectQuery.Source(table: TableInfo.unchecked(Self.self)) }
 }
 
-extension Select {
+extension SelectStatement {
   /// Gives this typed column or term instead, of all tables that are joined.
   @inlinable
   public consuming func select<Term: TypedTerm>(_ term: Term) -> Select<Term.Value> {
+    var query = asSelect().query
     query.give([term.expression])
     return .init(query)
   }
 
   /// Gives these untyped columns and terms instead; beside them a typed one stands as its `expression`.
   public consuming func select(_ terms: any SqlTerm...) -> Select<DynamicRow> {
+    var query = asSelect().query
     query.give(terms.map(\.expression))
     return .init(query)
   }
 
   /// Joins another table without giving its columns: for conditions and terms that name them.
-  public consuming func joining<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Self {
-    query.join(Other.source(), .inner, on: condition)
-    return self
+  public consuming func joining<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(Other.source(), .inner, on: condition)
+    return select
   }
 
   /// Joins a table under another name without giving its columns.
-  public consuming func joining<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Self {
-    query.join(other.source, .inner, on: condition)
-    return self
+  public consuming func joining<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.source, .inner, on: condition)
+    return select
   }
 }
 

@@ -3,11 +3,11 @@
 /// Whether a query has rows: `EXISTS (SELECT …)`.
 ///
 /// ```swift
-/// Person.read().filter(exists(Bicycle.all().filter(Bicycle.ownerId == Person.id)))
+/// Person.read().filter(exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
 /// // … WHERE EXISTS (SELECT … FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")
 /// ```
-public func exists(_ query: Select<some Any>) -> SqlExpression {
-  SqlExpression(.query(.init(kind: .exists, query: query.query)))
+public func exists(_ query: some SelectStatement) -> SqlExpression {
+  SqlExpression(.query(.init(kind: .exists, query: query.asSelect().query)))
 }
 
 /// The value of a query's first row, NULL without rows: `(SELECT max("price") FROM "car")`.

@@ -50,10 +50,11 @@ extension Sqlable {
   }
 }
 
-extension Select {
+extension SelectStatement {
   /// Gives these two typed columns and terms instead, of all tables that are joined.
   @inlinable
   public consuming func select<A: TypedTerm, B: TypedTerm>(_ a: A, _ b: B) -> Select<(A.Value, B.Value)> {
+    var query = asSelect().query
     query.give([a.expression, b.expression])
     return .init(tuples: query)
   }
@@ -63,6 +64,7 @@ extension Select {
   public consuming func select<A: TypedTerm, B: TypedTerm, C: TypedTerm>(
     _ a: A, _ b: B, _ c: C
   ) -> Select<(A.Value, B.Value, C.Value)> {
+    var query = asSelect().query
     query.give([a.expression, b.expression, c.expression])
     return .init(tuples: query)
   }
@@ -72,6 +74,7 @@ extension Select {
   public consuming func select<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm>(
     _ a: A, _ b: B, _ c: C, _ d: D
   ) -> Select<(A.Value, B.Value, C.Value, D.Value)> {
+    var query = asSelect().query
     query.give([a.expression, b.expression, c.expression, d.expression])
     return .init(tuples: query)
   }
@@ -81,6 +84,7 @@ extension Select {
   public consuming func select<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
   ) -> Select<(A.Value, B.Value, C.Value, D.Value, E.Value)> {
+    var query = asSelect().query
     query.give([a.expression, b.expression, c.expression, d.expression, e.expression])
     return .init(tuples: query)
   }
@@ -90,6 +94,7 @@ extension Select {
   public consuming func select<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm, F: TypedTerm>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
   ) -> Select<(A.Value, B.Value, C.Value, D.Value, E.Value, F.Value)> {
+    var query = asSelect().query
     query.give([a.expression, b.expression, c.expression, d.expression, e.expression, f.expression])
     return .init(tuples: query)
   }
@@ -98,6 +103,7 @@ extension Select {
   @_disfavoredOverload
   @inlinable
   public consuming func select<each Term: TypedTerm>(_ term: repeat each Term) -> Select<(repeat (each Term).Value)> {
+    var query = asSelect().query
     var terms: [SqlExpression] = []
     for term in repeat each term { terms.append(term.expression) }
     query.give(terms)

@@ -12,10 +12,10 @@ extension TypedTerm {
   public func notIn(_ values: some Sequence<some SqlValue>) -> SqlExpression { expression }
 
   @available(*, unavailable, message: "the query gives another type than the term, or more than one column")
-  public func `in`(_ query: Select<some Any>) -> SqlExpression { expression }
+  public func `in`(_ query: some SelectStatement) -> SqlExpression { expression }
 
   @available(*, unavailable, message: "the query gives another type than the term, or more than one column")
-  public func notIn(_ query: Select<some Any>) -> SqlExpression { expression }
+  public func notIn(_ query: some SelectStatement) -> SqlExpression { expression }
 
   @available(*, unavailable, message: "the values are of another type than the term")
   public func between(_ low: some SqlValue, and high: some SqlValue) -> SqlExpression { expression }
@@ -77,36 +77,41 @@ extension AggregateFunction {
 }
 
 @available(*, unavailable, message: "only a query of one column is a value")
-public func scalar(_ query: Select<some Any>) -> TypedExpression<Null> {
+public func scalar(_ query: some SelectStatement) -> TypedExpression<Null> {
   TypedExpression(Null())
 }
 
-@available(*, unavailable, message: "a subquery is a query: it begins with all() instead of read()")
-public func exists<Model, Output>(_ statement: Statement<Model, Output>) -> SqlExpression { SqlExpression.all([]) }
-
-extension Select {
+extension SelectStatement {
   @available(*, unavailable, message: "the other query gives other types, or another number of columns")
-  public consuming func union(_ other: Select<some Any>) -> Self { self }
+  public consuming func union(_ other: some SelectStatement) -> Select<Row> { asSelect() }
 
   @available(*, unavailable, message: "the other query gives other types, or another number of columns")
-  public consuming func unionAll(_ other: Select<some Any>) -> Self { self }
+  public consuming func unionAll(_ other: some SelectStatement) -> Select<Row> { asSelect() }
 
   @available(*, unavailable, message: "the other query gives other types, or another number of columns")
-  public consuming func intersect(_ other: Select<some Any>) -> Self { self }
+  public consuming func intersect(_ other: some SelectStatement) -> Select<Row> { asSelect() }
 
   @available(*, unavailable, message: "the other query gives other types, or another number of columns")
-  public consuming func except(_ other: Select<some Any>) -> Self { self }
+  public consuming func except(_ other: some SelectStatement) -> Select<Row> { asSelect() }
 
   @available(*, unavailable, message: "a join says which rows belong together: joining(_:on:)")
-  public consuming func joining<Other: Sqlable>(_ other: Other.Type) -> Self { self }
+  public consuming func joining<Other: Sqlable>(_ other: Other.Type) -> Select<Row> { asSelect() }
 }
 
 extension Sqlable {
-  @available(*, unavailable, message: "without columns, a query of this model is inserted: all()")
-  public static func insert(from query: Select<some Any>) -> Statement<Self, Int> { insert([], query.query) }
+  @available(*, unavailable, message: "without columns, rows of this model are inserted: read()")
+  public static func insert(from query: some SelectStatement) -> Statement<Self, Int> {
+    insert([], query.asSelect().query)
+  }
 
   @available(*, unavailable, message: "a column is of another model, or the query gives other types or another number")
-  public static func insert<each Model, each Value>(
-    _ column: repeat TypedColumn<each Model, each Value>, from query: Select<some Any>
+  public static func insert<First, FirstValue, each Model, each Value>(
+    _ first: TypedColumn<First, FirstValue>, _ column: repeat TypedColumn<each Model, each Value>,
+    from query: Select<some Any>
   ) -> Statement<Self, Int> { insert([], query.query) }
+}
+
+extension Statement where Output == [Model] {
+  @available(*, unavailable, message: "rows of a model get a name by Alias(Model.self, name) { _ in … }")
+  public func named(_ name: String) -> Alias<Model> { Alias(Model.self, name) }
 }

@@ -219,11 +219,13 @@ extension Sqlable {
   /// Stores what a query gives, and gives the number of rows inserted.
   ///
   /// ```swift
-  /// Bicycle.insert(from: Bicycle.all().filter(Bicycle.color == "red")).in("archive")
+  /// Bicycle.insert(from: Bicycle.read().filter(Bicycle.color == "red")).in("archive")
   /// // INSERT INTO "archive" ("id", "name", "color") SELECT "id", "name", "color" FROM "bicycle" WHERE "color" = ?
   /// ```
   @inlinable
-  public static func insert(from query: Select<Self>) -> Statement<Self, Int> { insert([], query.query) }
+  public static func insert(from query: some SelectStatement<Self>) -> Statement<Self, Int> {
+    insert([], query.asSelect().query)
+  }
 
   /// Stores what a query of one typed column gives in that column; the others get their defaults.
   @inlinable
@@ -251,8 +253,8 @@ extension Sqlable {
   /// Running it throws `.invalidStatement` when there are more or fewer columns than the query has, and `.encoding` when a
   /// column of another type is stored in one.
   public static func insert(
-    _ first: Column, _ others: Column..., from query: Select<some Any>
-  ) -> Statement<Self, Int> { insert([first] + others, query.query) }
+    _ first: Column, _ others: Column..., from query: some SelectStatement
+  ) -> Statement<Self, Int> { insert([first] + others, query.asSelect().query) }
 
   @usableFromInline
   static func insert(_ columns: [any ColumnConvertible], _ source: SelectQuery) -> Statement<Self, Int> {

@@ -5,9 +5,9 @@ import Testing
 @Suite struct PreparedIterationTests {
   struct Enough: Error {}
 
-  private func team(_ db: SqliteDatabase) throws -> PreparedSelect<Worker> {
+  private func team(_ db: SqliteDatabase) throws -> Prepared<Worker, [Worker]> {
     try db.prepare(
-      Worker.all().filter(Worker.bossId == Parameter("boss") && Worker.salary > Parameter("least")).orderBy(Worker.id))
+      Worker.read().filter(Worker.bossId == Parameter("boss") && Worker.salary > Parameter("least")).orderBy(Worker.id))
   }
 
   private func team(_ boss: Int, _ least: Double) -> [Worker] {
@@ -80,7 +80,7 @@ import Testing
 
   @Test func anErrorInsideALoopComesOutAndNothingStaysOpen() throws {
     try withCompany { db throws in
-      let all = try db.prepare(Worker.all().orderBy(Worker.id))
+      let all = try db.prepare(Worker.read().orderBy(Worker.id))
       let seen = Mutex(0)
       #expect(throws: Enough.self) {
         try all.forEach([:]) { worker in
@@ -131,7 +131,7 @@ import Testing
 
   @Test func itIsRunInsideItsOwnLoop() throws {
     try withCompany { db throws in
-      let all = try db.prepare(Worker.all().filter(Worker.id > Parameter("after")).orderBy(Worker.id))
+      let all = try db.prepare(Worker.read().filter(Worker.id > Parameter("after")).orderBy(Worker.id))
       var seen: [Int] = []
       try all.forEach(["after": 0]) { outer in
         seen.append(outer.id)

@@ -28,7 +28,7 @@ import Testing
       let names = try db.prepare(
         Worker.select(Worker.name).filter(Worker.bossId == Parameter("boss")).orderBy(Worker.id))
       #expect(try names.run(1) == ["Ben", "Cleo"] && names.run(2) == ["Dan"] && names.run(3) == [])
-      let team = try db.prepare(Worker.all().filter(Worker.bossId == Parameter("boss")).orderBy(Worker.id))
+      let team = try db.prepare(Worker.read().filter(Worker.bossId == Parameter("boss")).orderBy(Worker.id))
       #expect(try team.run(["boss": 1]) == Array(Worker.all[1...2]))
       var seen: [String] = []
       try team.forEach(["boss": 1]) { worker in
@@ -50,7 +50,8 @@ import Testing
       let others = try db.prepare(
         Person.select(Person.name.typed(as: String.self)).filter(
           !exists(
-            Bicycle.all().filter(Bicycle.ownerId == Person.id && Bicycle.color == Parameter<String>("color").expression)
+            Bicycle.read().filter(
+              Bicycle.ownerId == Person.id && Bicycle.color == Parameter<String>("color").expression)
           )
         )
         .orderBy(Person.id))

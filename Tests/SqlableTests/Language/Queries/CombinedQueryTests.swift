@@ -27,9 +27,9 @@ import Testing
       }
       // The same by a name, and in the parts.
       let whole = both.named("whole")
-      #expect(try whole.all().filter(whole.column > 1).orderBy(whole.column).run(db) == [2, 4])
+      #expect(try whole.read().filter(whole.column > 1).orderBy(whole.column).run(db) == [2, 4])
       #expect(try low.filter(Worker.id > 1).union(values([9])).count(db) == 2)
-      let joined = Worker.all().union(Worker.all())
+      let joined = Worker.read().union(Worker.read())
       expectInvalidStatement { _ = try joined.join(boss, on: boss[Worker.id] == Worker.id).run(db) }
       expectInvalidStatement { _ = try joined.leftJoin(Person.self, on: Person.id == 1).run(db) }
       expectInvalidStatement { _ = try joined.crossJoin(Person.self).run(db) }
@@ -57,7 +57,7 @@ import Testing
       #expect(try values([1, 2]).unionAll(values([3, 4])).limit(2, offset: 1).run(db) == [2, 3])
       #expect(try values([1, 2]).unionAll(values([3, 4])).first(db) == 1)
       #expect(try values([1, 2]).intersect(values([2, 3])).run(db) == [2])
-      let whole = values([(9, "z", nil as Int?, 1.0)]).untyped.unionAll(Worker.all().untyped).orderBy(
+      let whole = values([(9, "z", nil as Int?, 1.0)]).untyped.unionAll(Worker.read().untyped).orderBy(
         Worker.name, .desc)
       #expect(whole.sql.hasSuffix("ORDER BY 2 DESC"))
       #expect(try whole.first(db)?.get(1, as: String.self) == "z")
@@ -65,8 +65,8 @@ import Testing
       expectInvalidStatement { _ = try values([1]).union(values([2])).orderBy(Worker.id).run(db) }
       // In a list, as a value, inserted, and under a name.
       #expect(try Worker.count().filter(Worker.id.in(values([1]).union(values([4])))).run(db) == 2)
-      let numbers = values([1]).named("n") { n in n.all().select(n.column + 1).filter(n.column < 5) }
-      #expect(try numbers.all().run(db) == [1, 2, 3, 4, 5])
+      let numbers = values([1]).named("n") { n in n.read().select(n.column + 1).filter(n.column < 5) }
+      #expect(try numbers.read().run(db) == [1, 2, 3, 4, 5])
       #expect(try Worker.select(scalar(values([7]).union(ids).limit(1))).first(db) != nil)
     }
   }
@@ -133,10 +133,10 @@ import Testing
       let second = Worker.select(Worker.id).filter(Worker.id > 2).named("X")
       let queries: [Select<Int>] = [
         // Its column is the same term as that of the other: the condition would compare it with itself.
-        first.all().filter(exists(second.all().filter(second.column == first.column))),
-        first.all().joining(second, on: first.column == second.column),
-        first.all().union(second.all()),
-        first.all().filter(first.column.in(second.all())),
+        first.read().filter(exists(second.read().filter(second.column == first.column))),
+        first.read().joining(second, on: first.column == second.column),
+        first.read().union(second.read()),
+        first.read().filter(first.column.in(second.read())),
       ]
       for query in queries {
         let error = expectInvalidStatement { _ = try query.run(db) }
@@ -147,14 +147,14 @@ import Testing
       func under(_ bound: Int) -> NamedColumn<Int> { Worker.select(Worker.id).filter(Worker.id < bound).named("x") }
       func both(_ outer: Int, _ inner: Int) throws -> [Int] {
         let (outer, inner) = (under(outer), under(inner))
-        return try outer.all().filter(exists(inner.all().filter(inner.column == outer.column))).run(db)
+        return try outer.read().filter(exists(inner.read().filter(inner.column == outer.column))).run(db)
       }
       #expect(try both(3, 3).count == 2)
       expectInvalidStatement { _ = try both(3, 1) }
       // One in the other's definition is its own affair, and the same twice is one.
-      let nested = first.all().filter(first.column > 1).named("x")
-      #expect(try nested.all().run(db) == [2])
-      #expect(try first.all().filter(first.column.in(first.all())).orderBy(first.column).run(db) == [1, 2])
+      let nested = first.read().filter(first.column > 1).named("x")
+      #expect(try nested.read().run(db) == [2])
+      #expect(try first.read().filter(first.column.in(first.read())).orderBy(first.column).run(db) == [1, 2])
     }
   }
 
@@ -162,15 +162,15 @@ import Testing
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let boss = Alias(Worker.self, "boss")
       // Meant: those whose boss is there. The column of worker would become that of the alias.
-      let condition = exists(boss.all().filter(boss[Worker.id] == Worker.bossId))
+      let condition = exists(boss.read().filter(boss[Worker.id] == Worker.bossId))
       let error = expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE \(condition)", as: Int.self) }
       #expect(error?.column == "boss_id" && error?.message.contains("without the alias boss") == true)
-      let query = boss.all().filter(boss[Worker.id] == Worker.bossId)
+      let query = boss.read().filter(boss[Worker.id] == Worker.bossId)
       expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE EXISTS (\(query))", as: Int.self) }
       let statement = Person.count().filter(exists(query))
       expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE 0 < (\(statement))", as: Int.self) }
       // Said, it is the alias's; by itself too; and where no alias has it, it is the text's.
-      let own = exists(boss.all().filter(boss[Worker.id] == boss[Worker.bossId]))
+      let own = exists(boss.read().filter(boss[Worker.id] == boss[Worker.bossId]))
       #expect(try db.query("SELECT id FROM worker WHERE \(own)", as: Int.self).isEmpty)
       #expect(try query.count(db) == 0 && query.run(db).isEmpty)
       // Nothing is around what the text begins with.

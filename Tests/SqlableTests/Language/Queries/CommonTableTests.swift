@@ -24,10 +24,10 @@ private struct Level: Sqlable, Equatable {
   @Test func aQueryThatNamesItselfWalksATree() throws {
     try withCompany { db in
       let team = Alias(Worker.self, "team") { team in
-        Worker.all().filter(Worker.id == 2)
-          .unionAll(Worker.all().joining(team, on: Worker.bossId == team[Worker.id]))
+        Worker.read().filter(Worker.id == 2)
+          .unionAll(Worker.read().joining(team, on: Worker.bossId == team[Worker.id]))
       }
-      let all = team.all().orderBy(team[Worker.id])
+      let all = team.read().orderBy(team[Worker.id])
       #expect(
         all.sql
           == #"WITH RECURSIVE "team" ("id", "name", "boss_id", "salary") AS (SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "worker"."name", "worker"."boss_id", "worker"."salary" FROM "worker" JOIN "team" ON "worker"."boss_id" = "team"."id") SELECT "team"."id", "team"."name", "team"."boss_id", "team"."salary" FROM "team" ORDER BY "team"."id""#
@@ -38,7 +38,7 @@ private struct Level: Sqlable, Equatable {
       let bosses = try Worker.join(team, on: team[Worker.bossId] == Worker.id).select(Worker.name, team[Worker.name])
         .orderBy(Worker.id.asc, team[Worker.id].asc).run(db)
       #expect(bosses.map(\.0) == ["Ada", "Ben"] && bosses.map(\.1) == ["Ben", "Dan"])
-      let outside = try Worker.read().filter(Worker.id.notIn(team.all().select(team[Worker.id]))).run(db)
+      let outside = try Worker.read().filter(Worker.id.notIn(team.read().select(team[Worker.id]))).run(db)
       #expect(outside.map(\.name) == ["Ada", "Cleo"])
     }
   }
@@ -48,26 +48,26 @@ private struct Level: Sqlable, Equatable {
       let levels = Alias(Level.self, "levels") { levels in
         Worker.select(Worker.id, TypedExpression(0)).filter(Worker.bossId.isNull)
           .unionAll(
-            Worker.all().joining(levels, on: Worker.bossId == levels[Level.id])
+            Worker.read().joining(levels, on: Worker.bossId == levels[Level.id])
               .select(Worker.id, levels[Level.depth] + 1))
       }
-      let rows = try levels.all().orderBy(levels[Level.id]).run(db)
+      let rows = try levels.read().orderBy(levels[Level.id]).run(db)
       #expect(rows == [1, 2, 3, 4].map { Level(id: $0, depth: [0, 1, 1, 2][$0 - 1]) })
-      let deepest = try levels.all().select(levels[Level.depth].max()).first(db)
+      let deepest = try levels.read().select(levels[Level.depth].max()).first(db)
       #expect(deepest == 2)
     }
   }
 
   @Test func aQueryOfTheWrongColumnsIsRefused() throws {
     try withCompany { db in
-      let wrong = Alias(Level.self, "wrong") { _ in Worker.all() }
-      let error = sqlError { _ = try wrong.all().run(db) }
+      let wrong = Alias(Level.self, "wrong") { _ in Worker.read() }
+      let error = sqlError { _ = try wrong.read().run(db) }
       #expect(error?.message == "the query wrong has 4 columns, and its model 2")
       let (one, two) = (
         Alias(Level.self, "same") { _ in Worker.select(Worker.id, Worker.id) },
         Alias(Level.self, "SAME") { _ in Worker.select(Worker.id, TypedExpression(1)) }
       )
-      let double = sqlError { _ = try one.all().join(two, on: one[Level.id] == two[Level.id]).run(db) }
+      let double = sqlError { _ = try one.read().join(two, on: one[Level.id] == two[Level.id]).run(db) }
       #expect(double?.message == "two queries go by the name SAME", "\(String(describing: double))")
     }
   }

@@ -43,16 +43,16 @@ import Testing
         let (id, name) = named.columns
         let column = Worker.select(Worker.id).named(text)
         let elements = JSONEach(TypedExpression("[1, 2]").expression, as: text)
-        let numbers = Worker.all().joining(elements).select(elements.value(as: Int.self)).filter(Worker.id == 1)
+        let numbers = Worker.read().joining(elements).select(elements.value(as: Int.self)).filter(Worker.id == 1)
         let double = ScalarFunction(text) { (value: Int) in value * 2 }
         let backwards = Collation(text) { $1.compare($0) }
         if isRefused {
           let refusals: [() throws -> Void] = [
-            { _ = try pairs.run(db) }, { _ = try named.all().run(db) }, { _ = try column.all().run(db) },
+            { _ = try pairs.run(db) }, { _ = try named.read().run(db) }, { _ = try column.read().run(db) },
             { _ = try numbers.run(db) }, { try db.register(double) },
             { _ = try Worker.select(double(Worker.id)).run(db) },
             { _ = try Worker.select(Worker.name).orderBy(Worker.name.collate(backwards)).run(db) },
-            { _ = try Worker.all().in(text).run(db) },
+            { _ = try Worker.read().in(text).run(db) },
           ]
           for (index, run) in refusals.enumerated() {
             let error = sqlError(run)
@@ -63,8 +63,8 @@ import Testing
         }
         let found = try pairs.run(db)
         #expect(found.map(\.1) == ["Ada", "Ada", "Ben"], "\(text.prefix(50))")
-        #expect(try named.all().orderBy(id).select(name).run(db) == ["Cleo", "Dan"])
-        #expect(try column.all().filter(column.column < 3).run(db).count == 2)
+        #expect(try named.read().orderBy(id).select(name).run(db) == ["Cleo", "Dan"])
+        #expect(try column.read().filter(column.column < 3).run(db).count == 2)
         #expect(try numbers.run(db) == [1, 2])
         guard text.utf8.count < 200 else { continue }
         try db.register(double)
@@ -72,9 +72,9 @@ import Testing
         try db.register(backwards)
         let names = try Worker.select(Worker.name).orderBy(Worker.name.collate(backwards)).run(db)
         #expect(names == ["Dan", "Cleo", "Ben", "Ada"], "\(text)")
-        expectError(.schema(.missingTable(text))) { _ = try Worker.all().in(text).run(db) }
+        expectError(.schema(.missingTable(text))) { _ = try Worker.read().in(text).run(db) }
         try db.execute("CREATE TABLE \(table: text) AS SELECT * FROM worker WHERE id < 3")
-        #expect(try Worker.all().in(text).run(db).count == 2)
+        #expect(try Worker.read().in(text).run(db).count == 2)
         #expect(try Worker.read().in(text).filter(Worker.name == "Ben").run(db).map(\.id) == [2])
         try db.execute("DROP TABLE \(table: text)")
       }

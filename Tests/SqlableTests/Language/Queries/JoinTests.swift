@@ -58,7 +58,7 @@ import Testing
 
   @Test func modelsAreJoinedToAnyNumberOfTables() throws {
     try withCompany { db in
-      let one = b.all()
+      let one = b.read()
       let isSame = Worker.id == b[Worker.id]
       let (two, three) = (one.crossJoin(c), one.crossJoin(c).crossJoin(d))
       let (four, five) = (three.crossJoin(e), three.crossJoin(e).crossJoin(f))
@@ -88,7 +88,7 @@ import Testing
   @Test func upToSixTermsAreKnownByTheirNumbersAndMoreByTheirNames() throws {
     try withCompany { db in
       let (id, name, salary) = (Worker.id, Worker.name, Worker.salary)
-      let ben = Worker.all().filter(id == 2)
+      let ben = Worker.read().filter(id == 2)
       #expect(try Worker.select(id, name).orderBy(id).first(db)?.1 == "Ada")
       #expect(try ben.select(id, name).first(db)?.1 == "Ben")
       #expect(try Worker.select(id, id, name).run(db).map(\.2) == ["Ada", "Ben", "Cleo", "Dan"])
@@ -113,7 +113,7 @@ import Testing
     try withCompany { db in
       let teams = Worker.select(Worker.bossId, countAll()).groupBy(Worker.bossId).named("team")
       let (boss, size) = teams.columns
-      let sizes = Worker.all().leftJoining(teams, on: Worker.id == boss).select(Worker.name, size.typed(as: Int?.self))
+      let sizes = Worker.read().leftJoining(teams, on: Worker.id == boss).select(Worker.name, size.typed(as: Int?.self))
         .orderBy(Worker.id)
       let sizesFound = try sizes.run(db).map(\.1)
       #expect(sizesFound == [2, 1, nil, nil])

@@ -9,7 +9,7 @@ import Testing
       let perBoss = Worker.select(Worker.bossId, countAll(), Worker.salary.max()).groupBy(Worker.bossId).named(
         "per_boss")
       let (boss, count, highest) = perBoss.columns
-      let large = perBoss.all().filter(count > 1 && highest > 6).orderBy(boss)
+      let large = perBoss.read().filter(count > 1 && highest > 6).orderBy(boss)
       #expect(
         large.sql == #"""
           WITH RECURSIVE "per_boss" ("c1", "c2", "c3") AS (SELECT "boss_id", count(*), max("salary") FROM "worker" \#
@@ -24,14 +24,14 @@ import Testing
       let all = Worker.select(Worker.name, count.typed(as: Int?.self).ifNull(0)).leftJoining(
         perBoss, on: Worker.id == boss)
       #expect(try all.orderBy(Worker.id).run(db).map(\.1) == [2, 1, 0, 0])
-      #expect(try Worker.count().filter(Worker.id.in(perBoss.all().select(boss))).run(db) == 2)
+      #expect(try Worker.count().filter(Worker.id.in(perBoss.read().select(boss))).run(db) == 2)
     }
   }
 
   @Test func aColumnMayBeTakenByItsPlace() throws {
     try withCompany { db in
       let team = Worker.select(Worker.bossId, Worker.salary).named("team")
-      let sums = team.all().select(team.columns.0, team.columns.1.sum())
+      let sums = team.read().select(team.columns.0, team.columns.1.sum())
         .groupBy(team.columns.0).orderBy(team.columns.0)
       #expect(
         sums.sql == #"""
@@ -39,11 +39,11 @@ import Testing
           SELECT "team"."c1", sum("team"."c2") FROM "team" GROUP BY "team"."c1" ORDER BY "team"."c1"
           """#)
       let bosses = try sums.run(db).map(\.0)
-      let ranked = team.all().select(
+      let ranked = team.read().select(
         team.columns.0.coalesce(team.columns.0), rank().over(partitionBy: team.columns.0, orderBy: team.columns.1.desc))
       let ranks = try ranked.run(db).map(\.1)
       #expect(bosses == [nil, 1, 2] && ranks.sorted() == [1, 1, 1, 2])
-      let none = team.all().groupBy()
+      let none = team.read().groupBy()
       #expect(none.sql.hasSuffix(#"FROM "team""#))
     }
   }
@@ -55,14 +55,14 @@ import Testing
         return Worker.select(Worker.id, level + 1).joining(team, on: Worker.bossId == id)
       }
       let (id, _) = team.columns
-      let rows = try team.all().orderBy(id).run(db)
+      let rows = try team.read().orderBy(id).run(db)
       #expect(rows.map(\.0) == [1, 2, 3, 4] && rows.map(\.1) == [0, 1, 1, 2])
       // A circle: each worker is under itself, which never ends but with distinct rows.
       try Worker.update(Worker.bossId.set(to: 4)).filter(Worker.id == 1).run(db)
       let under = Worker.select(Worker.id).filter(Worker.id == 1).named("under", distinct: true) { under in
         Worker.select(Worker.id).joining(under, on: Worker.bossId == under.column)
       }
-      #expect(try under.all().run(db).count == 4)
+      #expect(try under.read().run(db).count == 4)
     }
   }
 
@@ -73,7 +73,7 @@ import Testing
       for (index, day) in days.enumerated() { try Meeting(id: index, at: day).insert().run(db) }
       let last = Meeting.select(Meeting.id, Meeting.at, Meeting.at.max().over()).named("last")
       let (id, at, latest) = last.columns
-      let rows = try last.all().filter(at >= days[1] && latest > days[0]).orderBy(id).run(db)
+      let rows = try last.read().filter(at >= days[1] && latest > days[0]).orderBy(id).run(db)
       #expect(rows.map(\.1) == [days[1], days[2]] && rows.map(\.2) == [days[2], days[2]])
       #expect(try db.query("SELECT typeof(at) FROM meeting LIMIT 1", as: String.self) == ["text"])
     }
@@ -100,7 +100,7 @@ import Testing
 
   @Test func existenceAsksForNoColumns() throws {
     try withCompany { db in
-      let owners = Person.read().filter(exists(Bicycle.all().filter(Bicycle.ownerId == Person.id)))
+      let owners = Person.read().filter(exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
       #expect(
         owners.sql == #"""
           SELECT "id", "name" FROM "person" WHERE EXISTS (SELECT 1 FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")

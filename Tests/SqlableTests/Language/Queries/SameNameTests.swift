@@ -15,7 +15,7 @@ import Testing
           """#)
       let rows = try pairs.run(db)
       #expect(rows.map(\.0) == ["left 1"] && rows.map(\.1) == ["right 1"])
-      let alone = LeftTwin.all().filter(!exists(RightTwin.all().filter(RightTwin.id == LeftTwin.id)))
+      let alone = LeftTwin.read().filter(!exists(RightTwin.read().filter(RightTwin.id == LeftTwin.id)))
       #expect(try alone.run(db).map(\.mark) == ["left 2"])
     }
   }
@@ -46,10 +46,10 @@ import Testing
       let terms = try Accent.select((Accent.short * 1).typed(as: Int.self), (Accent.long * 1).typed(as: Int.self))
         .orderBy(Accent.long * 1).run(db)
       #expect(terms.map(\.1) == [100, 200])
-      let joined = try one.all().join(two, on: one[Accent.id] < two[Accent.id])
+      let joined = try one.read().join(two, on: one[Accent.id] < two[Accent.id])
         .select(one[Accent.short].typed(as: Int.self), two[Accent.short].typed(as: Int.self)).run(db)
       #expect(joined.map(\.0) == [10] && joined.map(\.1) == [20])
-      let ordered = try one.all().crossJoin(two)
+      let ordered = try one.read().crossJoin(two)
         .select((one[Accent.id] * 1).typed(as: Int.self), (two[Accent.id] * 1).typed(as: Int.self))
         .orderBy(two[Accent.id] * 1).run(db)
       #expect(ordered.map(\.1) == [1, 1, 2, 2])

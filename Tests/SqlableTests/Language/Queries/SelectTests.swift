@@ -133,7 +133,7 @@ import Testing
       let error = sqlError { _ = try Worker.join(Worker.self, on: Worker.bossId == Worker.id).run(db) }
       #expect(error?.message == "two tables of a query go by the name worker; one of them needs an alias")
       let ambiguous = sqlError {
-        _ = try boss.all().join(top, on: boss[Worker.id] == top[Worker.id]).filter(Worker.id == 1).run(db)
+        _ = try boss.read().join(top, on: boss[Worker.id] == top[Worker.id]).filter(Worker.id == 1).run(db)
       }
       #expect(ambiguous?.message == "column id is one of several tables of the query; an alias says of which")
       let unknown = sqlError { _ = try Worker.select(boss[Worker.name]).run(db) }
@@ -174,7 +174,7 @@ import Testing
           == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "owner_id" IN (SELECT "person"."id" FROM "person" WHERE "person"."name" = ?)"#
       )
       #expect(try inList.run(db).map(\.name) == ["Norco", "Giant"])
-      let without = Person.read().filter(!exists(Bicycle.all().filter(Bicycle.ownerId == Person.id)))
+      let without = Person.read().filter(!exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
       #expect(try without.run(db).map(\.name) == ["Cid"])
       let best = Worker.read().filter(Worker.salary == scalar(Worker.select(Worker.salary.max())))
       #expect(try best.run(db).map(\.name) == ["Ada"])
@@ -183,7 +183,7 @@ import Testing
       let top = Worker.read().filter(
         Worker.salary
           == scalar(
-            other.all().select(other[Worker.salary].max()).filter(other[Worker.bossId] == Worker.bossId)))
+            other.read().select(other[Worker.salary].max()).filter(other[Worker.bossId] == Worker.bossId)))
       #expect(try top.orderBy(Worker.id).run(db).map(\.name) == ["Cleo", "Dan"])
       #expect(
         try Worker.count().filter(Worker.bossId.notIn(Worker.select(Worker.id).filter(Worker.id > 1))).run(db) == 2)
@@ -200,12 +200,12 @@ import Testing
         let boss = Alias(Worker.self, "e")
         let inner = Person.join(Alias(Person.self, "e"), on: Person.id > 0).filter(
           boss[Worker.id] == Person.id.typed(as: Int.self))
-        _ = try boss.all().filter(exists(inner)).run(db)
+        _ = try boss.read().filter(exists(inner)).run(db)
       }
       #expect(
         hidden?.message == "a subquery hides table e of the query around it; one of them needs an alias",
         "\(String(describing: hidden))")
-      let data = expectInvalidStatement { _ = try JSONEncoder().encode(Bicycle.read().filter(exists(Person.all()))) }
+      let data = expectInvalidStatement { _ = try JSONEncoder().encode(Bicycle.read().filter(exists(Person.read()))) }
       #expect(
         data?.message == "a statement with subqueries, aliases or functions has no form as data yet",
         "\(String(describing: data))")

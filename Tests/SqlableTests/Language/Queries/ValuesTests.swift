@@ -75,7 +75,7 @@ import Testing
           """#)
       let rows = try pairs.run(db)
       #expect(rows.map(\.0) == [1, 1, 3] && rows.map(\.1) == ["red", "fast", "red"])
-      let counts = try Shelf.all().joining(tag).select(tag.value(as: String.self), countAll())
+      let counts = try Shelf.read().joining(tag).select(tag.value(as: String.self), countAll())
         .groupBy(tag.value(as: String.self)).orderBy(tag.value(as: String.self)).run(db)
       #expect(counts.map(\.0) == ["fast", "red"] && counts.map(\.1) == [1, 2])
       let fast = Shelf.read().filter(Shelf.tags.jsonContains("fast"))
@@ -87,7 +87,7 @@ import Testing
       for hostile in hostileTexts { #expect(try Shelf.count().filter(Shelf.tags.jsonContains(hostile)).run(db) == 0) }
       let tree = JSONEach.tree(Shelf.tags, as: "node")
       #expect(
-        try Shelf.all().joining(tree).filter(Shelf.id == 1).select(tree.path, tree.type).run(db).map(\.1)
+        try Shelf.read().joining(tree).filter(Shelf.id == 1).select(tree.path, tree.type).run(db).map(\.1)
           == ["array", "text", "text"])
     }
   }

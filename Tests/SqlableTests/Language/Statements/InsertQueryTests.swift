@@ -41,7 +41,7 @@ import Testing
   @Test(.needs(35, "RETURNING")) func wholeRowsGoIntoAnotherTableOfTheSameLayout() throws {
     try withCompany { db in
       try db.createTable(Worker.self, named: "former")
-      let leaving = Worker.all().filter(Worker.salary < 6)
+      let leaving = Worker.read().filter(Worker.salary < 6)
       let move = Worker.insert(from: leaving).in("former")
       #expect(
         move.sql == #"""
@@ -62,7 +62,7 @@ import Testing
           WHERE "former"."id" > ?
           """#)
       #expect(try updated.run(db) == 1)
-      let back = try Worker.insert(from: Worker.all().in("former")).replaceOnConflict().returning().run(db)
+      let back = try Worker.insert(from: Worker.read().in("former")).replaceOnConflict().returning().run(db)
       #expect(back.map(\.name).sorted() == ["Ben", "Dan"])
     }
   }
@@ -70,7 +70,7 @@ import Testing
   @Test func joinsGroupsAndUnionsAreInsertedToo() throws {
     try withCompany { db in
       try db.createTable(Note.self)
-      let perOwner = Bicycle.all().joining(Person.self, on: Bicycle.ownerId == Person.id)
+      let perOwner = Bicycle.read().joining(Person.self, on: Bicycle.ownerId == Person.id)
         .select(Bicycle.id.count(), Person.name).groupBy(Person.id)
       #expect(try Note.insert(Note.id, Note.name, from: perOwner).run(db) == 2)
       #expect(try Note.read().orderBy(Note.name).run(db) == [Note(id: 2, name: "Anna"), Note(id: 1, name: "Bo")])
@@ -88,10 +88,10 @@ import Testing
       #expect(wide?.message == "a query of 2 columns can't fill 1 columns")
       let wrong = sqlError { try Person.insert(Person.name, from: Worker.select(Worker.id)).run(db) }
       #expect(wrong?.kind == .encoding(.init(expected: "TEXT", found: "INTEGER")) && wrong?.column == "name")
-      expectInvalidStatement { try Seat.insert(from: Seat.all()).run(db) }
+      expectInvalidStatement { try Seat.insert(from: Seat.read()).run(db) }
       expectInvalidStatement { try Seat.insert(Seat.label.column, from: Worker.select(Worker.name)).run(db) }
-      expectInvalidStatement { try Person.insert(from: Person.all()).limit(1).run(db) }
-      expectInvalidStatement { try Person.insert(from: Person.all()).filter(Person.id > 1).run(db) }
+      expectInvalidStatement { try Person.insert(from: Person.read()).limit(1).run(db) }
+      expectInvalidStatement { try Person.insert(from: Person.read()).filter(Person.id > 1).run(db) }
       #expect(try Person.count().run(db) == 3 && Seat.count().run(db) == 0)
     }
   }

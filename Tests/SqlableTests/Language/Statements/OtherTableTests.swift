@@ -35,7 +35,7 @@ import Testing
       let read = Worker.read().filter(Worker.id == 1)
       for _ in 1...3 {
         #expect(try read.run(db).map(\.name) == ["Ada"] && read.in("former").run(db).map(\.name) == ["Zoe"])
-        #expect(try Worker.all().filter(Worker.id == 1).in("former").run(db).map(\.name) == ["Zoe"])
+        #expect(try Worker.read().filter(Worker.id == 1).in("former").run(db).map(\.name) == ["Zoe"])
       }
       #expect(read != read.in("former") && read.in("former") == read.in("former"))
       let data = try JSONEncoder().encode(read.in("former"))
@@ -48,7 +48,7 @@ import Testing
   @Test func twoTablesOfALayoutAreJoinedByAnAlias() throws {
     try withCompany { db in
       try db.createTable(Worker.self, named: "former")
-      try Worker.insert(from: Worker.all().filter(Worker.id < 3)).in("former").run(db)
+      try Worker.insert(from: Worker.read().filter(Worker.id < 3)).in("former").run(db)
       let former = Alias(Worker.self, "f", in: "former")
       let both = Worker.select(Worker.name, former[Worker.salary]).joining(former, on: Worker.id == former[Worker.id])
       #expect(
@@ -88,7 +88,7 @@ import Testing
     try withCompany { db in
       expectError(.schema(.missingTable("nosuch"))) { _ = try Bicycle.read().in("nosuch").run(db) }
       expectMisuse { _ = try Bicycle.read().in("").run(db) }
-      expectMisuse { _ = try Bicycle.all().in("a\0b").run(db) }
+      expectMisuse { _ = try Bicycle.read().in("a\0b").run(db) }
       expectMisuse { try db.createTable(Bicycle.self, named: "") }
     }
   }

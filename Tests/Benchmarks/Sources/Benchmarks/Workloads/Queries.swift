@@ -22,7 +22,7 @@ extension Suite {
     func digest(_ rows: [(String, String, Int)]) -> UInt64 {
       rows.reduce(0) { $0 &+ UInt64($1.0.utf8.count + $1.1.utf8.count + $1.2) }
     }
-    let typed = Book.all().joining(Author.self, on: Author.id == Book.authorId)
+    let typed = Book.read().joining(Author.self, on: Author.id == Book.authorId)
       .select(Book.title, Author.name, Book.pages)
     return [
       .init(Name.preparedSQL) {
@@ -46,7 +46,7 @@ extension Suite {
       },
       .init(Name.typed) {
         try keys.reduce(0) { sum, key in
-          let rows = try Book.all().joining(Author.self, on: Author.id == Book.authorId).filter(Book.id == key)
+          let rows = try Book.read().joining(Author.self, on: Author.id == Book.authorId).filter(Book.id == key)
             .select(Book.title, Author.name, Book.pages).run(db)
           return sum &+ digest(rows)
         }
@@ -72,14 +72,14 @@ extension Suite {
       },
       .init(Name.typed) {
         try keys.reduce(0) { sum, key in
-          let rows = try LoanRow.all().joining(Book.self, on: Book.id == LoanRow.bookId)
+          let rows = try LoanRow.read().joining(Book.self, on: Book.id == LoanRow.bookId)
             .filter(LoanRow.memberId == key).select(countAll(), Book.pages.max()).run(db)
           return sum &+ digest(rows)
         }
       },
       .init(Name.prepared) {
         let query = try db.prepare(
-          LoanRow.all().joining(Book.self, on: Book.id == LoanRow.bookId)
+          LoanRow.read().joining(Book.self, on: Book.id == LoanRow.bookId)
             .filter(LoanRow.memberId == Parameter("member")).select(countAll(), Book.pages.max()))
         return try keys.reduce(0) { $0 &+ digest(try query.run($1)) }
       },
@@ -102,7 +102,7 @@ extension Suite {
       },
       .init(Name.typed) {
         try keys.reduce(0) { sum, key in
-          let rows = try LoanRow.all().joining(Book.self, on: Book.id == LoanRow.bookId)
+          let rows = try LoanRow.read().joining(Book.self, on: Book.id == LoanRow.bookId)
             .joining(Author.self, on: Author.id == Book.authorId).filter(LoanRow.memberId == key)
             .orderBy(LoanRow.id).select(LoanRow.id, Book.title, Author.name, Book.pages).run(db)
           return sum &+ digest(rows)
@@ -110,7 +110,7 @@ extension Suite {
       },
       .init(Name.prepared) {
         let query = try db.prepare(
-          LoanRow.all().joining(Book.self, on: Book.id == LoanRow.bookId)
+          LoanRow.read().joining(Book.self, on: Book.id == LoanRow.bookId)
             .joining(Author.self, on: Author.id == Book.authorId).filter(LoanRow.memberId == Parameter("member"))
             .orderBy(LoanRow.id).select(LoanRow.id, Book.title, Author.name, Book.pages))
         return try keys.reduce(0) { $0 &+ digest(try query.run($1)) }

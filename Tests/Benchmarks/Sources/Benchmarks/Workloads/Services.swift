@@ -127,7 +127,7 @@ extension Suite {
       },
       .init(Name.typed) {
         try members.reduce(0) { sum, member in
-          let rows = try LoanRow.all().joining(Book.self, on: Book.id == LoanRow.bookId)
+          let rows = try LoanRow.read().joining(Book.self, on: Book.id == LoanRow.bookId)
             .joining(Author.self, on: Author.id == Book.authorId).filter(LoanRow.memberId == member)
             .orderBy(LoanRow.id).select(LoanRow.id, Book.title, Author.name, Book.pages).run(db)
           return sum &+ rows.map { Loan(id: $0.0, title: $0.1, author: $0.2, pages: $0.3) }.digest()

@@ -90,11 +90,11 @@ struct QueryBuilder {
       let named = pair(query, names).named(name)
       names[source.id] = [named.columns.0.expression, named.columns.1.expression]
       let first: SqlExpression = named.columns.0.expression
-      return named.all().select(first)
+      return named.read().select(first)
     case .alias, .values, .elements:
       let alias = pairs(source, names)
       names[source.id] = [alias[QueryPair.first], alias[QueryPair.second]]
-      return alias.all().select(alias[QueryPair.first])
+      return alias.read().select(alias[QueryPair.first])
     }
   }
 
@@ -107,7 +107,7 @@ struct QueryBuilder {
     }
     let alias = Alias(Model.self, world.aliases(source.id))
     names[source.id] = Model.columns.map { alias[$0] }
-    return alias.all().select(alias[Model.columns[0]])
+    return alias.read().select(alias[Model.columns[0]])
   }
 
   /// A query under a name that has a model, or rows of values.

@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func aWrapperOfStatementsIsWrittenOnce() throws {
+  @Test(.enabled(if: SQLiteLibrary.isAtLeast(35), "RETURNING")) func aWrapperOfStatementsIsWrittenOnce() throws {
     try withDatabase { db in
       try ExecutorTests.createTables(db)
       let journal = Journal()
@@ -128,7 +128,7 @@ import Testing
   }
 
   /// A query of raw SQL on a pool is a reader's, unless its words say that it writes.
-  @Test func rawQueriesThatWriteAreTheWriters() throws {
+  @Test(.enabled(if: SQLiteLibrary.isAtLeast(35), "RETURNING")) func rawQueriesThatWriteAreTheWriters() throws {
     try withPool { pool in
       try pool.transaction { db in try ExecutorTests.createTables(db) }
       let sql: SQL = "INSERT INTO person (name) VALUES (\("Ann")) RETURNING id"
