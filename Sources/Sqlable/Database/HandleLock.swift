@@ -4,10 +4,10 @@ import Glibc
 @usableFromInline
 final class HandleLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private let locks = Unchecked(0)
+  @exclusivity(unchecked) private var locks = 0
 
   /// How often the owning thread has locked; touched only while locked.
-  var depth: Int { locks.value }
+  var depth: Int { locks }
 
   init() {
     var attributes = pthread_mutexattr_t()
@@ -20,18 +20,17 @@ final class HandleLock {
   deinit {
     pthread_mutex_destroy(mutex)
     mutex.deallocate()
-    locks.free()
   }
 
   @usableFromInline
   func lock() {
     pthread_mutex_lock(mutex)
-    locks.value += 1
+    locks += 1
   }
 
   @usableFromInline
   func unlock() {
-    locks.value -= 1
+    locks -= 1
     pthread_mutex_unlock(mutex)
   }
 }

@@ -27,7 +27,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   public static var sqliteVersion: String { Library.version }
 
   @usableFromInline let lock = HandleLock()
-  private let open = Unchecked(Open())
+  @exclusivity(unchecked) private var open = Open()
   let registry: ObserverRegistry
   let transactions = TransactionStack()
   private let location: Location
@@ -47,9 +47,9 @@ public final class SqliteDatabase: @unchecked Sendable {
     var isPools = false
   }
 
-  var connection: Connection? { open.value.connection }
-  var observation: HandleObservation? { open.value.observation }
-  var functions: FunctionRegistry? { open.value.functions }
+  var connection: Connection? { open.connection }
+  var observation: HandleObservation? { open.observation }
+  var functions: FunctionRegistry? { open.functions }
 
   // MARK: Opening
 
@@ -120,9 +120,9 @@ public final class SqliteDatabase: @unchecked Sendable {
     } catch {
       throw (error as? SqlError)?.labelled(configuration.label) ?? error
     }
-    self.open.value.connection = connection
-    self.open.value.functions = functions
-    self.open.value.observation = HandleObservation(
+    self.open.connection = connection
+    self.open.functions = functions
+    self.open.observation = HandleObservation(
       connection: connection, registry: registry, order: order,
       usesPreupdate: configuration.usesPreupdateHook)
   }
@@ -131,7 +131,6 @@ public final class SqliteDatabase: @unchecked Sendable {
     // A connection that was carried over a fork must not be closed either: closing drops the parent's file locks.
     if isForked, let connection { _ = Unmanaged.passRetained(connection) }
     observation?.close()
-    open.free()
   }
 
   // MARK: Closing
@@ -142,12 +141,12 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// the handle of a pool, which the pool closes. A handle that is lost (`.handleLost`) can be closed, which rolls its
   /// transaction back.
   public func close() throws {
-    guard !lockedAnyway({ open.value.isPools }) else { throw misuse("a pool closes its handles itself") }
+    guard !lockedAnyway({ open.isPools }) else { throw misuse("a pool closes its handles itself") }
     try closeByOwner()
   }
 
   /// To be called by the pool, for a handle of its own.
-  func belongToPool() { open.value.isPools = true }
+  func belongToPool() { open.isPools = true }
 
   /// Closes the connection; for a handle of a pool.
   func closeByOwner() throws {
@@ -162,7 +161,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       }
       observation?.close()
       transactions.levels = []
-      open.value = Open(isPools: open.value.isPools)
+      open = Open(isPools: open.isPools)
     }
   }
 
@@ -216,7 +215,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       lock.unlock()
       throw SqlError(.closed, message: "the handle was closed before", label: configuration.label)
     }
-    if let functions = open.value.unretainedFunctions,
+    if let functions = open.unretainedFunctions,
       functions._withUnsafeGuaranteedRef({ $0.version }) != connection.functionsVersion
     {
       try refresh(connection)

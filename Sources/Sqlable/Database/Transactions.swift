@@ -25,7 +25,7 @@ final class TransactionStack {
   }
 
   var levels: [Level] = [] {
-    didSet { counts.value.levels = levels.count }
+    didSet { counts.levels = levels.count }
   }
 
   /// What every statement asks.
@@ -35,9 +35,8 @@ final class TransactionStack {
     var countedOn = 0
   }
 
-  let counts = Unchecked(Counts())
+  @exclusivity(unchecked) var counts = Counts()
 
-  deinit { counts.free() }
 }
 
 extension SqliteDatabase {
@@ -284,19 +283,19 @@ extension SqliteDatabase {
   /// Gives what `endRun` is to have.
   @usableFromInline
   func beginRun() -> Int {
-    let counts = transactions.counts
-    defer { counts.value.countedOn = counts.value.levels }
-    return counts.value.countedOn
+    let countedOn = transactions.counts.countedOn
+    transactions.counts.countedOn = transactions.counts.levels
+    return countedOn
   }
 
   /// How many levels the code that is running is counting on.
-  var countedOn: Int { transactions.counts.value.countedOn }
+  var countedOn: Int { transactions.counts.countedOn }
 
   @usableFromInline
-  func endRun(_ countedOn: Int) { transactions.counts.value.countedOn = countedOn }
+  func endRun(_ countedOn: Int) { transactions.counts.countedOn = countedOn }
 
   private func checkIsNotCountedOn(_ level: Int) throws {
-    guard level > transactions.counts.value.countedOn else {
+    guard level > transactions.counts.countedOn else {
       throw misuse("a transaction can't end while a statement of its handle takes values or makes rows")
     }
   }

@@ -15,7 +15,7 @@ extension SqliteDatabase {
     try checkIsNotInFunction(connection)
     guard let observation else { return Write() }
     observation.refresh()
-    if transactions.counts.value.levels == 0 {
+    if transactions.counts.levels == 0 {
       // One that is stopped may have been stored already: SQLite asks once more when it is over.
       if observation.isActive || connection.brake != nil { return nil }
       try checkFile(connection)

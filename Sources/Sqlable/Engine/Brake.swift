@@ -20,15 +20,15 @@ final class Brake: @unchecked Sendable {
 
   func release() {
     flag.store(false, ordering: .releasing)
-    let wasLong = steps.value >= Brake.stepsBeforeTelling
-    steps.value = 0
+    let wasLong = steps >= Brake.stepsBeforeTelling
+    steps = 0
     if wasLong { longStatement.withLock { $0 = nil } }
   }
 
   /// The SQL of a statement that has run for long, for others to know.
   let longStatement = Guarded<String?>(nil)
   /// How many thousand steps the call's statements have taken.
-  fileprivate let steps = Unchecked(0)
+  @exclusivity(unchecked) fileprivate var steps = 0
   /// So many thousand are told: a millisecond or two.
   fileprivate static let stepsBeforeTelling = 64
 
@@ -44,68 +44,55 @@ final class Brake: @unchecked Sendable {
   }
 
   /// How often the progress handler may still be called; nil for as long as it takes.
-  fileprivate let budget = Unchecked<Int?>(nil)
+  @exclusivity(unchecked) fileprivate var budget: Int?
 
   /// Calls `body` on the thread that has the connection, with its statements stopped when they take more than so many
   /// thousand steps together, or have to wait for a lock. Tells whether they were.
   func withBudget(_ thousands: Int, _ body: () throws -> Void) rethrows -> Bool {
-    budget.value = thousands
-    defer { budget.value = nil }
+    budget = thousands
+    defer { budget = nil }
     do {
       try body()
       return false
     } catch {
-      if let left = budget.value, left < 0 { return true }
+      if let left = budget, left < 0 { return true }
       throw error
     }
   }
 
   /// Whether running statements are not stopped, though those are that wait for a lock.
-  var isOff: Bool {
-    get { off.value }
-    set { off.value = newValue }
-  }
-
-  private let off = Unchecked(false)
+  @exclusivity(unchecked) var isOff = false
 
   /// Whether a statement is to be stopped that has taken another thousand steps.
   fileprivate var stops: Bool {
     if isOff { return false }
-    steps.value += 1
-    if steps.value % Brake.stepsBeforeTelling == 0, let connection { tell(connection) }
-    guard let left = budget.value else { return isPulled }
-    budget.value = left - 1
+    steps += 1
+    if steps % Brake.stepsBeforeTelling == 0, let connection { tell(connection) }
+    guard let left = budget else { return isPulled }
+    budget = left - 1
     return left < 1 || isPulled
   }
 
   /// When the connection began to wait for a lock.
-  fileprivate let waitingSince = Unchecked<ContinuousClock.Instant?>(nil)
+  @exclusivity(unchecked) fileprivate var waitingSince: ContinuousClock.Instant?
 
   /// How much of the busy timeout was spent before SQLite was asked; the next wait for a lock begins with that.
-  let spent = Unchecked(Duration.zero)
+  @exclusivity(unchecked) var spent = Duration.zero
 
   /// The connection that it stops.
   fileprivate var connection: OpaquePointer?
 
-  deinit {
-    steps.free()
-    off.free()
-    spent.free()
-    waitingSince.free()
-    budget.free()
-  }
-
   /// Waits for a lock a little longer, unless that was long enough.
   fileprivate func waits(_ attempts: Int32) -> Bool {
-    if budget.value != nil {
-      budget.value = -1
+    if budget != nil {
+      budget = -1
       return false
     }
     if attempts == 0 {
-      waitingSince.value = .now - spent.value
-      spent.value = .zero
+      waitingSince = .now - spent
+      spent = .zero
     }
-    guard !isPulled, let since = waitingSince.value, ContinuousClock.now - since < busyTimeout else { return false }
+    guard !isPulled, let since = waitingSince, ContinuousClock.now - since < busyTimeout else { return false }
     // Of random length, or those who wait would meet again.
     let pause = min(500 << UInt32(min(attempts, 7)), 25_000)
     usleep(UInt32.random(in: UInt32(pause) / 2...UInt32(pause)))

@@ -16,7 +16,7 @@ final class Connection {
   @usableFromInline let parameters = ParameterBuffer()
   /// The calls of the program's own functions.
   let userCode = UserCode()
-  private let registeredVersion = Unchecked(0)
+  @exclusivity(unchecked) private var registeredVersion = 0
   /// How many transactions are open: 0 is none, 1 a transaction, more are savepoints inside it.
   var transactionLevel = 0
   /// The error that undid the open transaction as a whole; set until the transaction's owner has heard of it.
@@ -95,7 +95,6 @@ final class Connection {
   }
 
   deinit {
-    registeredVersion.free()
     finalizeStatements()
     // _v2: should a statement still be alive somewhere, the connection goes with it instead of leaking.
     sqlite3_close_v2(handle)
@@ -103,8 +102,8 @@ final class Connection {
 
   /// Up to which of the registrations its functions and collations are.
   var functionsVersion: Int {
-    get { registeredVersion.value }
-    set { registeredVersion.value = newValue }
+    get { registeredVersion }
+    set { registeredVersion = newValue }
   }
 
   func finalizeStatements() {
@@ -119,14 +118,14 @@ final class Connection {
   /// Drops all compiled statements that somebody may run again; what is in use goes when its run is over.
   func dropStatements() {
     cache.removeAll()
-    for statement in kept { statement.statement.value = nil }
+    for statement in kept { statement.statement = nil }
   }
 
   /// Takes note of a statement that is compiled for good, until whoever made it lets go of it.
   func keep(_ statement: KeptStatement) {
     // Finalized here: whoever abandons one, on another thread, may let go of it after this.
-    for statement in kept where statement.isAbandoned { statement.statement.value = nil }
-    kept.removeAll { $0.statement.value == nil && $0.isAbandoned }
+    for statement in kept where statement.isAbandoned { statement.statement = nil }
+    kept.removeAll { $0.statement == nil && $0.isAbandoned }
     kept.append(statement)
   }
 

@@ -3,12 +3,10 @@ import Synchronization
 /// A compiled statement that is not the cache's: the connection owns it and may drop it, whoever made it can tell.
 final class KeptStatement {
   /// Touched with the handle's lock held only.
-  let statement = Unchecked<PreparedStatement?>(nil)
+  @exclusivity(unchecked) var statement: PreparedStatement?
   /// Whether whoever made it has let go of it, on whatever thread: a statement can't be finalized while its connection is
   /// in use, so that is left to the connection.
   private let abandoned = Atomic(false)
-
-  deinit { statement.free() }
 
   var isAbandoned: Bool { abandoned.load(ordering: .acquiring) }
 

@@ -10,7 +10,7 @@ final class PreparedStatement {
   unowned let connection: Connection
   /// Whether it can't change the database.
   let isReadOnly: Bool
-  private let run = Unchecked(Run())
+  @exclusivity(unchecked) private var run = Run()
   /// What its rows are like, where that is no model's table alone.
   private(set) var layout: ResultLayout?
 
@@ -21,14 +21,14 @@ final class PreparedStatement {
 
   /// Whether a run has it: its rows are being read, so no other run may reset it, and it does not leave the cache.
   var isInUse: Bool {
-    get { run.value.isInUse }
-    set { run.value.isInUse = newValue }
+    get { run.isInUse }
+    set { run.isInUse = newValue }
   }
 
   /// The mark of the parameters that it has bound.
   var mark: ParameterBuffer.Mark? {
-    get { run.value.mark }
-    set { run.value.mark = newValue }
+    get { run.mark }
+    set { run.mark = newValue }
   }
 
   init(handle: OpaquePointer, connection: Connection) {
@@ -40,7 +40,6 @@ final class PreparedStatement {
 
   deinit {
     RowState.give(back: row)
-    run.free()
     sqlite3_finalize(handle)
   }
 

@@ -8,15 +8,14 @@ final class SqlBuffer {
     var capacity = 1024
   }
 
-  private let state = Unchecked(State())
+  @exclusivity(unchecked) private var state = State()
 
   deinit {
-    state.value.bytes.deallocate()
-    state.free()
+    state.bytes.deallocate()
   }
 
-  var bytes: UnsafePointer<UInt8> { UnsafePointer(state.value.bytes) }
-  var count: Int { state.value.count }
+  var bytes: UnsafePointer<UInt8> { UnsafePointer(state.bytes) }
+  var count: Int { state.count }
   var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: bytes, count: count) }
 
   /// The text written so far.
@@ -24,7 +23,7 @@ final class SqlBuffer {
 
   /// Drops everything after the first `count` bytes.
   func truncate(to count: Int = 0) {
-    state.value.count = count
+    state.count = count
   }
 
   func append(_ text: StaticString) {
@@ -45,9 +44,9 @@ final class SqlBuffer {
   /// Writes a byte: for keys, which are no text.
   @inline(__always)
   func append(byte: UInt8) {
-    if state.value.count == state.value.capacity { grow(to: state.value.count + 1) }
-    state.value.bytes[state.value.count] = byte
-    state.value.count += 1
+    if state.count == state.capacity { grow(to: state.count + 1) }
+    state.bytes[state.count] = byte
+    state.count += 1
   }
 
   /// Writes one of an enum's cases, which without payloads are a byte: for keys.
@@ -72,19 +71,19 @@ final class SqlBuffer {
   }
 
   private func append(_ start: UnsafePointer<UInt8>, count added: Int) {
-    let needed = state.value.count + added
-    if needed > state.value.capacity { grow(to: needed) }
-    (state.value.bytes + state.value.count).update(from: start, count: added)
-    state.value.count = needed
+    let needed = state.count + added
+    if needed > state.capacity { grow(to: needed) }
+    (state.bytes + state.count).update(from: start, count: added)
+    state.count = needed
   }
 
   private func grow(to needed: Int) {
-    let capacity = max(state.value.capacity * 2, needed)
+    let capacity = max(state.capacity * 2, needed)
     let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-    larger.update(from: state.value.bytes, count: state.value.count)
-    state.value.bytes.deallocate()
-    state.value.bytes = larger
-    state.value.capacity = capacity
+    larger.update(from: state.bytes, count: state.count)
+    state.bytes.deallocate()
+    state.bytes = larger
+    state.capacity = capacity
   }
 
   /// A hash of the bytes, eight at a time: identifiers only, never values, so nobody outside can aim at collisions.

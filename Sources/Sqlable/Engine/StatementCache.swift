@@ -13,7 +13,7 @@ final class StatementCache {
     let statement: PreparedStatement
     /// What it takes, in bytes.
     let size: Int
-    let links = Unchecked(Links())
+    @exclusivity(unchecked) var links = Links()
 
     struct Links {
       /// The next one in the same bucket, which it owns.
@@ -30,7 +30,6 @@ final class StatementCache {
       self.size = size
     }
 
-    deinit { links.free() }
   }
 
   private struct State {
@@ -45,7 +44,7 @@ final class StatementCache {
 
   /// How many bytes the statements may take together.
   let capacity: Int
-  private let state = Unchecked(State())
+  @exclusivity(unchecked) private var state = State()
   /// A power of two of them, about as many as usual statements fit in, up to a limit.
   private let buckets: UnsafeMutableBufferPointer<Entry?>
   private static let maximumBuckets = 1 << 12
@@ -66,33 +65,32 @@ final class StatementCache {
     removeAll()
     buckets.deinitialize()
     buckets.deallocate()
-    state.free()
   }
 
-  var count: Int { state.value.count }
+  var count: Int { state.count }
   /// How many bytes the statements took when they were compiled.
-  var size: Int { state.value.size }
-  var hits: Int { state.value.hits }
-  var misses: Int { state.value.misses }
+  var size: Int { state.size }
+  var hits: Int { state.hits }
+  var misses: Int { state.misses }
   /// How many statements left to make room.
-  var evictions: Int { state.value.evictions }
+  var evictions: Int { state.evictions }
 
   /// The statement with that text, if it is compiled and nobody uses it.
   func take(_ key: SqlBuffer, hash: UInt64) -> PreparedStatement? {
     guard
       let statement = entry(hash)?._withUnsafeGuaranteedRef({ entry -> PreparedStatement? in
         guard !entry.statement.isInUse, entry.matches(key) else { return nil }
-        if entry !== state.value.newest {
+        if entry !== state.newest {
           unlink(entry)
           link(entry)
         }
         return entry.statement
       })
     else {
-      state.value.misses += 1
+      state.misses += 1
       return nil
     }
-    state.value.hits += 1
+    state.hits += 1
     statement.isInUse = true
     return statement
   }
@@ -112,10 +110,10 @@ final class StatementCache {
     guard self.size <= capacity - size else { return }
     let entry = Entry(hash: hash, key: key, statement: statement, size: size)
     let bucket = bucket(of: hash)
-    entry.links.value.chained = buckets[bucket]
+    entry.links.chained = buckets[bucket]
     buckets[bucket] = entry
-    state.value.count += 1
-    state.value.size += size
+    state.count += 1
+    state.size += size
     link(entry)
   }
 
@@ -124,14 +122,14 @@ final class StatementCache {
     for bucket in buckets.indices {
       // One by one: a chain of many owners would be released recursively.
       while let entry = buckets[bucket] {
-        buckets[bucket] = entry.links.value.chained
-        entry.links.value.chained = nil
+        buckets[bucket] = entry.links.chained
+        entry.links.chained = nil
       }
     }
-    state.value.count = 0
-    state.value.size = 0
-    state.value.newest = nil
-    state.value.oldest = nil
+    state.count = 0
+    state.size = 0
+    state.newest = nil
+    state.oldest = nil
   }
 
   private func bucket(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (buckets.count - 1) }
@@ -141,51 +139,51 @@ final class StatementCache {
     // steps.
     var entry = buckets[bucket(of: hash)].map { Unmanaged.passUnretained($0) }
     while let current = entry, current._withUnsafeGuaranteedRef({ $0.hash != hash }) {
-      entry = current._withUnsafeGuaranteedRef { $0.links.value.chained.map { Unmanaged.passUnretained($0) } }
+      entry = current._withUnsafeGuaranteedRef { $0.links.chained.map { Unmanaged.passUnretained($0) } }
     }
     return entry
   }
 
   private func evict(_ entry: Entry) {
     remove(entry)
-    state.value.evictions += 1
+    state.evictions += 1
   }
 
   private func remove(_ entry: Entry) {
     unlink(entry)
     let bucket = bucket(of: entry.hash)
     if buckets[bucket] === entry {
-      buckets[bucket] = entry.links.value.chained
+      buckets[bucket] = entry.links.chained
     } else {
       var before = buckets[bucket]
-      while let current = before, current.links.value.chained !== entry { before = current.links.value.chained }
-      before?.links.value.chained = entry.links.value.chained
+      while let current = before, current.links.chained !== entry { before = current.links.chained }
+      before?.links.chained = entry.links.chained
     }
-    entry.links.value.chained = nil
-    state.value.count -= 1
-    state.value.size -= entry.size
+    entry.links.chained = nil
+    state.count -= 1
+    state.size -= entry.size
   }
 
   private func evictable() -> Entry? {
-    var entry = state.value.oldest
-    while let current = entry, current.statement.isInUse { entry = current.links.value.newer }
+    var entry = state.oldest
+    while let current = entry, current.statement.isInUse { entry = current.links.newer }
     return entry
   }
 
   // MARK: The order of use
 
   private func link(_ entry: Entry) {
-    entry.links.value.newer = nil
-    entry.links.value.older = state.value.newest
-    state.value.newest?.links.value.newer = entry
-    state.value.newest = entry
-    if state.value.oldest == nil { state.value.oldest = entry }
+    entry.links.newer = nil
+    entry.links.older = state.newest
+    state.newest?.links.newer = entry
+    state.newest = entry
+    if state.oldest == nil { state.oldest = entry }
   }
 
   private func unlink(_ entry: Entry) {
-    let (newer, older) = (entry.links.value.newer, entry.links.value.older)
-    if let newer { newer.links.value.older = older } else { state.value.newest = older }
-    if let older { older.links.value.newer = newer } else { state.value.oldest = newer }
+    let (newer, older) = (entry.links.newer, entry.links.older)
+    if let newer { newer.links.older = older } else { state.newest = older }
+    if let older { older.links.newer = newer } else { state.oldest = newer }
   }
 }
 

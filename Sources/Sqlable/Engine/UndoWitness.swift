@@ -18,15 +18,14 @@ final class UndoWitness {
 
   /// How many savepoints were rolled back, shared with SQLite's tables, which go with the connection.
   final class Counter {
-    fileprivate let rollbacks = Unchecked(0)
+    @exclusivity(unchecked) fileprivate var rollbacks = 0
 
-    deinit { rollbacks.free() }
   }
 
   init(_ connection: Connection) { self.connection = connection }
 
   /// How many savepoints were rolled back since it takes part in the transaction.
-  var rollbacks: Int { counter.rollbacks.value }
+  var rollbacks: Int { counter.rollbacks }
 
   /// Takes part in the open transaction; once in each is enough. False where the right to write can't be had: then the
   /// statement that is to be watched changes nothing in database "main" either.
@@ -114,7 +113,7 @@ final class UndoWitness {
     module.xRollbackTo = { base, _ in
       guard let base else { return SQLITE_OK }
       let table = UnsafeMutableRawPointer(base).assumingMemoryBound(to: Table.self)
-      table.pointee.counter?._withUnsafeGuaranteedRef { $0.rollbacks.value += 1 }
+      table.pointee.counter?._withUnsafeGuaranteedRef { $0.rollbacks += 1 }
       return SQLITE_OK
     }
     let stored = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)

@@ -5,15 +5,13 @@
 final class UserCode {
   private var thrown: [(number: Int, error: any Error)] = []
   private var count = 0
-  private let calls = Unchecked(0)
-
-  deinit { calls.free() }
+  @exclusivity(unchecked) private var calls = 0
 
   /// Whether a function is running: SQLite is in the middle of a statement.
-  var isRunning: Bool { calls.value > 0 }
+  var isRunning: Bool { calls > 0 }
 
-  func enter() { calls.value += 1 }
-  func leave() { calls.value -= 1 }
+  func enter() { calls += 1 }
+  func leave() { calls -= 1 }
 
   /// Keeps an error, and gives the message that stands for it.
   func keep(_ error: any Error) -> String {

@@ -174,7 +174,7 @@ public struct RowWriter {
 
   /// Notes it for the row that is being written, whose columns a copy must not set.
   @usableFromInline
-  func failStale() { storage.isStale.value = true }
+  func failStale() { storage.isStale = true }
 
   // MARK: One row after the other
 
@@ -193,7 +193,7 @@ public struct RowWriter {
     next = 0
     shape = 0
     failure = nil
-    storage.isStale.value = false
+    storage.isStale = false
     scope = bytes.pointee.current
   }
 
@@ -208,7 +208,7 @@ public struct RowWriter {
   @usableFromInline
   func checkRow() throws {
     if let failure { throw failure }
-    guard !storage.isStale.value else {
+    guard !storage.isStale else {
       throw SqlError.misuse(
         "a row was written to after its write(to:) had returned, or while another statement ran inside it"
       ).at(table: table.name)

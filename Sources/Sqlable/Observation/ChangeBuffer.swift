@@ -50,28 +50,26 @@ final class ChangeBuffer: ChangeSink {
     var earlier: [[UInt8]: TableChanges] = [:]
   }
 
-  private let state = Unchecked(State())
+  @exclusivity(unchecked) private var state = State()
 
-  deinit { state.free() }
-
-  private var changes: [RowChange] { state.value.changes }
+  private var changes: [RowChange] { state.changes }
 
   /// The tables to record.
   var tables: [Table] {
-    get { state.value.tables }
+    get { state.tables }
     set {
-      state.value.earlier = summaries
-      state.value.tables = newValue
-      state.value.latest = 0
-      state.value.summaries = newValue.map { _ in nil }
+      state.earlier = summaries
+      state.tables = newValue
+      state.latest = 0
+      state.summaries = newValue.map { _ in nil }
     }
   }
 
   /// What was done to the tables that live results read, by their folded names. More than was done, where a statement
   /// was undone.
   private var summaries: [[UInt8]: TableChanges] {
-    var all = state.value.earlier
-    for (table, summary) in zip(state.value.tables, state.value.summaries) {
+    var all = state.earlier
+    for (table, summary) in zip(state.tables, state.summaries) {
       guard let summary else { continue }
       all[table.nameInDatabase.foldedName, default: TableChanges()].formUnion(summary)
     }
@@ -87,35 +85,35 @@ final class ChangeBuffer: ChangeSink {
   }
 
   var summarized: Summarized {
-    let latest = state.value.summaries.map { $0.map { ($0.withoutImages, $0.images?.count) } }
-    return Summarized(tables: state.value.tables, latest: latest, earlier: state.value.earlier)
+    let latest = state.summaries.map { $0.map { ($0.withoutImages, $0.images?.count) } }
+    return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
   /// Forgets what was done since then. Where the tables were looked up anew meanwhile, it is not known any more which
   /// rows were changed before.
   func goBack(to summarized: Summarized) {
-    let (places, isSame) = (state.value.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
-    state.value.earlier = summarized.earlier
+    let (places, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
+    state.earlier = summarized.earlier
     for place in places {
       guard isSame, let before = summarized.latest[place] else {
-        state.value.summaries[place] = nil
+        state.summaries[place] = nil
         continue
       }
-      state.value.summaries[place]?.goBack(to: before.change, imageCount: before.imageCount)
+      state.summaries[place]?.goBack(to: before.change, imageCount: before.imageCount)
     }
     guard !isSame else { return }
     for case (let table, let before?) in zip(summarized.tables, summarized.latest) {
-      state.value.earlier[table.nameInDatabase.foldedName, default: TableChanges()].formUnion(before.change)
+      state.earlier[table.nameInDatabase.foldedName, default: TableChanges()].formUnion(before.change)
     }
   }
 
   func willChange(_ row: HookedRow) {
     guard !tables.isEmpty else { return }
-    if strcmp(tables[state.value.latest].cName, row.table) != 0 {
+    if strcmp(tables[state.latest].cName, row.table) != 0 {
       guard let index = tables.firstIndex(where: { strcmp($0.cName, row.table) == 0 }) else { return }
-      state.value.latest = index
+      state.latest = index
     }
-    let table = tables[state.value.latest]
+    let table = tables[state.latest]
     if table.keepsRows { record(row, of: table) }
     if let read = table.read { note(row, of: table, read.columns, wantsImages: read.wantsImages) }
   }
@@ -124,9 +122,9 @@ final class ChangeBuffer: ChangeSink {
 
   /// Notes what a change does to a table, for those who only ask whether they are concerned.
   private func note(_ row: HookedRow, of table: Table, _ columns: [RowShape.Column], wantsImages: Bool) {
-    let place = state.value.latest
-    var summary = state.value.summaries[place] ?? TableChanges()
-    state.value.summaries[place] = nil
+    let place = state.latest
+    var summary = state.summaries[place] ?? TableChanges()
+    state.summaries[place] = nil
     if row.operation == .update {
       // Without the pre-update hook there is one id only, and no values.
       if row.oldId != row.newId { summary.isMembershipChanged = true }
@@ -144,7 +142,7 @@ final class ChangeBuffer: ChangeSink {
       summary.isMembershipChanged = true
     }
     summary.add { wantsImages && row.hasValues ? images(row, of: table) : nil }
-    state.value.summaries[place] = summary
+    state.summaries[place] = summary
   }
 
   private func images(_ row: HookedRow, of table: Table) -> RowImages {
@@ -201,7 +199,7 @@ final class ChangeBuffer: ChangeSink {
       table: table.name, change: change, id: id ?? 0, previousId: previousId ?? 0, key: key, previousKey: previousKey,
       comparison: table.key.comparison, hasId: id != nil, isKeyedById: table.key.columns.isEmpty)
     if table.keepsValues, row.hasValues { noted.images = images(row, of: table) }
-    state.value.changes.append(noted)
+    state.changes.append(noted)
   }
 
   private func values(of key: KeyShape, at positions: [Int], _ read: (Int) -> SqlStorage?) -> [SqlStorage] {
@@ -228,17 +226,17 @@ final class ChangeBuffer: ChangeSink {
     // By bytes: == takes the two forms of an é for one, which are two tables.
     let gone = Set(tables.filter(isGone).map { Array($0.name.utf8) })
     guard !gone.isEmpty else { return }
-    let kept = state.value.changes[count...].filter { !gone.contains(Array($0.table.utf8)) }
-    state.value.changes.replaceSubrange(count..., with: kept)
+    let kept = state.changes[count...].filter { !gone.contains(Array($0.table.utf8)) }
+    state.changes.replaceSubrange(count..., with: kept)
   }
 
   func forget(after count: Int) {
-    if self.count > count { state.value.changes.removeLast(self.count - count) }
+    if self.count > count { state.changes.removeLast(self.count - count) }
   }
 
   /// Whether something was recorded.
   var isEmpty: Bool {
-    state.value.changes.isEmpty && state.value.earlier.isEmpty && !state.value.summaries.contains { $0 != nil }
+    state.changes.isEmpty && state.earlier.isEmpty && !state.summaries.contains { $0 != nil }
   }
 
   /// To be called when the transaction is over: what was recorded.
@@ -248,8 +246,8 @@ final class ChangeBuffer: ChangeSink {
   }
 
   func forgetAll() {
-    state.value.changes = []
-    state.value.earlier = [:]
-    for place in state.value.summaries.indices { state.value.summaries[place] = nil }
+    state.changes = []
+    state.earlier = [:]
+    for place in state.summaries.indices { state.summaries[place] = nil }
   }
 }

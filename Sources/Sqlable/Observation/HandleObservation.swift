@@ -13,7 +13,7 @@ final class HandleObservation {
   /// their order.
   private let order: CommitOrder
   /// The changes of any handle's observers when this one's were looked at.
-  private let seenChanges = Unchecked(-1)
+  @exclusivity(unchecked) private var seenChanges = -1
   private var interest = ObservedTables()
   /// The schema that the keys were looked up in; nil when they have to be looked up again.
   private var schemaVersion: Int64?
@@ -61,8 +61,8 @@ final class HandleObservation {
   /// Takes note of observers that came and went; to be called before every write.
   func refresh() {
     let changes = ObserverRegistry.changes
-    if changes == seenChanges.value { return }
-    seenChanges.value = changes
+    if changes == seenChanges { return }
+    seenChanges = changes
     let wanted = wanted
     if wanted != interest {
       interest = wanted
@@ -88,7 +88,7 @@ final class HandleObservation {
   func refreshKeys(isBeginning: Bool) throws {
     if isBeginning {
       isWatching = false
-      (changesAtBegin, schemaAtBegin) = (seenChanges.value, nil)
+      (changesAtBegin, schemaAtBegin) = (seenChanges, nil)
       if interest.commits, dataVersion != nil { try lookForOthers() }
     }
     guard isBeginning ? isActive : isKnowledgeInDoubt else { return }
@@ -233,7 +233,7 @@ final class HandleObservation {
   /// Tells those who began to listen after the last look at them, and may have read before this commit, that there was
   /// one.
   private func tellLatecomers() {
-    guard ObserverRegistry.changes != seenChanges.value, wanted != interest else { return }
+    guard ObserverRegistry.changes != seenChanges, wanted != interest else { return }
     for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(heardSince: changesAtBegin)) }
   }
 
@@ -268,5 +268,4 @@ final class HandleObservation {
     witness.close()
   }
 
-  deinit { seenChanges.free() }
 }

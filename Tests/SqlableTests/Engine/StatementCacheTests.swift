@@ -386,13 +386,13 @@ import Testing
         let kept = KeptStatement()
         connection.sql.truncate()
         connection.sql.append("SELECT 1")
-        kept.statement.value = try connection.compile(connection.sql.buffer)
+        kept.statement = try connection.compile(connection.sql.buffer)
         connection.keep(kept)
         connection.keep(KeptStatement())
-        #expect(kept.statement.value != nil)
+        #expect(kept.statement != nil)
         kept.abandon()
         connection.keep(KeptStatement())
-        #expect(kept.statement.value == nil)
+        #expect(kept.statement == nil)
       }
     }
   }

@@ -6,7 +6,7 @@ import Synchronization
 final class ParameterSlots {
   let memory: UnsafeMutableBufferPointer<BoundValue>
   /// Whether a copy of the writer was used when it must not.
-  let isStale = Unchecked(false)
+  @exclusivity(unchecked) var isStale = false
 
   init(count: Int) {
     memory = .allocate(capacity: count)
@@ -15,7 +15,6 @@ final class ParameterSlots {
 
   deinit {
     memory.deallocate()
-    isStale.free()
   }
 }
 
@@ -140,7 +139,7 @@ final class ParameterBuffer {
     var spareSlots: ParameterSlots?
   }
 
-  private let state = Unchecked(State())
+  @exclusivity(unchecked) private var state = State()
   let bytes = ParameterBytes.take()
   /// Whether a long list becomes a `?` for each value, for a database that can't be given a pointer.
   let expandsLists: Bool
@@ -149,20 +148,19 @@ final class ParameterBuffer {
 
   deinit {
     ParameterBytes.give(back: bytes)
-    state.value.parameters.deallocate()
-    state.free()
+    state.parameters.deallocate()
   }
 
   /// All parameters that are waiting, the oldest first.
   var parameters: UnsafeBufferPointer<BoundValue> {
-    UnsafeBufferPointer(rebasing: state.value.parameters[..<state.value.count])
+    UnsafeBufferPointer(rebasing: state.parameters[..<state.count])
   }
 
   /// Where the next statement's values begin. Each begins a scope, which ends when the mark is released.
   var mark: Mark {
     let mark = Mark(
-      count: state.value.count, chunk: bytes.pointee.chunks.count, used: bytes.pointee.used,
-      lists: state.value.lists.count, placeholders: state.value.placeholders.count, scope: bytes.pointee.current)
+      count: state.count, chunk: bytes.pointee.chunks.count, used: bytes.pointee.used,
+      lists: state.lists.count, placeholders: state.placeholders.count, scope: bytes.pointee.current)
     bytes.pointee.beginScope()
     return mark
   }
@@ -175,67 +173,67 @@ final class ParameterBuffer {
 
   /// Forgets the values since the mark, for others in the same scope.
   func drop(since mark: Mark) {
-    state.value.count = mark.count
-    if state.value.lists.count > mark.lists {
-      state.value.lists.removeLast(state.value.lists.count - mark.lists)
+    state.count = mark.count
+    if state.lists.count > mark.lists {
+      state.lists.removeLast(state.lists.count - mark.lists)
     }
-    if state.value.placeholders.count > mark.placeholders {
-      state.value.placeholders.removeLast(state.value.placeholders.count - mark.placeholders)
+    if state.placeholders.count > mark.placeholders {
+      state.placeholders.removeLast(state.placeholders.count - mark.placeholders)
     }
     while bytes.pointee.chunks.count > mark.chunk { bytes.pointee.chunks.removeLast().deallocate() }
     bytes.pointee.fill(from: mark.used)
   }
 
   /// Whether there are lists among the values, to which SQLite has references.
-  func hasLists(since mark: Mark) -> Bool { state.value.lists.count > mark.lists }
+  func hasLists(since mark: Mark) -> Bool { state.lists.count > mark.lists }
 
   /// Memory for a row of so many columns.
   func takeSlots(count: Int) -> ParameterSlots {
-    guard let spare = state.value.spareSlots, spare.memory.count >= count else {
+    guard let spare = state.spareSlots, spare.memory.count >= count else {
       return ParameterSlots(count: max(count, 32))
     }
-    state.value.spareSlots = nil
+    state.spareSlots = nil
     return spare
   }
 
-  func giveBack(_ slots: ParameterSlots) { state.value.spareSlots = slots }
+  func giveBack(_ slots: ParameterSlots) { state.spareSlots = slots }
 
   func append(_ parameter: BoundValue) {
-    if state.value.count == state.value.parameters.count { grow() }
-    state.value.parameters.initializeElement(at: state.value.count, to: parameter)
-    state.value.count += 1
+    if state.count == state.parameters.count { grow() }
+    state.parameters.initializeElement(at: state.count, to: parameter)
+    state.count += 1
   }
 
   private func grow() {
-    let larger = UnsafeMutableBufferPointer<BoundValue>.allocate(capacity: state.value.count * 2)
+    let larger = UnsafeMutableBufferPointer<BoundValue>.allocate(capacity: state.count * 2)
     _ = larger.initialize(from: parameters)
-    state.value.parameters.deallocate()
-    state.value.parameters = larger
+    state.parameters.deallocate()
+    state.parameters = larger
   }
 
   func append(_ value: SqlStorage) { append(bytes.pointee.parameter(for: value)) }
 
   func append(_ list: ValueList) {
-    state.value.lists.append(list)
+    state.lists.append(list)
     append(.list(Unmanaged.passUnretained(list)) as BoundValue)
   }
 
   func append(_ placeholder: Placeholder) {
-    state.value.placeholders.append((state.value.count, placeholder))
+    state.placeholders.append((state.count, placeholder))
     append(.unset as BoundValue)
   }
 
   /// What stands for values that are given later, with the positions of their parameters, counted from 1; nil for nothing.
   func placeholders(since mark: Mark) -> [(index: Int32, placeholder: Placeholder)]? {
-    guard state.value.placeholders.count > mark.placeholders else { return nil }
-    return state.value.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }
+    guard state.placeholders.count > mark.placeholders else { return nil }
+    return state.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }
   }
 
   /// Binds the parameters from `first` on to the statement's positions 1, 2, 3 …
   func bind(from first: Int, to handle: OpaquePointer) -> Int32 {
-    for position in first..<state.value.count {
+    for position in first..<state.count {
       let index = Int32(truncatingIfNeeded: position - first + 1)
-      let code = state.value.parameters[position].bind(to: handle, at: index)
+      let code = state.parameters[position].bind(to: handle, at: index)
       if code != SQLITE_OK { return code }
     }
     return SQLITE_OK

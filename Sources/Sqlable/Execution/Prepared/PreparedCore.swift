@@ -120,7 +120,7 @@ final class PreparedCore {
         if case .statement(let query, let table) = subject { try connection.check(query, table) }
         let statement = try compile(connection)
         try subject.check(statement)
-        kept.statement.value = statement
+        kept.statement = statement
         connection.keep(kept)
       } catch { throw located(connection.labelled(error)) }
     }
@@ -142,11 +142,11 @@ final class PreparedCore {
 
   /// The statement with the values bound; the lock is held.
   private func begin(_ values: some PreparedValues, _ connection: Connection) throws -> PreparedStatement {
-    var found = kept.statement.value
+    var found = kept.statement
     if found == nil {
       // Dropped with all others: observers came, or memory was to be released.
       found = try compile(connection)
-      kept.statement.value = found
+      kept.statement = found
     }
     // Inside its own loop another one is compiled for the run.
     let statement = found.flatMap { $0.isInUse ? nil : $0 }

@@ -73,7 +73,7 @@ final class FileGate: Sendable {
   /// Waits for the turn, until the brake is pulled or its busy timeout has passed: then throws `.interrupted` or
   /// `.busy`.
   func take(_ brake: Brake) throws {
-    brake.spent.value = .zero
+    brake.spent = .zero
     let begin = ContinuousClock.now
     let mayWait = brake.busyTimeout > .zero
     guard case .waits = state.withLock({ enter(&$0, at: begin, mayWait: mayWait) }) else { return }
@@ -82,7 +82,7 @@ final class FileGate: Sendable {
       _ = bell.wait(timeout: .now() + FileGate.slice)
       let waited = begin.duration(to: .now)
       if try state.withLock({ try isOver(&$0, waited, brake) }) {
-        brake.spent.value = waited
+        brake.spent = waited
         return
       }
     }
