@@ -32,60 +32,6 @@ extension Select {
   }
 }
 
-/// Looking for indexes, on whatever has a handle.
-private struct Advising: Runnable {
-  let sql: String
-  let look: @Sendable (SqliteDatabase) throws -> [IndexAdvice]
-
-  var isReadOnly: Bool { true }
-
-  func requests() throws -> [SqlRequest] { [] }
-  func run(_ db: SqliteDatabase) throws -> [IndexAdvice] { try look(db) }
-  func run(over transport: some SqlTransport) async throws -> [IndexAdvice] {
-    throw SqlError.misuse("indexes are tried in a copy of the schema, for which a handle or a pool is needed")
-  }
-}
-
-extension Statement {
-  private var advising: Advising { Advising(sql: sql) { db in try advice(db) } }
-
-  /// Proposes indexes for the tables that the statement would read from the first row to the last to find some of them.
-  public func advice(
-    _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
-  ) throws -> [IndexAdvice] {
-    try db.run(advising, file: file, line: line)
-  }
-
-  /// Proposes indexes for the tables that the statement would read from the first row to the last to find some of them.
-  ///
-  /// Throws `.misuse` for a database elsewhere.
-  public func advice(
-    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
-  ) async throws -> [IndexAdvice] {
-    try await db.run(advising, file: file, line: line)
-  }
-}
-
-extension Select {
-  private var advising: Advising { Advising(sql: sql) { db in try advice(db) } }
-
-  /// Proposes indexes for the tables that the query would read from the first row to the last to find some of them.
-  public func advice(
-    _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
-  ) throws -> [IndexAdvice] {
-    try db.run(advising, file: file, line: line)
-  }
-
-  /// Proposes indexes for the tables that the query would read from the first row to the last to find some of them.
-  ///
-  /// Throws `.misuse` for a database elsewhere.
-  public func advice(
-    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
-  ) async throws -> [IndexAdvice] {
-    try await db.run(advising, file: file, line: line)
-  }
-}
-
 /// An index that would serve a statement.
 public struct IndexAdvice: Sendable, Hashable, CustomStringConvertible {
   public let table: String

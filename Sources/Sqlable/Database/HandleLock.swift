@@ -4,10 +4,8 @@ import Glibc
 @usableFromInline
 final class HandleLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  @exclusivity(unchecked) private var locks = 0
-
   /// How often the owning thread has locked; touched only while locked.
-  var depth: Int { locks }
+  @exclusivity(unchecked) private(set) var depth = 0
 
   init() {
     var attributes = pthread_mutexattr_t()
@@ -25,12 +23,12 @@ final class HandleLock {
   @usableFromInline
   func lock() {
     pthread_mutex_lock(mutex)
-    locks += 1
+    depth += 1
   }
 
   @usableFromInline
   func unlock() {
-    locks -= 1
+    depth -= 1
     pthread_mutex_unlock(mutex)
   }
 }

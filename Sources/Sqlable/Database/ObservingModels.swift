@@ -9,14 +9,14 @@ extension SqliteDatabase {
   /// - Parameters:
   ///   - change: the change to hear of; nil for all three.
   ///   - tableName: the table, where it is another one than the model's own.
-  ///   - id: the row's id, or its key where that is no integer; nil for all rows. An update that changes the key is told
-  ///     to observers of the old key and of the new one.
-  ///   - body: gets the row's id after the change: 0 in a WITHOUT ROWID table whose key is no integer, for which the other
-  ///     form of this method gives the key. An error that it throws reaches `didFail`.
+  ///   - id: the row's id, or its key where that is no integer; nil for all rows. An update that changes the key is
+  ///     told to observers of the old key and of the new one.
+  ///   - body: gets the row's id after the change: 0 in a WITHOUT ROWID table whose key is no integer, for which the
+  ///     other form of this method gives the key. An error that it throws reaches `didFail`.
   ///
-  /// Changes of this handle come on the thread that committed, after the commit and in the order of change, those of its
-  /// children on `queue`. It may itself read, write, observe and remove: what it commits is delivered after what is being
-  /// delivered. Nothing is told of what was rolled back.
+  /// Changes of this handle come on the thread that committed, after the commit and in the order of change, those of
+  /// its children on `queue`. It may itself read, write, observe and remove: what it commits is delivered after what is
+  /// being delivered. Nothing is told of what was rolled back.
   @discardableResult
   public func observe<Model: Sqlable>(
     _ change: Change? = nil, on model: Model.Type, in tableName: String? = nil, id: (any SqlValue)? = nil,

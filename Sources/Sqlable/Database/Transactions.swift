@@ -36,7 +36,6 @@ final class TransactionStack {
   }
 
   @exclusivity(unchecked) var counts = Counts()
-
 }
 
 extension SqliteDatabase {

@@ -16,7 +16,8 @@ final class Connection {
   @usableFromInline let parameters = ParameterBuffer()
   /// The calls of the program's own functions.
   let userCode = UserCode()
-  @exclusivity(unchecked) private var registeredVersion = 0
+  /// Up to which of the registrations its functions and collations are.
+  @exclusivity(unchecked) var functionsVersion = 0
   /// How many transactions are open: 0 is none, 1 a transaction, more are savepoints inside it.
   var transactionLevel = 0
   /// The error that undid the open transaction as a whole; set until the transaction's owner has heard of it.
@@ -98,12 +99,6 @@ final class Connection {
     finalizeStatements()
     // _v2: should a statement still be alive somewhere, the connection goes with it instead of leaking.
     sqlite3_close_v2(handle)
-  }
-
-  /// Up to which of the registrations its functions and collations are.
-  var functionsVersion: Int {
-    get { registeredVersion }
-    set { registeredVersion = newValue }
   }
 
   func finalizeStatements() {

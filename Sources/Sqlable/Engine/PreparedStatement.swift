@@ -10,26 +10,14 @@ final class PreparedStatement {
   unowned let connection: Connection
   /// Whether it can't change the database.
   let isReadOnly: Bool
-  @exclusivity(unchecked) private var run = Run()
   /// What its rows are like, where that is no model's table alone.
   private(set) var layout: ResultLayout?
 
-  private struct Run {
-    var isInUse = true
-    var mark: ParameterBuffer.Mark?
-  }
-
   /// Whether a run has it: its rows are being read, so no other run may reset it, and it does not leave the cache.
-  var isInUse: Bool {
-    get { run.isInUse }
-    set { run.isInUse = newValue }
-  }
+  @exclusivity(unchecked) var isInUse = true
 
   /// The mark of the parameters that it has bound.
-  var mark: ParameterBuffer.Mark? {
-    get { run.mark }
-    set { run.mark = newValue }
-  }
+  @exclusivity(unchecked) var mark: ParameterBuffer.Mark?
 
   init(handle: OpaquePointer, connection: Connection) {
     self.handle = handle

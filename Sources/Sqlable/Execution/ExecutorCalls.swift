@@ -33,9 +33,10 @@ extension SqlExecutor {
 
   /// The rows of a query as tuples of values and models, from the first column on.
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
-    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
+    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,
+    file: StaticString = #fileID, line: UInt = #line
   ) throws -> [(First, Second, repeat each Output)] {
-    try run(sql.rows(as: first, second, repeat each type), file: #fileID, line: #line)
+    try run(sql.rows(as: first, second, repeat each type), file: file, line: line)
   }
 }
 
@@ -70,8 +71,9 @@ extension AsyncSqlExecutor {
   public func query<
     First: SelectOutput & Sendable, Second: SelectOutput & Sendable, each Output: SelectOutput & Sendable
   >(
-    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
+    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,
+    file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [(First, Second, repeat each Output)] {
-    try await run(sql.rows(as: first, second, repeat each type), file: #fileID, line: #line)
+    try await run(sql.rows(as: first, second, repeat each type), file: file, line: line)
   }
 }

@@ -104,7 +104,7 @@ extension Select: Runnable {
 struct FirstRow<Row>: Runnable {
   let query: Select<Row>
 
-  var sql: String { query.sql }
+  var sql: String { limited.sql }
   var isReadOnly: Bool { true }
   private var limited: Select<Row> { Select(query: query.query.first, read: query.read) }
 
@@ -117,7 +117,7 @@ struct FirstRow<Row>: Runnable {
 struct RowCount<Row>: Runnable {
   let query: Select<Row>
 
-  var sql: String { query.sql }
+  var sql: String { query.counting.sql }
   var isReadOnly: Bool { true }
 
   func requests() throws -> [SqlRequest] { try query.counting.requests() }

@@ -6,7 +6,7 @@
 /// try await names.run(pool)
 /// ```
 public struct SqlRows<Row>: Runnable {
-  fileprivate let text: SQL
+  let text: SQL
   /// Reads all rows from a handle.
   fileprivate let all: @Sendable (SQL, SqliteDatabase) throws -> [Row]
   /// Makes rows of those that came from elsewhere.

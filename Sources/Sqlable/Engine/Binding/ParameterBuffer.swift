@@ -20,12 +20,13 @@ final class ParameterSlots {
 
 /// The bytes of texts and blobs that wait to be bound, in memory that stays where it is until their statement is done.
 ///
-/// It is recycled but never freed, so that whoever keeps a cell for too long meets another scope in valid memory. That may
-/// be on any thread, while another connection has the memory: the scope is atomic, and looked at before anything else.
+/// It is recycled but never freed, so that whoever keeps a cell for too long meets another scope in valid memory. That
+/// may be on any thread, while another connection has the memory: the scope is atomic, and looked at before anything
+/// else.
 @usableFromInline
 struct ParameterBytes: ~Copyable {
-  /// The number of the innermost scope, which no other has had. A value that is added in the scope of another statement is
-  /// gone when that statement is done.
+  /// The number of the innermost scope, which no other has had. A value that is added in the scope of another statement
+  /// is gone when that statement is done.
   @usableFromInline let scope = Atomic<UInt64>(0)
   fileprivate var scopes: UInt64 = 0
   fileprivate var next: UnsafeMutablePointer<UInt8>?
@@ -223,7 +224,8 @@ final class ParameterBuffer {
     append(.unset as BoundValue)
   }
 
-  /// What stands for values that are given later, with the positions of their parameters, counted from 1; nil for nothing.
+  /// What stands for values that are given later, with the positions of their parameters, counted from 1; nil for
+  /// nothing.
   func placeholders(since mark: Mark) -> [(index: Int32, placeholder: Placeholder)]? {
     guard state.placeholders.count > mark.placeholders else { return nil }
     return state.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }

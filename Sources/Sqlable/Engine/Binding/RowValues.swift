@@ -1,7 +1,7 @@
 /// The values that a struct gave for a row, by the position of their columns.
 ///
-/// Where the table has no more columns than a word has bits, `shape` says which ones are there, and the rest of the memory
-/// holds what an earlier row left.
+/// Where the table has no more columns than a word has bits, `shape` says which ones are there, and the rest of the
+/// memory holds what an earlier row left.
 struct RowValues {
   private let slots: UnsafeMutableBufferPointer<BoundValue>
   private let bits: UInt64

@@ -141,4 +141,29 @@ import Testing
       #expect(pool.statistics.reads == 2)
     }
   }
+
+  /// A pool explains what it would run: a long list is one value there, and what a parameter stands for is not known.
+  @Test func aPoolExplainsAsItsHandlesDo() throws {
+    try withPool { pool in
+      try pool.transaction { db in try ExecutorTests.createTables(db) }
+      let listed = Bicycle.read().filter(Bicycle.id.in(Array(1...100)))
+      let given = Bicycle.read().filter(Bicycle.color == Parameter("color"))
+      let change = Bicycle.delete(Bicycle.id == 1).returning(Bicycle.name)
+      let owners = Person.read().filter(Person.id == 1).including(Bicycle.read(), by: Bicycle.ownerId)
+      let text = SQL("SELECT name FROM bicycle WHERE id IN (SELECT id FROM (\(listed)))").rows(as: String.self)
+      func same(_ work: some Runnable) throws {
+        let (pools, handles) = (try work.explain(pool), try pool.read { db in try work.explain(db) })
+        #expect(pools == handles && pools.sql == work.sql && !pools.steps.isEmpty, "\(work.sql)")
+      }
+      try same(listed)
+      try same(given)
+      try same(change)
+      try same(owners)
+      try same(text)
+      let advice = try Bicycle.read().filter(Bicycle.ownerId == 1).advice(pool)
+      #expect(advice.map(\.columns) == [["owner_id"]])
+      let error = sqlError { _ = try text.advice(pool) }
+      #expect(error?.message == "indexes are proposed for statements and queries, not for SQL text")
+    }
+  }
 }
