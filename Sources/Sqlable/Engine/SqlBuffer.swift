@@ -1,11 +1,15 @@
-/// The bytes of a statement while it is written, reused from one statement to the next.
+/// A statement while it is written: its text, or the key by which its compiled form is found.
 ///
-/// The finished bytes are also the key of the statement cache, so a statement that ran before costs no `String`.
+/// The same calls write both. A key holds what the text holds, only shorter: a constant piece of SQL is the address that
+/// it has in the program, a table or column the address of its declaration, all else is written out. So two statements
+/// with one key have one text. A statement that ran before is found without its text being written.
 final class SqlBuffer {
   private struct State {
     var bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: 1024)
     var count = 0
     var capacity = 1024
+    var isKey = false
+    var isFound = true
   }
 
   @exclusivity(unchecked) private var state = State()
@@ -21,53 +25,84 @@ final class SqlBuffer {
   /// The text written so far.
   var text: String { String(decoding: buffer, as: UTF8.self) }
 
+  /// Whether a key is written, and no text.
+  var isKey: Bool { state.isKey }
+
+  /// Whether the statement can be found by the key: nothing in it is without a form there.
+  var hasKey: Bool { state.isFound }
+
+  /// Begins a text.
+  func begin() {
+    state.count = 0
+    state.isKey = false
+  }
+
+  /// Begins the key of a statement of that kind.
+  func begin(key kind: KeyKind) {
+    state.count = 0
+    state.isKey = true
+    state.isFound = true
+    // No text begins with a NUL byte, so no text is a key.
+    append(word: UInt64(kind.rawValue) << 8)
+  }
+
+  /// What a key is of.
+  enum KeyKind: UInt8 {
+    case statement = 1
+    case row = 2
+    case query = 3
+  }
+
+  /// Notes that the statement can be known by its text only, or not at all.
+  func refuseKey() { state.isFound = false }
+
   /// Drops everything after the first `count` bytes.
-  func truncate(to count: Int = 0) {
+  func truncate(to count: Int) {
     state.count = count
   }
 
-  func append(_ text: StaticString) {
-    append(text.utf8Start, count: text.utf8CodeUnitCount)
+  // MARK: What text and key have in common
+
+  /// Writes a piece of SQL that is the same in all statements that have it.
+  @inline(__always)
+  func append(_ piece: StaticString) {
+    if state.isKey { return append(word: UInt64(UInt(bitPattern: piece.utf8Start))) }
+    append(piece.utf8Start, count: piece.utf8CodeUnitCount)
   }
 
-  func append(_ text: [UInt8]) { text.withUnsafeBufferPointer { append($0) } }
-
-  func append(_ text: String) {
+  /// Writes a piece of SQL that is made for the statement.
+  func append(text: String) {
     var text = text
     text.withUTF8 { append($0) }
   }
 
+  func append(_ text: [UInt8]) { text.withUnsafeBufferPointer { append($0) } }
+
   func append(_ text: UnsafeBufferPointer<UInt8>) {
+    // No address is as high, and what follows is as long as that says.
+    if state.isKey { append(word: 1 << 62 | UInt64(truncatingIfNeeded: text.count)) }
     if let start = text.baseAddress { append(start, count: text.count) }
   }
 
-  /// Writes a byte: for keys, which are no text.
+  /// Writes the name of what is declared: in a key its address, where it stays for ever.
   @inline(__always)
-  func append(byte: UInt8) {
-    if state.count == state.capacity { grow(to: state.count + 1) }
-    state.bytes[state.count] = byte
-    state.count += 1
+  func append(_ name: [UInt8], of declaration: AnyObject) {
+    if state.isKey { return append(address: declaration) }
+    name.withUnsafeBufferPointer { append($0) }
   }
 
-  /// Writes one of an enum's cases, which without payloads are a byte: for keys.
-  @inline(__always)
-  func append<Enum>(choice: Enum) { append(byte: unsafeBitCast(choice, to: UInt8.self)) }
+  // MARK: Of keys only
 
-  /// Writes a small number in one byte, a larger one in nine: for keys.
+  /// Writes the address of what stays there for ever.
   @inline(__always)
-  func append(count: Int) {
-    guard count < 255 else {
-      append(byte: 255)
-      return append(bits: UInt64(count))
-    }
-    append(byte: UInt8(truncatingIfNeeded: count))
-  }
+  func append(address object: AnyObject) { append(word: UInt64(UInt(bitPattern: ObjectIdentifier(object)))) }
 
-  /// Writes the bits of a number: for keys.
-  func append(bits: UInt64) {
-    withUnsafeBytes(of: bits) { bytes in
-      if let start = bytes.bindMemory(to: UInt8.self).baseAddress { append(start, count: bytes.count) }
-    }
+  @inline(__always)
+  func append(word: UInt64) {
+    let needed = state.count + 8
+    if needed > state.capacity { grow(to: needed) }
+    UnsafeMutableRawPointer(state.bytes + state.count).storeBytes(of: word, as: UInt64.self)
+    state.count = needed
   }
 
   private func append(_ start: UnsafePointer<UInt8>, count added: Int) {

@@ -21,61 +21,61 @@ extension Connection {
 
   /// The compiled statement of a query without rows, with its values bound.
   func prepared(_ query: Query, table: TableInfo) throws -> PreparedStatement {
-    func text() throws {
-      try check(query, table)
+    try prepared(.statement) {
+      if !sql.isKey { try check(query, table) }
       try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
-    }
-    return try prepared(shape: { $0.write(query, of: table) }, text: text).statement
+    }.statement
   }
 
-  /// The compiled statement whose key `shape` writes, or, where that says that there is none, whose text is the key;
-  /// with its values bound. `text` writes the SQL, and is called only when it is needed.
+  /// The compiled statement that `write` writes, with its values bound: found by its key, or, where that says that there
+  /// is none, by its text. It is called once for each that is needed.
   @inline(__always)
   func prepared(
-    shape: (ShapeWriter) -> Bool, text: () throws -> Void
-  ) throws -> (statement: PreparedStatement, hasShape: Bool) {
+    _ kind: SqlBuffer.KeyKind, write: () throws -> Void
+  ) throws -> (statement: PreparedStatement, hasKey: Bool) {
     let mark = parameters.mark
-    let hasShape = shape(ShapeWriter(key: sql, parameters: parameters))
-    if !hasShape { parameters.drop(since: mark) }
+    sql.begin(key: kind)
+    // What is wrong with it the text tells.
+    do { try write() } catch { sql.refuseKey() }
+    let hasKey = sql.hasKey
+    if !hasKey { parameters.drop(since: mark) }
     let statement = try prepared(since: mark) {
-      guard hasShape else {
-        sql.truncate()
-        try text()
+      guard hasKey else {
+        sql.begin()
+        try write()
         return try prepareBuffered()
       }
       return try prepareBuffered {
-        parameters.drop(since: mark)
-        sql.truncate()
-        try text()
+        let values = parameters.count
+        sql.begin()
+        try write()
+        try parameters.dropCopies(from: values, of: mark)
       }
     }
-    return (statement, hasShape)
+    return (statement, hasKey)
   }
 
   /// The compiled statement for a struct with these values, with the values bound. They must stay until its run is
   /// over.
   func prepared(_ query: Query, table: TableInfo, row: RowValues) throws -> PreparedStatement {
-    let mark = parameters.mark
-    guard query.isPlain, let shape = row.shape, query.kind.isInsert || row.holdsKey(of: table) else {
-      return try prepared(since: mark) {
-        try check(query, table)
-        try StatementWriter(table: table, sql: sql, parameters: parameters).write(query, row: row)
-        return try prepareBuffered()
-      }
+    func write() throws {
+      if !sql.isKey { try check(query, table) }
+      try StatementWriter(table: table, sql: sql, parameters: parameters).write(query, row: row)
     }
-    // No text begins with a NUL byte, so no text is a key. A table's information stays at its address for ever.
-    sql.truncate()
-    sql.append(byte: 0)
-    sql.append(byte: 2)
-    sql.append(choice: query.kind)
-    sql.append(choice: query.conflict)
-    sql.append(bits: UInt64(UInt(bitPattern: ObjectIdentifier(table))))
-    sql.append(bits: shape)
+    guard query.isPlain, let shape = row.shape, query.kind.isInsert || row.holdsKey(of: table) else {
+      return try prepared(.statement, write: write).statement
+    }
+    let mark = parameters.mark
+    sql.begin(key: .row)
+    sql.append(query.kind.verb)
+    if let conflict = query.conflict { sql.append(conflict.sql) }
+    sql.append(address: table)
+    sql.append(word: shape)
     let statement: PreparedStatement
     do {
       statement = try prepareBuffered {
-        try check(query, table)
-        try StatementWriter(table: table, sql: sql, parameters: parameters).write(query, row: row)
+        sql.begin()
+        try write()
         parameters.drop(since: mark)
       }
     } catch {
@@ -101,6 +101,19 @@ extension Connection {
     throw SqlError.misuse(
       "REPLACE on a table with a full-text index needs Configuration.recursiveTriggers; an upsert or save() does not"
     ).at(table: table.name)
+  }
+}
+
+extension Query.Kind {
+  /// What tells statements about one struct from another.
+  fileprivate var verb: StaticString {
+    switch self {
+    case .insert, .insertMany: "INSERT"
+    case .save: "INSERT OR UPDATE"
+    case .update: "UPDATE"
+    case .deleteRow: "DELETE"
+    case .read, .first, .count, .exists, .insertQuery, .assign, .delete: "about no struct"
+    }
   }
 }
 

@@ -77,7 +77,7 @@ final class CursorCore {
       do {
         try db.checkTransactionIsAlive(connection)
         let mark = parameters.mark
-        connection.sql.truncate()
+        connection.sql.begin()
         try write(connection.sql, parameters)
         let statement = try connection.prepareBuffered()
         do { try connection.bind(statement, parameters, since: mark) } catch {

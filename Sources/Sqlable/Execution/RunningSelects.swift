@@ -106,10 +106,11 @@ extension SqliteDatabase {
 extension Connection {
   /// The compiled statement of a query, with its values bound, and what its rows are like.
   fileprivate func prepared(_ query: SelectQuery) throws -> (PreparedStatement, ResultLayout) {
-    func text() throws { try SelectWriter(sql: sql, parameters: parameters).write(query) }
-    let (statement, hasShape) = try prepared(shape: { $0.write(query) }, text: text)
-    // Queries of one text may be of several models; those of one shape are of the same.
-    if hasShape, let layout = statement.layout { return (statement, layout) }
+    let (statement, hasKey) = try prepared(.query) {
+      try SelectWriter(sql: sql, parameters: parameters).write(query)
+    }
+    // Queries of one text may be of several models; those of one key are of the same.
+    if hasKey, let layout = statement.layout { return (statement, layout) }
     return (statement, ResultLayout(query.clauses.columns))
   }
 }

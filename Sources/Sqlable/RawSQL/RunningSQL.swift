@@ -128,8 +128,8 @@ extension SqliteDatabase {
       // Before it is compiled: a DELETE compiled without the hook would not call it.
       observation?.refresh()
       let statement = try connection.prepared(since: mark) {
-        connection.sql.truncate()
-        connection.sql.append(sql.text)
+        connection.sql.begin()
+        connection.sql.append(text: sql.text)
         for argument in sql.arguments { connection.parameters.append(argument) }
         return try connection.prepareBuffered()
       } check: { statement in

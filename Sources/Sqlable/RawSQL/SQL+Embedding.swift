@@ -42,7 +42,7 @@ extension SQL.StringInterpolation {
   public mutating func appendInterpolation(_ term: SqlExpression) {
     embed { sql, parameters in
       sql.append("(")
-      try Renderer(scope: Scope(), sql: sql, parameters: parameters).write(term)
+      try Renderer(Scope(), sql: sql, parameters: parameters).write(term)
       sql.append(")")
     }
   }

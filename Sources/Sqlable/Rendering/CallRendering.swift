@@ -5,7 +5,7 @@ extension Renderer {
     switch call.function {
     case .countRows: sql.append("count(*")
     case .builtIn(let function):
-      sql.append(function.name)
+      sql.append(text: function.name)
       sql.append("(")
     case .named(let name):
       sql.append(name.quotedBytes())
@@ -38,7 +38,7 @@ extension Renderer {
     if !window.partition.isEmpty, !window.order.isEmpty { sql.append(" ") }
     try write(window.order, stack: stack + 8)
     if let frame = window.frame {
-      sql.append(" \(frame.unit.rawValue) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
+      sql.append(text: " \(frame.unit.rawValue) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
       if call.losesFilter(in: frame) { sql.append(" EXCLUDE NO OTHERS") }
     }
     sql.append(")")
@@ -52,7 +52,8 @@ extension Renderer {
       if let needle = term.term { try write(needle, within: .comparison, stack: stack) }
       sql.append(" IN (")
     }
-    let inner = SelectWriter(sql: sql, parameters: parameters, outer: scope, baseStack: stack + 24)
+    let inner = SelectWriter(
+      sql: sql, parameters: parameters, outer: sql.isKey ? nil : scope, defined: defined, baseStack: stack + 24)
     switch term.kind {
     case .scalar, .isIn: try inner.write(term.query, columns: 1)
     case .exists: try inner.write(existenceIn: term.query)

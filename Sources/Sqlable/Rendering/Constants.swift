@@ -28,7 +28,7 @@ extension Renderer {
   func write(constant term: SqlExpression, within strength: Strength, stack: Int) throws {
     switch Constant(term) {
     case .text(let text): try write(literal: text)
-    case .integer(let integer): sql.append("\(integer)")
+    case .integer(let integer): sql.append(text: "\(integer)")
     case nil: try write(term, within: strength, stack: stack)
     }
   }
@@ -38,22 +38,5 @@ extension Renderer {
       throw SqlError.invalidStatement("a constant of a function, which is written into the SQL, holds a NUL byte")
     }
     sql.append(text.quotedBytes(in: UInt8(ascii: "'")))
-  }
-}
-
-extension ShapeWriter {
-  /// Counterpart of the renderer's: what is written into the SQL is a part of the key.
-  func write(constant term: SqlExpression, isOrdering: Bool) -> Bool {
-    switch Constant(term) {
-    case .text(let text):
-      key.append(byte: 20)
-      write(name: text)
-      return !text.utf8.contains(0)
-    case .integer(let integer):
-      key.append(byte: 21)
-      key.append(bits: UInt64(bitPattern: integer))
-      return true
-    case nil: return write(term, isOrdering: isOrdering)
-    }
   }
 }

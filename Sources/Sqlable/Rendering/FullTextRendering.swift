@@ -9,8 +9,8 @@ extension Renderer {
       let table = source?.table ?? term.table
       guard let index = table.fullText else { return }
       if let source, !scope.isPlain { writeName(source.name) }
-      sql.append(index.rowid.quotedName)
-      sql.append(" IN (SELECT \"rowid\" FROM \(index.quotedName) WHERE \(index.quotedName) MATCH ")
+      sql.append(text: index.rowid.quotedName)
+      sql.append(text: " IN (SELECT \"rowid\" FROM \(index.quotedName) WHERE \(index.quotedName) MATCH ")
       for value in terms { try write(value, within: .atom, stack: stack + 14) }
       sql.append(")")
     case .search: try writeSearched(term, nil, " MATCH ", terms, stack: stack)
@@ -20,7 +20,7 @@ extension Renderer {
       sql.append("snippet(")
       let position = try column.flatMap { try term.table.fullText?.position(of: $0) } ?? -1
       try writeSearched(term, nil, ", \(position), ", terms, stack: stack + 5)
-      sql.append(", \(tokens))")
+      sql.append(text: ", \(tokens))")
     case .highlight(let column):
       sql.append("highlight(")
       let position = try term.table.fullText?.position(of: column) ?? 0
@@ -39,8 +39,8 @@ extension Renderer {
       ).at(table: term.table.name)
     }
     if index.isExternal { writeName(index.name) } else if !scope.isPlain { writeName(source.name) }
-    sql.append((column ?? index.name).quotedName)
-    sql.append(operation)
+    sql.append(text: (column ?? index.name).quotedName)
+    sql.append(text: operation)
     for (position, value) in values.enumerated() {
       if position > 0 { sql.append(", ") }
       try write(value, within: .atom, stack: stack)
@@ -50,8 +50,8 @@ extension Renderer {
   /// Writes the join of a table with the index beside it.
   func writeIndex(of source: SelectQuery.Source) {
     guard let index = source.table.fullText, index.isExternal else { return }
-    sql.append(" JOIN \(index.quotedName) ON \(index.quotedName).\"rowid\" = ")
+    sql.append(text: " JOIN \(index.quotedName) ON \(index.quotedName).\"rowid\" = ")
     writeName(source.name)
-    sql.append(index.rowid.quotedName)
+    sql.append(text: index.rowid.quotedName)
   }
 }

@@ -22,7 +22,8 @@ extension StatementWriter {
     }
     // Such a table takes a second row of the same id, and finds neither of them right.
     let rows = "\(table.name)_docsize".quotedName
-    sql.append("CASE WHEN EXISTS (SELECT 1 FROM \(rows) WHERE \"id\" = ?\(index + 1)) THEN '' ELSE ?\(index + 1) END")
+    let value = "?\(index + 1)"
+    sql.append(text: "CASE WHEN EXISTS (SELECT 1 FROM \(rows) WHERE \"id\" = \(value)) THEN '' ELSE \(value) END")
   }
 
   /// Throws when a row that replaces another would forget what the struct leaves out: a full-text table has no upsert.

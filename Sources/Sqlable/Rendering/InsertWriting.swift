@@ -37,7 +37,7 @@ extension StatementWriter {
       throw SqlError.invalidStatement("a table with generated columns is filled by a query of chosen columns").at(
         table: table.name)
     }
-    try check(source, fits: positions)
+    if !sql.isKey { try check(source, fits: positions) }
     writeInto(query, conflict: query.conflict)
     sql.append(" (")
     renderer.writeColumns(positions)
@@ -69,7 +69,7 @@ extension StatementWriter {
     sql.append("INSERT ")
     writeConflict(conflict)
     sql.append("INTO ")
-    sql.append(table.quotedName)
+    sql.append(table)
     // In a table of that name excluded."a" would be the row that is there, and an upsert would change nothing.
     if isNamedAsNewRow { sql.append(" AS \"own\"") }
   }
@@ -130,14 +130,13 @@ extension StatementWriter {
 
   /// Writes a query of the row that has these values in the columns by which an upsert conflicts.
   func writeLookUp(_ query: Query, _ row: RowValues) throws {
-    sql.truncate()
     sql.append("SELECT ")
     writeList(try rowIdentity())
     sql.append(" FROM ")
-    sql.append(table.quotedName)
+    sql.append(table)
     let target = try query.upsert?.target?.map(renderer.position(of:)) ?? table.key
     for (index, position) in target.enumerated() {
-      sql.append(index == 0 ? " WHERE " : " AND ")
+      if index == 0 { sql.append(" WHERE ") } else { sql.append(" AND ") }
       renderer.writeColumn(position)
       sql.append(" = ?")
       parameters.append(written(row[position]))
@@ -152,8 +151,8 @@ extension StatementWriter {
     }
     var newRow = SelectQuery.Source(table: table)
     newRow.alias = Upsert.newRow
-    let both = Renderer(
-      scope: try Scope([SelectQuery.Source(table: table), newRow], outer: nil), sql: sql, parameters: parameters)
+    let scope = sql.isKey ? nil : try Scope([SelectQuery.Source(table: table), newRow], outer: nil)
+    let both = Renderer(table: table, scope, sql: sql, parameters: parameters)
     for assignment in upsert.assignments where columns.contains(try renderer.position(of: assignment.column)) {
       throw SqlError.invalidStatement("column \(assignment.column.name) is set twice").at(table: table.name)
     }

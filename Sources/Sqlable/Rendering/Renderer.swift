@@ -1,9 +1,16 @@
-/// Writes a statement's SQL into a buffer and collects its values, in one walk.
+/// Writes a statement's terms into a buffer, as SQL or as a key, and collects its values, in one walk.
 ///
-/// It is where every column is held against the table: a column of another table, or of another declaration, ends the
-/// walk with an error before SQLite sees anything.
+/// Where it writes SQL every column is held against the table: a column of another table, or of another declaration,
+/// ends the walk with an error before SQLite sees anything. A key is written without that. The statement that is found
+/// by it has been through it, and an error means that there is no key.
 struct Renderer {
-  let scope: Scope
+  /// The table to which what is no column belongs.
+  let table: TableInfo
+  /// The tables whose columns may be named; a key needs none.
+  private let tables: Scope?
+  var scope: Scope { tables ?? .none }
+  /// The names of the queries that are defined in the queries around the terms.
+  let defined: [String]
   let sql: SqlBuffer
   let parameters: ParameterBuffer
   /// How many symbols the parser holds around each expression.
@@ -14,6 +21,22 @@ struct Renderer {
   /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression takes up to 26: the one
   /// limit for all makes a filter that a read takes good for a delete with order and limit too.
   private static let maximumStack = 72
+
+  init(_ scope: Scope, sql: SqlBuffer, parameters: ParameterBuffer, baseStack: Int = 0) {
+    self.init(table: scope.table, scope, defined: [], sql: sql, parameters: parameters, baseStack: baseStack)
+  }
+
+  init(
+    table: TableInfo, _ scope: Scope?, defined: [String] = [], sql: SqlBuffer, parameters: ParameterBuffer,
+    baseStack: Int = 0
+  ) {
+    self.table = table
+    self.tables = scope
+    self.defined = defined
+    self.sql = sql
+    self.parameters = parameters
+    self.baseStack = baseStack
+  }
 
   // MARK: Conditions
 
@@ -32,13 +55,13 @@ struct Renderer {
     let own = strength(of: expression)
     let isOpen = own < outer
     let stack = stack + (isOpen ? 1 : 0)
-    try checkStack(stack + ownStack(of: expression))
+    if !sql.isKey { try checkStack(stack + ownStack(of: expression)) }
     if isOpen { sql.append("(") }
     // Each form in a function of its own: their temporaries together would take too much stack a level.
     switch expression.node {
     case .column(let reference): try write(reference)
     case .value(let value): write(value)
-    case .parameter(let name): write(Placeholder(name: name))
+    case .parameter(let name): write { Placeholder(name: name) }
     case .all(let terms): try write(terms[...], joinedBy: " AND ", within: .not, stack: stack)
     case .any(let terms): try write(terms[...], joinedBy: " OR ", within: .all, stack: stack)
     case .not(let term): try write("NOT ", term, within: .equality, stack: stack + 1)
@@ -51,7 +74,7 @@ struct Renderer {
     case .like(let term, let pattern, let escape): try write(term, like: pattern, escape: escape, stack: stack)
     case .function(let function, let arguments): try write(function, arguments, stack: stack)
     case .collate(let term, let collation): try write(term, collation, stack: stack)
-    case .qualified(let alias, let reference): write(try scope.find(reference, ofAlias: alias))
+    case .qualified(let alias, let reference): try write(reference, ofAlias: alias)
     case .call(let call): try write(call, stack: stack)
     case .special(let special): try write(special, stack: stack)
     case .query(let term): try write(term, stack: stack)
@@ -67,11 +90,20 @@ struct Renderer {
   }
 
   private func write(_ reference: ColumnReference) throws {
+    if sql.isKey { return sql.append(key: reference) }
     if scope.isPlain {
       if let position = scope.table.position(of: reference) { return writeColumn(position) }
       guard scope.outer != nil else { throw scope.missing(reference) }
     }
     write(try scope.find(reference))
+  }
+
+  private func write(_ reference: ColumnReference, ofAlias alias: String) throws {
+    if sql.isKey {
+      sql.append(text: alias)
+      return sql.append(key: reference)
+    }
+    write(try scope.find(reference, ofAlias: alias))
   }
 
   private func write(_ found: Scope.Found) {
@@ -115,7 +147,7 @@ struct Renderer {
     guard case .parameter(let name) = term.node, operation.isComparison else {
       return try write(term, within: strength, stack: stack)
     }
-    write(Placeholder(name: name, beside: try column(of: other)))
+    try write { Placeholder(name: name, beside: try column(of: other)) }
   }
 
   /// The column that a term is, if it is one, in a statement that was decoded too.
@@ -123,7 +155,7 @@ struct Renderer {
     guard case .column(let reference) = term.columnTerm.node, reference.definition == nil else {
       return term.columnDefinition
     }
-    return scope.table.columns[try position(of: reference)].definition
+    return table.columns[try position(of: reference)].definition
   }
 
   private func writeBetween(_ term: SqlExpression, _ low: SqlExpression, _ high: SqlExpression, stack: Int) throws {
@@ -154,7 +186,7 @@ struct Renderer {
 
   private func write(_ function: SqlExpression.Function, _ arguments: [SqlExpression], stack: Int) throws {
     guard arguments.count == 1 else { throw SqlError.invalidStatement("\(function.rawValue) takes one argument") }
-    sql.append(function.rawValue)
+    sql.append(text: function.rawValue)
     sql.append("(")
     for (index, argument) in arguments.enumerated() {
       if index > 0 { sql.append(", ") }
@@ -174,7 +206,7 @@ struct Renderer {
 
   private func refuse(_ term: SqlExpression.InvalidTerm) throws {
     guard term.error.column != nil else { throw term.error }
-    throw term.error.at(table: term.column.map(scope.tableName(of:)) ?? scope.table.name)
+    throw term.error.at(table: term.column.map(scope.tableName(of:)) ?? table.name)
   }
 
   /// The symbols that a term itself puts on the stack, beside those of its parts.
@@ -239,15 +271,17 @@ struct Renderer {
     parameters.append(value)
   }
 
-  private func write(_ placeholder: Placeholder) {
+  /// Writes a `?` for a value that is given later.
+  private func write(_ placeholder: () throws -> Placeholder) rethrows {
+    sql.refuseKey()
     sql.append("?")
-    parameters.append(placeholder)
+    parameters.append(try placeholder())
   }
 
   /// Writes what a column is set to.
   func write(_ expression: SqlExpression, settingColumn position: Int) throws {
     guard case .parameter(let name) = expression.node else { return try write(expression) }
-    write(Placeholder(name: name, storedIn: scope.table.columns[position].definition))
+    write { Placeholder(name: name, storedIn: table.columns[position].definition) }
   }
 
   private func write(list values: [SqlStorage]) {
@@ -262,7 +296,7 @@ struct Renderer {
       if !values.isEmpty { sql.append(")") }
     case .whole:
       sql.append(" IN (SELECT value FROM ")
-      sql.append(ValueListModule.name)
+      sql.append(text: ValueListModule.name)
       sql.append("(?))")
       parameters.append(ValueList(values))
     case .padded(let size):
@@ -279,12 +313,13 @@ struct Renderer {
 
   /// Writes what rows are ordered by; nothing for no terms. `position` says by which number of the result a term goes.
   func write(_ order: [OrderTerm], stack: Int, position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
+    if order.isEmpty { return }
     var renderer = self
     renderer.isOrdering = true
     for (index, term) in order.enumerated() {
       sql.append(index == 0 ? "ORDER BY " : ", ")
       if let position = try position(term.expression) {
-        sql.append("\(position)")
+        sql.append(text: "\(position)")
       } else {
         // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
         try renderer.write(term.expression, within: .any, stack: stack)
@@ -293,14 +328,17 @@ struct Renderer {
     }
   }
 
-  /// Writes the order and the limit that end a query.
-  func write(
-    _ order: [OrderTerm], limit: Int?, offset: Int?, position: (SqlExpression) throws -> Int? = { _ in nil }
-  ) throws {
+  /// Writes the order that ends a query.
+  func write(_ order: [OrderTerm], position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
+    if order.isEmpty { return }
+    sql.append(" ")
+    try write(order, stack: baseStack, position: position)
+  }
+
+  /// Writes the limit that ends a query.
+  func write(limit: Int?, offset: Int?) throws {
     if let limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
     if let offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
-    if !order.isEmpty { sql.append(" ") }
-    try write(order, stack: baseStack, position: position)
     guard limit != nil || offset != nil else { return }
     sql.append(" LIMIT ?")
     parameters.append(.integer(Int64(limit ?? -1)) as BoundValue)
@@ -313,11 +351,11 @@ struct Renderer {
 
   /// The position of a column in the table; throws for a column of another table.
   func position(of reference: ColumnReference) throws -> Int {
-    guard let found = scope.table.position(of: reference) else { throw scope.missing(reference) }
+    guard let found = table.position(of: reference) else { throw scope.missing(reference) }
     return found
   }
 
-  func writeColumn(_ position: Int) { sql.append(scope.table.columns[position].definition.quotedName) }
+  func writeColumn(_ position: Int) { sql.append(table.columns[position].definition) }
 
   func writeColumns(_ positions: some Sequence<Int>) {
     for (index, position) in positions.enumerated() {

@@ -1,5 +1,5 @@
 /// The tables whose columns a term may name: those of its own query, and of the queries around it.
-final class Scope {
+final class Scope: Sendable {
   let sources: [SelectQuery.Source]
   let outer: Scope?
   /// Whether it is one table under its own name, whose columns need no table before them.
@@ -20,6 +20,9 @@ final class Scope {
     isFree = false
     named = []
   }
+
+  /// No table: the scope of a key, for which no column is looked up.
+  static let none = Scope(TableInfo.none)
 
   /// SQL written by hand.
   init() {

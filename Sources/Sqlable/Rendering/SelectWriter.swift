@@ -1,8 +1,12 @@
-/// Writes a `SELECT` with all its clauses, by itself or inside another statement.
+/// Writes a `SELECT` with all its clauses, by itself or inside another statement, as SQL or as a key.
+///
+/// What the key says already is checked where SQL is written only.
 struct SelectWriter {
   let sql: SqlBuffer
   let parameters: ParameterBuffer
   var outer: Scope?
+  /// The names of the queries that are defined in those around this one.
+  var defined: [String] = []
   var baseStack = 0
   /// The names of the queries that this one is the definition of, or stands beside.
   var named: [String] = []
@@ -25,27 +29,31 @@ struct SelectWriter {
 
   private func write(_ query: SelectQuery.Clauses, columns: Int?, isExistence: Bool = false) throws {
     if let defect = query.defect { throw defect }
-    let count = query.columnCount
-    guard columns == nil || columns == count else {
+    if !sql.isKey, let columns, case let count = query.columnCount, columns != count {
       throw SqlError.invalidStatement("a subquery that stands for a value has \(count) columns instead of one")
     }
-    try writeCommonTables(query)
-    try writeCore(query, isExistence: isExistence, isPart: !query.compounds.isEmpty)
+    let definesQueries = query.definesQueries
+    if definesQueries { try writeCommonTables(query) }
+    let renderer = try renderer(query, definesQueries: definesQueries)
+    try writeCore(query, renderer, isExistence: isExistence, isPart: !query.compounds.isEmpty)
     for compound in query.compounds {
       let other = compound.query.clauses
       if let defect = other.defect { throw defect }
-      guard other.columnCount == count else {
-        throw SqlError.invalidStatement("queries of \(count) and \(other.columnCount) columns can't be combined")
-      }
       guard other.order.isEmpty, other.limit == nil, other.offset == nil, other.compounds.isEmpty else {
         throw SqlError.invalidStatement("order and limit of combined queries come after the last")
       }
-      try check(query, canBeCombinedWith: other)
-      sql.append(compound.operation.rawValue)
-      try writeCore(other, named: names(of: query), isPart: true)
+      if !sql.isKey { try check(query, canBeCombinedWith: other) }
+      sql.append(compound.operation.sql)
+      let names = sql.isKey ? [] : names(of: query)
+      let part = try self.renderer(other, definesQueries: definesQueries)
+      try writeCore(other, part, named: names, isPart: true)
     }
-    let renderer = try renderer(query)
-    try renderer.write(query.order, limit: query.limit, offset: query.offset) { term in
+    if !query.order.isEmpty { try writeOrder(query, renderer) }
+    try renderer.write(limit: query.limit, offset: query.offset)
+  }
+
+  private func writeOrder(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
+    try renderer.write(query.order) { term in
       if let position = query.position(of: term) { return position }
       // Without tables, as rows of values have none, a term of the other parts would be a column that is missing.
       guard !query.compounds.isEmpty, term.node.bindsValues || query.sources.isEmpty else { return nil }
@@ -53,8 +61,12 @@ struct SelectWriter {
     }
   }
 
-  /// Throws when columns that come under one another hold dates in different forms.
+  /// Throws when there are more columns or fewer, or those that come under one another hold dates in different forms.
   private func check(_ query: SelectQuery.Clauses, canBeCombinedWith other: SelectQuery.Clauses) throws {
+    guard other.columnCount == query.columnCount else {
+      throw SqlError.invalidStatement(
+        "queries of \(query.columnCount) and \(other.columnCount) columns can't be combined")
+    }
     for (own, other) in zip(query.columns, other.columns) {
       if case (.date(let format), .date(let another)) = (own.type?.base, other.type?.base), format != another {
         throw SqlError.invalidStatement("combined queries give dates in different forms")
@@ -75,6 +87,8 @@ struct SelectWriter {
         }
         continue
       }
+      // As the key of an alias, so that its columns are known.
+      if sql.isKey { sql.append(address: source.table) }
       let count = definition.clauses.columnCount
       guard count == source.table.count else {
         throw SqlError.invalidStatement(
@@ -85,14 +99,17 @@ struct SelectWriter {
       sql.append(written.isEmpty ? "WITH RECURSIVE " : ", ")
       sql.append(alias.quotedBytes())
       sql.append(" (")
-      for (index, column) in source.table.columns.enumerated() {
-        if index > 0 { sql.append(", ") }
-        sql.append(column.definition.quotedName)
+      if !sql.isKey {
+        for (index, column) in source.table.columns.enumerated() {
+          if index > 0 { sql.append(", ") }
+          sql.append(column.definition.quotedName)
+        }
       }
       sql.append(") AS (")
       // It begins before all that the parser holds of a SELECT: WITH RECURSIVE, a list, a name, its columns, AS (.
       let writer = SelectWriter(
-        sql: sql, parameters: parameters, outer: outer, baseStack: baseStack + 8, named: named, isInText: isInText)
+        sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, named: named,
+        isInText: isInText)
       try writer.write(definition)
       sql.append(")")
       written.append(source)
@@ -100,10 +117,27 @@ struct SelectWriter {
     if !written.isEmpty { sql.append(" ") }
   }
 
-  private func renderer(_ query: SelectQuery.Clauses) throws -> Renderer {
+  private func renderer(_ query: SelectQuery.Clauses, definesQueries: Bool = false) throws -> Renderer {
+    guard !sql.isKey else {
+      return Renderer(
+        table: query.sources.first?.table ?? .none, nil, defined: definesQueries ? try definedNames(query) : defined,
+        sql: sql, parameters: parameters)
+    }
     let scope = try Scope(query.sources, outer: outer, named: names(of: query), isInText: isInText)
     try checkHidesNone(query.sources)
-    return Renderer(scope: scope, sql: sql, parameters: parameters, baseStack: baseStack)
+    return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack)
+  }
+
+  /// The names of the queries that are defined in this one and those around it, for a key. One that hides another is
+  /// refused unless both stand for the same, values included, and values are in no key.
+  private func definedNames(_ query: SelectQuery.Clauses) throws -> [String] {
+    var names = defined
+    for source in query.sources + query.compounds.flatMap(\.query.clauses.sources) {
+      guard case .defined = source.kind, let alias = source.alias else { continue }
+      if defined.contains(where: alias.isSameName(as:)) { sql.refuseKey() }
+      names.append(alias)
+    }
+    return names
   }
 
   /// Throws when a query under a name hides another of the name in a query around this one: their columns may well be
@@ -138,53 +172,38 @@ struct SelectWriter {
 
   /// Writes the query without what comes after all of a compound.
   private func writeCore(
-    _ query: SelectQuery.Clauses, isExistence: Bool = false, named: [String] = [], isPart: Bool = false
+    _ query: SelectQuery.Clauses, _ renderer: Renderer, isExistence: Bool = false, named: [String] = [],
+    isPart: Bool = false
   ) throws {
     guard !query.sources.isEmpty else {
+      // A list of rows is as long as its text, and hardly comes again.
+      sql.refuseKey()
       // VALUES takes no order and no limit, neither its own nor those of the queries that it is combined with.
       let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil && !isPart
       if !isBare { sql.append("SELECT * FROM (") }
-      try writeRows(query)
+      try writeRows(query, renderer)
       if !isBare { sql.append(")") }
       return
     }
-    for source in query.sources { if let defect = source.table.defect { throw defect } }
-    let renderer = try renderer(query)
-    sql.append(query.isDistinct ? "SELECT DISTINCT " : "SELECT ")
+    for index in query.sources.indices {
+      if let defect = query.sources[index].table.defect { throw defect }
+    }
+    if query.isDistinct { sql.append("SELECT DISTINCT ") } else { sql.append("SELECT ") }
     if isExistence { sql.append("1") } else { try writeResults(query, renderer) }
-    for (index, source) in query.sources.enumerated() {
-      sql.append(index == 0 ? " FROM " : source.join.rawValue)
-      switch source.kind {
-      case .table:
-        guard !(renderer.scope.named + named).contains(where: source.table.name.isSameName(as:)) else {
-          throw SqlError.invalidStatement("a query of the name \(source.table.name) hides the table").at(
-            table: source.table.name)
-        }
-        sql.append(source.table.quotedName)
-      case .defined, .named: break
-      case .call(let call): try renderer.write(call)
-      }
-      if let alias = source.alias {
-        switch source.kind {
-        case .table, .call: sql.append(" AS ")
-        case .defined, .named: break
-        }
-        sql.append(alias.quotedBytes())
-      }
-      if source.isSearched { renderer.writeIndex(of: source) }
-      if let condition = source.condition {
-        sql.append(" ON ")
-        try renderer.write(condition)
-      }
+    let names = sql.isKey ? [] : renderer.scope.named + named
+    for index in query.sources.indices {
+      if index == 0 { sql.append(" FROM ") } else { sql.append(query.sources[index].join.sql) }
+      // In its place: copied for each use it would be most of the work.
+      try write(query.sources[index], renderer, hidden: names)
     }
     if let filter = query.filter {
       sql.append(" WHERE ")
       try renderer.write(filter)
     }
     for (index, term) in query.groups.enumerated() {
-      sql.append(index == 0 ? " GROUP BY " : ", ")
+      if index == 0 { sql.append(" GROUP BY ") } else { sql.append(", ") }
       if let position = query.position(of: term) {
-        sql.append("\(position)")
+        sql.append(text: "\(position)")
         continue
       }
       var renderer = renderer
@@ -198,8 +217,37 @@ struct SelectWriter {
     }
   }
 
+  /// Writes a table, its other name, and what joins it. A query of one of the hidden names can't be told from it.
+  private func write(_ source: borrowing SelectQuery.Source, _ renderer: Renderer, hidden: [String]) throws {
+    let table = source.table
+    switch source.kind {
+    case .table:
+      guard !hidden.contains(where: table.name.isSameName(as:)) else {
+        throw SqlError.invalidStatement("a query of the name \(table.name) hides the table").at(table: table.name)
+      }
+      sql.append(table)
+    case .defined, .named:
+      if sql.isKey { sql.append(address: table) }
+    case .call(let call):
+      if sql.isKey { sql.append(address: table) }
+      try renderer.write(call)
+    }
+    if let alias = source.alias {
+      switch source.kind {
+      case .table, .call: sql.append(" AS ")
+      case .defined, .named: break
+      }
+      if sql.isKey { sql.append(text: alias) } else { sql.append(alias.quotedBytes()) }
+    }
+    if source.isSearched { renderer.writeIndex(of: copy source) }
+    if let condition = source.condition {
+      sql.append(" ON ")
+      try renderer.write(condition)
+    }
+  }
+
   private func writeResults(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
-    guard query.columnCount > 0 else { throw SqlError.invalidStatement("a query of no columns") }
+    guard sql.isKey || query.columnCount > 0 else { throw SqlError.invalidStatement("a query of no columns") }
     var isFirst = true
     func separate() {
       if !isFirst { sql.append(", ") }
@@ -211,6 +259,13 @@ struct SelectWriter {
         separate()
         try renderer.write(term)
       case .model(let index, let replaced):
+        if sql.isKey, replaced.isEmpty {
+          separate()
+          sql.append("*")
+          query.sources[index].alias.map { sql.append(text: $0) }
+          sql.append(address: query.sources[index].table)
+          continue
+        }
         let source = query.sources[index]
         let replaced = try replaced.map { (position: try renderer.position(of: $0.column), term: $0.term) }
         for (position, column) in source.table.columns.enumerated() {
@@ -218,23 +273,22 @@ struct SelectWriter {
           if let (_, term) = replaced.first(where: { $0.position == position }) {
             try renderer.write(term)
           } else {
-            if !renderer.scope.isPlain { renderer.writeName(source.name) }
-            sql.append(column.definition.quotedName)
+            if sql.isKey || !renderer.scope.isPlain { renderer.writeName(source.name) }
+            sql.append(column.definition)
           }
         }
       }
     }
   }
 
-  private func writeRows(_ query: SelectQuery.Clauses) throws {
+  private func writeRows(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     guard query.columnCount > 0 else { throw SqlError.invalidStatement("a query of no rows, or of no columns") }
     guard query.filter == nil, query.groups.isEmpty, query.having == nil, !query.isDistinct else {
       throw SqlError.invalidStatement(
         "rows of values take no filter, group or distinct; give them a name with an Alias")
     }
-    let renderer = try renderer(query)
     for (index, row) in query.rows.enumerated() {
-      sql.append(index == 0 ? "VALUES (" : ", (")
+      if index == 0 { sql.append("VALUES (") } else { sql.append(", (") }
       for (index, term) in row.enumerated() {
         if index > 0 { sql.append(", ") }
         try renderer.write(term)

@@ -9,7 +9,7 @@ extension Renderer {
       sql.append("~")
       for term in special.terms { try write(term, within: .atom, stack: stack + 1) }
     case .datePart(let letter):
-      sql.append("CAST(strftime('%\(letter)', ")
+      sql.append(text: "CAST(strftime('%\(letter)', ")
       try writeDate(special.terms, "a part of it", stack: stack)
       sql.append(") AS INTEGER)")
     case .dateFormat:
@@ -41,7 +41,7 @@ extension Renderer {
   private func write(_ start: StaticString, _ terms: [SqlExpression], _ end: String, stack: Int) throws {
     sql.append(start)
     for term in terms { try write(term, within: .any, stack: stack + 5) }
-    sql.append(end)
+    sql.append(text: end)
   }
 
   private func writeChoice(_ terms: [SqlExpression], stack: Int) throws {
@@ -64,7 +64,9 @@ extension Renderer {
   /// The form of the dates that a term gives.
   private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
     let column = try terms.first.flatMap(column(of:))
-    // A date that stands for itself is bound in the default form. Its shape is not written; see ShapeWriter.
+    // The class of a value decides whether it is a date, and values are in no key.
+    if case .value = terms.first?.node { sql.refuseKey() }
+    // A date that stands for itself is bound in the default form.
     if column == nil, terms.first?.isRealValue == true { return .unixSecondsWithFraction }
     guard case .date(let format) = column?.type.base else {
       throw SqlError.invalidStatement(

@@ -1,17 +1,17 @@
-/// Writes whole statements: the SQL of a query, and of the row that it carries.
+/// Writes whole statements, and the row that they carry, as SQL or as a key.
 struct StatementWriter {
   let renderer: Renderer
-  var table: TableInfo { renderer.scope.table }
+  var table: TableInfo { renderer.table }
   var sql: SqlBuffer { renderer.sql }
   var parameters: ParameterBuffer { renderer.parameters }
 
   init(table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer, isInText: Bool = false) {
-    renderer = Renderer(scope: Scope(table, isInText: isInText), sql: sql, parameters: parameters)
+    renderer = Renderer(
+      table: table, sql.isKey ? nil : Scope(table, isInText: isInText), sql: sql, parameters: parameters)
   }
 
-  /// Writes the statement from the start of the buffer. `row` holds the values of the struct that it carries.
+  /// Writes the statement. `row` holds the values of the struct that it carries.
   func write(_ query: Query, row: RowValues = .none) throws {
-    sql.truncate()
     try check(query)
     switch query.kind {
     case .read, .first: try writeRead(query)
@@ -23,11 +23,11 @@ struct StatementWriter {
     case .assign: try writeAssign(query)
     case .deleteRow:
       sql.append("DELETE FROM ")
-      sql.append(table.quotedName)
+      sql.append(table)
       try writeKey(of: row, and: query.filter)
     case .delete:
       sql.append("DELETE FROM ")
-      sql.append(table.quotedName)
+      sql.append(table)
       try writeSelection(query)
       let isAll = query.filter == nil && !query.isLimited
       if isAll, table.isWithoutRowid, !Library.countsClearedRows { sql.append(" WHERE 1") }
@@ -45,6 +45,7 @@ struct StatementWriter {
   // MARK: Rules
 
   private func check(_ query: Query) throws {
+    if query.isPlainRead { return }
     func refuse(_ modifier: String, _ isUsed: Bool) throws {
       if isUsed { throw SqlError.invalidStatement("\(query.kind.name) takes no \(modifier)").at(table: table.name) }
     }
@@ -75,7 +76,7 @@ struct StatementWriter {
   // MARK: Reads
 
   private func writeRead(_ query: Query) throws {
-    sql.append(table.selectAll)
+    sql.append(selectAllOf: table)
     try writeFilter(query.filter)
     try writeOrderAndLimit(query)
   }
@@ -84,7 +85,7 @@ struct StatementWriter {
     guard query.isLimited else {
       try checkOrder(query)
       sql.append("SELECT count(*) FROM ")
-      sql.append(table.quotedName)
+      sql.append(table)
       return try writeFilter(query.filter)
     }
     sql.append("SELECT count(*) FROM (SELECT 1")
@@ -100,7 +101,7 @@ struct StatementWriter {
 
   private func writeFrom(_ query: Query) throws {
     sql.append(" FROM ")
-    sql.append(table.quotedName)
+    sql.append(table)
     try writeFilter(query.filter)
     try writeOrderAndLimit(query)
   }
@@ -111,17 +112,18 @@ struct StatementWriter {
     try renderer.write(filter)
   }
 
-  /// Holds an order against the table that changes nothing of the result, and so is not written.
+  /// Holds an order against the table that changes nothing of the result, and so is not a part of the text.
   private func checkOrder(_ query: Query) throws {
     guard !query.order.isEmpty else { return }
     let (end, mark) = (sql.count, parameters.mark)
+    defer { parameters.release(to: mark) }
     try writeOrderAndLimit(query)
-    sql.truncate(to: end)
-    parameters.release(to: mark)
+    if !sql.isKey { sql.truncate(to: end) }
   }
 
   private func writeOrderAndLimit(_ query: Query) throws {
-    try renderer.write(query.order, limit: query.limit, offset: query.offset)
+    try renderer.write(query.order)
+    try renderer.write(limit: query.limit, offset: query.offset)
   }
 
   // MARK: Rows to change
@@ -135,9 +137,10 @@ struct StatementWriter {
     }
     let identity = try rowIdentity()
     sql.append(" WHERE ")
-    sql.append(identity.count > 1 ? "(" : "")
+    if identity.count > 1 { sql.append("(") }
     writeList(identity)
-    sql.append(identity.count > 1 ? ") IN (SELECT " : " IN (SELECT ")
+    if identity.count > 1 { sql.append(")") }
+    sql.append(" IN (SELECT ")
     writeList(identity)
     try writeFrom(query)
     sql.append(")")
@@ -162,18 +165,14 @@ struct StatementWriter {
   // MARK: Changes
 
   func writeConflict(_ policy: ConflictPolicy?) {
-    switch policy {
-    case nil, .abort: break
-    case .ignore: sql.append("OR IGNORE ")
-    case .replace: sql.append("OR REPLACE ")
-    }
+    if let policy, policy != .abort { sql.append(policy.sql) }
   }
 
   private func writeAssign(_ query: Query) throws {
     guard !query.assignments.isEmpty else { throw SqlError.invalidStatement("the update sets nothing") }
     sql.append("UPDATE ")
     writeConflict(query.conflict)
-    sql.append(table.quotedName)
+    sql.append(table)
     sql.append(" SET ")
     try write(query.assignments, with: renderer)
     try writeSelection(query)
@@ -202,9 +201,9 @@ struct StatementWriter {
     }
     sql.append("UPDATE ")
     writeConflict(query.conflict)
-    sql.append(table.quotedName)
+    sql.append(table)
     for (index, position) in positions.enumerated() {
-      sql.append(index == 0 ? " SET " : ", ")
+      if index == 0 { sql.append(" SET ") } else { sql.append(", ") }
       renderer.writeColumn(position)
       sql.append(" = ?")
       parameters.append(written(row[position]))
@@ -222,7 +221,7 @@ struct StatementWriter {
         throw SqlError.misuse("the struct has no value for its key \(table.name).\(column), so it is no row yet")
           .at(table: table.name, column: column)
       case let value:
-        sql.append(index == 0 ? " WHERE " : " AND ")
+        if index == 0 { sql.append(" WHERE ") } else { sql.append(" AND ") }
         renderer.writeColumn(position)
         sql.append(" = ?")
         parameters.append(value)

@@ -153,6 +153,9 @@ struct Query: Sendable, Hashable {
     return limit == nil && rest?.isConflictOnly != false
   }
 
+  /// Whether it is a read, with a filter and a limit at most.
+  var isPlainRead: Bool { rest == nil && !kind.changesRows }
+
   @usableFromInline
   init(_ kind: Kind) { self.kind = kind }
 
@@ -178,6 +181,14 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   case ignore
   /// The rows in the way are deleted first.
   case replace
+
+  var sql: StaticString {
+    switch self {
+    case .abort: "OR ABORT "
+    case .ignore: "OR IGNORE "
+    case .replace: "OR REPLACE "
+    }
+  }
 }
 
 /// Insert, or update the row that is in the way.

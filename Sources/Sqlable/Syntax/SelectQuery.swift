@@ -20,7 +20,7 @@ public struct SelectQuery: Sendable, Hashable {
   ///
   /// Sound as `Sendable`: it is changed by one that has the only reference, and by no other.
   private final class Storage: @unchecked Sendable {
-    var clauses: Clauses
+    @exclusivity(unchecked) var clauses: Clauses
 
     init(_ clauses: Clauses) { self.clauses = clauses }
   }
@@ -51,9 +51,15 @@ extension SelectQuery {
   struct Source: Sendable, Hashable {
     @usableFromInline
     enum Join: String, Sendable, Hashable {
-      case inner = " JOIN "
-      case left = " LEFT JOIN "
-      case cross = " CROSS JOIN "
+      case inner, left, cross
+
+      var sql: StaticString {
+        switch self {
+        case .inner: " JOIN "
+        case .left: " LEFT JOIN "
+        case .cross: " CROSS JOIN "
+        }
+      }
     }
 
     /// What it is, if no table.
@@ -83,6 +89,9 @@ extension SelectQuery {
 
     var name: String { alias ?? table.name }
 
+    /// Whether it is a query that goes by the alias.
+    var isDefined: Bool { if case .defined = kind { true } else { false } }
+
     var size: SqlExpression.Size {
       switch kind {
       case .table, .named: SqlExpression.Size()
@@ -108,10 +117,16 @@ extension SelectQuery {
   /// Another query whose rows are added, or taken away.
   struct Compound: Sendable, Hashable {
     enum Operator: String, Sendable, Hashable {
-      case union = " UNION "
-      case unionAll = " UNION ALL "
-      case intersect = " INTERSECT "
-      case except = " EXCEPT "
+      case union, unionAll, intersect, except
+
+      var sql: StaticString {
+        switch self {
+        case .union: " UNION "
+        case .unionAll: " UNION ALL "
+        case .intersect: " INTERSECT "
+        case .except: " EXCEPT "
+        }
+      }
     }
 
     let operation: Operator
@@ -185,6 +200,12 @@ extension SelectQuery.Clauses {
       case .model(let index, _): sources[index].table.columns.map { ResultColumn($0) }
       }
     }
+  }
+
+  /// Whether a query goes by a name in it.
+  var definesQueries: Bool {
+    sources.contains(where: \.isDefined)
+      || compounds.contains { $0.query.clauses.sources.contains(where: \.isDefined) }
   }
 
   /// How many columns the result has.

@@ -384,7 +384,7 @@ import Testing
       try db.locked {
         let connection = try db.openConnection()
         let kept = KeptStatement()
-        connection.sql.truncate()
+        connection.sql.begin()
         connection.sql.append("SELECT 1")
         kept.statement = try connection.compile(connection.sql.buffer)
         connection.keep(kept)

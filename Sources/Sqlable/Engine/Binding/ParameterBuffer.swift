@@ -1,5 +1,6 @@
 import CSQLite
 import FoundationEssentials
+import Glibc
 import Synchronization
 
 /// Memory for a row's values, which goes from one writer to the next of its connection.
@@ -152,6 +153,9 @@ final class ParameterBuffer {
     state.parameters.deallocate()
   }
 
+  /// How many parameters are waiting.
+  var count: Int { state.count }
+
   /// All parameters that are waiting, the oldest first.
   var parameters: UnsafeBufferPointer<BoundValue> {
     UnsafeBufferPointer(rebasing: state.parameters[..<state.count])
@@ -183,6 +187,16 @@ final class ParameterBuffer {
     }
     while bytes.pointee.chunks.count > mark.chunk { bytes.pointee.chunks.removeLast().deallocate() }
     bytes.pointee.fill(from: mark.used)
+  }
+
+  /// Forgets the values from `first` on, which the writing of a text has added to those since the mark that the writing
+  /// of its key has. Throws where they differ: a value would be bound in the place of another.
+  func dropCopies(from first: Int, of mark: Mark) throws {
+    let (values, copies) = (state.parameters[mark.count..<first], state.parameters[first..<state.count])
+    guard values.count == copies.count, zip(values, copies).allSatisfy({ $0.isSame(as: $1) }) else {
+      throw SqlError.misuse("a statement's text and its key name different values, which is a fault of the library")
+    }
+    state.count = first
   }
 
   /// Whether there are lists among the values, to which SQLite has references.
@@ -255,6 +269,21 @@ extension ParameterBytes {
 }
 
 extension BoundValue {
+  /// Whether both are one value. Two lists are one by their number alone: each writing makes its own.
+  fileprivate func isSame(as other: BoundValue) -> Bool {
+    switch (self, other) {
+    case (.unset, .unset), (.null, .null): true
+    case (.integer(let own), .integer(let other)): own == other
+    case (.real(let own), .real(let other)): own.bitPattern == other.bitPattern
+    case (.text(let own, let count), .text(let other, let otherCount)),
+      (.blob(let own, let count), .blob(let other, let otherCount)):
+      count == otherCount && memcmp(own, other, count) == 0
+    case (.list(let own), .list(let other)):
+      own.takeUnretainedValue().parameters.count == other.takeUnretainedValue().parameters.count
+    default: false
+    }
+  }
+
   /// Binds the value; texts and blobs are not copied and must outlive the statement's run.
   @inline(__always)
   func bind(to handle: OpaquePointer, at index: Int32) -> Int32 {

@@ -51,7 +51,7 @@ final class PreparedCore {
         try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
       case .query(let query, _): try SelectWriter(sql: sql, parameters: parameters).write(query)
       case .sql(let text, _):
-        sql.append(text.text)
+        sql.append(text: text.text)
         for argument in text.arguments { parameters.append(argument) }
       }
     }
