@@ -15,6 +15,9 @@ static inline int sqlable_vtab_innocuous(sqlite3 *db) {
   return sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 }
 
+// sqlite3_config is variadic.
+static inline int sqlable_config_memory_statistics(int on) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, on); }
+
 // sqlite3_snprintf is variadic. The format is the one by which SQLite makes a text of a REAL.
 static inline void sqlable_real_text(double value, int digits, char *buffer, int size) {
   sqlite3_snprintf(size, buffer, "%!.*g", digits, value);

@@ -78,6 +78,7 @@ final class Connection {
     canCreateFiles = flags & SQLITE_OPEN_CREATE != 0
     var handle: OpaquePointer?
     let name = path.begins(with: "file:") ? "./" + path : path
+    MemoryStatistics.settle()
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
     guard code == SQLITE_OK, let handle else {
       let failure = Connection.failure(code, handle: handle)

@@ -90,6 +90,7 @@ enum Library {
   static func ask<Answer>(_ body: (OpaquePointer) -> Answer?) -> Answer? {
     var handle: OpaquePointer?
     defer { sqlite3_close(handle) }
+    MemoryStatistics.settle()
     guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK,
       let handle
     else { return nil }

@@ -35,6 +35,7 @@ enum MemoryFileSystem {
 
   private static let systems: Systems? = {
     // Looking for one initializes SQLite, which has to come before anything is registered.
+    MemoryStatistics.settle()
     guard let files = sqlite3_vfs_find(nil), let memory = sqlite3_vfs_find("memdb") else { return nil }
     let name = "sqlable-memory"
     let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)

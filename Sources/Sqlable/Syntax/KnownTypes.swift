@@ -7,6 +7,7 @@ extension SqlExpression {
   }
 
   /// What can't be stored, or compared; in a column or with it, where one is given.
+  @usableFromInline
   init(invalid error: any Error, column: Column? = nil) {
     let located = column.map { SqlExpression.located(error, column: $0) } ?? error
     let known = located as? SqlError ?? .invalidStatement("a value of the statement can't be stored")

@@ -24,8 +24,18 @@ public struct SqlExpression: Sendable, Hashable {
       self.height = height
     }
 
+    /// That of an operator between two terms that hold no other.
+    static let ofTwo = Size(depth: 2, height: 2)
+
     /// The most of all of these terms.
     init(of terms: [SqlExpression]) { for term in terms { join(term.size) } }
+
+    /// That of a chain of so many terms, or of one term, and another behind it; nil for what has to be counted.
+    init?(chaining count: Int, _ left: SqlExpression, _ right: SqlExpression) {
+      guard count < SqlExpression.maximumChain else { return nil }
+      depth = Swift.max(left.size.depth + (count == 1 ? 1 : 0), right.size.depth + 1)
+      height = Swift.max(left.size.height, right.size.height) + 1
+    }
 
     /// Makes it as much as the other, where that is more.
     mutating func join(_ other: Size) {
@@ -76,6 +86,7 @@ public struct SqlExpression: Sendable, Hashable {
   }
 
   /// The operators between two terms, by their SQL.
+  @usableFromInline
   enum BinaryOperator: String, Sendable, Hashable, Codable {
     case equal = "="
     case notEqual = "<>"
@@ -155,8 +166,9 @@ public struct SqlExpression: Sendable, Hashable {
   /// A flat chain of ANDs is a tree as deep as it is long to SQLite: longer ones are balanced.
   static let maximumChain = 100
 
-  init(_ node: Node) {
-    let size = node.size
+  /// A term, whose size may be known.
+  init(_ node: Node, size: Size? = nil) {
+    let size = size ?? node.size
     let message: String? =
       if size.depth > SqlExpression.maximumDepth {
         "an expression is more than \(SqlExpression.maximumDepth) terms deep"

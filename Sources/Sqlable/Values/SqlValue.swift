@@ -72,6 +72,7 @@ public struct Null: SqlValue, Sendable, Hashable, Codable {
 extension Optional: SqlValue where Wrapped: SqlValue {
   public static var columnType: ColumnType { .nullable(Wrapped.columnType) }
 
+  @inlinable
   public var sqlStorage: SqlStorage {
     get throws { try self?.sqlStorage ?? .null }
   }
@@ -80,6 +81,7 @@ extension Optional: SqlValue where Wrapped: SqlValue {
     self = sqlStorage == .null ? nil : try Wrapped(sqlStorage: sqlStorage)
   }
 
+  @inlinable
   public func sqlStorage(in type: ColumnType) throws -> SqlStorage {
     try self?.sqlStorage(in: type) ?? .null
   }

@@ -1,6 +1,7 @@
 extension FixedWidthInteger where Self: SqlValue {
   public static var columnType: ColumnType { .integer }
 
+  @inlinable
   public var sqlStorage: SqlStorage {
     get throws { .integer(try stored()) }
   }
@@ -49,6 +50,7 @@ extension UInt64: SqlValue {}
 extension Bool: SqlValue {
   public static var columnType: ColumnType { .boolean }
 
+  @inlinable
   public var sqlStorage: SqlStorage { .integer(self ? 1 : 0) }
 
   public init(sqlStorage: SqlStorage) throws {
@@ -74,6 +76,7 @@ extension Bool: SqlValue {
 extension Double: SqlValue {
   public static var columnType: ColumnType { .real }
 
+  @inlinable
   public var sqlStorage: SqlStorage {
     get throws {
       guard !isNaN else { throw SqlError.encoding(expected: "REAL", found: "NaN, which SQLite can't store") }
@@ -104,6 +107,7 @@ extension Double: SqlValue {
 extension Float: SqlValue {
   public static var columnType: ColumnType { .real }
 
+  @inlinable
   public var sqlStorage: SqlStorage {
     get throws { try Double(self).sqlStorage }
   }
@@ -130,6 +134,7 @@ extension Float: SqlValue {
 extension String: SqlValue {
   public static var columnType: ColumnType { .text }
 
+  @inlinable
   public var sqlStorage: SqlStorage { .text(self) }
 
   public init(sqlStorage: SqlStorage) throws {
@@ -150,6 +155,7 @@ extension String: SqlValue {
 extension SqlValue where Self: RawRepresentable, RawValue: SqlValue {
   public static var columnType: ColumnType { RawValue.columnType }
 
+  @inlinable
   public var sqlStorage: SqlStorage {
     get throws { try rawValue.sqlStorage }
   }
@@ -158,6 +164,7 @@ extension SqlValue where Self: RawRepresentable, RawValue: SqlValue {
     self = try Self(checking: RawValue(sqlStorage: sqlStorage))
   }
 
+  @inlinable
   public func sqlStorage(in type: ColumnType) throws -> SqlStorage { try rawValue.sqlStorage(in: type) }
 
   @inlinable

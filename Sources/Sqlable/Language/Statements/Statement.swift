@@ -188,9 +188,26 @@ extension Sqlable {
   ///
   /// Running it throws `.misuse` when the model has no primary key, or one of another number of columns.
   @inlinable
-  public static func byId(_ key: any SqlValue...) -> Statement<Self, Self?> {
+  public static func byId(_ key: some SqlValue) -> Statement<Self, Self?> {
     var query = Query(.first)
     query.filter = SqlExpression(key: key) { try TableInfo.of(Self.self) }
+    query.limit = 1
+    return Statement(query)
+  }
+
+  /// The row with that primary key of several columns, the values in the order of the key.
+  ///
+  /// ```swift
+  /// Seat.byId(12, "A")     // SELECT … FROM "seat" WHERE "row" = ? AND "letter" = ? LIMIT ?
+  /// ```
+  ///
+  /// Running it throws `.misuse` when the model's key has another number of columns.
+  @inlinable
+  public static func byId(
+    _ first: any SqlValue, _ second: any SqlValue, _ others: any SqlValue...
+  ) -> Statement<Self, Self?> {
+    var query = Query(.first)
+    query.filter = SqlExpression(key: [first, second] + others) { try TableInfo.of(Self.self) }
     query.limit = 1
     return Statement(query)
   }
@@ -316,25 +333,60 @@ extension Sqlable {
 }
 
 extension SqlExpression {
+  /// The condition that a row has this value as its primary key.
+  @inlinable
+  init(key value: some SqlValue, of table: () throws -> TableInfo) {
+    do {
+      let column = try table().keyColumn
+      let term = column.expression
+      guard let type = term.typeOfValues else {
+        self = term.combined(.equal, with: value, for: column)
+        return
+      }
+      do { self = term.combined(.equal, in: try value.sqlStorage(in: type)) } catch {
+        self.init(invalid: error, of: term)
+      }
+    } catch { self.init(invalid: error) }
+  }
+
+  @usableFromInline
+  func combined(_ comparison: BinaryOperator, with value: any SqlValue, for column: Column) -> SqlExpression {
+    SqlExpression(.binary(comparison, self, SqlExpression(value, for: column)))
+  }
+
   /// The condition that a row has these values in its primary key.
   @usableFromInline
   init(key values: [any SqlValue], of table: () throws -> TableInfo) {
     do {
       let table = try table()
-      guard values.count == table.key.count else {
-        throw SqlError.misuse(
-          table.key.isEmpty
-            ? "table \(table.name) has no primary key to find a row by"
-            : "the primary key of table \(table.name) has \(table.key.count) columns, not \(values.count)"
-        ).at(table: table.name)
-      }
-      func term(_ index: Int) -> SqlExpression {
-        let column = table.columns[table.key[index]]
-        return SqlExpression(.binary(.equal, column.expression, SqlExpression(values[index], for: column)))
-      }
-      self = values.count == 1 ? term(0) : .all(values.indices.map(term))
+      try table.checkKey(count: values.count)
+      self = .all(
+        values.indices.map { index in
+          let column = table.columns[table.key[index]]
+          return column.expression.combined(.equal, with: values[index], for: column)
+        })
     } catch {
       self.init(invalid: error)
     }
+  }
+}
+
+extension TableInfo {
+  /// The column that is the primary key. Throws `.misuse` when it is none, or several.
+  @usableFromInline
+  var keyColumn: Column {
+    get throws {
+      try checkKey(count: 1)
+      return columns[key[0]]
+    }
+  }
+
+  fileprivate func checkKey(count: Int) throws {
+    guard count != key.count else { return }
+    throw SqlError.misuse(
+      key.isEmpty
+        ? "table \(name) has no primary key to find a row by"
+        : "the primary key of table \(name) has \(key.count) columns, not \(count)"
+    ).at(table: name)
   }
 }

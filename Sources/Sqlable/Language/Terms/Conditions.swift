@@ -26,20 +26,24 @@ extension SqlExpression {
   public static prefix func ! (term: SqlExpression) -> SqlExpression { SqlExpression(.not(term)) }
 
   /// `a AND b`
-  public static func && (left: consuming SqlExpression, right: SqlExpression) -> SqlExpression {
+  public static func && (left: SqlExpression, right: SqlExpression) -> SqlExpression {
     // One flat list, however many: a tree would be as deep as the chain is long.
-    var terms: [SqlExpression]
-    if case .all(let own) = left.node { terms = own } else { terms = [left] }
-    if case .all(let others) = right.node { terms += others } else { terms.append(right) }
-    return SqlExpression(.all(terms))
+    switch (left.node, right.node) {
+    case (.all(let own), .all(let others)): SqlExpression(.all(own + others))
+    case (.all(let own), _): SqlExpression(.all(own + [right]), size: Size(chaining: own.count, left, right))
+    case (_, .all(let others)): SqlExpression(.all([left] + others))
+    default: SqlExpression(.all([left, right]), size: Size(chaining: 1, left, right))
+    }
   }
 
   /// `a OR b`
-  public static func || (left: consuming SqlExpression, right: SqlExpression) -> SqlExpression {
-    var terms: [SqlExpression]
-    if case .any(let own) = left.node { terms = own } else { terms = [left] }
-    if case .any(let others) = right.node { terms += others } else { terms.append(right) }
-    return SqlExpression(.any(terms))
+  public static func || (left: SqlExpression, right: SqlExpression) -> SqlExpression {
+    switch (left.node, right.node) {
+    case (.any(let own), .any(let others)): SqlExpression(.any(own + others))
+    case (.any(let own), _): SqlExpression(.any(own + [right]), size: Size(chaining: own.count, left, right))
+    case (_, .any(let others)): SqlExpression(.any([left] + others))
+    default: SqlExpression(.any([left, right]), size: Size(chaining: 1, left, right))
+    }
   }
 
   /// `a AND b AND c`; true for no terms.

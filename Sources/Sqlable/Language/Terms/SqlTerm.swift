@@ -16,7 +16,9 @@ extension SqlExpression: SqlTerm {
 }
 
 extension Column: SqlTerm {
-  public var expression: SqlExpression { SqlExpression(.column(ColumnReference(self))) }
+  public var expression: SqlExpression {
+    SqlExpression(.column(ColumnReference(self)), size: SqlExpression.Size())
+  }
 }
 
 extension TypedExpression: TypedTerm {}
@@ -49,6 +51,7 @@ extension SqlExpression {
     return SqlExpression(value, for: Column(columnDefinition))
   }
 
+  @usableFromInline
   func compared(_ comparison: BinaryOperator, with value: (any SqlValue)?) -> SqlExpression {
     let right = value.map { self.value($0) } ?? SqlExpression(SqlStorage.null)
     if case .value(.null) = right.node {
@@ -64,6 +67,56 @@ extension SqlExpression {
     return combined(comparison, with: right)
   }
 
+  /// The same of a value whose type is known: without a box for it, as most conditions are of a column and a value.
+  @inlinable
+  consuming func compared<Value: SqlValue>(_ comparison: BinaryOperator, with value: Value) -> SqlExpression {
+    guard let type = typeOfValues else { return compared(comparison, with: value as any SqlValue) }
+    do { return compared(comparison, in: try value.sqlStorage(in: type)) } catch {
+      return SqlExpression(invalid: error, of: self)
+    }
+  }
+
+  /// The type of the column that the term is, where values that meet it are converted as those that it stores.
+  @usableFromInline
+  var typeOfValues: ColumnType? {
+    switch node {
+    case .column(let reference), .qualified(_, let reference):
+      guard let type = reference.definition?.type, !type.comparesInAnotherForm else { return nil }
+      return type
+    default: return nil
+    }
+  }
+
+  /// A column compared with a value in its form.
+  @usableFromInline
+  consuming func compared(_ comparison: BinaryOperator, in storage: SqlStorage) -> SqlExpression {
+    if case .null = storage, comparison == .equal { return SqlExpression(.isNull(self)) }
+    if case .null = storage, comparison == .notEqual { return SqlExpression(.isNotNull(self)) }
+    return combined(comparison, in: storage)
+  }
+
+  /// A column beside a value in its form; NULL is no exception.
+  @usableFromInline
+  consuming func combined(_ comparison: BinaryOperator, in storage: SqlStorage) -> SqlExpression {
+    if let defect = defect(ofComparing: storage) { return SqlExpression(invalid: defect, of: self) }
+    return SqlExpression(.binary(comparison, self, SqlExpression(storage)), size: .ofTwo)
+  }
+
+  /// Why the column can't be compared with the value, if so.
+  private func defect(ofComparing storage: SqlStorage) -> (any Error)? {
+    if case .real(let real) = storage, real.isNaN {
+      do { _ = try storage.checked() } catch { return error }
+    }
+    guard let type = typeOfValues, !type.compares(with: storage.storageClass) else { return nil }
+    return type.mismatch(storage.storageClass)
+  }
+
+  /// What can't be compared with a column.
+  @usableFromInline
+  init(invalid error: any Error, of term: SqlExpression) {
+    self.init(invalid: error, column: term.columnDefinition.map(Column.init(_:)))
+  }
+
   func combined(_ operation: BinaryOperator, with value: any SqlValue) -> SqlExpression {
     combined(operation, with: SqlExpression(value))
   }
@@ -73,9 +126,30 @@ extension SqlExpression {
     return SqlExpression(.binary(operation, self, other))
   }
 
-  func isIn(_ values: some Sequence<some SqlValue>) -> SqlExpression {
+  @inlinable
+  func isIn<Value: SqlValue>(_ values: some Sequence<Value>) -> SqlExpression {
     var stored: [SqlStorage] = []
     stored.reserveCapacity(values.underestimatedCount)
+    guard let type = typeOfValues else { return isIn(values.map { $0 as any SqlValue }) }
+    for value in values {
+      do { stored.append(try value.sqlStorage(in: type)) } catch { return SqlExpression(invalid: error, of: self) }
+    }
+    return isIn(stored)
+  }
+
+  /// A column that is one of these values, in its form.
+  @usableFromInline
+  func isIn(_ values: [SqlStorage]) -> SqlExpression {
+    for value in values {
+      if let defect = defect(ofComparing: value) { return SqlExpression(invalid: defect, of: self) }
+    }
+    return SqlExpression(.isIn(self, values))
+  }
+
+  @usableFromInline
+  func isIn(_ values: [any SqlValue]) -> SqlExpression {
+    var stored: [SqlStorage] = []
+    stored.reserveCapacity(values.count)
     for value in values {
       let term = self.value(value)
       guard case .value(let storage) = term.node else { return term }

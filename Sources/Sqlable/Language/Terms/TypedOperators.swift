@@ -2,6 +2,7 @@
 
 extension TypedTerm {
   /// `"a" = ?`. A value that is nil makes it `IS NULL`.
+  @inlinable
   public static func == (left: Self, right: Value) -> SqlExpression {
     left.expression.compared(.equal, with: right)
   }
@@ -12,6 +13,7 @@ extension TypedTerm {
   }
 
   /// `"a" <> ?`. A value that is nil makes it `IS NOT NULL`.
+  @inlinable
   public static func != (left: Self, right: Value) -> SqlExpression {
     left.expression.compared(.notEqual, with: right)
   }
@@ -22,6 +24,7 @@ extension TypedTerm {
   }
 
   /// `"a" < ?`
+  @inlinable
   public static func < (left: Self, right: Value) -> SqlExpression {
     left.expression.compared(.less, with: right)
   }
@@ -32,6 +35,7 @@ extension TypedTerm {
   }
 
   /// `"a" <= ?`
+  @inlinable
   public static func <= (left: Self, right: Value) -> SqlExpression {
     left.expression.compared(.lessOrEqual, with: right)
   }
@@ -42,6 +46,7 @@ extension TypedTerm {
   }
 
   /// `"a" > ?`
+  @inlinable
   public static func > (left: Self, right: Value) -> SqlExpression {
     left.expression.compared(.greater, with: right)
   }
@@ -52,6 +57,7 @@ extension TypedTerm {
   }
 
   /// `"a" >= ?`
+  @inlinable
   public static func >= (left: Self, right: Value) -> SqlExpression {
     left.expression.compared(.greaterOrEqual, with: right)
   }
@@ -62,11 +68,13 @@ extension TypedTerm {
   }
 
   /// `"a" IN (?, ?, ?)`; nothing is in an empty list.
+  @inlinable
   public static func ∈ (left: Self, right: some Sequence<Value>) -> SqlExpression { left.in(right) }
 
   /// `"a" IN (?, ?, ?)`
   ///
   /// Works for any number of values: a long list is bound as one. Nothing is in an empty list, not even NULL.
+  @inlinable
   public func `in`(_ values: some Sequence<Value>) -> SqlExpression { expression.isIn(values) }
 
   /// `NOT "a" IN (?, ?, ?)`; everything is outside an empty list.
@@ -82,9 +90,11 @@ extension TypedTerm {
   public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
 
   /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
+  @inlinable
   public func `is`(_ value: Value) -> SqlExpression { expression.compared(.isSame, with: value) }
 
   /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
+  @inlinable
   public func isNot(_ value: Value) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 
   /// `"a" COLLATE NOCASE`: compared and ordered in another way.

@@ -12,6 +12,7 @@ import Sqlable
   static let rest = Duration.seconds(8)
 
   static func main() async throws {
+    try SqliteDatabase.keepMemoryStatistics()
     var (minutes, directory) = (60, NSTemporaryDirectory())
     var arguments = CommandLine.arguments.dropFirst()
     while let argument = arguments.popFirst() {
