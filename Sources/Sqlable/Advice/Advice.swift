@@ -14,7 +14,7 @@ extension Statement {
   public func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
     let plan = try explain(db)
     var candidates = IndexCandidates()
-    candidates.add(query, of: try query.table(of: Model.self))
+    candidates.add(tree)
     return try db.advice(plan, of: withValues(), candidates)
   }
 }

@@ -33,13 +33,24 @@ struct IndexCandidates {
     }
   }
 
-  mutating func add(_ query: Query, of table: TableInfo) {
-    let source = SelectQuery.Source(table: table)
+  mutating func add(_ tree: StatementTree) {
+    let source = SelectQuery.Source(table: tree.tableInfo)
+    switch tree {
+    case .select(let query): add(query.clauses, outer: [])
+    case .insert(let query):
+      add([source])
+      if let inserted = query.rest.value.source { add(inserted.clauses, outer: []) }
+    case .update(let query):
+      add(query.selection, source)
+      for assignment in query.rest.value.assignments { add(subqueriesOf: assignment.value, [source]) }
+    case .delete(let query): add(query.selection, source)
+    }
+  }
+
+  private mutating func add(_ selection: RowSelection, _ source: SelectQuery.Source) {
     add([source])
-    if let filter = query.filter { add(filter, [source]) }
-    for assignment in query.assignments { add(subqueriesOf: assignment.value, [source]) }
-    addOrder(query.order, [source])
-    if let inserted = query.source { add(inserted.clauses, outer: []) }
+    if let filter = selection.filter { add(filter, [source]) }
+    addOrder(selection.rest.value.order, [source])
   }
 
   mutating func add(_ query: SelectQuery.Clauses, outer: [SelectQuery.Source]) {

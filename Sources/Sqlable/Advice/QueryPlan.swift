@@ -52,7 +52,7 @@ extension Statement {
   /// goes by an index. A ``Parameter`` counts as NULL. Nothing is run or changed. Throws what running the statement
   /// would throw before its first row.
   public func explain(_ db: SqliteDatabase) throws -> QueryPlan {
-    if query.kind.takesRows, rows.count == 0 {
+    if tree.takesRows, rows.count == 0 {
       throw SqlError.invalidStatement("there are no rows to insert, so there is nothing to explain")
     }
     return try db.plan(of: withValues())

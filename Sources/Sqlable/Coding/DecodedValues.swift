@@ -1,18 +1,37 @@
 // Values in statements that were decoded, held against the model's columns as those are that a program writes: decoded
 // terms know their columns by name only.
 
-extension Query {
+extension StatementTree {
   /// Throws `.encoding` for a value that its column does not store or compare with.
   func checkValues(of table: TableInfo) throws {
-    for term in [filter, upsert?.condition].compactMap(\.self) + order.map(\.expression) {
-      try term.checkValues(of: table)
-    }
-    for assignment in assignments + (upsert?.assignments ?? []) {
+    for term in terms { try term.checkValues(of: table) }
+    for assignment in assignments {
       try assignment.value.checkValues(of: table)
       guard let position = table.position(named: assignment.column.name) else { continue }
       try assignment.value.checkIsStored(in: table.columns[position], of: table)
     }
   }
+
+  private var terms: [SqlExpression] {
+    switch self {
+    case .select(let query): [query.filter].compactMap(\.self) + query.clauses.order.map(\.expression)
+    case .insert(let query): [query.rest.value.upsert?.condition].compactMap(\.self)
+    case .update(let query): query.selection.terms
+    case .delete(let query): query.selection.terms
+    }
+  }
+
+  private var assignments: [Assignment] {
+    switch self {
+    case .select, .delete: []
+    case .insert(let query): query.rest.value.upsert?.assignments ?? []
+    case .update(let query): query.rest.value.assignments
+    }
+  }
+}
+
+extension RowSelection {
+  fileprivate var terms: [SqlExpression] { [filter].compactMap(\.self) + rest.value.order.map(\.expression) }
 }
 
 extension SqlExpression {

@@ -9,9 +9,9 @@ extension Statement: Codable {
   /// Throws what running the statement would throw before SQLite sees it: a column of another table, a value that can't
   /// be stored. A change that returns rows is encoded as a ``ReturningStatement``.
   public func encode(to encoder: any Encoder) throws {
-    guard !query.returns else {
+    guard !tree.returnsRows else {
       throw SqlError.invalidStatement(
-        query.returned.isEmpty
+        tree.returned == .rows
           ? "a change that returns rows is encoded as a ReturningStatement"
           : "a change that returns terms has no form as data")
     }
@@ -26,12 +26,12 @@ extension Statement: Codable {
   public init(from decoder: any Decoder) throws { try self.init(from: decoder, returning: false) }
 
   func encodeChecked(to encoder: any Encoder) throws {
-    let table = try query.table(of: Model.self)
+    let table = try tree.table
     // Columns are known by their names on the other side, where one of another table could pass for this one's.
     _ = try withValues()
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(table.name, forKey: .table)
-    try container.encode(query, forKey: .query)
+    try container.encode(StatementForm(tree, of: Model.self, Output.self), forKey: .query)
     try container.encode(try storedRows().map { try $0.byName() }, forKey: .rows)
   }
 
@@ -39,42 +39,43 @@ extension Statement: Codable {
   init(from decoder: any Decoder, returning: Bool) throws {
     let rules = try StatementRules.of(decoder)
     let container = try decoder.container(exactly: Key.self)
-    var query = try container.decode(Query.self, forKey: .query)
+    let form = try container.decode(StatementForm.self, forKey: .query)
     let own = try TableInfo.of(Model.self).name
     let named = try container.decode(String.self, forKey: .table)
-    guard named.isExactly(query.tableName ?? own) else {
+    guard named.isExactly(form.tableName ?? own) else {
       throw SqlError.invalidStatement("the statement is of another table than \(own)").at(table: own)
     }
     // Before anything is kept of a table whose name comes from outside.
-    query.tableName = try query.tableName.map { try rules.spelling(of: $0, own: own) }
-    guard query.returns == returning else {
+    let tableName = try form.tableName.map { try rules.spelling(of: $0, own: own) }
+    guard form.returning == returning else {
       throw SqlError.invalidStatement(
         returning
           ? "the statement returns no rows" : "a change that returns rows is decoded as a ReturningStatement"
       ).at(table: own)
     }
     let stored = try container.decode([[String: SqlStorage]].self, forKey: .rows)
-    let isOne = query.kind.takesRows && query.kind != .insertMany
-    guard query.gives(Output.self, of: Model.self), query.kind.takesRows || stored.isEmpty, !isOne || stored.count == 1
+    let tree = form.tree(of: tableName.map(TableInfo.unchecked(Model.self).named) ?? .unchecked(Model.self))
+    let isOne = tree.takesRows && form.kind != .insertMany
+    guard form.gives(Output.self, of: Model.self), tree.takesRows || stored.isEmpty, !isOne || stored.count == 1
     else { throw SqlError.invalidStatement("the statement is of another kind").at(table: own) }
-    guard rules.kinds.contains(query.kind.known) else {
-      throw SqlError.invalidStatement("the decoder does not allow statements that \(query.kind.known)").at(table: own)
-    }
-    self.query = query
+    self.tree = tree
     let all = stored.map { StoredRow($0) }
-    rows = query.kind.takesRows ? .stored(all) : .none
+    rows = tree.takesRows ? .stored(all) : .none
+    guard rules.kinds.contains(kind) else {
+      throw SqlError.invalidStatement("the decoder does not allow statements that \(kind)").at(table: own)
+    }
     try checkDecoded(all)
   }
 
   /// Renders the statement, which checks every name and value, and every rule that a modifier must keep.
   private func checkDecoded(_ stored: [StoredRow]) throws {
-    let table = try query.table(of: Model.self)
-    try query.checkValues(of: table)
+    let table = try tree.table
+    try tree.checkValues(of: table)
     let (sql, buffer) = (SqlBuffer(), ParameterBuffer())
     try withExtendedLifetime(buffer) {
       var writer = RowWriter(table: table, buffer: buffer)
       for row in stored.dropFirst() { try writer.take(row) }
-      guard query.kind.takesRows, stored.isEmpty else {
+      guard tree.takesRows, stored.isEmpty else {
         _ = try withValues()
         return
       }
@@ -84,7 +85,7 @@ extension Statement: Codable {
       let empty = writer
       // It owns memory that is reached by its address only.
       try withExtendedLifetime(empty) {
-        try StatementWriter(table: table, sql: sql, parameters: buffer).write(query, row: empty.values)
+        try StatementWriter(table: table, sql: sql, parameters: buffer).write(tree, row: empty.values)
       }
     }
   }
@@ -110,52 +111,11 @@ public struct ReturningStatement<Model: Sqlable, Output>: Sendable, Hashable {
 
 extension ReturningStatement: Codable {
   public func encode(to encoder: any Encoder) throws {
-    guard statement.query.returns else { throw SqlError.invalidStatement("the statement returns no rows") }
+    guard statement.tree.returnsRows else { throw SqlError.invalidStatement("the statement returns no rows") }
     try statement.encodeChecked(to: encoder)
   }
 
   public init(from decoder: any Decoder) throws { statement = try Statement(from: decoder, returning: true) }
-}
-
-extension Query: Codable {
-  private enum Key: String, CodingKey, CaseIterable {
-    case kind, filter, order, limit, offset, conflict, upsert, columns, assignments, returning
-    case tableName = "in"
-  }
-
-  @usableFromInline
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.container(exactly: Key.self)
-    self.init(try container.decode(Kind.self, forKey: .kind))
-    filter = try container.decode(SqlExpression?.self, forKey: .filter)
-    order = try container.decode([OrderTerm].self, forKey: .order)
-    limit = try container.decode(Int?.self, forKey: .limit)
-    offset = try container.decode(Int?.self, forKey: .offset)
-    conflict = try container.decode(ConflictPolicy?.self, forKey: .conflict)
-    upsert = try container.decode(Upsert?.self, forKey: .upsert)
-    columns = try container.decode([ColumnReference]?.self, forKey: .columns)
-    assignments = try container.decode([Assignment].self, forKey: .assignments)
-    returns = try container.decode(Bool.self, forKey: .returning)
-    tableName = try container.decode(String?.self, forKey: .tableName)
-  }
-
-  @usableFromInline
-  func encode(to encoder: any Encoder) throws {
-    guard returned.isEmpty else { throw SqlError.invalidStatement("a change that returns terms has no form as data") }
-    guard source == nil else { throw SqlError.invalidStatement("an insert of a query has no form as data yet") }
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(kind, forKey: .kind)
-    try container.encode(filter, forKey: .filter)
-    try container.encode(order, forKey: .order)
-    try container.encode(limit, forKey: .limit)
-    try container.encode(offset, forKey: .offset)
-    try container.encode(conflict, forKey: .conflict)
-    try container.encode(upsert, forKey: .upsert)
-    try container.encode(columns, forKey: .columns)
-    try container.encode(assignments, forKey: .assignments)
-    try container.encode(returns, forKey: .returning)
-    try container.encode(tableName, forKey: .tableName)
-  }
 }
 
 extension Upsert: Codable {
@@ -215,22 +175,6 @@ extension OrderTerm: Codable {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(expression, forKey: .expression)
     try container.encode(direction, forKey: .order)
-  }
-}
-
-extension Query {
-  fileprivate func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
-    // By a table of all kinds: what is not in it is given by no decoded statement.
-    if returns { return kind.changesRows && kind != .insertQuery && (output == [Model].self || output == Model?.self) }
-    return switch kind {
-    case .read: output == [Model].self
-    case .first: output == Model?.self
-    case .exists: output == Bool.self
-    case .insertMany: output == [Int].self
-    case .count, .insert, .save, .update, .assign, .deleteRow, .delete: output == Int.self
-    // What it would insert has no form as data.
-    case .insertQuery: false
-    }
   }
 }
 

@@ -21,20 +21,17 @@ public enum StatementKind: String, Sendable, Hashable, CaseIterable {
 
 extension Statement {
   /// What the statement does.
-  public var kind: StatementKind { query.kind.known }
-}
-
-extension Query.Kind {
-  var known: StatementKind {
-    switch self {
-    case .read: .read
-    case .first: .first
-    case .count: .count
-    case .exists: .exists
-    case .insert, .insertMany, .insertQuery: .insert
-    case .save: .save
-    case .update, .assign: .update
-    case .delete, .deleteRow: .delete
+  public var kind: StatementKind {
+    switch tree {
+    case .select(let query):
+      switch query.form {
+      case .rows: Output.self == Model?.self ? .first : .read
+      case .count: .count
+      case .exists: .exists
+      }
+    case .insert(let query): query.form == .save ? .save : .insert
+    case .update: .update
+    case .delete: .delete
     }
   }
 }

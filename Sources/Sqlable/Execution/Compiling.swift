@@ -2,29 +2,37 @@
 // statements about one struct by the columns that the struct gives, all others by their shape.
 
 extension Connection {
-  /// Runs an update or delete by a condition and gives the number of rows changed.
-  func change(_ query: Query, of table: TableInfo) throws -> Int {
-    let statement = try prepared(query, table: table)
+  /// Runs an update or delete by a condition, or an insert of what a query gives: the number of rows changed.
+  func change(_ tree: StatementTree, of table: TableInfo) throws -> Int {
+    let statement = try prepared(tree, table: table)
     defer { finish(statement) }
     while try statement.step() {}
     return changes
   }
 
   /// Runs a statement about one struct: an insert gives the row's id, an update or delete the number of rows changed.
-  func change(_ query: Query, of table: TableInfo, _ row: RowValues) throws -> Int {
-    let statement = try prepared(query, table: table, row: row)
+  func change(_ tree: StatementTree, of table: TableInfo, _ row: RowValues) throws -> Int {
+    let statement = try prepared(tree, table: table, row: row)
     defer { finish(statement) }
-    if query.kind.isInsert { return try insert(statement, query, table: table, row: row) }
+    if case .insert(let query) = tree { return try insert(statement, query, row: row) }
     while try statement.step() {}
     return changes
   }
 
-  /// The compiled statement of a query without rows, with its values bound.
-  func prepared(_ query: Query, table: TableInfo) throws -> PreparedStatement {
-    try prepared(.statement) {
-      if !sql.isKey { try check(query, table) }
-      try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
-    }.statement
+  /// The compiled statement of a query, with its values bound.
+  func prepared(_ query: SelectQuery, of kind: SqlBuffer.KeyKind) throws -> (statement: PreparedStatement, hasKey: Bool)
+  {
+    try prepared(kind) { try SelectWriter(sql: sql, parameters: parameters).write(statement: query) }
+  }
+
+  /// The compiled statement of a change without structs, with its values bound.
+  func prepared(_ tree: StatementTree, table: TableInfo) throws -> PreparedStatement {
+    try prepared(.statement) { try write(tree, table, .none) }.statement
+  }
+
+  private func write(_ tree: StatementTree, _ table: TableInfo, _ row: RowValues) throws {
+    if !sql.isKey { try check(tree, table) }
+    try StatementWriter(table: table, sql: sql, parameters: parameters).write(tree, row: row)
   }
 
   /// The compiled statement that `write` writes, with its values bound: found by its key, or, where that says that there
@@ -57,25 +65,21 @@ extension Connection {
 
   /// The compiled statement for a struct with these values, with the values bound. They must stay until its run is
   /// over.
-  func prepared(_ query: Query, table: TableInfo, row: RowValues) throws -> PreparedStatement {
-    func write() throws {
-      if !sql.isKey { try check(query, table) }
-      try StatementWriter(table: table, sql: sql, parameters: parameters).write(query, row: row)
-    }
-    guard query.isPlain, let shape = row.shape, query.kind.isInsert || row.holdsKey(of: table) else {
-      return try prepared(.statement, write: write).statement
+  func prepared(_ tree: StatementTree, table: TableInfo, row: RowValues) throws -> PreparedStatement {
+    guard let plain = tree.plainChange, let shape = row.shape, plain.isInsert || row.holdsKey(of: table) else {
+      return try prepared(.statement) { try write(tree, table, row) }.statement
     }
     let mark = parameters.mark
     sql.begin(key: .row)
-    sql.append(query.kind.verb)
-    if let conflict = query.conflict { sql.append(conflict.sql) }
+    sql.append(plain.verb)
+    if let conflict = plain.conflict { sql.append(conflict.sql) }
     sql.append(address: table)
     sql.append(word: shape)
     let statement: PreparedStatement
     do {
       statement = try prepareBuffered {
         sql.begin()
-        try write()
+        try write(tree, table, row)
         parameters.drop(since: mark)
       }
     } catch {
@@ -83,7 +87,7 @@ extension Connection {
       throw error
     }
     do {
-      try statement.bind(row, as: query.kind, key: table.key)
+      try statement.bind(row, as: plain, key: table.key)
     } catch {
       finish(statement)
       throw error
@@ -94,8 +98,8 @@ extension Connection {
 
 extension Connection {
   /// Throws where the statement would leave an index behind that is not told of the rows that REPLACE deletes.
-  func check(_ query: Query, _ table: TableInfo) throws {
-    guard query.conflict == .replace, !firesDeleteTriggersOnReplace, case .external = table.fullText?.content else {
+  func check(_ tree: StatementTree, _ table: TableInfo) throws {
+    guard tree.conflict == .replace, !firesDeleteTriggersOnReplace, case .external = table.fullText?.content else {
       return
     }
     throw SqlError.misuse(
@@ -104,23 +108,56 @@ extension Connection {
   }
 }
 
-extension Query.Kind {
-  /// What tells statements about one struct from another.
-  fileprivate var verb: StaticString {
-    switch self {
-    case .insert, .insertMany: "INSERT"
+/// A change of one struct with nothing else in it: its columns, and an answer to a conflict, say all.
+private struct PlainChange {
+  enum Form {
+    case insert, save, update, delete
+  }
+
+  let form: Form
+  let conflict: ConflictPolicy?
+
+  var isInsert: Bool { form == .insert || form == .save }
+
+  /// What tells it from another in a key.
+  var verb: StaticString {
+    switch form {
+    case .insert: "INSERT"
     case .save: "INSERT OR UPDATE"
     case .update: "UPDATE"
-    case .deleteRow: "DELETE"
-    case .read, .first, .count, .exists, .insertQuery, .assign, .delete: "about no struct"
+    case .delete: "DELETE"
+    }
+  }
+}
+
+extension StatementTree {
+  fileprivate var conflict: ConflictPolicy? {
+    switch self {
+    case .insert(let query): query.conflict
+    case .update(let query): query.conflict
+    case .select, .delete: nil
+    }
+  }
+
+  /// The statement as a change of one struct; nil when there is more in it.
+  fileprivate var plainChange: PlainChange? {
+    switch self {
+    case .insert(let query) where query.rest.isDefault && query.form != .query:
+      PlainChange(form: query.form == .save ? .save : .insert, conflict: query.conflict)
+    case .update(let query) where query.isOfRow && query.rest.isDefault && query.selection.isAll:
+      PlainChange(form: .update, conflict: query.conflict)
+    case .delete(let query) where query.isOfRow && query.rest.isDefault && query.selection.isAll:
+      PlainChange(form: .delete, conflict: nil)
+    default: nil
     }
   }
 }
 
 extension PreparedStatement {
-  /// Binds a struct's values in the order in which the statement of that kind names them.
-  fileprivate func bind(_ row: RowValues, as kind: Query.Kind, key: [Int]) throws {
-    switch kind {
+  /// Binds a struct's values in the order in which the statement of that form names them.
+  fileprivate func bind(_ row: RowValues, as change: PlainChange, key: [Int]) throws {
+    switch change.form {
+    case .insert, .save: try bindInsert(row)
     case .update:
       var index: Int32 = 0
       try row.eachValue(except: key) { value in
@@ -131,9 +168,8 @@ extension PreparedStatement {
         index += 1
         try bind(row[position], at: index)
       }
-    case .deleteRow:
+    case .delete:
       for (index, position) in key.enumerated() { try bind(row[position], at: Int32(index + 1)) }
-    default: try bindInsert(row)
     }
   }
 

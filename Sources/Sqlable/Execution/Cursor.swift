@@ -29,12 +29,12 @@ public final class Cursor<Element> {
 extension Statement where Output == [Model] {
   /// Reads row after row, as they are asked for. A change that returns its rows throws `.invalidStatement`.
   public func cursor(_ db: SqliteDatabase) throws -> Cursor<Model> {
-    let table = try query.table(of: Model.self)
-    guard !query.kind.changesRows else {
+    let table = try tree.table
+    guard case .select(let query) = tree else {
       throw SqlError.invalidStatement("a change that returns its rows is run, it has no cursor").at(table: table.name)
     }
     let core = try CursorCore(db, table: table) { sql, parameters in
-      try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
+      try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
     } expect: {
       $0.expectColumns(table.identities, count: table.count)
     }
@@ -47,7 +47,7 @@ extension Select {
   public func cursor(_ db: SqliteDatabase) throws -> Cursor<Row> {
     let layout = ResultLayout(query.clauses.columns)
     let core = try CursorCore(db, table: nil) { sql, parameters in
-      try SelectWriter(sql: sql, parameters: parameters).write(query)
+      try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
     } expect: {
       $0.expect(layout)
     }

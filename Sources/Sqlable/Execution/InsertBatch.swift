@@ -1,6 +1,6 @@
 /// The inserts of one run: rows that give the same columns share a compiled statement, which is looked up once.
 struct InsertBatch {
-  private let query: Query
+  private let query: InsertQuery
   private let table: TableInfo
   private let connection: Connection
   /// Whether its columns were chosen, so that a statement binds other values than those that a row gives, in another
@@ -11,18 +11,18 @@ struct InsertBatch {
   private var shapes: [(columns: UInt64, statement: PreparedStatement)] = []
   private static let maximumShapes = 8
 
-  init(query: Query, table: TableInfo, connection: Connection) {
+  init(query: InsertQuery, table: TableInfo, connection: Connection) {
     self.query = query
     self.table = table
     self.connection = connection
-    hasChosenColumns = query.columns != nil
+    hasChosenColumns = !query.rest.isDefault && query.rest.value.columns != nil
   }
 
   /// Inserts one row and gives its id.
   mutating func insert(_ row: RowValues) throws -> Int {
     let statement = try statement(for: row)
     defer { statement.rewind() }
-    return try connection.insert(statement, query, table: table, row: row)
+    return try connection.insert(statement, query, row: row)
   }
 
   /// The statement for these columns, with the values bound.
@@ -35,7 +35,7 @@ struct InsertBatch {
     while shapes.count >= InsertBatch.maximumShapes || (columns == nil && !shapes.isEmpty) {
       connection.finish(shapes.removeLast().statement)
     }
-    let new = try connection.prepared(query, table: table, row: row)
+    let new = try connection.prepared(.insert(query), table: table, row: row)
     // The values belong to the row, which releases them itself.
     new.mark = nil
     shapes.insert((columns ?? 0, new), at: 0)
@@ -53,21 +53,23 @@ extension Connection {
   /// Runs an insert that is bound and gives the row's id: 0 when nothing was inserted, or when the table has no integer
   /// id.
   func insert(
-    _ statement: PreparedStatement, _ query: Query, table: TableInfo, row: RowValues
+    _ statement: PreparedStatement, _ query: InsertQuery, row: RowValues
   ) throws -> Int {
+    let table = query.table
     // A statement that inserts nothing leaves the id of an earlier one behind.
     lastInsertedId = 0
     var id: Int64 = 0
     while try statement.step() { id = statement.integer(at: 0) }
     if id == 0 { id = lastInsertedId }
-    if id == 0, !Library.hasReturning, changes > 0, query.isUpsert { id = try idOfUpdatedRow(query, table, row) }
+    if id == 0, !Library.hasReturning, changes > 0, query.isUpsert { id = try idOfUpdatedRow(query, row) }
     guard id == 0, table.key.count == 1, case .integer(let key) = row[table.key[0]] else { return Int(id) }
     // A save of a row that is there already, and has no other column, does nothing; the row is stored all the same.
-    return query.kind == .save || (table.isWithoutRowid && changes > 0) ? Int(key) : 0
+    return query.form == .save || (table.isWithoutRowid && changes > 0) ? Int(key) : 0
   }
 
   /// The id of the row that an upsert has updated, for an SQLite without RETURNING: the row that it conflicted with.
-  private func idOfUpdatedRow(_ query: Query, _ table: TableInfo, _ row: RowValues) throws -> Int64 {
+  private func idOfUpdatedRow(_ query: InsertQuery, _ row: RowValues) throws -> Int64 {
+    let table = query.table
     guard !table.isWithoutRowid else { return 0 }
     let mark = parameters.mark
     let statement = try prepared(since: mark) {

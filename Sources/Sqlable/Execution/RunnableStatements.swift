@@ -2,7 +2,7 @@
 
 extension Statement: Runnable {
   /// Whether it changes nothing.
-  public var isReadOnly: Bool { !query.kind.changesRows }
+  public var isReadOnly: Bool { !tree.changesRows }
 
   /// Runs it. Where the type of its result is known one of the other forms is taken.
   @_disfavoredOverload
@@ -28,14 +28,14 @@ extension Statement: Runnable {
   var noSuchResult: SqlError { .invalidStatement("no statement gives a \(Output.self)") }
 
   public func requests() throws -> [SqlRequest] {
-    try (0..<(query.kind.takesRows ? rows.count : 1)).map { index in
+    try (0..<(tree.takesRows ? rows.count : 1)).map { index in
       SqlRequest(try withValues(row: index, expandsLists: true), isReadOnly: isReadOnly)
     }
   }
 
   public func run(over transport: some SqlTransport) async throws -> Output {
     let requests = try requests()
-    if query.upsert != nil, !Library.hasReturning, Output.self == Int.self || Output.self == [Int].self {
+    if tree.isUpsert, !tree.isSave, !Library.hasReturning, Output.self == Int.self || Output.self == [Int].self {
       // A handle looks for the row that was updated.
       throw SqlError.misuse(Library.needed(for: "the id of an upsert on a database elsewhere", since: 35))
     }
@@ -47,10 +47,10 @@ extension Statement: Runnable {
     if Output.self == Bool.self { return try result(answers.first?.integer != 0) }
     if Output.self == [Int].self { return try result(answers.indices.map { try id(answers[$0], row: $0) }) }
     guard Output.self == Int.self, let answer = answers.first else { throw noSuchResult }
-    switch query.kind {
-    case .read, .first, .count, .exists: return try result(answer.integer)
-    case .insert, .insertMany, .save: return try result(id(answer, row: 0))
-    case .insertQuery, .update, .assign, .deleteRow, .delete: return try result(answer.changes)
+    switch tree {
+    case .select: return try result(answer.integer)
+    case .insert(let query) where query.form != .query: return try result(id(answer, row: 0))
+    case .insert, .update, .delete: return try result(answer.changes)
     }
   }
 
@@ -63,21 +63,21 @@ extension Statement: Runnable {
 
   /// What the rows of the model are like.
   var layout: ResultLayout {
-    get throws { ResultLayout(try query.table(of: Model.self).columns.map { ResultColumn($0) }) }
+    get throws { ResultLayout(try tree.table.columns.map { ResultColumn($0) }) }
   }
 
   /// The id of a row that was inserted, as a handle gives it.
   private func id(_ answer: SqlAnswer, row index: Int) throws -> Int {
     if answer.integer != 0 { return answer.integer }
     if answer.changes > 0, answer.lastInsertedId != 0 { return answer.lastInsertedId }
-    let table = try query.table(of: Model.self)
+    let table = try tree.table
     let buffer = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: buffer)
     return try withExtendedLifetime(buffer) {
       guard try rows.take(index, into: &writer), table.key.count == 1,
         case .integer(let key) = writer.values[table.key[0]]
       else { return 0 }
-      return query.kind == .save || (table.isWithoutRowid && answer.changes > 0) ? Int(key) : 0
+      return tree.isSave || (table.isWithoutRowid && answer.changes > 0) ? Int(key) : 0
     }
   }
 }

@@ -19,7 +19,7 @@ extension Statement {
   ) throws {
     var index = 0
     let count = rows.count
-    try db.change(query, of: table, expect: expect, read: read) { writer in
+    try db.change(tree, of: table, expect: expect, read: read) { writer in
       guard index < count else { return false }
       index += 1
       return try rows.take(index - 1, into: &writer)
@@ -31,7 +31,7 @@ extension SqliteDatabase {
   /// Runs a change as one, and calls `read` for each row that it returns. `take` writes the values of one struct after the
   /// other, for a statement about structs, until it returns false.
   fileprivate func change(
-    _ query: Query, of table: TableInfo, expect: (PreparedStatement) -> Void,
+    _ tree: StatementTree, of table: TableInfo, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool
   ) throws {
     do {
@@ -43,8 +43,8 @@ extension SqliteDatabase {
         let parameters = connection.parameters
         // RETURNING changes all rows before it gives the first, and they would stay changed when one is no struct.
         try writing(asOne: false) { connection in
-          guard query.kind.takesRows else {
-            return try connection.read(connection.prepared(query, table: table), expect, read)
+          guard tree.takesRows else {
+            return try connection.read(connection.prepared(tree, table: table), expect, read)
           }
           var writer = RowWriter(table: table, buffer: parameters)
           defer { writer.finish(parameters) }
@@ -55,7 +55,7 @@ extension SqliteDatabase {
               guard try take(&writer) else { return }
             } catch { throw connection.labelled(error) }
             try refreshObservation()
-            try connection.read(connection.prepared(query, table: table, row: writer.values), expect, read)
+            try connection.read(connection.prepared(tree, table: table, row: writer.values), expect, read)
           }
         }
       }
@@ -80,7 +80,7 @@ extension Returning {
   public func run(_ db: SqliteDatabase) throws -> [Row] {
     let layout = layout
     var rows: [Row] = []
-    try change.returned(db, change.query.table(of: Model.self)) { statement in
+    try change.returned(db, change.tree.table) { statement in
       statement.expect(layout)
     } read: { statement in
       var row = ResultRow(ReadRow(statement), types: layout.types)
@@ -91,6 +91,6 @@ extension Returning {
 
   /// What the rows are like.
   var layout: ResultLayout {
-    ResultLayout(change.query.returned.map { ResultColumn(type: $0.columnDefinition?.type) })
+    ResultLayout(terms.map { ResultColumn(type: $0.columnDefinition?.type) })
   }
 }

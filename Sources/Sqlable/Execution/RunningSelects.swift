@@ -37,15 +37,6 @@ extension SelectStatement {
   }
 }
 
-extension SelectQuery {
-  /// The query of the first row only.
-  @usableFromInline var first: SelectQuery {
-    var query = self
-    query.clauses.limit = query.clauses.limit.map { min($0, 1) } ?? 1
-    return query
-  }
-}
-
 // MARK: - The steps, the same for all rows
 
 /// A query whose rows are being read, with the handle's lock held.
@@ -106,9 +97,7 @@ extension SqliteDatabase {
 extension Connection {
   /// The compiled statement of a query, with its values bound, and what its rows are like.
   fileprivate func prepared(_ query: SelectQuery) throws -> (PreparedStatement, ResultLayout) {
-    let (statement, hasKey) = try prepared(.query) {
-      try SelectWriter(sql: sql, parameters: parameters).write(query)
-    }
+    let (statement, hasKey) = try prepared(query, of: .query)
     // Queries of one text may be of several models; those of one key are of the same.
     if hasKey, let layout = statement.layout { return (statement, layout) }
     return (statement, ResultLayout(query.clauses.columns))

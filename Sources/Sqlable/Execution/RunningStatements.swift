@@ -6,9 +6,8 @@ extension Statement where Output == [Model] {
   /// struct.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Model] {
-    let table = try query.table(of: Model.self)
-    guard !query.kind.changesRows else { return try returned(db, table) }
-    let reading = try db.beginReading(query, of: table)
+    guard case .select(let query) = tree else { return try returned(db, tree.table) }
+    let reading = try db.beginReading(modelsOf: query)
     defer { db.endReading(reading) }
     var models: [Model] = []
     while try reading.step() { models.append(try Model(row: reading.row)) }
@@ -30,8 +29,7 @@ extension Statement where Output == [Model] {
   @_disfavoredOverload
   @inlinable
   public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
-    let table = try query.table(of: Model.self)
-    let reading = try db.beginReading(query, of: table, isLoop: true)
+    let reading = try db.beginReading(modelsOf: loopedQuery, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
       if try body(Model(row: reading.row)) == .stop { return }
@@ -41,12 +39,33 @@ extension Statement where Output == [Model] {
   /// Reads row after row without keeping them; what `body` returns is of no interest, unless it is ``Iteration/stop``.
   @inlinable
   public func forEach<Outcome>(_ db: SqliteDatabase, _ body: (Model) throws -> Outcome) throws {
-    let table = try query.table(of: Model.self)
-    let reading = try db.beginReading(query, of: table, isLoop: true)
+    let reading = try db.beginReading(modelsOf: loopedQuery, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
       // Asked of the value: which of the two forms was called is the compiler's choice, not the user's.
       if try body(Model(row: reading.row)) as? Iteration == .stop { return }
+    }
+  }
+}
+
+extension Statement {
+  /// The read that is looped over.
+  @usableFromInline
+  var loopedQuery: SelectQuery {
+    get throws {
+      if case .select(let query) = tree { return query }
+      throw SqlError.invalidStatement("a change that returns its rows is run, it is not looped over").at(
+        table: tree.tableInfo.name)
+    }
+  }
+
+  /// The insert of structs that it is.
+  @usableFromInline
+  var insertQuery: InsertQuery {
+    get throws {
+      let table = try tree.table
+      if case .insert(let query) = tree { return query }
+      throw SqlError.invalidStatement("only an insert takes many structs").at(table: table.name)
     }
   }
 }
@@ -60,9 +79,8 @@ extension Statement where Output == Model? {
   /// Reads the row, or nil when there is none.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Model? {
-    let table = try query.table(of: Model.self)
-    guard !query.kind.changesRows else { return try returned(db, table).first }
-    let reading = try db.beginReading(query, of: table)
+    guard case .select(let query) = tree else { return try returned(db, tree.table).first }
+    let reading = try db.beginReading(modelsOf: query)
     defer { db.endReading(reading) }
     return try reading.step() ? try Model(row: reading.row) : nil
   }
@@ -71,7 +89,7 @@ extension Statement where Output == Model? {
 extension Statement where Output == Bool {
   /// Tells whether there is such a row.
   @inlinable
-  public func run(_ db: SqliteDatabase) throws -> Bool { try db.integer(of: query, query.table(of: Model.self)) != 0 }
+  public func run(_ db: SqliteDatabase) throws -> Bool { try db.runWithoutRow(tree) != 0 }
 }
 
 extension Statement where Output == Int {
@@ -79,9 +97,8 @@ extension Statement where Output == Int {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Int {
-    let table = try query.table(of: Model.self)
-    guard query.kind.takesRows else { return try db.runWithoutRow(query, of: table) }
-    return try db.runRow(query, of: table) { writer in try rows.take(0, into: &writer) }
+    guard tree.takesRows else { return try db.runWithoutRow(tree) }
+    return try db.runRow(tree) { writer in try rows.take(0, into: &writer) }
   }
 }
 
@@ -92,14 +109,14 @@ extension Statement where Output == [Int] {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Int] {
-    let (table, count) = (try query.table(of: Model.self), rows.count)
+    let (query, count) = (try insertQuery, rows.count)
     if count == 0 { return [] }
     var ids: [Int] = []
     ids.reserveCapacity(count)
     var index = 0
     if case .models(let models) = rows {
       _ = try models.withUnsafeBufferPointer { models in
-        try db.insert(query, of: table) {
+        try db.insert(query) {
           ids.append($0)
         } take: { writer in
           guard index < models.count else { return false }
@@ -109,7 +126,7 @@ extension Statement where Output == [Int] {
         }
       }
     } else {
-      try db.insert(query, of: table) {
+      try db.insert(query) {
         ids.append($0)
       } take: { writer in
         index += 1
@@ -150,16 +167,14 @@ extension SqliteDatabase {
   /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it
   /// likes.
   @usableFromInline
-  func beginReading(_ query: Query, of table: TableInfo, isLoop: Bool = false) throws -> Reading {
-    guard !query.kind.changesRows else {
-      throw SqlError.invalidStatement("a change that returns its rows is run, it is not looped over").at(
-        table: table.name)
-    }
+  func beginReading(modelsOf query: SelectQuery, isLoop: Bool = false) throws -> Reading {
+    let table = query.table
+    if let defect = table.defect { throw defect }
     try enter()
     do {
       let connection = try openConnection()
       try checkTransactionIsAlive(connection)
-      let statement = try connection.prepared(query, table: table)
+      let statement = try connection.prepared(query, of: .statement).statement
       statement.expectColumns(table.identities, count: table.count)
       return reading(statement, isLoop: isLoop)
     } catch {
@@ -182,17 +197,17 @@ extension SqliteDatabase {
   }
 
   /// The integer that a read gives.
-  @usableFromInline
-  func integer(of query: Query, _ table: TableInfo) throws -> Int {
-    let reading = try beginReading(query, of: table)
+  func integer(of query: SelectQuery) throws -> Int {
+    let reading = try beginReading(modelsOf: query)
     defer { endReading(reading) }
     return try reading.step() ? Int(reading.statement.integer(at: 0)) : 0
   }
 
   /// Runs a count, or an update or delete by a condition.
   @usableFromInline
-  func runWithoutRow(_ query: Query, of table: TableInfo) throws -> Int {
-    guard query.kind.changesRows else { return try integer(of: query, table) }
+  func runWithoutRow(_ tree: StatementTree) throws -> Int {
+    if case .select(let query) = tree { return try integer(of: query) }
+    let table = try tree.table
     do {
       try enter()
       defer { unlockAndDeliver() }
@@ -201,16 +216,17 @@ extension SqliteDatabase {
       let run = beginRun()
       defer { endRun(run) }
       guard let write = try beginWrite(connection) else {
-        return try writing { try $0.change(query, of: table) }
+        return try writing { try $0.change(tree, of: table) }
       }
-      do { return try connection.change(query, of: table) } catch { throw failed(error, write) }
+      do { return try connection.change(tree, of: table) } catch { throw failed(error, write) }
     } catch { throw placed(error, in: table) }
   }
 
   /// Runs a statement about one struct, whose values `take` writes: an insert gives the row's id, an update or delete
   /// the number of rows changed.
   @usableFromInline
-  func runRow(_ query: Query, of table: TableInfo, take: (inout RowWriter) throws -> Bool) throws -> Int {
+  func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
+    let table = try tree.table
     do {
       try enter()
       defer { unlockAndDeliver() }
@@ -230,11 +246,11 @@ extension SqliteDatabase {
       } catch { throw connection.labelled(error) }
       let row = writer.values
       // Without RETURNING the id of a row that was updated is read after it.
-      let isOne = Library.hasReturning || !query.isUpsert
+      let isOne = Library.hasReturning || !tree.isUpsert
       guard isOne, let write = try beginWrite(connection) else {
-        return try writing(asOne: isOne) { try $0.change(query, of: table, row) }
+        return try writing(asOne: isOne) { try $0.change(tree, of: table, row) }
       }
-      do { return try connection.change(query, of: table, row) } catch { throw failed(error, write) }
+      do { return try connection.change(tree, of: table, row) } catch { throw failed(error, write) }
     } catch { throw placed(error, in: table) }
   }
 
@@ -243,8 +259,9 @@ extension SqliteDatabase {
   @discardableResult
   @usableFromInline
   func insert(
-    _ query: Query, of table: TableInfo, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
+    _ query: InsertQuery, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
   ) throws -> Int {
+    let table = query.table
     do {
       return try locked {
         let connection = try openConnection()
@@ -300,9 +317,9 @@ extension Statement where Output == [Int] {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase, next: () throws -> Model?) throws -> Int {
-    let (table, count) = (try query.table(of: Model.self), rows.count)
+    let (query, count) = (try insertQuery, rows.count)
     var index = 0
-    return try db.insert(query, of: table) { _ in
+    return try db.insert(query) { _ in
     } take: { writer in
       if index < count {
         index += 1

@@ -17,7 +17,7 @@ extension ToMany {
 
   /// The columns of the parents that their children refer to.
   private func positions() throws -> [Int] {
-    let table = try parents.query.table(of: Parent.self)
+    let table = try parents.tree.table
     var positions: [Int] = []
     for child in repeat each children {
       let position = try child.position(ofKeyIn: table, of: TableInfo.of(Parent.self))
@@ -130,7 +130,7 @@ extension Children {
   /// The position of the column that the foreign key refers to. Throws when it is a reference to another table or
   /// column, or may be none: rows that it puts together would belong together by chance.
   fileprivate func position(ofKeyIn parents: TableInfo, of model: TableInfo) throws -> Int {
-    let table = try statement.query.table(of: Child.self)
+    let table = try statement.tree.table
     let column = table.columns[try table.position(ofColumn: foreignKey)]
     let wanted = try key.map(parents.position(ofColumn:))
     let references = table.references(of: column)
@@ -156,7 +156,7 @@ extension Children {
 
   /// Throws when the foreign key is of another class than what it refers to: as keys of groups, '1' and 1 are two.
   fileprivate func check(refersTo key: Column) throws {
-    let table = try statement.query.table(of: Child.self)
+    let table = try statement.tree.table
     let column = table.columns[try table.position(ofColumn: foreignKey)]
     let classes = [column, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
     // What is declared without a class holds any.
@@ -170,7 +170,7 @@ extension Children {
   fileprivate func grouped(
     by keys: [SqlStorage], _ read: (Statement<Child, [Child]>, (ReadRow) throws -> Void) throws -> Void
   ) throws -> Groups<Child> {
-    let position = try statement.query.table(of: Child.self).position(ofColumn: foreignKey)
+    let position = try statement.tree.table.position(ofColumn: foreignKey)
     var groups = Groups<Child>(collation: try collation())
     guard let statement = try referring(to: keys) else { return groups }
     try read(statement) { row in groups.add(try Child(row: row), of: try row.storage(at: position)) }
@@ -179,9 +179,9 @@ extension Children {
 
   /// The read of the rows that refer to one of these values; nil when there is none to refer to.
   fileprivate func referring(to keys: [SqlStorage]) throws -> Statement<Child, [Child]>? {
-    guard !statement.query.isLimited else {
+    if case .select(let query) = statement.tree, query.isLimited {
       throw SqlError.invalidStatement("a limit would count the rows of all parents together").at(
-        table: try statement.query.table(of: Child.self).name)
+        table: query.table.name)
     }
     let wanted = Set(keys.filter { $0 != .null })
     guard !wanted.isEmpty else { return nil }
@@ -190,7 +190,7 @@ extension Children {
 
   /// The collation by which SQLite compares the foreign key.
   fileprivate func collation() throws -> Collate {
-    let table = try statement.query.table(of: Child.self)
+    let table = try statement.tree.table
     let column = table.columns[try table.position(ofColumn: foreignKey)]
     guard let collation = column.definition.options.collation else { return .binary }
     guard case .named(let name) = collation else { return collation }
@@ -258,7 +258,7 @@ extension TableInfo {
 extension Statement where Output == [Model] {
   /// Calls `body` with each row.
   fileprivate func eachRow(_ db: SqliteDatabase, _ body: (ReadRow) throws -> Void) throws {
-    let reading = try db.beginReading(query, of: query.table(of: Model.self))
+    let reading = try db.beginReading(modelsOf: loopedQuery)
     defer { db.endReading(reading) }
     while try reading.step() { try body(reading.row) }
   }

@@ -32,13 +32,13 @@ struct PageOrder: Sendable {
   let columns: [String]
 
   /// Nil for a statement without an order of columns and a limit.
-  init?(_ query: Query, of table: TableInfo, _ columns: [ComparedColumn]) {
-    guard query.kind == .read || query.kind == .first, !query.order.isEmpty, table.fullText == nil else { return nil }
-    guard let limit = query.kind == .first ? query.limit ?? 1 : query.limit, limit > 0,
-      query.kind == .read || limit == 1
-    else { return nil }
+  init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
+    let (table, order) = (query.table, query.clauses.order)
+    guard query.form == .rows, !order.isEmpty, table.fullText == nil, let limit = query.limit, limit > 0 else {
+      return nil
+    }
     var terms: [Term] = []
-    for term in query.order {
+    for term in order {
       var (column, named): (ColumnReference?, String?)
       switch term.expression.node {
       case .column(let own): column = own

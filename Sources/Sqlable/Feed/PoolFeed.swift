@@ -196,12 +196,12 @@ final class PoolFeed: CommitSink {
   // MARK: What filters decide
 
   /// The filter of a statement that decides by row, the same for all loops over equal statements; nil when it does not.
-  func filter(_ query: Query, of table: TableInfo, _ columns: [ComparedColumn]) -> RowFilter? {
-    guard let key = RowFilter.Key(query, of: table, columns) else { return nil }
+  func filter(_ query: SelectQuery, _ columns: [ComparedColumn]) -> RowFilter? {
+    guard let key = RowFilter.Key(query, columns) else { return nil }
     return filters.withLock { filters in
       if let known = filters[key] { return known }
       if filters.count >= PoolFeed.maximumKnown { filters = [:] }
-      let filter = RowFilter(key, of: table, filterTables)
+      let filter = RowFilter(key, filterTables)
       filters[key] = filter
       return filter
     }

@@ -5,24 +5,24 @@ final class RowFilter: Sendable {
   /// What makes two filters the same.
   struct Key: Hashable {
     /// Whether there is a row that meets the filter.
-    let question: Query
+    let question: SelectQuery
     let table: String
     let columns: [ComparedColumn]
 
     /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, functions,
     /// chance.
-    init?(_ query: Query, of table: TableInfo, _ columns: [ComparedColumn]) {
+    init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
+      let table = query.table
       // What ANY means depends on the table's being STRICT. What the order depends on beside the rows themselves may be
       // changed by rows that are not among them. A column that the table does not have is its rowid, which is another
       // one in the copy.
       let names = Set(columns.map(\.name.foldedName))
-      guard let filter = query.filter, filter.isOfOneRow, query.order.allSatisfy(\.expression.isOfOneRow),
+      guard let filter = query.filter, filter.isOfOneRow, query.clauses.order.allSatisfy(\.expression.isOfOneRow),
         filter.columns.allSatisfy({ names.contains($0.foldedName) }), table.fullText == nil,
         !columns.contains(where: { $0.type.isSameName(as: "ANY") })
       else { return nil }
-      var question = Query(.exists)
-      question.filter = filter
-      question.tableName = query.tableName
+      var question = SelectQuery(.exists, of: table)
+      question.filter(filter)
       self.question = question
       self.table = table.name
       self.columns = columns
@@ -33,7 +33,6 @@ final class RowFilter: Sendable {
   private let id = RowFilter.count.add(1, ordering: .relaxed).newValue
   private static let count = Atomic(0)
   private let key: Key
-  private let table: TableInfo
   private let tables: FilterTables
   /// The values that the filter demands of columns, most often of the id.
   let demands: [RowDemand]
@@ -44,9 +43,8 @@ final class RowFilter: Sendable {
   /// Whether it has LIKE, of which a connection may have another one than SQLite's usual: `PRAGMA case_sensitive_like`.
   private let usesLike: Bool
 
-  init(_ key: Key, of table: TableInfo, _ tables: FilterTables) {
+  init(_ key: Key, _ tables: FilterTables) {
     self.key = key
-    self.table = table
     self.tables = tables
     columns = key.columns.map(\.name)
     usesLike = key.question.filter?.usesLike ?? false
@@ -109,7 +107,7 @@ final class RowFilter: Sendable {
     let images = rows.flatMap { [$0.old, $0.new].compactMap { $0 } }
     guard images.allSatisfy({ $0.count == key.columns.count }) else { return true }
     func isMet(_ like: FilterTables.Like) throws -> Bool {
-      try tables.holds(images, key.table, key.columns, like) { db in try db.integer(of: key.question, table) != 0 }
+      try tables.holds(images, key.table, key.columns, like) { db in try db.integer(of: key.question) != 0 }
     }
     // Each reader may have either LIKE. Under NOT the one is met by rows that the other is not.
     return try isMet(.usual) || (usesLike && isMet(.caseSensitive))

@@ -125,6 +125,14 @@ extension ToMany {
 }
 
 extension Statement {
+  /// The read whose result is followed.
+  private var followed: SelectQuery {
+    get throws {
+      if case .select(let query) = tree { return query }
+      throw SqlError.invalidStatement("a statement that changes something has no result to follow")
+    }
+  }
+
   /// How a read is read again; `rows` gets it with the handle's lock held, before its first row.
   fileprivate func source<Value>(
     _ onlyChanges: Bool, _ place: PoolCall.Place,
@@ -133,14 +141,12 @@ extension Statement {
     ResultSource(
       key: .init(self, Value.self, onlyChanges: onlyChanges), place: place, onlyChanges: onlyChanges,
       texts: {
-        guard !query.kind.changesRows else {
-          throw SqlError.invalidStatement("a statement that changes something has no result to follow")
-        }
+        _ = try followed
         return [try withValues().sql]
       },
-      filtered: { (query, try query.table(of: Model.self)) },
+      filtered: { try followed },
       rows: { db, notes in
-        let reading = try db.beginReading(query, of: query.table(of: Model.self))
+        let reading = try db.beginReading(modelsOf: followed)
         defer { db.endReading(reading) }
         return try rows(reading, &notes)
       })

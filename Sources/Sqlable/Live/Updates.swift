@@ -74,7 +74,7 @@ struct ResultSource<Value: Sendable>: Sendable {
   /// The SQL of all statements that it takes.
   let texts: @Sendable () throws -> [String]
   /// The statement whose filter alone decides which rows are in it.
-  let filtered: @Sendable () throws -> (query: Query, table: TableInfo)?
+  let filtered: @Sendable () throws -> SelectQuery?
   let rows: @Sendable (SqliteDatabase, inout ResultNotes) throws -> Value
 
   /// Reads it. Says before that what it is read from, when that is not known, or the schema is another one.
@@ -105,15 +105,16 @@ struct ResultSource<Value: Sendable>: Sendable {
   }
 
   private func rowRule(_ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed) throws -> RowRule {
-    guard !read.readsUnobserved, read.tables.count == 1, let (query, table) = try filtered() else { return RowRule() }
+    guard !read.readsUnobserved, read.tables.count == 1, let query = try filtered() else { return RowRule() }
     // In UTF-16 texts have another order than in the copy.
     guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else {
       return RowRule()
     }
+    let table = query.table
     let columns = try db.locked { try db.openConnection().comparedColumns(ofTable: table.name) }
-    let filter = feed.filter(query, of: table, columns)
+    let filter = feed.filter(query, columns)
     // A filter that other rows decide may bring a row from behind the page into it.
     guard filter != nil || query.filter == nil else { return RowRule() }
-    return RowRule(filter: filter, page: PageOrder(query, of: table, columns))
+    return RowRule(filter: filter, page: PageOrder(query, columns))
   }
 }

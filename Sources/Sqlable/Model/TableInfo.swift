@@ -188,8 +188,7 @@ final class TableInfo: Sendable {
     return info
   }
 
-  /// The information on another table of a model's layout, or on its own. Kept for ever, as that of the model is.
-  @usableFromInline
+  /// The information on another table of a model's layout, or on its own.
   static func of(_ model: (some Sqlable).Type, named name: String) throws -> TableInfo {
     let info = unchecked(model).named(name)
     if let defect = info.defect { throw defect }
@@ -199,7 +198,7 @@ final class TableInfo: Sendable {
   /// Whether both are tables of one model.
   func isOfSameModel(as other: TableInfo) -> Bool { model == other.model }
 
-  /// The information on a table of the same layout.
+  /// The information on a table of the same layout. Kept for ever, as that of the model is.
   func named(_ name: String) -> TableInfo {
     // By bytes, as SQLite tells names apart: == takes the two forms of an é for one.
     guard !name.isExactly(self.name) else { return self }
@@ -219,14 +218,19 @@ final class TableInfo: Sendable {
 
   private static let others = Guarded<[OtherTable: TableInfo]>([:])
 
-  static func unchecked(_ model: (some Sqlable).Type) -> TableInfo {
-    let id = ObjectIdentifier(model)
-    if let info = recent(id) { return info }
+  /// The information on a model, whatever is wrong with it: a statement of it throws that when it is run.
+  @inlinable
+  static func unchecked<Model: Sqlable>(_ model: Model.Type) -> TableInfo {
+    recent(ObjectIdentifier(model)) ?? searched(model)
+  }
+
+  @usableFromInline
+  static func searched(_ model: (some Sqlable).Type) -> TableInfo {
     let info = remembered(model)
     // A model with a defect is none that is run often.
     if info.defect == nil {
       let address = UnsafeRawPointer(Unmanaged.passUnretained(info).toOpaque())
-      slot(id).pointee.store(address, ordering: .releasing)
+      slot(ObjectIdentifier(model)).pointee.store(address, ordering: .releasing)
     }
     return info
   }

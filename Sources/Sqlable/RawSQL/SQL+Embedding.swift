@@ -24,12 +24,12 @@ extension SQL.StringInterpolation {
   public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
     let isInText = !isAtStart
     embed { sql, parameters in
-      let table = try statement.query.table(of: Model.self)
-      guard !statement.query.kind.takesRows else {
+      let table = try statement.tree.table
+      guard !statement.tree.takesRows else {
         throw SqlError.invalidStatement("a statement about structs can't be a part of SQL text").at(table: table.name)
       }
       try StatementWriter(table: table, sql: sql, parameters: parameters, isInText: isInText).write(
-        statement.query)
+        statement.tree)
     }
   }
 

@@ -2,17 +2,27 @@
 
 extension StatementWriter {
   /// Refuses what SQLite can't do with a full-text table, or does without a word and wrong.
-  func checkFullText(_ query: Query) throws {
+  func checkFullText(_ query: InsertQuery) throws {
     guard let fullText = table.fullText, !fullText.isExternal else { return }
-    func refuse(_ what: String, _ isUsed: Bool) throws {
-      if isUsed { throw SqlError.invalidStatement("a full-text table takes no \(what)").at(table: table.name) }
-    }
-    try refuse("returning", query.returns)
-    try refuse("columns to update on conflict", query.upsert != nil)
-    try refuse("ignoring of conflicts", query.conflict == .ignore)
-    guard fullText.content == .none, query.kind.changesRows else { return }
-    let isInsert = query.kind == .insert || query.kind == .insertMany
-    try refuse("such change of its rows when it does not store their texts", !isInsert || query.conflict == .replace)
+    try refuseOfFullText("returning", query.rest.value.returned != nil)
+    try refuseOfFullText("columns to update on conflict", query.rest.value.upsert != nil)
+    try refuseOfFullText("ignoring of conflicts", query.conflict == .ignore)
+    guard fullText.content == .none else { return }
+    let isInsert = query.form == .row || query.form == .rows
+    try refuseOfFullText(StatementWriter.contentlessChange, !isInsert || query.conflict == .replace)
+  }
+
+  func checkFullText(changing returned: Returned?, _ conflict: ConflictPolicy?) throws {
+    guard let fullText = table.fullText, !fullText.isExternal else { return }
+    try refuseOfFullText("returning", returned != nil)
+    try refuseOfFullText("ignoring of conflicts", conflict == .ignore)
+    try refuseOfFullText(StatementWriter.contentlessChange, fullText.content == .none)
+  }
+
+  private static let contentlessChange = "such change of its rows when it does not store their texts"
+
+  private func refuseOfFullText(_ what: String, _ isUsed: Bool) throws {
+    if isUsed { throw SqlError.invalidStatement("a full-text table takes no \(what)").at(table: table.name) }
   }
 
   /// Writes the `?` of a column of a new row.

@@ -1,9 +1,11 @@
 // Inserts, and what they do with rows that are in the way.
 
 extension StatementWriter {
-  func writeInsert(_ query: Query, _ row: RowValues) throws {
-    let positions = try writtenColumns(query, row)
-    let replaces = query.kind == .save && table.fullText?.isExternal == false
+  func writeInsert(_ query: InsertQuery, _ row: RowValues) throws {
+    let chosen = try query.rest.value.columns.map { try chosenColumns($0) }
+    // A chosen column without a value gets its default.
+    let positions = (chosen ?? Array(row.indices)).filter { row[$0].isSet }
+    let replaces = query.form == .save && table.fullText?.isExternal == false
     writeInto(query, conflict: replaces ? .replace : query.conflict)
     if positions.isEmpty {
       sql.append(" DEFAULT VALUES")
@@ -18,22 +20,23 @@ extension StatementWriter {
       }
       sql.append(")")
     }
-    if query.kind == .save {
+    let returnsRows = query.rest.value.returned != nil
+    if query.form == .save {
       try requireKey()
       if replaces { return try checkReplaces(positions) }
-      try writeUpsert(Upsert(), positions, returnsId: !query.returns)
-    } else if let upsert = query.upsert {
-      try writeUpsert(upsert, positions, returnsId: !query.returns)
+      try writeUpsert(Upsert(), positions, returnsId: !returnsRows)
+    } else if let upsert = query.rest.value.upsert {
+      try writeUpsert(upsert, positions, returnsId: !returnsRows)
     }
   }
 
   /// Writes an insert of the rows of a query.
-  func writeInsertOfQuery(_ query: Query) throws {
-    guard let source = query.source else { throw SqlError.invalidStatement("an insert of no query") }
-    let positions =
-      try query.columns?.map(renderer.position(of:)) ?? table.columns.indices.filter { !table.cells[$0].isGenerated }
-    try positions.forEach(checkWritable)
-    if query.columns == nil, positions.count < table.count {
+  func writeInsertOfQuery(_ query: InsertQuery) throws {
+    let rest = query.rest.value
+    guard let source = rest.source else { throw SqlError.invalidStatement("an insert of no query") }
+    let chosen = try rest.columns.map { try chosenColumns($0) }
+    let positions = chosen ?? table.columns.indices.filter { !table.cells[$0].isGenerated }
+    if chosen == nil, positions.count < table.count {
       throw SqlError.invalidStatement("a table with generated columns is filled by a query of chosen columns").at(
         table: table.name)
     }
@@ -43,7 +46,7 @@ extension StatementWriter {
     renderer.writeColumns(positions)
     sql.append(") ")
     let writer = SelectWriter(sql: sql, parameters: parameters, isInText: renderer.scope.isInText)
-    guard let upsert = query.upsert else { return try writer.write(source) }
+    guard let upsert = rest.upsert else { return try writer.write(source) }
     // The parser takes an ON after a table for that of a join; not after a condition.
     sql.append("SELECT * FROM (")
     try writer.write(source)
@@ -65,7 +68,7 @@ extension StatementWriter {
     }
   }
 
-  private func writeInto(_ query: Query, conflict: ConflictPolicy?) {
+  private func writeInto(_ query: InsertQuery, conflict: ConflictPolicy?) {
     sql.append("INSERT ")
     writeConflict(conflict)
     sql.append("INTO ")
@@ -129,12 +132,12 @@ extension StatementWriter {
   }
 
   /// Writes a query of the row that has these values in the columns by which an upsert conflicts.
-  func writeLookUp(_ query: Query, _ row: RowValues) throws {
+  func writeLookUp(_ query: InsertQuery, _ row: RowValues) throws {
     sql.append("SELECT ")
     writeList(try rowIdentity())
     sql.append(" FROM ")
     sql.append(table)
-    let target = try query.upsert?.target?.map(renderer.position(of:)) ?? table.key
+    let target = try query.rest.value.upsert?.target?.map(renderer.position(of:)) ?? table.key
     for (index, position) in target.enumerated() {
       if index == 0 { sql.append(" WHERE ") } else { sql.append(" AND ") }
       renderer.writeColumn(position)

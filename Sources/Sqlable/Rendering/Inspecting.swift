@@ -13,16 +13,16 @@ extension Statement {
   /// The statement as SQLite would get it, about the row at `index` of those that it is about. Throws whatever makes it
   /// impossible to run.
   func withValues(row index: Int = 0, expandsLists: Bool = false) throws -> StatementWithValues {
-    let table = try query.table(of: Model.self)
+    let table = try tree.table
     let buffer = SqlBuffer()
     let parameters = ParameterBuffer(expandsLists: expandsLists)
     var writer = RowWriter(table: table, buffer: parameters)
-    if query.kind.takesRows, try !rows.take(index, into: &writer) {
+    if tree.takesRows, try !rows.take(index, into: &writer) {
       return StatementWithValues(sql: "-- there are no rows to insert", parameters: ParameterBuffer())
     }
     // Both own memory that is reached by its address only.
     return try withExtendedLifetime((writer, parameters)) {
-      try StatementWriter(table: table, sql: buffer, parameters: parameters).write(query, row: writer.values)
+      try StatementWriter(table: table, sql: buffer, parameters: parameters).write(tree, row: writer.values)
       return StatementWithValues(sql: buffer.text, parameters: parameters)
     }
   }
@@ -41,7 +41,7 @@ extension Select {
 extension SelectQuery {
   func withValues(expandsLists: Bool = false) throws -> StatementWithValues {
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer(expandsLists: expandsLists))
-    try SelectWriter(sql: sql, parameters: parameters).write(self)
+    try SelectWriter(sql: sql, parameters: parameters).write(statement: self)
     return StatementWithValues(sql: sql.text, parameters: parameters)
   }
 }

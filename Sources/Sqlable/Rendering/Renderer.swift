@@ -335,6 +335,15 @@ struct Renderer {
     try write(order, stack: baseStack, position: position)
   }
 
+  /// Holds an order against the table that changes nothing of the result, and so is not a part of the text.
+  func check(_ order: [OrderTerm]) throws {
+    guard !order.isEmpty else { return }
+    let (end, mark) = (sql.count, parameters.mark)
+    defer { parameters.release(to: mark) }
+    try write(order)
+    if !sql.isKey { sql.truncate(to: end) }
+  }
+
   /// Writes the limit that ends a query.
   func write(limit: Int?, offset: Int?) throws {
     if let limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }

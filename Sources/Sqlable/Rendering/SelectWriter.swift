@@ -13,6 +13,58 @@ struct SelectWriter {
   /// Whether it is a part of SQL written by hand.
   var isInText = false
 
+  /// Writes a query that is a statement of its own, or the whole of one.
+  func write(statement query: SelectQuery) throws {
+    switch query.form {
+    case .rows:
+      if query.isPlain { try writePlain(query) { sql.append(selectAllOf: query.table) } } else { try write(query) }
+    case .exists:
+      sql.append("SELECT EXISTS (")
+      if query.isPlain {
+        try writePlain(query) { writeStart("SELECT 1 FROM ", query) }
+      } else {
+        try write(existenceIn: query)
+      }
+      sql.append(")")
+    case .count: try writeCount(query)
+    }
+  }
+
+  private func writeStart(_ start: StaticString, _ query: SelectQuery) {
+    sql.append(start)
+    sql.append(query.table)
+  }
+
+  /// Writes a query of one table, with a filter and a limit at most.
+  private func writePlain(_ query: SelectQuery, start: () -> Void) throws {
+    let table = query.table
+    if let defect = table.defect { throw defect }
+    let renderer = Renderer(
+      table: table, sql.isKey ? nil : Scope(table, isInText: isInText), sql: sql, parameters: parameters)
+    start()
+    if let filter = query.filter {
+      sql.append(" WHERE ")
+      try renderer.write(filter)
+    }
+    try renderer.write(limit: query.limit, offset: nil)
+  }
+
+  /// Writes the number of a query's rows. They are counted one by one where some are left out by number only.
+  private func writeCount(_ query: SelectQuery) throws {
+    let clauses = query.clauses
+    if let defect = clauses.defect { throw defect }
+    let isWhole = clauses.limit == nil && clauses.offset == nil
+    if isWhole, query.isPlain { return try writePlain(query) { writeStart("SELECT count(*) FROM ", query) } }
+    let renderer = try renderer(clauses)
+    guard isWhole else {
+      sql.append("SELECT count(*) FROM (")
+      try write(existenceIn: query)
+      return sql.append(")")
+    }
+    try writeCore(clauses, renderer, results: .count)
+    try renderer.check(clauses.order)
+  }
+
   /// Writes the query. Throws when it is to have another number of columns.
   func write(_ query: SelectQuery, columns: Int? = nil) throws { try write(query.clauses, columns: columns) }
 
@@ -24,10 +76,18 @@ struct SelectWriter {
     if isPlain, clauses.results.allSatisfy({ if case .model(_, []) = $0 { true } else { false } }) {
       clauses.results = []
     }
-    try write(clauses, columns: nil, isExistence: clauses.results.isEmpty)
+    try write(clauses, columns: nil, results: clauses.results.isEmpty ? .one : .own)
   }
 
-  private func write(_ query: SelectQuery.Clauses, columns: Int?, isExistence: Bool = false) throws {
+  /// What stands between SELECT and FROM.
+  private enum Results {
+    case own
+    /// 1, where only the number of rows matters.
+    case one
+    case count
+  }
+
+  private func write(_ query: SelectQuery.Clauses, columns: Int?, results: Results = .own) throws {
     if let defect = query.defect { throw defect }
     if !sql.isKey, let columns, case let count = query.columnCount, columns != count {
       throw SqlError.invalidStatement("a subquery that stands for a value has \(count) columns instead of one")
@@ -35,7 +95,7 @@ struct SelectWriter {
     let definesQueries = query.definesQueries
     if definesQueries { try writeCommonTables(query) }
     let renderer = try renderer(query, definesQueries: definesQueries)
-    try writeCore(query, renderer, isExistence: isExistence, isPart: !query.compounds.isEmpty)
+    try writeCore(query, renderer, results: results, isPart: !query.compounds.isEmpty)
     for compound in query.compounds {
       let other = compound.query.clauses
       if let defect = other.defect { throw defect }
@@ -172,7 +232,7 @@ struct SelectWriter {
 
   /// Writes the query without what comes after all of a compound.
   private func writeCore(
-    _ query: SelectQuery.Clauses, _ renderer: Renderer, isExistence: Bool = false, named: [String] = [],
+    _ query: SelectQuery.Clauses, _ renderer: Renderer, results: Results = .own, named: [String] = [],
     isPart: Bool = false
   ) throws {
     guard !query.sources.isEmpty else {
@@ -189,7 +249,11 @@ struct SelectWriter {
       if let defect = query.sources[index].table.defect { throw defect }
     }
     if query.isDistinct { sql.append("SELECT DISTINCT ") } else { sql.append("SELECT ") }
-    if isExistence { sql.append("1") } else { try writeResults(query, renderer) }
+    switch results {
+    case .own: try writeResults(query, renderer)
+    case .one: sql.append("1")
+    case .count: sql.append("count(*)")
+    }
     let names = sql.isKey ? [] : renderer.scope.named + named
     for index in query.sources.indices {
       if index == 0 { sql.append(" FROM ") } else { sql.append(query.sources[index].join.sql) }

@@ -1,35 +1,122 @@
 /// What a `SELECT` says, the same for all types of rows. Nothing in it is for others to use.
 public struct SelectQuery: Sendable, Hashable {
-  private var storage: Storage
+  /// What is asked of the rows.
+  @usableFromInline
+  enum Form: Sendable, Hashable {
+    case rows
+    /// How many there are.
+    case count
+    /// Whether there are any.
+    case exists
+  }
 
-  init(_ source: Source, results: [Result]) { storage = Storage(Clauses(sources: [source], results: results)) }
+  @usableFromInline let form: Form
+  /// All that it says, if that is more than what follows here.
+  private var box: Box?
+  // What most queries say: which rows of one table. Without memory of its own, since a query is copied at every step of its
+  // making and running.
+  unowned(unsafe) private var ownTable: TableInfo
+  private var ownFilter: SqlExpression?
+  private var ownLimit: Int?
+
+  /// The rows of one table, or their number.
+  @usableFromInline
+  init(_ form: Form = .rows, of table: TableInfo) {
+    self.form = form
+    ownTable = table
+  }
+
+  init(_ source: Source, results: [Result]) { self.init(Clauses(sources: [source], results: results)) }
 
   /// A query of rows that it brings along.
-  init(rows: [[SqlExpression]]) { storage = Storage(Clauses(sources: [], results: [], rows: rows)) }
+  init(rows: [[SqlExpression]]) { self.init(Clauses(sources: [], results: [], rows: rows)) }
+
+  private init(_ clauses: Clauses) {
+    form = .rows
+    ownTable = .none
+    box = Box(clauses)
+  }
+
+  /// Whether it is about one table, and has a filter and a limit at most.
+  var isPlain: Bool { box == nil }
 
   /// All that it says; changed in place where nobody else has the same.
   var clauses: Clauses {
-    _read { yield storage.clauses }
+    _read {
+      if let box { yield box.clauses } else { yield ownClauses }
+    }
     _modify {
-      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.clauses) }
-      yield &storage.clauses
+      if box == nil {
+        box = Box(ownClauses)
+        ownFilter = nil
+      } else if !isKnownUniquelyReferenced(&box) {
+        box = box.map { Box($0.clauses) }
+      }
+      yield &box.unsafelyUnwrapped.clauses
     }
   }
 
-  /// Behind one reference: a query is copied at every step of its making and running.
+  private var ownClauses: Clauses {
+    Clauses(
+      sources: [Source(table: ownTable)], results: SelectQuery.wholeRows, filter: ownFilter, limit: ownLimit)
+  }
+
+  private static let wholeRows: [Result] = [.model(0)]
+
+  /// Behind one reference.
   ///
   /// Sound as `Sendable`: it is changed by one that has the only reference, and by no other.
-  private final class Storage: @unchecked Sendable {
+  private final class Box: @unchecked Sendable {
     @exclusivity(unchecked) var clauses: Clauses
 
     init(_ clauses: Clauses) { self.clauses = clauses }
   }
 
   public static func == (left: SelectQuery, right: SelectQuery) -> Bool {
-    left.storage === right.storage || left.clauses == right.clauses
+    guard left.form == right.form else { return false }
+    if let own = left.box, let other = right.box, own === other { return true }
+    return left.clauses == right.clauses
   }
 
-  public func hash(into hasher: inout Hasher) { hasher.combine(clauses) }
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(form)
+    hasher.combine(clauses)
+  }
+}
+
+extension SelectQuery {
+  /// The first table.
+  var table: TableInfo {
+    get { box.map { $0.clauses.sources.first?.table ?? .none } ?? ownTable }
+    set {
+      if box == nil { ownTable = newValue } else if !clauses.sources.isEmpty { clauses.sources[0].table = newValue }
+    }
+  }
+
+  var filter: SqlExpression? { box.map(\.clauses.filter) ?? ownFilter }
+
+  /// Keeps the rows that meet a condition too.
+  @usableFromInline
+  mutating func filter(_ condition: SqlExpression) {
+    if box == nil { ownFilter.and(condition) } else { clauses.filter.and(condition) }
+  }
+
+  @usableFromInline var limit: Int? {
+    get { box.map(\.clauses.limit) ?? ownLimit }
+    set { if box == nil { ownLimit = newValue } else { clauses.limit = newValue } }
+  }
+
+  /// Whether it is a part of the rows by number.
+  var isLimited: Bool { limit != nil || box?.clauses.offset != nil }
+
+  var defect: SqlError? { box?.clauses.defect }
+
+  /// The query of the first row only.
+  @usableFromInline var first: SelectQuery {
+    var query = self
+    query.limit = limit.map { min($0, 1) } ?? 1
+    return query
+  }
 }
 
 extension SelectQuery {
@@ -154,7 +241,7 @@ extension SelectQuery {
 extension SelectQuery {
   /// Notes what would change the first of several combined queries, as if it changed their result.
   mutating func refuseIfCombined(_ modifier: String) {
-    if !clauses.compounds.isEmpty { clauses.refuse(modifier) }
+    if !isPlain, !clauses.compounds.isEmpty { clauses.refuse(modifier) }
   }
 
   /// The query as a part of one that combines it with others. When it is combined itself running that throws, and what

@@ -30,7 +30,7 @@ extension SqliteDatabase {
   /// For reads, counts, and updates and deletes by a condition. Throws `.invalidStatement` for a statement about structs,
   /// which brings its values along and is found compiled by itself, and `.schema` when table or column is missing.
   public func prepare<Model, Output>(_ statement: Statement<Model, Output>) throws -> Prepared<Model, Output> {
-    Prepared(try PreparedCore(.statement(statement.query, statement.query.table(of: Model.self)), on: self))
+    Prepared(try PreparedCore(.statement(statement.tree, statement.tree.table), on: self))
   }
 }
 

@@ -16,7 +16,7 @@ final class PreparedCore {
 
   /// What is prepared.
   enum Subject {
-    case statement(Query, TableInfo)
+    case statement(StatementTree, TableInfo)
     case query(SelectQuery, ResultLayout)
     /// SQL written by hand that changes nothing.
     case sql(SQL, ResultLayout)
@@ -28,28 +28,28 @@ final class PreparedCore {
     }
 
     fileprivate var changesRows: Bool {
-      guard case .statement(let query, _) = self else { return false }
-      return query.kind.changesRows
+      guard case .statement(let tree, _) = self else { return false }
+      return tree.changesRows
     }
 
     fileprivate func check() throws {
       if case .sql(let sql, _) = self, let failure = sql.failure { throw failure }
-      guard case .statement(let query, let table) = self else { return }
-      guard !query.kind.takesRows else {
+      guard case .statement(let tree, let table) = self else { return }
+      guard !tree.takesRows else {
         throw SqlError.invalidStatement(
           "a statement about structs brings its values along; it is run as it is, and compiled once by itself"
         ).at(table: table.name)
       }
-      guard !query.returns else {
+      guard !tree.returnsRows else {
         throw SqlError.invalidStatement("a change that returns its rows can't be prepared").at(table: table.name)
       }
     }
 
     fileprivate func write(to sql: SqlBuffer, _ parameters: ParameterBuffer) throws {
       switch self {
-      case .statement(let query, let table):
-        try StatementWriter(table: table, sql: sql, parameters: parameters).write(query)
-      case .query(let query, _): try SelectWriter(sql: sql, parameters: parameters).write(query)
+      case .statement(let tree, let table):
+        try StatementWriter(table: table, sql: sql, parameters: parameters).write(tree)
+      case .query(let query, _): try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
       case .sql(let text, _):
         sql.append(text: text.text)
         for argument in text.arguments { parameters.append(argument) }
@@ -117,7 +117,7 @@ final class PreparedCore {
     try db.locked {
       let connection = try db.openConnection()
       do {
-        if case .statement(let query, let table) = subject { try connection.check(query, table) }
+        if case .statement(let tree, let table) = subject { try connection.check(tree, table) }
         let statement = try compile(connection)
         try subject.check(statement)
         kept.statement = statement

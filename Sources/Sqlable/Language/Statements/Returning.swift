@@ -11,14 +11,16 @@ public struct Returning<Model: Sqlable, Row>: Sendable, Hashable {
 }
 
 extension Returning {
+  /// What it gives of each row.
+  var terms: [SqlExpression] { if case .terms(let terms) = change.tree.returned { terms } else { [] } }
+
   /// The change, giving these terms.
   private init<Output>(
     _ change: consuming Statement<Model, Output>, _ terms: [SqlExpression],
     _ read: @escaping @Sendable (inout ResultRow) throws -> Row
   ) {
-    change.query.returns = true
-    change.query.returned = terms
-    self.change = Statement<Model, [Model]>(change.query, rows: change.rows)
+    change.tree.give(.terms(terms))
+    self.change = Statement<Model, [Model]>(change.tree, rows: change.rows)
     self.read = read
   }
 
@@ -119,8 +121,8 @@ extension Statement where Output == Int {
   /// When one can't be made a struct nothing is changed. A count throws `.invalidStatement` when it is run.
   @inlinable
   public consuming func returning() -> Statement<Model, [Model]> {
-    query.returns = true
-    return Statement<Model, [Model]>(query, rows: rows)
+    tree.giveRows()
+    return Statement<Model, [Model]>(tree, rows: rows)
   }
 }
 
@@ -128,7 +130,7 @@ extension Statement where Output == [Int] {
   /// Gives the rows that were inserted, as they are stored, instead of their ids.
   @inlinable
   public consuming func returning() -> Statement<Model, [Model]> {
-    query.returns = true
-    return Statement<Model, [Model]>(query, rows: rows)
+    tree.giveRows()
+    return Statement<Model, [Model]>(tree, rows: rows)
   }
 }

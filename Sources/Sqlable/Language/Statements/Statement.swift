@@ -9,13 +9,13 @@
 /// It is immutable: every modifier returns another statement. It is `Sendable`, `Hashable` and `Codable`; decoding checks
 /// the table and the columns against the model.
 public struct Statement<Model: Sqlable, Output>: Sendable {
-  @usableFromInline var query: Query
+  @usableFromInline var tree: StatementTree
   /// The structs that are inserted, updated or deleted.
   @usableFromInline var rows: StatementRows<Model>
 
   @inlinable
-  init(_ query: consuming Query, rows: consuming StatementRows<Model> = .none) {
-    self.query = query
+  init(_ tree: consuming StatementTree, rows: consuming StatementRows<Model> = .none) {
+    self.tree = tree
     self.rows = rows
   }
 }
@@ -32,7 +32,7 @@ extension Statement {
   /// For reads, counts, updates and deletes. A row for which the condition is NULL is dropped.
   @inlinable
   public consuming func filter(_ condition: SqlExpression) -> Statement {
-    query.filter.and(condition)
+    tree.filter(condition)
     return self
   }
 
@@ -43,20 +43,20 @@ extension Statement {
   /// ```
   @inlinable
   public consuming func orderBy(_ term: some SqlTerm, _ order: Order = .asc) -> Statement {
-    query.order.append(OrderTerm(expression: term.expression, order: order))
+    tree.order(by: [OrderTerm(expression: term.expression, order: order)])
     return self
   }
 
   /// Orders the rows by a typed column or expression.
   @inlinable
   public consuming func orderBy(_ term: some TypedTerm, _ order: Order = .asc) -> Statement {
-    query.order.append(OrderTerm(expression: term.expression, order: order))
+    tree.order(by: [OrderTerm(expression: term.expression, order: order)])
     return self
   }
 
   /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
   public consuming func orderBy(_ orderings: Ordering...) -> Statement {
-    query.order += orderings.map(\.term)
+    tree.order(by: orderings.map(\.term))
     return self
   }
 
@@ -68,29 +68,29 @@ extension Statement {
   /// ```
   @inlinable
   public consuming func limit(_ limit: Int) -> Statement {
-    query.limit = limit
+    tree.limit(to: limit)
     return self
   }
 
   /// Takes at most `limit` rows after skipping `offset`.
   @inlinable
   public consuming func limit(_ limit: Int, offset: Int) -> Statement {
-    query.limit = limit
-    query.offset = offset
+    tree.limit(to: limit)
+    tree.skip(offset)
     return self
   }
 
   /// Skips `offset` rows. Running it with an offset below zero throws `.invalidStatement`.
   @inlinable
   public consuming func offset(_ offset: Int) -> Statement {
-    query.offset = offset
+    tree.skip(offset)
     return self
   }
 
   /// Says what happens to a row that breaks a uniqueness rule: `INSERT OR IGNORE`, `UPDATE OR REPLACE`.
   @inlinable
   public consuming func onConflict(_ policy: ConflictPolicy) -> Statement {
-    query.conflict = policy
+    tree.onConflict(policy)
     return self
   }
 
@@ -114,9 +114,10 @@ extension Statement {
   public consuming func onConflict(
     _ target: any ColumnConvertible..., update columns: any ColumnConvertible..., where condition: SqlExpression? = nil
   ) -> Statement {
-    query.upsert = Upsert(
-      target: target.map { ColumnReference($0.column) }, columns: columns.map { ColumnReference($0.column) },
-      condition: condition)
+    tree.onConflict(
+      Upsert(
+        target: target.map { ColumnReference($0.column) }, columns: columns.map { ColumnReference($0.column) },
+        condition: condition))
     return self
   }
 
@@ -130,9 +131,10 @@ extension Statement {
     _ target: any ColumnConvertible..., set assignment: Assignment, _ others: Assignment...,
     where condition: SqlExpression? = nil
   ) -> Statement {
-    query.upsert = Upsert(
-      target: target.map { ColumnReference($0.column) }, columns: [], assignments: [assignment] + others,
-      condition: condition)
+    tree.onConflict(
+      Upsert(
+        target: target.map { ColumnReference($0.column) }, columns: [], assignments: [assignment] + others,
+        condition: condition))
     return self
   }
 }
@@ -149,7 +151,7 @@ extension Statement {
   /// Never take the name from outside: it is quoted, so that it can't change the SQL, but it may be that of any table.
   @inlinable
   public consuming func `in`(_ table: String) -> Statement {
-    query.tableName = table
+    tree.name(table)
     return self
   }
 }
@@ -162,10 +164,8 @@ extension Statement where Output == [Model] {
   /// ```
   @inlinable
   public consuming func first() -> Statement<Model, Model?> {
-    if query.returns { return Statement<Model, Model?>(query, rows: rows) }
-    query.kind = .first
-    query.limit = query.limit.map { min($0, 1) } ?? 1
-    return Statement<Model, Model?>(query)
+    guard case .select(let query) = tree else { return Statement<Model, Model?>(tree, rows: rows) }
+    return Statement<Model, Model?>(.select(query.first))
   }
 }
 
@@ -174,25 +174,31 @@ extension Statement where Output == [Model] {
 extension Sqlable {
   /// All rows: `SELECT "id", "name", "color" FROM "bicycle"`.
   @inlinable
-  public static func read() -> Statement<Self, [Self]> { Statement(Query(.read)) }
+  public static func read() -> Statement<Self, [Self]> {
+    Statement(.select(SelectQuery(of: TableInfo.unchecked(Self.self))))
+  }
 
   /// How many rows there are: `SELECT count(*) FROM "bicycle"`.
   @inlinable
-  public static func count() -> Statement<Self, Int> { Statement(Query(.count)) }
+  public static func count() -> Statement<Self, Int> {
+    Statement(.select(SelectQuery(.count, of: TableInfo.unchecked(Self.self))))
+  }
 
   /// Whether there is a row: `SELECT EXISTS (SELECT 1 FROM "bicycle")`.
   @inlinable
-  public static func exists() -> Statement<Self, Bool> { Statement(Query(.exists)) }
+  public static func exists() -> Statement<Self, Bool> {
+    Statement(.select(SelectQuery(.exists, of: TableInfo.unchecked(Self.self))))
+  }
 
   /// The row with that primary key, the values in the order of the key: `SELECT … WHERE "id" = ? LIMIT ?`.
   ///
   /// Running it throws `.misuse` when the model has no primary key, or one of another number of columns.
   @inlinable
   public static func byId(_ key: some SqlValue) -> Statement<Self, Self?> {
-    var query = Query(.first)
-    query.filter = SqlExpression(key: key) { try TableInfo.of(Self.self) }
+    var query = SelectQuery(of: TableInfo.unchecked(Self.self))
+    query.filter(SqlExpression(key: key) { try TableInfo.of(Self.self) })
     query.limit = 1
-    return Statement(query)
+    return Statement(.select(query))
   }
 
   /// The row with that primary key of several columns, the values in the order of the key.
@@ -206,10 +212,10 @@ extension Sqlable {
   public static func byId(
     _ first: any SqlValue, _ second: any SqlValue, _ others: any SqlValue...
   ) -> Statement<Self, Self?> {
-    var query = Query(.first)
-    query.filter = SqlExpression(key: [first, second] + others) { try TableInfo.of(Self.self) }
+    var query = SelectQuery(of: TableInfo.unchecked(Self.self))
+    query.filter(SqlExpression(key: [first, second] + others) { try TableInfo.of(Self.self) })
     query.limit = 1
-    return Statement(query)
+    return Statement(.select(query))
   }
 
   /// Stores the struct as a new row and gives its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
@@ -218,19 +224,21 @@ extension Sqlable {
   /// and 0 when nothing was inserted or the table has no integer id. Running it throws `.constraint` when a rule is broken.
   @inlinable
   public func insert(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
-    Statement(Query(.insert, writing: columns), rows: .model(self))
+    Statement(.insert(InsertQuery(.row, into: TableInfo.unchecked(Self.self), writing: columns)), rows: .model(self))
   }
 
   /// Stores structs that are given when it is run: `Bicycle.insert().run(db, streaming: rows)`.
   @inlinable
-  public static func insert() -> Statement<Self, [Int]> { Statement(Query(.insertMany), rows: .models([])) }
+  public static func insert() -> Statement<Self, [Int]> {
+    Statement(.insert(InsertQuery(.rows, into: TableInfo.unchecked(Self.self))), rows: .models([]))
+  }
 
   /// Stores all structs, in one transaction, and gives their ids in order. When one of them fails none is stored.
   ///
   /// The statement holds them all; more than fit into memory are streamed, see ``insert()``.
   @inlinable
   public static func insert(_ rows: some Sequence<Self>) -> Statement<Self, [Int]> {
-    Statement(Query(.insertMany), rows: .models(Array(rows)))
+    Statement(.insert(InsertQuery(.rows, into: TableInfo.unchecked(Self.self))), rows: .models(Array(rows)))
   }
 
   /// Stores what a query gives, and gives the number of rows inserted.
@@ -275,9 +283,7 @@ extension Sqlable {
 
   @usableFromInline
   static func insert(_ columns: [any ColumnConvertible], _ source: SelectQuery) -> Statement<Self, Int> {
-    var query = Query(.insertQuery, writing: columns)
-    query.source = source
-    return Statement(query)
+    Statement(.insert(InsertQuery(.query, into: TableInfo.unchecked(Self.self), writing: columns, of: source)))
   }
 
   /// Stores the struct, or updates the row that has its primary key; gives the row's id.
@@ -288,7 +294,9 @@ extension Sqlable {
   ///
   /// Columns that the struct leaves out keep what they hold. Running it throws `.misuse` without a primary key.
   @inlinable
-  public func save() -> Statement<Self, Int> { Statement(Query(.save), rows: .model(self)) }
+  public func save() -> Statement<Self, Int> {
+    Statement(.insert(InsertQuery(.save, into: TableInfo.unchecked(Self.self))), rows: .model(self))
+  }
 
   /// Writes the struct to the row that has its primary key, and gives the number of rows changed (0 or 1).
   ///
@@ -301,7 +309,7 @@ extension Sqlable {
   /// `nil` are left as they are. Running it throws `.misuse` when model or struct has no primary key.
   @inlinable
   public func update(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
-    Statement(Query(.update, writing: columns), rows: .model(self))
+    Statement(.update(UpdateQuery(ofRowIn: TableInfo.unchecked(Self.self), writing: columns)), rows: .model(self))
   }
 
   /// Deletes the row that has the struct's primary key, and gives the number of rows deleted (0 or 1).
@@ -310,7 +318,9 @@ extension Sqlable {
   /// bike.delete()     // DELETE FROM "bicycle" WHERE "id" = ?
   /// ```
   @inlinable
-  public func delete() -> Statement<Self, Int> { Statement(Query(.deleteRow), rows: .model(self)) }
+  public func delete() -> Statement<Self, Int> {
+    Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), isOfRow: true)), rows: .model(self))
+  }
 
   /// Sets columns of all rows, or of those that meet the filter, and gives the number of rows changed.
   ///
@@ -318,14 +328,14 @@ extension Sqlable {
   /// Bicycle.update(Bicycle.color.set(to: "red")).filter(Bicycle.id > 3)     // UPDATE "bicycle" SET "color" = ? WHERE "id" > ?
   /// ```
   public static func update(_ assignments: Assignment...) -> Statement<Self, Int> {
-    var query = Query(.assign)
-    query.assignments = assignments
-    return Statement(query)
+    Statement(.update(UpdateQuery(TableInfo.unchecked(Self.self), assignments)))
   }
 
   /// Deletes all rows, and gives their number: `DELETE FROM "bicycle"`.
   @inlinable
-  public static func delete() -> Statement<Self, Int> { Statement(Query(.delete)) }
+  public static func delete() -> Statement<Self, Int> {
+    Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), isOfRow: false)))
+  }
 
   /// Deletes the rows that meet a condition, and gives their number: `DELETE FROM "bicycle" WHERE "color" = ?`.
   @inlinable

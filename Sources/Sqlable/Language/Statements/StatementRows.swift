@@ -75,7 +75,7 @@ extension Statement {
   }
 
   private func storedRows(_ models: [Model]) throws -> [StoredRow] {
-    let table = try query.table(of: Model.self)
+    let table = try tree.table
     let buffer = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: buffer)
     return try models.map { model in
@@ -120,11 +120,11 @@ extension RowWriter {
 /// Two statements are equal when they do the same to the same values.
 extension Statement: Hashable {
   public static func == (left: Statement, right: Statement) -> Bool {
-    left.query == right.query && left.comparableRows == right.comparableRows
+    left.tree == right.tree && left.comparableRows == right.comparableRows
   }
 
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(query)
+    hasher.combine(tree)
     hasher.combine(comparableRows)
   }
 

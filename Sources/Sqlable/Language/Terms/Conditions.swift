@@ -26,25 +26,10 @@ extension SqlExpression {
   public static prefix func ! (term: SqlExpression) -> SqlExpression { SqlExpression(.not(term)) }
 
   /// `a AND b`
-  public static func && (left: SqlExpression, right: SqlExpression) -> SqlExpression {
-    // One flat list, however many: a tree would be as deep as the chain is long.
-    switch (left.node, right.node) {
-    case (.all(let own), .all(let others)): SqlExpression(.all(own + others))
-    case (.all(let own), _): SqlExpression(.all(own + [right]), size: Size(chaining: own.count, left, right))
-    case (_, .all(let others)): SqlExpression(.all([left] + others))
-    default: SqlExpression(.all([left, right]), size: Size(chaining: 1, left, right))
-    }
-  }
+  public static func && (left: SqlExpression, right: SqlExpression) -> SqlExpression { left.and(right) }
 
   /// `a OR b`
-  public static func || (left: SqlExpression, right: SqlExpression) -> SqlExpression {
-    switch (left.node, right.node) {
-    case (.any(let own), .any(let others)): SqlExpression(.any(own + others))
-    case (.any(let own), _): SqlExpression(.any(own + [right]), size: Size(chaining: own.count, left, right))
-    case (_, .any(let others)): SqlExpression(.any([left] + others))
-    default: SqlExpression(.any([left, right]), size: Size(chaining: 1, left, right))
-    }
-  }
+  public static func || (left: SqlExpression, right: SqlExpression) -> SqlExpression { left.or(right) }
 
   /// `a AND b AND c`; true for no terms.
   public static func all(_ terms: [SqlExpression]) -> SqlExpression {
@@ -62,14 +47,6 @@ extension SqlExpression {
     case 1: terms[0]
     default: SqlExpression(.any(terms))
     }
-  }
-}
-
-extension SqlExpression? {
-  /// A further condition that has to be met too.
-  @usableFromInline
-  mutating func and(_ condition: SqlExpression) {
-    if let earlier = self { self = earlier && condition } else { self = condition }
   }
 }
 

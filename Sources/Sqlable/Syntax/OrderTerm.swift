@@ -1,0 +1,33 @@
+/// A direction of ordering. NULL comes before every value in `asc`, after every value in `desc`.
+public enum Order: String, Sendable, Hashable, Codable {
+  case asc, desc
+}
+
+@usableFromInline
+struct OrderTerm: Sendable, Hashable {
+  let expression: SqlExpression
+  var direction: Direction
+
+  /// The direction, and where NULL comes, by the names in JSON.
+  enum Direction: String, Sendable, Hashable, Codable {
+    case asc, desc, ascNullsLast, descNullsFirst
+
+    var isUpwards: Bool { self == .asc || self == .ascNullsLast }
+
+    /// What follows the term.
+    var sql: StaticString {
+      switch self {
+      case .asc: ""
+      case .desc: " DESC"
+      case .ascNullsLast: " NULLS LAST"
+      case .descNullsFirst: " DESC NULLS FIRST"
+      }
+    }
+  }
+
+  @usableFromInline
+  init(expression: SqlExpression, order: Order) {
+    self.expression = expression
+    direction = order == .asc ? .asc : .desc
+  }
+}
