@@ -56,6 +56,10 @@ struct StatementForm {
       kind = query.isOfRow ? .deleteRow : .delete
       select(query.selection)
     }
+    // What is forgotten above would be lost without a word.
+    guard self.tree(of: table) == tree else {
+      throw SqlError.invalidStatement("the statement has a part that has no form as data").at(table: table.name)
+    }
   }
 
   private mutating func select(_ selection: RowSelection) {
@@ -87,7 +91,7 @@ struct StatementForm {
     if let columns { tree.write(columns) }
     if kind != .assign, !assignments.isEmpty { tree.refuse("assignments") }
     if returning { tree.giveRows() }
-    if kind == .first, case .select(let query) = tree { return .select(query.first) }
+    if kind == .first { tree.takeFirst() }
     return tree
   }
 

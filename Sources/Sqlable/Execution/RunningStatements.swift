@@ -6,8 +6,8 @@ extension Statement where Output == [Model] {
   /// struct.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Model] {
-    guard case .select(let query) = tree else { return try returned(db, tree.table) }
-    let reading = try db.beginReading(modelsOf: query)
+    guard !tree.changesRows else { return try returned(db, tree.table) }
+    let reading = try db.beginReading(tree)
     defer { db.endReading(reading) }
     var models: [Model] = []
     while try reading.step() { models.append(try Model(row: reading.row)) }
@@ -29,7 +29,7 @@ extension Statement where Output == [Model] {
   @_disfavoredOverload
   @inlinable
   public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
-    let reading = try db.beginReading(modelsOf: loopedQuery, isLoop: true)
+    let reading = try db.beginReading(tree, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
       if try body(Model(row: reading.row)) == .stop { return }
@@ -39,7 +39,7 @@ extension Statement where Output == [Model] {
   /// Reads row after row without keeping them; what `body` returns is of no interest, unless it is ``Iteration/stop``.
   @inlinable
   public func forEach<Outcome>(_ db: SqliteDatabase, _ body: (Model) throws -> Outcome) throws {
-    let reading = try db.beginReading(modelsOf: loopedQuery, isLoop: true)
+    let reading = try db.beginReading(tree, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
       // Asked of the value: which of the two forms was called is the compiler's choice, not the user's.
@@ -49,16 +49,6 @@ extension Statement where Output == [Model] {
 }
 
 extension Statement {
-  /// The read that is looped over.
-  @usableFromInline
-  var loopedQuery: SelectQuery {
-    get throws {
-      if case .select(let query) = tree { return query }
-      throw SqlError.invalidStatement("a change that returns its rows is run, it is not looped over").at(
-        table: tree.tableInfo.name)
-    }
-  }
-
   /// The insert of structs that it is.
   @usableFromInline
   var insertQuery: InsertQuery {
@@ -79,8 +69,8 @@ extension Statement where Output == Model? {
   /// Reads the row, or nil when there is none.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Model? {
-    guard case .select(let query) = tree else { return try returned(db, tree.table).first }
-    let reading = try db.beginReading(modelsOf: query)
+    guard !tree.changesRows else { return try returned(db, tree.table).first }
+    let reading = try db.beginReading(tree)
     defer { db.endReading(reading) }
     return try reading.step() ? try Model(row: reading.row) : nil
   }
@@ -167,6 +157,14 @@ extension SqliteDatabase {
   /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it
   /// likes.
   @usableFromInline
+  func beginReading(_ tree: StatementTree, isLoop: Bool = false) throws -> Reading {
+    guard case .select(let query) = tree else {
+      throw SqlError.invalidStatement("a change that returns its rows is run, it is not looped over").at(
+        table: tree.tableInfo.name)
+    }
+    return try beginReading(modelsOf: query, isLoop: isLoop)
+  }
+
   func beginReading(modelsOf query: SelectQuery, isLoop: Bool = false) throws -> Reading {
     let table = query.table
     if let defect = table.defect { throw defect }

@@ -258,7 +258,7 @@ extension TableInfo {
 extension Statement where Output == [Model] {
   /// Calls `body` with each row.
   fileprivate func eachRow(_ db: SqliteDatabase, _ body: (ReadRow) throws -> Void) throws {
-    let reading = try db.beginReading(modelsOf: loopedQuery)
+    let reading = try db.beginReading(tree)
     defer { db.endReading(reading) }
     while try reading.step() { try body(reading.row) }
   }

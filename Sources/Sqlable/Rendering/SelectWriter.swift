@@ -15,52 +15,48 @@ struct SelectWriter {
 
   /// Writes a query that is a statement of its own, or the whole of one.
   func write(statement query: SelectQuery) throws {
+    if query.isPlain { return try writePlain(query) }
     switch query.form {
-    case .rows:
-      if query.isPlain { try writePlain(query) { sql.append(selectAllOf: query.table) } } else { try write(query) }
+    case .rows: try write(query)
     case .exists:
       sql.append("SELECT EXISTS (")
-      if query.isPlain {
-        try writePlain(query) { writeStart("SELECT 1 FROM ", query) }
-      } else {
-        try write(existenceIn: query)
-      }
+      try write(existenceIn: query)
       sql.append(")")
     case .count: try writeCount(query)
     }
   }
 
-  private func writeStart(_ start: StaticString, _ query: SelectQuery) {
-    sql.append(start)
-    sql.append(query.table)
-  }
-
   /// Writes a query of one table, with a filter and a limit at most.
-  private func writePlain(_ query: SelectQuery, start: () -> Void) throws {
-    let table = query.table
+  private func writePlain(_ query: borrowing SelectQuery) throws {
+    let (table, limit, form) = (query.table, query.limit, query.form)
     if let defect = table.defect { throw defect }
+    switch (form, limit) {
+    case (.rows, _): sql.append(selectAllOf: table)
+    case (.exists, _): sql.append("SELECT EXISTS (SELECT 1 FROM ")
+    case (.count, nil): sql.append("SELECT count(*) FROM ")
+    case (.count, _): sql.append("SELECT count(*) FROM (SELECT 1 FROM ")
+    }
+    if form != .rows { sql.append(table) }
     let renderer = Renderer(
       table: table, sql.isKey ? nil : Scope(table, isInText: isInText), sql: sql, parameters: parameters)
-    start()
     if let filter = query.filter {
       sql.append(" WHERE ")
       try renderer.write(filter)
     }
-    try renderer.write(limit: query.limit, offset: nil)
+    try renderer.write(limit: limit, offset: nil)
+    if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 
   /// Writes the number of a query's rows. They are counted one by one where some are left out by number only.
   private func writeCount(_ query: SelectQuery) throws {
     let clauses = query.clauses
     if let defect = clauses.defect { throw defect }
-    let isWhole = clauses.limit == nil && clauses.offset == nil
-    if isWhole, query.isPlain { return try writePlain(query) { writeStart("SELECT count(*) FROM ", query) } }
-    let renderer = try renderer(clauses)
-    guard isWhole else {
+    guard clauses.limit == nil, clauses.offset == nil else {
       sql.append("SELECT count(*) FROM (")
       try write(existenceIn: query)
       return sql.append(")")
     }
+    let renderer = try renderer(clauses)
     try writeCore(clauses, renderer, results: .count)
     try renderer.check(clauses.order)
   }

@@ -114,9 +114,11 @@ extension SelectQuery {
   /// The query of the first row only.
   @usableFromInline var first: SelectQuery {
     var query = self
-    query.limit = limit.map { min($0, 1) } ?? 1
+    query.takeFirst()
     return query
   }
+
+  mutating func takeFirst() { limit = limit.map { min($0, 1) } ?? 1 }
 }
 
 extension SelectQuery {

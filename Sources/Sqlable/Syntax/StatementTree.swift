@@ -168,6 +168,17 @@ extension StatementTree {
     }
   }
 
+  /// Takes the first row of a read only; of a change it is the first that it returns.
+  @usableFromInline
+  mutating func takeFirst() {
+    switch consume self {
+    case .select(var query):
+      query.takeFirst()
+      self = .select(query)
+    case let other: self = other
+    }
+  }
+
   @usableFromInline
   mutating func skip(_ offset: Int) {
     switch consume self {

@@ -164,8 +164,8 @@ extension Statement where Output == [Model] {
   /// ```
   @inlinable
   public consuming func first() -> Statement<Model, Model?> {
-    guard case .select(let query) = tree else { return Statement<Model, Model?>(tree, rows: rows) }
-    return Statement<Model, Model?>(.select(query.first))
+    tree.takeFirst()
+    return Statement<Model, Model?>(tree, rows: rows)
   }
 }
 
