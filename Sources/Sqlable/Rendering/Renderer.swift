@@ -57,30 +57,71 @@ struct Renderer {
     let stack = stack + (isOpen ? 1 : 0)
     if !sql.isKey { try checkStack(stack + ownStack(of: expression)) }
     if isOpen { sql.append("(") }
-    // Each form in a function of its own: their temporaries together would take too much stack a level.
+    // Each form is taken apart in a function of its own: their temporaries together would take too much stack a level.
     switch expression.node {
-    case .column(let reference): try write(reference)
-    case .value(let value): write(value)
-    case .parameter(let name): write { Placeholder(name: name) }
-    case .all(let terms): try write(terms[...], joinedBy: " AND ", within: .not, stack: stack)
-    case .any(let terms): try write(terms[...], joinedBy: " OR ", within: .all, stack: stack)
-    case .not(let term): try write("NOT ", term, within: .equality, stack: stack + 1)
-    case .negative(let term): try write("-", term, within: .atom, stack: stack + 1)
-    case .binary(let operation, let left, let right): try write(left, operation, right, own, stack: stack)
-    case .isNull(let term): try write(term, within: .comparison, stack: stack, " IS NULL")
-    case .isNotNull(let term): try write(term, within: .comparison, stack: stack, " IS NOT NULL")
-    case .between(let term, let low, let high): try writeBetween(term, low, high, stack: stack)
-    case .isIn(let term, let values): try write(term, in: values, stack: stack)
-    case .like(let term, let pattern, let escape): try write(term, like: pattern, escape: escape, stack: stack)
-    case .function(let function, let arguments): try write(function, arguments, stack: stack)
-    case .collate(let term, let collation): try write(term, collation, stack: stack)
-    case .qualified(let alias, let reference): try write(reference, ofAlias: alias)
-    case .call(let call): try write(call, stack: stack)
-    case .special(let special): try write(special, stack: stack)
-    case .query(let term): try write(term, stack: stack)
-    case .invalid(let term): try refuse(term)
+    case .column, .qualified, .value, .parameter, .invalid: try writeLeaf(expression)
+    case .all, .any: try writeChain(expression, stack: stack)
+    case .not, .negative, .isNull, .isNotNull: try writeUnary(expression, stack: stack)
+    case .binary: try writeBinary(expression, own, stack: stack)
+    case .between: try writeBetween(expression, stack: stack)
+    case .isIn: try writeList(expression, stack: stack)
+    case .like: try writeLike(expression, stack: stack)
+    case .function: try writeFunction(expression, stack: stack)
+    case .collate: try writeCollated(expression, stack: stack)
+    case .call: try writeCall(expression, stack: stack)
+    case .special: try writeSpecial(expression, stack: stack)
+    case .query: try writeQuery(expression, stack: stack)
     }
     if isOpen { sql.append(")") }
+  }
+
+  private func writeLeaf(_ expression: SqlExpression) throws {
+    switch expression.node {
+    case .column(let reference): try write(reference)
+    case .qualified(let alias, let reference): try write(reference, ofAlias: alias)
+    case .value(let value): write(value)
+    case .parameter(let name): write { Placeholder(name: name) }
+    case .invalid(let term): try refuse(term)
+    default: break
+    }
+  }
+
+  private func writeChain(_ expression: SqlExpression, stack: Int) throws {
+    switch expression.node {
+    case .all(let terms): try write(terms[...], joinedBy: " AND ", within: .not, stack: stack)
+    case .any(let terms): try write(terms[...], joinedBy: " OR ", within: .all, stack: stack)
+    default: break
+    }
+  }
+
+  private func writeUnary(_ expression: SqlExpression, stack: Int) throws {
+    switch expression.node {
+    case .not(let term):
+      sql.append("NOT ")
+      try write(term, within: .equality, stack: stack + 1)
+    case .negative(let term):
+      sql.append("-")
+      try write(term, within: .atom, stack: stack + 1)
+    case .isNull(let term):
+      try write(term, within: .comparison, stack: stack)
+      sql.append(" IS NULL")
+    case .isNotNull(let term):
+      try write(term, within: .comparison, stack: stack)
+      sql.append(" IS NOT NULL")
+    default: break
+    }
+  }
+
+  private func writeCall(_ expression: SqlExpression, stack: Int) throws {
+    if case .call(let call) = expression.node { try write(call, stack: stack) }
+  }
+
+  private func writeSpecial(_ expression: SqlExpression, stack: Int) throws {
+    if case .special(let special) = expression.node { try write(special, stack: stack) }
+  }
+
+  private func writeQuery(_ expression: SqlExpression, stack: Int) throws {
+    if case .query(let query) = expression.node { try write(query, stack: stack) }
   }
 
   private func checkStack(_ height: Int) throws {
@@ -117,20 +158,8 @@ struct Renderer {
     sql.append(".")
   }
 
-  private func write(_ prefix: StaticString, _ term: SqlExpression, within strength: Strength, stack: Int) throws {
-    sql.append(prefix)
-    try write(term, within: strength, stack: stack)
-  }
-
-  private func write(_ term: SqlExpression, within strength: Strength, stack: Int, _ suffix: StaticString) throws {
-    try write(term, within: strength, stack: stack)
-    sql.append(suffix)
-  }
-
-  private func write(
-    _ left: SqlExpression, _ operation: SqlExpression.BinaryOperator, _ right: SqlExpression, _ own: Strength,
-    stack: Int
-  ) throws {
+  private func writeBinary(_ expression: SqlExpression, _ own: Strength, stack: Int) throws {
+    guard case .binary(let operation, let left, let right) = expression.node else { return }
     try write(left, beside: right, operation, within: own, stack: stack)
     sql.append(operation.sql)
     let strength = Strength(rawValue: own.rawValue + 1) ?? .atom
@@ -158,7 +187,8 @@ struct Renderer {
     return table.columns[try position(of: reference)].definition
   }
 
-  private func writeBetween(_ term: SqlExpression, _ low: SqlExpression, _ high: SqlExpression, stack: Int) throws {
+  private func writeBetween(_ expression: SqlExpression, stack: Int) throws {
+    guard case .between(let term, let low, let high) = expression.node else { return }
     try write(term, within: .comparison, stack: stack)
     sql.append(" BETWEEN ")
     try write(low, beside: term, .less, within: .sum, stack: stack + 2)
@@ -166,12 +196,14 @@ struct Renderer {
     try write(high, beside: term, .less, within: .sum, stack: stack + 4)
   }
 
-  private func write(_ term: SqlExpression, in values: [SqlStorage], stack: Int) throws {
+  private func writeList(_ expression: SqlExpression, stack: Int) throws {
+    guard case .isIn(let term, let values) = expression.node else { return }
     try write(term, within: .comparison, stack: stack)
     write(list: values)
   }
 
-  private func write(_ term: SqlExpression, like pattern: SqlExpression, escape: String, stack: Int) throws {
+  private func writeLike(_ expression: SqlExpression, stack: Int) throws {
+    guard case .like(let term, let pattern, let escape) = expression.node else { return }
     try write(term, within: .comparison, stack: stack)
     sql.append(" LIKE ")
     try write(pattern, within: .comparison, stack: stack + 2)
@@ -184,7 +216,8 @@ struct Renderer {
     try write(literal: escape)
   }
 
-  private func write(_ function: SqlExpression.Function, _ arguments: [SqlExpression], stack: Int) throws {
+  private func writeFunction(_ expression: SqlExpression, stack: Int) throws {
+    guard case .function(let function, let arguments) = expression.node else { return }
     guard arguments.count == 1 else { throw SqlError.invalidStatement("\(function.rawValue) takes one argument") }
     sql.append(text: function.rawValue)
     sql.append("(")
@@ -195,7 +228,8 @@ struct Renderer {
     sql.append(")")
   }
 
-  private func write(_ term: SqlExpression, _ collation: Collate, stack: Int) throws {
+  private func writeCollated(_ expression: SqlExpression, stack: Int) throws {
+    guard case .collate(let term, let collation) = expression.node else { return }
     try write(term, within: .atom, stack: stack)
     sql.append(" COLLATE ")
     if case .named(let name) = collation, name.utf8.contains(0) {
