@@ -22,8 +22,8 @@ func values(text: String, number: Int, date: Date) throws {
   _ = Car.read().filter(Car.name == nil) // refused: 'nil' is not compatible with expected argument type 'String'
   _ = Car.read().filter(Car.name != nil) // refused: 'nil' is not compatible with expected argument type 'String'
   _ = Car.read().filter(Car.price > nil) // refused: 'nil' is not compatible with expected argument type 'Double'
-  _ = Car.read().filter(5 == Car.name) // refused: binary operator '==' cannot be applied to operands of type 'Int' and 'TypedColumn<Car, String>'
-  _ = Car.read().filter("x" == Car.name) // refused: binary operator '==' cannot be applied to operands of type 'String' and 'TypedColumn<Car, String>'
+  _ = Car.read().filter(5 == Car.name) // refused: cannot convert value of type 'Int' to expected argument type 'String'
+  _ = Car.read().filter("x" == Car.name)
   _ = Car.read().filter(Car.name == NoValue()) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'NoValue'
   _ = Car.read().filter(Bicycle.name == NoValue()) // refused: operator function '==' requires that 'NoValue' conform to 'SqlTerm'
   _ = Car.read().filter(Car.name == Car.price) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'TypedColumn<Car, Double>'

@@ -15,7 +15,13 @@ func numbers(text: String, number: Int, date: Date) throws {
   _ = Car.seats / 2.5 // refused: the value is of another type than the term on the left
   _ = Car.isElectric + 1 // refused: the value is of another type than the term on the left
   _ = Car.seats % "x" // refused: the value is of another type than the term on the left
-  _ = 2 * Car.price // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Int'
+  _ = 2 * Car.price + 1 - Car.price / 3
+  _ = 3 / Car.price + 2 * Car.price.optional
+  _ = Car.read().filter(2 * Car.price > 3 && 20_000 > Car.price && "x" == Car.name)
+  _ = 2.5 * Car.seats // refused: binary operator '*' cannot be applied to operands of type 'Double' and 'TypedColumn<Car, Int>'
+  let _: TypedExpression<Double> = Car.price / Car.price // refused: cannot assign value of type 'TypedExpression<Double?>'
+  let _: TypedExpression<Double?> = Car.price / Car.price
+  let _: TypedExpression<Double?> = Car.price.optional.cast(to: Double.self)
   _ = Car.seats.round() // refused: referencing instance method 'round' on 'TypedTerm' requires that 'Int' conform to 'BinaryFloatingPoint'
   _ = Car.color.ifNull(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.color.ifNull(Car.price) // refused: instance method 'ifNull' requires the types 'String?' and 'Double?' be equivalent

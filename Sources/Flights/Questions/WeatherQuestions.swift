@@ -7,7 +7,7 @@ extension Question {
   static var weather: [Question] { [weatherAndDelay, worstHours] }
 
   static var weatherAndDelay: Question {
-    typealias Delays = Select<(String, String, Int, Double?, Double)>
+    typealias Delays = Select<(String, String, Int, Double?, Double?)>
     func delays(_ element: String, _ band: TypedExpression<String>) -> Delays {
       let share = countAll(where: Flight.departureDelay > 60).cast(to: Double.self) * 100
       return Flight.join(

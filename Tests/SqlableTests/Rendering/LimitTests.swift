@@ -83,7 +83,8 @@ import Testing
     #expect(works)
     // Of every form: as SQL, or refused where SQLite's own parser could not follow.
     let forms: [@Sendable (SqlExpression) -> SqlExpression] = [
-      { !$0 }, { -$0 }, { Person.id - $0 }, { $0.lowercase() }, { $0 && Person.id > 1 || Person.id < 0 }, { $0.in([1, 2]) },
+      { !$0 }, { -$0 }, { Person.id - $0 }, { $0.lowercase() }, { $0 && Person.id > 1 || Person.id < 0 },
+      { $0.in([1, 2]) },
       { $0.isNull }, { $0.like("x") }, { $0.collate(.nocase) }, { $0.between(1, and: 2) }, { $0.ifNull(1) },
       { $0.cast(to: Int.self) },
     ]

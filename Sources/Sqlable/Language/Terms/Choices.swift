@@ -184,8 +184,15 @@ extension TypedTerm {
   }
 
   /// `CAST("a" AS INTEGER)`, in the storage class of the type. SQLite makes something of everything: 0 of a word.
+  // Disfavored: of a term that may be NULL there is a form that says so. The compiler takes this one all the same where a
+  // result that is never NULL is asked for.
+  @_disfavoredOverload
   public func cast<Target: SqlValue>(to type: Target.Type) -> TypedExpression<Target> {
-    TypedExpression(expression: expression.cast(to: type))
+    guard Value.columnType.isNullable, !Target.columnType.isNullable else {
+      return TypedExpression(expression: expression.cast(to: type))
+    }
+    let error = SqlError.invalidStatement("the cast of a term that may be NULL has a type that says never")
+    return TypedExpression(expression: SqlExpression(invalid: error))
   }
 
   /// `CAST("a" AS INTEGER)`, in the storage class of the type; NULL stays NULL.

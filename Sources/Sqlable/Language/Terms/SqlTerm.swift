@@ -121,6 +121,19 @@ extension SqlExpression {
     combined(operation, with: SqlExpression(value))
   }
 
+  /// A quotient or remainder whose type says that it is never NULL.
+  func divided(_ operation: BinaryOperator, by value: any SqlValue) -> SqlExpression {
+    let divisor = SqlExpression(value)
+    switch divisor.node {
+    case .value(.integer(0)), .value(.real(0)):
+      return SqlExpression(invalid: SqlError.invalidStatement("a division by 0 gives NULL"))
+    // The remainder is one of integers: what is left of the fraction is 0.
+    case .value(.real(let real)) where operation == .remainder && real.magnitude < 1:
+      return SqlExpression(invalid: SqlError.invalidStatement("a remainder of a division by less than 1 gives NULL"))
+    default: return combined(operation, with: divisor)
+    }
+  }
+
   func combined(_ operation: BinaryOperator, with other: SqlExpression) -> SqlExpression {
     if let defect = SqlExpression.defect(of: operation, self, other) { return SqlExpression(invalid: defect) }
     return SqlExpression(.binary(operation, self, other))

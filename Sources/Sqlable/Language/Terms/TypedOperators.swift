@@ -140,27 +140,45 @@ extension TypedTerm where Value: SqlNumber {
     TypedExpression(expression: left.expression.combined(.times, with: right.expression))
   }
 
-  /// `"a" / ?`
+  /// `"a" / ?`; a 0 throws `.invalidStatement` when the statement is run, since the result would be NULL.
   public static func / (left: Self, right: Value) -> TypedExpression<Value> {
-    TypedExpression(expression: left.expression.combined(.divided, with: right))
+    TypedExpression(expression: left.expression.divided(.divided, by: right))
   }
 
-  /// `"a" / "b"`
+  /// `"a" / "b"`; NULL where the right side is 0.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
   public static func / <Right: TypedTerm>(
     left: Self, right: Right
-  ) -> TypedExpression<Value> where Right.Value == Value {
+  ) -> TypedExpression<Value?> where Right.Value == Value {
     TypedExpression(expression: left.expression.combined(.divided, with: right.expression))
   }
 
-  /// `"a" % ?`
-  public static func % (left: Self, right: Value) -> TypedExpression<Value> {
-    TypedExpression(expression: left.expression.combined(.remainder, with: right))
+  /// `"a" / "b"`; NULL where the right side is 0, and where a side is NULL.
+  public static func / <Right: TypedTerm, Wrapped>(
+    left: Self, right: Right
+  ) -> TypedExpression<Value> where Right.Value == Value, Value == Wrapped? {
+    TypedExpression(expression: left.expression.combined(.divided, with: right.expression))
   }
 
-  /// `"a" % "b"`
+  /// `"a" % ?`; a 0 throws `.invalidStatement` when the statement is run, since the result would be NULL.
+  public static func % (left: Self, right: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: left.expression.divided(.remainder, by: right))
+  }
+
+  /// `"a" % "b"`; NULL where the right side is 0.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
   public static func % <Right: TypedTerm>(
     left: Self, right: Right
-  ) -> TypedExpression<Value> where Right.Value == Value {
+  ) -> TypedExpression<Value?> where Right.Value == Value {
+    TypedExpression(expression: left.expression.combined(.remainder, with: right.expression))
+  }
+
+  /// `"a" % "b"`; NULL where the right side is 0, and where a side is NULL.
+  public static func % <Right: TypedTerm, Wrapped>(
+    left: Self, right: Right
+  ) -> TypedExpression<Value> where Right.Value == Value, Value == Wrapped? {
     TypedExpression(expression: left.expression.combined(.remainder, with: right.expression))
   }
 
@@ -190,6 +208,75 @@ extension TypedTerm {
   public func notIn<Wrapped>(_ values: some Sequence<Wrapped>) -> SqlExpression
   where Value == Wrapped?, Wrapped: SqlValue {
     SqlExpression(.not(expression.isIn(values)))
+  }
+}
+
+// Values on the left.
+
+extension TypedTerm where Value: SqlNumber {
+  /// `? + "a"`
+  public static func + (left: Value, right: Self) -> TypedExpression<Value> {
+    TypedExpression(expression: SqlExpression(left).combined(.plus, with: right.expression))
+  }
+
+  /// `? - "a"`
+  public static func - (left: Value, right: Self) -> TypedExpression<Value> {
+    TypedExpression(expression: SqlExpression(left).combined(.minus, with: right.expression))
+  }
+
+  /// `? * "a"`
+  public static func * (left: Value, right: Self) -> TypedExpression<Value> {
+    TypedExpression(expression: SqlExpression(left).combined(.times, with: right.expression))
+  }
+
+  /// `? / "a"`; NULL where the term is 0.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
+  public static func / (left: Value, right: Self) -> TypedExpression<Value?> {
+    TypedExpression(expression: SqlExpression(left).combined(.divided, with: right.expression))
+  }
+
+  /// `? / "a"`; NULL where the term is 0 or NULL.
+  public static func / <Wrapped>(left: Value, right: Self) -> TypedExpression<Value> where Value == Wrapped? {
+    TypedExpression(expression: SqlExpression(left).combined(.divided, with: right.expression))
+  }
+}
+
+extension TypedTerm {
+  /// `"a" > ?`: the same the other way round.
+  @inlinable
+  public static func < (left: Value, right: Self) -> SqlExpression {
+    right.expression.compared(.greater, with: left)
+  }
+
+  /// `"a" >= ?`: the same the other way round.
+  @inlinable
+  public static func <= (left: Value, right: Self) -> SqlExpression {
+    right.expression.compared(.greaterOrEqual, with: left)
+  }
+
+  /// `"a" < ?`: the same the other way round.
+  @inlinable
+  public static func > (left: Value, right: Self) -> SqlExpression {
+    right.expression.compared(.less, with: left)
+  }
+
+  /// `"a" <= ?`: the same the other way round.
+  @inlinable
+  public static func >= (left: Value, right: Self) -> SqlExpression {
+    right.expression.compared(.lessOrEqual, with: left)
+  }
+
+  /// `"a" = ?`: the same the other way round.
+  @inlinable
+  public static func == (left: Value, right: Self) -> SqlExpression {
+    right.expression.compared(.equal, with: left)
+  }
+
+  /// `"a" <> ?`: the same the other way round.
+  @inlinable
+  public static func != (left: Value, right: Self) -> SqlExpression {
+    right.expression.compared(.notEqual, with: left)
   }
 }
 

@@ -119,13 +119,29 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows)))
   }
 
-  /// `first_value("a")`: the value of the first row of the frame.
-  public func firstValue() -> TypedExpression<Value> {
+  /// `first_value("a")`: the value of the first row of the frame; NULL where that is empty.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
+  public func firstValue() -> TypedExpression<Value?> {
     TypedExpression(expression: expression.call(.firstValue))
   }
 
-  /// `last_value("a")`: the value of the last row of the frame, which ends with the current row unless it says otherwise.
-  public func lastValue() -> TypedExpression<Value> {
+  /// `first_value("a")`: the value of the first row of the frame; NULL where that is empty.
+  public func firstValue<Wrapped>() -> TypedExpression<Wrapped?> where Value == Wrapped? {
+    TypedExpression(expression: expression.call(.firstValue))
+  }
+
+  /// `last_value("a")`: the value of the last row of the frame, which ends with the current row unless it says otherwise;
+  /// NULL where the frame is empty.
+  // Disfavored: of a term that may be NULL there is a form with one optional.
+  @_disfavoredOverload
+  public func lastValue() -> TypedExpression<Value?> {
+    TypedExpression(expression: expression.call(.lastValue))
+  }
+
+  /// `last_value("a")`: the value of the last row of the frame, which ends with the current row unless it says otherwise;
+  /// NULL where the frame is empty.
+  public func lastValue<Wrapped>() -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.call(.lastValue))
   }
 }

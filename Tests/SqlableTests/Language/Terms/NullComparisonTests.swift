@@ -144,4 +144,29 @@ import Testing
       #expect(try values(-Pair.a) == Pair.all.map { pair in pair.a.map { -$0 } })
     }
   }
+
+  @Test func aDivisionBy0IsNullInItsTypeOrRefused() throws {
+    try withPairs { db throws in
+      let quotients: [Int?] = try Pair.select(Pair.c / (Pair.c - Pair.c)).run(db)
+      #expect(quotients == Pair.all.map { _ in nil })
+      let remainders: [Int?] = try Pair.select(Pair.c % (Pair.c - Pair.c)).run(db)
+      #expect(remainders == quotients)
+      #expect(try Pair.select(Pair.c / 2, Pair.c % 2).orderBy(Pair.id).run(db).map(\.0) == Pair.all.map { $0.c / 2 })
+      expectInvalidStatement { _ = try Pair.select(Pair.c / 0).run(db) }
+      expectInvalidStatement { _ = try Pair.select(Pair.c % 0).run(db) }
+    }
+  }
+
+  @Test func valuesStandOnTheLeftToo() throws {
+    try withPairs { db throws in
+      let terms = Pair.select(10 - Pair.c, 2 * Pair.c + 1, 100 / Pair.c).orderBy(Pair.id)
+      #expect(terms.sql == #"SELECT ? - "c", ? * "c" + ?, ? / "c" FROM "pair" ORDER BY "id""#)
+      let rows = try terms.run(db)
+      #expect(rows.map(\.0) == Pair.all.map { 10 - $0.c } && rows.map(\.1) == Pair.all.map { 2 * $0.c + 1 })
+      #expect(rows.map(\.2) == Pair.all.map { $0.c == 0 ? nil : 100 / $0.c })
+      let filter = Pair.count().filter(2 < Pair.c && 4 >= Pair.c && 5 != Pair.c)
+      #expect(filter.sql == #"SELECT count(*) FROM "pair" WHERE "c" > ? AND "c" <= ? AND "c" <> ?"#)
+      #expect(try filter.run(db) == Pair.all.count { 2 < $0.c && 4 >= $0.c && 5 != $0.c })
+    }
+  }
 }
