@@ -4,6 +4,13 @@
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <sys/vfs.h>
+
+// Whether a path is in a file system in memory (TMPFS_MAGIC); Swift's Glibc lacks statfs.
+static inline int sqlable_is_in_memory(const char *path) {
+  struct statfs info;
+  return statfs(path, &info) == 0 && info.f_type == 0x01021994;
+}
 
 // sqlite3_db_config is variadic.
 static inline int sqlable_db_config_flag(sqlite3 *db, int option, int on) {

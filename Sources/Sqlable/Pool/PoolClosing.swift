@@ -62,11 +62,12 @@ extension SqlitePool {
     defer { gate.giveBack() }
     // The last to close copies the log, unless other processes have the file open. What keeps the turn from coming writes
     // all the time, and so copies the log too.
-    if isInTurn {
+    if isInTurn, memory == nil {
       try? root.execute("PRAGMA optimize")
       _ = try? root.query("PRAGMA wal_checkpoint(TRUNCATE)") { _ in }
     }
     try root.close()
+    memory?.remove()
   }
 
   /// Whether the pool takes calls.

@@ -38,6 +38,8 @@ public final class SqlitePool: Sendable {
   let feed: PoolFeed
   /// Where the writers of other pools on the file, in other processes mostly, wait for their turn.
   let gate: FileGate
+  /// Where the file is, of a database in memory.
+  let memory: MemoryDirectory?
   private let guarded: Guarded<State>
   private let longReads = Guarded<LongReads?>(nil)
   /// How many reads were done on threads of Swift's own.
@@ -45,14 +47,33 @@ public final class SqlitePool: Sendable {
 
   /// Opens the database at a path, creating it and the directories above it when they are missing.
   ///
-  /// Throws what opening a handle throws, and `.misuse` for a configuration that makes no sense or a database in
-  /// memory.
-  public init(filepath: String, configuration: PoolConfiguration = .init()) throws {
-    try configuration.validate()
+  /// Throws what opening a handle throws, and `.misuse` for a configuration that makes no sense, or `:memory:`.
+  public convenience init(filepath: String, configuration: PoolConfiguration = .init()) throws {
     guard filepath != ":memory:" else {
-      throw SqlError.misuse("a pool needs a file: a database in memory has no readers beside a writer")
+      throw SqlError.misuse("a pool needs a file; SqlitePool.inMemory() has one in the memory of the machine")
     }
+    try self.init(filepath, configuration, memory: nil)
+  }
+
+  /// Opens a new database in memory, that lives until the pool is closed or goes away.
+  ///
+  /// ```swift
+  /// let pool = try SqlitePool.inMemory()     // for a test: nobody else has it
+  /// ```
+  ///
+  /// It is a file in the machine's file system in memory (`/dev/shm`), in a directory of its own, so that calls, isolation
+  /// and errors are those of any pool. What a process leaves behind that is killed the next one removes. A database that
+  /// outgrows what that file system may hold (in containers often 64 MB) throws `.full`. Throws `.cannotOpen` on a machine
+  /// without one.
+  public static func inMemory(configuration: PoolConfiguration = .init()) throws -> SqlitePool {
+    let memory = try MemoryDirectory()
+    return try SqlitePool(memory.file, configuration, memory: memory)
+  }
+
+  private init(_ filepath: String, _ configuration: PoolConfiguration, memory: MemoryDirectory?) throws {
+    try configuration.validate()
     self.configuration = configuration
+    self.memory = memory
     root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
     let weak = Guarded(WeakPool())
     feed = PoolFeed(root: root) { [root] feed in

@@ -247,7 +247,7 @@ import Testing
 
   @Test func whyAFileCanNotBeAttachedIsSaid() throws {
     try withDirectory { directory in
-      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      let pool = try newPool(in: directory)
       let path = directory + "/new.sqlite"
       let error = expectError(.cannotOpen) { try pool.withWriter { try $0.execute("ATTACH \(path) AS new") } }
       #expect(error?.message.contains("can attach no file that is not there yet") == true)

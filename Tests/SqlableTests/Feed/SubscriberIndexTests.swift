@@ -60,7 +60,7 @@ struct SubscriberIndexTests {
 
   @Test(arguments: [1, 2, 3]) func loopsGetWhatAWalkWouldTellThem(_ seed: UInt64) async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: .init(pollInterval: nil))
+      let pool = try newPool(in: directory, .init(pollInterval: nil))
       try await pool.transaction { db in
         try db.createTable(Member.self)
         try db.createTable(Tag.self)
@@ -112,7 +112,7 @@ struct SubscriberIndexTests {
   /// Loops that are not concerned read nothing: each read is one of the pool's.
   @Test func filtersByValueAreNotWokenByOtherRows() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: .init(pollInterval: nil))
+      let pool = try newPool(in: directory, .init(pollInterval: nil))
       try await pool.transaction { db in
         try db.createTable(Member.self)
         try Member.insert((1...300).map { Member(id: $0, name: "name \($0)") }).run(db)

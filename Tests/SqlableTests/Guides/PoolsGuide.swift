@@ -12,6 +12,10 @@ import Testing
     try await pool.transaction { db in try db.createTable(Bicycle.self) }
     try await pool.transaction { db in try db.createTable(Person.self) }
     do {
+      let own = try SqlitePool.inMemory()
+      #expect(try await own.query("PRAGMA journal_mode", as: String.self) == ["wal"])
+    }
+    do {
       let id = try await bike.insert().run(pool)
       let reds = try await Bicycle.read().filter(Bicycle.color == "red").run(pool)
       let (count, first) = try await pool.read { db in

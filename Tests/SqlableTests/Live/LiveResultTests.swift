@@ -272,7 +272,7 @@ struct LiveResultTests {
 
   @Test func closingThePoolEndsTheLoop() async throws {
     try await withDirectoryAsync { directory in
-      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      let pool = try newPool(in: directory)
       try await pool.transaction { db in try db.createTable(Member.self) }
       let updates = LiveResultTests.names.updates(in: pool)
       let (results, rows) = (Collected<Int>(), Collected<Int>())

@@ -24,12 +24,22 @@ struct Member: Sqlable, Equatable {
   }
 }
 
+/// Whether the suites run on pools in memory: `SQLABLE_POOLS=memory swift test`, where they need no file of their own.
+let isInMemory = ProcessInfo.processInfo.environment["SQLABLE_POOLS"] == "memory"
+
+/// A pool on a new file in the directory, or in memory.
+func newPool(in directory: String, _ configuration: PoolConfiguration = .init()) throws -> SqlitePool {
+  try isInMemory
+    ? .inMemory(configuration: configuration)
+    : SqlitePool(filepath: directory + "/pool.sqlite", configuration: configuration)
+}
+
 /// Calls `body` with a pool on a new file, which is closed and deleted afterwards.
 func withPool<Result>(_ configuration: PoolConfiguration = .init(), _ body: (SqlitePool) throws -> Result) throws
   -> Result
 {
   try withDirectory { directory in
-    let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: configuration)
+    let pool = try newPool(in: directory, configuration)
     let result = try body(pool)
     try pool.close()
     return result
@@ -53,7 +63,7 @@ func withMembers<Result>(
   let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
   try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
   defer { try? FileManager.default.removeItem(atPath: directory) }
-  let pool = try SqlitePool(filepath: directory + "/pool.sqlite", configuration: configuration)
+  let pool = try newPool(in: directory, configuration)
   try await pool.transaction { db in try db.createTable(Member.self) }
   let result = try await body(pool)
   try await pool.close()

@@ -151,7 +151,8 @@ import Testing
       #expect(quotients == Pair.all.map { _ in nil })
       let remainders: [Int?] = try Pair.select(Pair.c % (Pair.c - Pair.c)).run(db)
       #expect(remainders == quotients)
-      #expect(try Pair.select(Pair.c / 2, Pair.c % 2).orderBy(Pair.id).run(db).map(\.0) == Pair.all.map { $0.c / 2 })
+      let halves: [Int] = try Pair.select(Pair.c / 2).orderBy(Pair.id).run(db)
+      #expect(halves == Pair.all.map { pair in pair.c / 2 })
       expectInvalidStatement { _ = try Pair.select(Pair.c / 0).run(db) }
       expectInvalidStatement { _ = try Pair.select(Pair.c % 0).run(db) }
     }
