@@ -56,12 +56,12 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Has SQLite count the memory that it has, for the whole process.
   ///
   /// ```swift
-  /// try SqliteDatabase.keepMemoryStatistics()     // before the first handle; then sqlite3_memory_used() tells it
+  /// try SqliteDatabase.keepMemoryStatistics()     // before the first handle
   /// ```
   ///
-  /// It is off unless this is called, or another library has begun to use SQLite before: the count takes a lock that all
-  /// threads share for each of SQLite's allocations, and without it `sqlite3_memory_used()` is 0 and the limits of SQLite's
-  /// heap have no effect. Throws `.misuse` when a handle was opened before.
+  /// It is off unless this is called, or another library has begun to use SQLite before: the count takes a lock that
+  /// all threads share for each of SQLite's allocations. Without it SQLite tells that it uses no memory, and limits of
+  /// its heap have no effect. Throws `.misuse` when a handle was opened before.
   public static func keepMemoryStatistics() throws { try MemoryStatistics.keep() }
 
   /// Opens the database at a path, creating it and the directories above it when they are missing.

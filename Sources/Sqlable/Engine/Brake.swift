@@ -101,7 +101,8 @@ final class Brake: @unchecked Sendable {
 }
 
 extension Connection {
-  /// Throws when what runs is to be stopped. SQLite looks every thousand steps of one statement: many small ones never get there.
+  /// Throws when what runs is to be stopped. SQLite looks every thousand steps of one statement: many small ones never
+  /// get there.
   func checkBrake() throws {
     guard brake?.isPulled == true else { return }
     throw error(SQLITE_INTERRUPT, sql: nil)

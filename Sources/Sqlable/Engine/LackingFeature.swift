@@ -77,7 +77,8 @@ enum LackingFeature {
     }
     // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about this statement.
     let isOfSchema = message.begins(with: "malformed database schema ")
-    // A parser that knows LIMIT there, in a library without it, says it the other way round, and names ORDER BY in full.
+    // A parser that knows LIMIT there, in a library without it, says it the other way round, and names ORDER BY in
+    // full.
     guard let rest = message.suffix(after: "near \""),
       let stop = (rest.prefix(before: "\": syntax error") ?? rest.prefix(before: " BY\"") ?? rest.prefix(before: "\""))?
         .asciiUppercased

@@ -1,15 +1,15 @@
 /// A statement while it is written: its text, or the key by which its compiled form is found.
 ///
-/// The same calls write both. A key holds what the text holds, only shorter: a constant piece of SQL is the address that
-/// it has in the program, a table or column the address of its declaration, all else is written out. So two statements
-/// with one key have one text. A statement that ran before is found without its text being written.
+/// The same calls write both. A key holds what the text holds, only shorter: a constant piece of SQL is the address
+/// that it has in the program, a table or column the address of its declaration, all else is written out. So two
+/// statements with one key have one text. A statement that ran before is found without its text being written.
 final class SqlBuffer {
   private struct State {
     var bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: 1024)
     var count = 0
     var capacity = 1024
     var isKey = false
-    var isFound = true
+    var hasKey = true
   }
 
   @exclusivity(unchecked) private var state = State()
@@ -29,7 +29,7 @@ final class SqlBuffer {
   var isKey: Bool { state.isKey }
 
   /// Whether the statement can be found by the key: nothing in it is without a form there.
-  var hasKey: Bool { state.isFound }
+  var hasKey: Bool { state.hasKey }
 
   /// Begins a text.
   func begin() {
@@ -41,7 +41,7 @@ final class SqlBuffer {
   func begin(key kind: KeyKind) {
     state.count = 0
     state.isKey = true
-    state.isFound = true
+    state.hasKey = true
     // No text begins with a NUL byte, so no text is a key.
     append(word: UInt64(kind.rawValue) << 8)
   }
@@ -54,7 +54,7 @@ final class SqlBuffer {
   }
 
   /// Notes that the statement can be known by its text only, or not at all.
-  func refuseKey() { state.isFound = false }
+  func refuseKey() { state.hasKey = false }
 
   /// Drops everything after the first `count` bytes.
   func truncate(to count: Int) {

@@ -35,8 +35,8 @@ extension Connection {
     try StatementWriter(table: table, sql: sql, parameters: parameters).write(tree, row: row)
   }
 
-  /// The compiled statement that `write` writes, with its values bound: found by its key, or, where that says that there
-  /// is none, by its text. It is called once for each that is needed.
+  /// The compiled statement that `write` writes, with its values bound: found by its key, or, where that says that
+  /// there is none, by its text. It is called once for each that is needed.
   @inline(__always)
   func prepared(
     _ kind: SqlBuffer.KeyKind, write: () throws -> Void

@@ -9,8 +9,8 @@
 ///
 /// Its handle can be used meanwhile, by other threads too: the lock is held for each step only. Rows that are changed
 /// meanwhile may or may not be seen. Until its end is reached, or it is let go of, it holds on to what it reads: the
-/// write-ahead log can't shrink, and the handle can't be closed. It is not `Sendable`: it is used, and let go of, by one
-/// thread.
+/// write-ahead log can't shrink, and the handle can't be closed. It is not `Sendable`: it is used, and let go of, by
+/// one thread.
 public final class Cursor<Element> {
   private let core: CursorCore
   private let element: (PreparedStatement) throws -> Element
@@ -22,7 +22,8 @@ public final class Cursor<Element> {
 
   /// The next row, or nil after the last.
   ///
-  /// Throws `.decoding` when a value does not fit; the row is passed over then. After any other error there are no more rows.
+  /// Throws `.decoding` when a value does not fit; the row is passed over then. After any other error there are no more
+  /// rows.
   public func next() throws -> Element? { try core.next(element) }
 }
 

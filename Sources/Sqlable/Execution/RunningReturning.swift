@@ -28,8 +28,8 @@ extension Statement {
 }
 
 extension SqliteDatabase {
-  /// Runs a change as one, and calls `read` for each row that it returns. `take` writes the values of one struct after the
-  /// other, for a statement about structs, until it returns false.
+  /// Runs a change as one, and calls `read` for each row that it returns. `take` writes the values of one struct after
+  /// the other, for a statement about structs, until it returns false.
   fileprivate func change(
     _ tree: StatementTree, of table: TableInfo, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool

@@ -224,8 +224,9 @@ final class PoolFeed: CommitSink {
 
   /// To be called on the queue where it was noticed that somebody else has committed.
   func othersCommitted() {
-    // Matched here: another thread would have to be woken for it. What was found is let go of on that: it may be the last
-    // to hold the pool, which waits for this queue when it goes. No closure has it, which this thread may let go of last.
+    // Matched here: another thread would have to be woken for it. What was found is let go of on that: it may be the
+    // last to hold the pool, which waits for this queue when it goes. No closure has it, which this thread may let go
+    // of last.
     append(CommittedChanges(isUnknown: true), isMatchedHere: true)
     putOff(match())
     queue.async { [self] in letGo() }

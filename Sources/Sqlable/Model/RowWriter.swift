@@ -1,10 +1,11 @@
 /// Takes the values of one row, column by column, in `write(to:)`.
 ///
-/// Setting the columns in the order of the table's layout is fastest, any other order works. A column that is not set, or
-/// set to `nil`, is left out; ``Null`` stores NULL. What does not fit its column is thrown when `write(to:)` has returned.
+/// Setting the columns in the order of the table's layout is fastest, any other order works. A column that is not set,
+/// or set to `nil`, is left out; ``Null`` stores NULL. What does not fit its column is thrown when `write(to:)` has
+/// returned.
 ///
-/// It is valid during that call only, and not while another statement of the handle runs inside the call: what is set then is
-/// thrown as `.misuse`.
+/// It is valid during that call only, and not while another statement of the handle runs inside the call: what is set
+/// then is thrown as `.misuse`.
 public struct RowWriter {
   /// Kept for ever by those who made it.
   unowned(unsafe) let table: TableInfo

@@ -8,7 +8,8 @@ final class TableInfo: Sendable {
   @usableFromInline let columns: [Column]
   /// How many columns there are.
   @usableFromInline let count: Int
-  /// The identities of the columns, in their order, for a row to be read by prediction; ``RowState/noColumn`` ends them.
+  /// The identities of the columns, in their order, for a row to be read by prediction; ``RowState/noColumn`` ends
+  /// them.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
   /// What writing the columns takes, in their order; one that stands for none ends them.
   @usableFromInline nonisolated(unsafe) let cells: UnsafePointer<Cell>

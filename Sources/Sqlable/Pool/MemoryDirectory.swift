@@ -4,8 +4,8 @@ import Synchronization
 
 /// A directory of one pool in the memory of the machine, with its database file. It goes with its owner.
 ///
-/// A lock on the directory says that its owner lives: the kernel gives it up with the last process that has it. What was
-/// left behind by processes that were killed is removed by the next that makes one.
+/// A lock on the directory says that its owner lives: the kernel gives it up with the last process that has it. What
+/// was left behind by processes that were killed is removed by the next that makes one.
 final class MemoryDirectory: Sendable {
   private static let parent = "/dev/shm"
   private static let prefix = "sqlable-"

@@ -1,13 +1,13 @@
 import Dispatch
 
 extension SqlitePool {
-  /// Closes the pool: takes no more calls, waits for those that it has taken, stops what is left after a while, copies the
-  /// write-ahead log into the file, and closes all handles. Closing again does nothing.
+  /// Closes the pool: takes no more calls, waits for those that it has taken, stops what is left after a while, copies
+  /// the write-ahead log into the file, and closes all handles. Closing again does nothing.
   ///
-  /// Nothing is lost that was acknowledged. Calls that wait when the time is over throw `.closed`, and so does what runs then:
-  /// its statement is interrupted, its transaction rolled back. Throws `.misuse` inside a closure of the pool, and `.busy`
-  /// when a closure does not end though it was interrupted, as one that sleeps: the pool takes no calls then, and can be
-  /// closed again.
+  /// Nothing is lost that was acknowledged. Calls that wait when the time is over throw `.closed`, and so does what
+  /// runs then: its statement is interrupted, its transaction rolled back. Throws `.misuse` inside a closure of the
+  /// pool, and `.busy` when a closure does not end though it was interrupted, as one that sleeps: the pool takes no
+  /// calls then, and can be closed again.
   ///
   /// - Parameter duration: How long the calls have to end by themselves.
   public func close(within duration: Duration = .seconds(10)) throws {
@@ -60,8 +60,8 @@ extension SqlitePool {
     let brake = Brake(busyTimeout: configuration.handles.busyTimeout)
     let isInTurn = (try? gate.take(brake)) != nil
     defer { gate.giveBack() }
-    // The last to close copies the log, unless other processes have the file open. What keeps the turn from coming writes
-    // all the time, and so copies the log too.
+    // The last to close copies the log, unless other processes have the file open. What keeps the turn from coming
+    // writes all the time, and so copies the log too.
     if isInTurn, memory == nil {
       try? root.execute("PRAGMA optimize")
       _ = try? root.query("PRAGMA wal_checkpoint(TRUNCATE)") { _ in }

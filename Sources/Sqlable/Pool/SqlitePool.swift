@@ -13,7 +13,8 @@ private struct WeakPool {
 /// let pool = try SqlitePool(filepath: "/var/lib/bikes/bikes.sqlite")
 /// let bikes = try await Bicycle.read().run(pool)                                // a reader's affair
 /// let id = try await bike.insert().run(pool)                                    // the writer's
-/// let both = try await pool.read { db in (try Bicycle.count().run(db), try Person.count().run(db)) }     // one snapshot
+/// let both = try await pool.read { db in (try Bicycle.count().run(db), try Person.count().run(db)) }
+/// // one snapshot
 /// try await pool.transaction { db in … }
 /// ```
 ///
@@ -61,10 +62,10 @@ public final class SqlitePool: Sendable {
   /// let pool = try SqlitePool.inMemory()     // for a test: nobody else has it
   /// ```
   ///
-  /// It is a file in the machine's file system in memory (`/dev/shm`), in a directory of its own, so that calls, isolation
-  /// and errors are those of any pool. What a process leaves behind that is killed the next one removes. A database that
-  /// outgrows what that file system may hold (in containers often 64 MB) throws `.full`. Throws `.cannotOpen` on a machine
-  /// without one.
+  /// It is a file in the machine's file system in memory (`/dev/shm`), in a directory of its own, so that calls,
+  /// isolation and errors are those of any pool. What a process leaves behind that is killed the next one removes. A
+  /// database that outgrows what that file system may hold (in containers often 64 MB) throws `.full`. Throws
+  /// `.cannotOpen` on a machine without one.
   public static func inMemory(configuration: PoolConfiguration = .init()) throws -> SqlitePool {
     let memory = try MemoryDirectory()
     return try SqlitePool(memory.file, configuration, memory: memory)

@@ -37,7 +37,8 @@ extension SQL.StringInterpolation {
   /// they must be those of the SQL around it.
   ///
   /// ```swift
-  /// try db.query("SELECT count(*) FROM bicycle WHERE \(Bicycle.color == "red")", as: Int.self)     // … WHERE ("color" = ?)
+  /// try db.query("SELECT count(*) FROM bicycle WHERE \(Bicycle.color == "red")", as: Int.self)
+  /// // … WHERE ("color" = ?)
   /// ```
   public mutating func appendInterpolation(_ term: SqlExpression) {
     embed { sql, parameters in

@@ -2,6 +2,8 @@
 
 extension Renderer {
   func write(_ term: FullTextTerm, _ terms: [SqlExpression], stack: Int) throws {
+    // Where the index stands decides what is written, and a key knows no tables.
+    if sql.isKey { return sql.refuseKey() }
     switch term.form {
     case .matches(let alias):
       // In a subquery: beside OR and under NOT FTS5 can't match by itself.

@@ -196,12 +196,6 @@ struct Renderer {
     try write(high, beside: term, .less, within: .sum, stack: stack + 4)
   }
 
-  private func writeList(_ expression: SqlExpression, stack: Int) throws {
-    guard case .isIn(let term, let values) = expression.node else { return }
-    try write(term, within: .comparison, stack: stack)
-    write(list: values)
-  }
-
   private func writeLike(_ expression: SqlExpression, stack: Int) throws {
     guard case .like(let term, let pattern, let escape) = expression.node else { return }
     try write(term, within: .comparison, stack: stack)
@@ -300,7 +294,7 @@ struct Renderer {
     }
   }
 
-  private func write(_ value: SqlStorage) {
+  func write(_ value: SqlStorage) {
     sql.append("?")
     parameters.append(value)
   }
@@ -318,78 +312,6 @@ struct Renderer {
     write { Placeholder(name: name, storedIn: table.columns[position].definition) }
   }
 
-  private func write(list values: [SqlStorage]) {
-    switch ListForm(values, isOrdering: isOrdering) {
-    case .whole where parameters.expandsLists:
-      // SQLite takes an empty list in an order for a position.
-      sql.append(values.isEmpty ? " IN (SELECT 0 WHERE 0)" : " IN (")
-      for (index, value) in values.enumerated() {
-        if index > 0 { sql.append(", ") }
-        write(value)
-      }
-      if !values.isEmpty { sql.append(")") }
-    case .whole:
-      sql.append(" IN (SELECT value FROM ")
-      sql.append(text: ValueListModule.name)
-      sql.append("(?))")
-      parameters.append(ValueList(values))
-    case .padded(let size):
-      sql.append(" IN (")
-      for index in 0..<size {
-        if index > 0 { sql.append(", ") }
-        write(values[min(index, values.count - 1)])
-      }
-      sql.append(")")
-    }
-  }
-
-  // MARK: Order and limit
-
-  /// Writes what rows are ordered by; nothing for no terms. `position` says by which number of the result a term goes.
-  func write(_ order: [OrderTerm], stack: Int, position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
-    if order.isEmpty { return }
-    var renderer = self
-    renderer.isOrdering = true
-    for (index, term) in order.enumerated() {
-      sql.append(index == 0 ? "ORDER BY " : ", ")
-      if let position = try position(term.expression) {
-        sql.append(text: "\(position)")
-      } else {
-        // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
-        try renderer.write(term.expression, within: .any, stack: stack)
-      }
-      sql.append(term.direction.sql)
-    }
-  }
-
-  /// Writes the order that ends a query.
-  func write(_ order: [OrderTerm], position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
-    if order.isEmpty { return }
-    sql.append(" ")
-    try write(order, stack: baseStack, position: position)
-  }
-
-  /// Holds an order against the table that changes nothing of the result, and so is not a part of the text.
-  func check(_ order: [OrderTerm]) throws {
-    guard !order.isEmpty else { return }
-    let (end, mark) = (sql.count, parameters.mark)
-    defer { parameters.release(to: mark) }
-    try write(order)
-    if !sql.isKey { sql.truncate(to: end) }
-  }
-
-  /// Writes the limit that ends a query.
-  func write(limit: Int?, offset: Int?) throws {
-    if let limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
-    if let offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
-    guard limit != nil || offset != nil else { return }
-    sql.append(" LIMIT ?")
-    parameters.append(.integer(Int64(limit ?? -1)) as BoundValue)
-    guard let offset else { return }
-    sql.append(" OFFSET ?")
-    parameters.append(.integer(Int64(offset)) as BoundValue)
-  }
-
   // MARK: Columns
 
   /// The position of a column in the table; throws for a column of another table.
@@ -405,24 +327,5 @@ struct Renderer {
       if index > 0 { sql.append(", ") }
       writeColumn(position)
     }
-  }
-}
-
-/// How the values of an IN list are bound.
-enum ListForm {
-  /// One by one, the last value as often as the size asks for: lists of like lengths share a statement.
-  case padded(Int)
-  /// All as one parameter.
-  case whole
-
-  init(_ values: [SqlStorage], isOrdering: Bool) {
-    guard values.count <= 32, !(isOrdering && values.isEmpty) else {
-      self = .whole
-      return
-    }
-    // The next of 0, 1, 2, 4, 8, 16, 32.
-    var size = values.isEmpty ? 0 : 1
-    while size < values.count { size *= 2 }
-    self = .padded(size)
   }
 }

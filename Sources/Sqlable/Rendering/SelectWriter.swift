@@ -233,7 +233,7 @@ struct SelectWriter {
   ) throws {
     guard !query.sources.isEmpty else {
       // A list of rows is as long as its text, and hardly comes again.
-      sql.refuseKey()
+      if sql.isKey { return sql.refuseKey() }
       // VALUES takes no order and no limit, neither its own nor those of the queries that it is combined with.
       let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil && !isPart
       if !isBare { sql.append("SELECT * FROM (") }

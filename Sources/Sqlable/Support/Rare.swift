@@ -1,5 +1,5 @@
-/// A value that most often is the default one: nothing then, and else behind one reference. A statement is copied at every
-/// step of its making and running.
+/// A value that most often is the default one: nothing then, and else behind one reference. A statement is copied at
+/// every step of its making and running.
 @usableFromInline
 struct Rare<Value: RareValue>: Sendable, Hashable {
   private var box: Box?

@@ -13,8 +13,8 @@ public struct SelectQuery: Sendable, Hashable {
   @usableFromInline let form: Form
   /// All that it says, if that is more than what follows here.
   private var box: Box?
-  // What most queries say: which rows of one table. Without memory of its own, since a query is copied at every step of its
-  // making and running.
+  // What most queries say: which rows of one table. Without memory of its own, since a query is copied at every step of
+  // its making and running.
   unowned(unsafe) private var ownTable: TableInfo
   private var ownFilter: SqlExpression?
   private var ownLimit: Int?

@@ -1,5 +1,5 @@
-/// What a statement says: a read or one of the three changes. What one of them does not take it refuses, and the statement
-/// throws that when it is run.
+/// What a statement says: a read or one of the three changes. What one of them does not take it refuses, and the
+/// statement throws that when it is run.
 @usableFromInline
 enum StatementTree: Sendable, Hashable {
   case select(SelectQuery)
@@ -132,39 +132,50 @@ extension StatementTree {
     }
   }
 
-  @usableFromInline
-  mutating func order(by terms: [OrderTerm]) {
+  /// Changes the order or the number of rows of a read, or those of an update or delete that is not of one struct.
+  private mutating func select(
+    _ modifier: String, _ read: (inout SelectQuery) -> Void, _ change: (inout RowSelection.Rest) -> Void
+  ) {
     switch consume self {
     case .select(var query):
-      query.clauses.order += terms
+      read(&query)
       self = .select(query)
     case .update(var query) where !query.isOfRow:
-      query.selection.rest.value.order += terms
+      change(&query.selection.rest.value)
       self = .update(query)
     case .delete(var query) where !query.isOfRow:
-      query.selection.rest.value.order += terms
+      change(&query.selection.rest.value)
       self = .delete(query)
     case let other:
       self = other
-      refuse(refusal("order"))
+      refuse(refusal(modifier))
+    }
+  }
+
+  @usableFromInline
+  mutating func order(by terms: [OrderTerm]) {
+    select("order") {
+      $0.clauses.order += terms
+    } _: {
+      $0.order += terms
     }
   }
 
   @usableFromInline
   mutating func limit(to limit: Int) {
-    switch consume self {
-    case .select(var query):
-      query.limit = limit
-      self = .select(query)
-    case .update(var query) where !query.isOfRow:
-      query.selection.rest.value.limit = limit
-      self = .update(query)
-    case .delete(var query) where !query.isOfRow:
-      query.selection.rest.value.limit = limit
-      self = .delete(query)
-    case let other:
-      self = other
-      refuse(refusal("limit"))
+    select("limit") {
+      $0.limit = limit
+    } _: {
+      $0.limit = limit
+    }
+  }
+
+  @usableFromInline
+  mutating func skip(_ offset: Int) {
+    select("offset") {
+      $0.clauses.offset = offset
+    } _: {
+      $0.offset = offset
     }
   }
 
@@ -176,24 +187,6 @@ extension StatementTree {
       query.takeFirst()
       self = .select(query)
     case let other: self = other
-    }
-  }
-
-  @usableFromInline
-  mutating func skip(_ offset: Int) {
-    switch consume self {
-    case .select(var query):
-      query.clauses.offset = offset
-      self = .select(query)
-    case .update(var query) where !query.isOfRow:
-      query.selection.rest.value.offset = offset
-      self = .update(query)
-    case .delete(var query) where !query.isOfRow:
-      query.selection.rest.value.offset = offset
-      self = .delete(query)
-    case let other:
-      self = other
-      refuse(refusal("offset"))
     }
   }
 

@@ -2,8 +2,9 @@ import FoundationEssentials
 
 /// Something that can stand in a column.
 ///
-/// All integers, `Bool`, `Float`, `Double`, `String`, `Data`, `Date`, `UUID`, `URL`, `Decimal` and ``Null`` conform, optionals
-/// of them, and arrays, sets and dictionaries of `Codable` values (as JSON). An enum with raw values conforms in one word:
+/// All integers, `Bool`, `Float`, `Double`, `String`, `Data`, `Date`, `UUID`, `URL`, `Decimal` and ``Null`` conform,
+/// optionals of them, and arrays, sets and dictionaries of `Codable` values (as JSON). An enum with raw values conforms
+/// in one word:
 ///
 /// ```swift
 /// enum Gender: Int, SqlValue { case female, male, other }      // INTEGER
@@ -29,8 +30,8 @@ public protocol SqlValue: SelectOutput {
   /// The value of what was stored. Throws when it does not fit; NULL fits only an optional.
   init(sqlStorage: SqlStorage) throws
 
-  /// What is stored in a column of a certain type; the same as `sqlStorage` unless the type follows its column, as `Date`
-  /// does.
+  /// What is stored in a column of a certain type; the same as `sqlStorage` unless the type follows its column, as
+  /// `Date` does.
   func sqlStorage(in type: ColumnType) throws -> SqlStorage
 
   /// Writes the value to a cell of a row or statement; a faster form of `sqlStorage(in:)`.

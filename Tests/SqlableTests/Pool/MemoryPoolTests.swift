@@ -3,8 +3,8 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// A pool whose file is in the memory of the machine: calls, isolation and errors are those of any pool. The suites of pools
-/// run on it as well, see `isInMemory`.
+/// A pool whose file is in the memory of the machine: calls, isolation and errors are those of any pool. The suites of
+/// pools run on it as well, see `isInMemory`.
 @Suite struct MemoryPoolTests {
   @Test func itIsADatabaseOfItsOwnAndGoesWithItsPool() throws {
     let pool = try SqlitePool.inMemory()

@@ -72,6 +72,65 @@ import Testing
     }
   }
 
+  /// What is said of conflicts, chosen columns and returned terms is in the key too.
+  @Test func changesOfAStructThatDifferInOneThingDoNotMix() throws {
+    typealias Change = (sql: String, run: (SqliteDatabase) throws -> String)
+    func change(_ statement: Statement<Bicycle, Int>) -> [Change] {
+      [
+        (statement.sql, { "\(try statement.run($0))" }),
+        (statement.returning().sql, { "\(try statement.returning().run($0))" }),
+        (
+          statement.returning(Bicycle.name, Bicycle.id).sql,
+          {
+            "\(try statement.returning(Bicycle.name, Bicycle.id).run($0).map(\.values))"
+          }
+        ),
+        (
+          statement.returning(Bicycle.id, Bicycle.name).sql,
+          {
+            "\(try statement.returning(Bicycle.id, Bicycle.name).run($0).map(\.values))"
+          }
+        ),
+      ]
+    }
+    try withDirectory { directory in
+      let handles = try ["cold", "warm"].map { name in
+        try SqliteDatabase(
+          filepath: directory + "/\(name).sqlite",
+          configuration: Configuration(statementCacheBytes: name == "cold" ? 0 : 64 << 20))
+      }
+      for db in handles { try fill(db) }
+      var random = SeededGenerator(seed: SeededGenerator.seed)
+      let (id, name, color, owner) = (Bicycle.id, Bicycle.name, Bicycle.color, Bicycle.ownerId)
+      for (key, text) in [(3, "red"), (90, "x"), (5, "x")] {
+        let bike = Bicycle(id: key, name: text, color: "blue", ownerId: 2)
+        let insert = bike.insert()
+        let statements = [
+          insert, bike.insert(id, name), bike.insert(name, id), bike.insert(name, color), bike.save(), bike.update(),
+          bike.update(name), bike.update(color, owner), bike.delete(), bike.delete().filter(color == "blue"),
+          bike.update().filter(color == "blue"), bike.update(name).filter(owner == 2), insert.ignoreOnConflict(),
+          insert.replaceOnConflict(), insert.onConflict(id, update: name), insert.onConflict(id, update: color),
+          insert.onConflict(id, update: name, color), insert.onConflict(name, color, update: owner),
+          insert.onConflict(id, update: name, where: owner == 2), insert.onConflict(id, update: name, where: id > 3),
+          insert.onConflict(id, set: name.set(to: text)), insert.onConflict(id, set: owner.set(to: id.excluded)),
+          insert.onConflict(id, set: owner.set(to: owner.excluded)),
+        ]
+        for change in (statements + statements).shuffled(using: &random).flatMap(change) {
+          let results = try handles.map { db in
+            var result: [String] = []
+            try db.transaction { _ in
+              do { result.append(try change.run(db)) } catch let error as SqlError { result.append("\(error.kind)") }
+              result += try Bicycle.read().run(db).map { "\($0)" }
+              return TransactionResult.rollback
+            }
+            return result
+          }
+          #expect(results[0] == results[1], "\(change.sql)")
+        }
+      }
+    }
+  }
+
   @Test func changesThatDifferInOneThingDoNotMix() throws {
     try withDirectory { directory in
       let handles = try ["cold", "warm"].map { name in

@@ -6,12 +6,13 @@
 /// let blues = try byColor.run("blue")              // by position: that of the names' first mention
 /// ```
 ///
-/// Nothing is built, rendered or looked up in a run; a select by key that is not prepared pays a third of a microsecond for
-/// that. What is fixed in the statement stays bound. It belongs to its handle and follows its rules for threads, throws
-/// `.closed` when the handle is closed, and lets go of its compiled statement then. It may be run inside its own loop.
+/// Nothing is built, rendered or looked up in a run; a select by key that is not prepared pays a third of a microsecond
+/// for that. What is fixed in the statement stays bound. It belongs to its handle and follows its rules for threads,
+/// throws `.closed` when the handle is closed, and lets go of its compiled statement then. It may be run inside its own
+/// loop.
 ///
-/// Values are held against the columns that they meet: what does not fit throws `.encoding`. An optional that is nil binds
-/// NULL, which no comparison is true of.
+/// Values are held against the columns that they meet: what does not fit throws `.encoding`. An optional that is nil
+/// binds NULL, which no comparison is true of.
 public final class Prepared<Model: Sqlable, Output> {
   @usableFromInline let core: PreparedCore
 
@@ -27,8 +28,9 @@ public final class Prepared<Model: Sqlable, Output> {
 extension SqliteDatabase {
   /// Compiles a statement once, for many runs; see ``Prepared``.
   ///
-  /// For reads, counts, and updates and deletes by a condition. Throws `.invalidStatement` for a statement about structs,
-  /// which brings its values along and is found compiled by itself, and `.schema` when table or column is missing.
+  /// For reads, counts, and updates and deletes by a condition. Throws `.invalidStatement` for a statement about
+  /// structs, which brings its values along and is found compiled by itself, and `.schema` when table or column is
+  /// missing.
   public func prepare<Model, Output>(_ statement: Statement<Model, Output>) throws -> Prepared<Model, Output> {
     Prepared(try PreparedCore(.statement(statement.tree, statement.tree.table), on: self))
   }
@@ -57,8 +59,8 @@ extension Prepared where Output == [Model] {
   /// Reads the rows, with values by name.
   public func run(_ values: KeyValuePairs<String, any SqlValue>) throws -> [Model] { try rows(NamedValues(values)) }
 
-  /// Reads the first row, or nil when there is none, with values by position. All rows are looked for where they are ordered
-  /// without an index; `limit(1)` in the statement says that one is enough.
+  /// Reads the first row, or nil when there is none, with values by position. All rows are looked for where they are
+  /// ordered without an index; `limit(1)` in the statement says that one is enough.
   @_disfavoredOverload
   @inlinable
   public func first<each Value: SqlValue>(_ value: repeat each Value) throws -> Model? {

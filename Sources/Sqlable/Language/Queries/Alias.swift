@@ -26,12 +26,13 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   ///     .unionAll(Worker.read().joining(team, on: Worker.bossId == team[Worker.id]))
   /// }
   /// try team.read().run(db)     // [Worker]
-  /// // WITH RECURSIVE "team" ("id", "name", …) AS (SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
+  /// // WITH RECURSIVE "team" ("id", "name", …) AS (
+  /// //   SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
   /// // SELECT "team"."id", "team"."name", … FROM "team"
   /// ```
   ///
-  /// The closure gets the name itself, for a query that is recursive. What it gives has as many columns as the model, else
-  /// running it throws `.invalidStatement`.
+  /// The closure gets the name itself, for a query that is recursive. What it gives has as many columns as the model,
+  /// else running it throws `.invalidStatement`.
   public init<Query: SelectStatement>(_ model: Model.Type, _ name: String, as query: (Alias) -> Query) {
     self.init(name, .named, defining: query(Alias(name, .named)).asSelect().query)
   }

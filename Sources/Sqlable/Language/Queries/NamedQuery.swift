@@ -8,9 +8,9 @@
 /// // SELECT "per_day"."c1", "per_day"."c2" FROM "per_day" WHERE "per_day"."c2" > ? ORDER BY "per_day"."c1"
 /// ```
 ///
-/// Running a query that also reads a table of that name throws `.invalidStatement`, and so does one whose named queries are
-/// made of each other more than eight deep. The values keep the form that their column gives them: a date is compared and
-/// read as in its own table.
+/// Running a query that also reads a table of that name throws `.invalidStatement`, and so does one whose named queries
+/// are made of each other more than eight deep. The values keep the form that their column gives them: a date is
+/// compared and read as in its own table.
 public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
   fileprivate let table: NamedTable
 

@@ -1,5 +1,5 @@
-// Rows of two to six terms. More are a pack, whose parts the compiler does not know by their numbers in the expression that
-// makes them: `select(a, b).first(db)?.1` is one that users write.
+// Rows of two to six terms. More are a pack, whose parts the compiler does not know by their numbers in the expression
+// that makes them: `select(a, b).first(db)?.1` is one that users write.
 
 extension Sqlable {
   /// Typed columns and terms, a tuple for each row: `SELECT "name", "price" FROM "car"`.

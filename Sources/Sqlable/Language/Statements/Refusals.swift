@@ -1,5 +1,5 @@
-// What the compiler says of calls that can't be meant; without these it lists candidates, says the same once for every value,
-// or names a protocol that nobody asked for. The operators with values stand in TypedOperators.swift.
+// What the compiler says of calls that can't be meant; without these it lists candidates, says the same once for every
+// value, or names a protocol that nobody asked for. The operators with values stand in TypedOperators.swift.
 
 extension TypedTerm {
   @available(*, unavailable, message: "the values are of another type than the term on the left")

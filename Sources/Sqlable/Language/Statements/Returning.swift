@@ -56,8 +56,8 @@ extension Statement {
   /// // DELETE FROM "car" WHERE "price" > ? RETURNING "id", "name"
   /// ```
   ///
-  /// The rows are as they are stored; those that were deleted as they were. Their order is SQLite's. Running it on a read
-  /// throws `.invalidStatement`.
+  /// The rows are as they are stored; those that were deleted as they were. Their order is SQLite's. Running it on a
+  /// read throws `.invalidStatement`.
   @inlinable
   public consuming func returning<A: TypedTerm, B: TypedTerm>(_ a: A, _ b: B) -> Returning<Model, (A.Value, B.Value)> {
     Returning(tuples: self, [a.expression, b.expression])
@@ -117,8 +117,8 @@ extension Statement where Output == Int {
   /// ```
   ///
   /// The rows are as they are stored, with defaults and generated columns; those that were deleted as they were. What
-  /// triggers change afterwards does not show. Their order is SQLite's. A row that a conflict has skipped is not among them.
-  /// When one can't be made a struct nothing is changed. A count throws `.invalidStatement` when it is run.
+  /// triggers change afterwards does not show. Their order is SQLite's. A row that a conflict has skipped is not among
+  /// them. When one can't be made a struct nothing is changed. A count throws `.invalidStatement` when it is run.
   @inlinable
   public consuming func returning() -> Statement<Model, [Model]> {
     tree.giveRows()

@@ -184,8 +184,8 @@ extension TypedTerm {
   }
 
   /// `CAST("a" AS INTEGER)`, in the storage class of the type. SQLite makes something of everything: 0 of a word.
-  // Disfavored: of a term that may be NULL there is a form that says so. The compiler takes this one all the same where a
-  // result that is never NULL is asked for.
+  // Disfavored: of a term that may be NULL there is a form that says so. The compiler takes this one all the same where
+  // a result that is never NULL is asked for.
   @_disfavoredOverload
   public func cast<Target: SqlValue>(to type: Target.Type) -> TypedExpression<Target> {
     guard Value.columnType.isNullable, !Target.columnType.isNullable else {

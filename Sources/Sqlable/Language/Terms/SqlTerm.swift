@@ -104,9 +104,7 @@ extension SqlExpression {
 
   /// Why the column can't be compared with the value, if so.
   private func defect(ofComparing storage: SqlStorage) -> (any Error)? {
-    if case .real(let real) = storage, real.isNaN {
-      do { _ = try storage.checked() } catch { return error }
-    }
+    do { _ = try storage.checked() } catch { return error }
     guard let type = typeOfValues, !type.compares(with: storage.storageClass) else { return nil }
     return type.mismatch(storage.storageClass)
   }
@@ -141,9 +139,9 @@ extension SqlExpression {
 
   @inlinable
   func isIn<Value: SqlValue>(_ values: some Sequence<Value>) -> SqlExpression {
+    guard let type = typeOfValues else { return isIn(values.map { $0 as any SqlValue }) }
     var stored: [SqlStorage] = []
     stored.reserveCapacity(values.underestimatedCount)
-    guard let type = typeOfValues else { return isIn(values.map { $0 as any SqlValue }) }
     for value in values {
       do { stored.append(try value.sqlStorage(in: type)) } catch { return SqlExpression(invalid: error, of: self) }
     }

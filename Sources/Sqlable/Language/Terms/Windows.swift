@@ -21,8 +21,8 @@ extension TypedExpression {
   /// // rank() OVER (PARTITION BY "carrier" ORDER BY "delay" DESC)
   /// ```
   ///
-  /// For aggregates and window functions; anything else throws `.invalidStatement` when the statement is run. Without an
-  /// order a partition is one group, and every row has the same value.
+  /// For aggregates and window functions; anything else throws `.invalidStatement` when the statement is run. Without
+  /// an order a partition is one group, and every row has the same value.
   public func over<each Term: AnyTerm>(
     partitionBy partition: repeat each Term, orderBy order: Ordering..., frame: WindowFrame? = nil
   ) -> TypedExpression {
@@ -76,8 +76,8 @@ extension SqlExpression {
 /// `row_number()`: the number of the row in its partition, from 1.
 public func rowNumber() -> TypedExpression<Int> { TypedExpression(expression: .call(.rowNumber, [])) }
 
-/// `rank()`: as `rowNumber()`, but rows that are equal by the order have the same number, and the next ones follow after a
-/// gap.
+/// `rank()`: as `rowNumber()`, but rows that are equal by the order have the same number, and the next ones follow
+/// after a gap.
 public func rank() -> TypedExpression<Int> { TypedExpression(expression: .call(.rank, [])) }
 
 /// `dense_rank()`: as `rank()`, without gaps.
@@ -131,16 +131,16 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.firstValue))
   }
 
-  /// `last_value("a")`: the value of the last row of the frame, which ends with the current row unless it says otherwise;
-  /// NULL where the frame is empty.
+  /// `last_value("a")`: the value of the last row of the frame, which ends with the current row unless it says
+  /// otherwise; NULL where the frame is empty.
   // Disfavored: of a term that may be NULL there is a form with one optional.
   @_disfavoredOverload
   public func lastValue() -> TypedExpression<Value?> {
     TypedExpression(expression: expression.call(.lastValue))
   }
 
-  /// `last_value("a")`: the value of the last row of the frame, which ends with the current row unless it says otherwise;
-  /// NULL where the frame is empty.
+  /// `last_value("a")`: the value of the last row of the frame, which ends with the current row unless it says
+  /// otherwise; NULL where the frame is empty.
   public func lastValue<Wrapped>() -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.call(.lastValue))
   }

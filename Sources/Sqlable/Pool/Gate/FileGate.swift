@@ -182,8 +182,8 @@ final class FileGate: Sendable {
     SqlError(
       .busy,
       message: """
-        the turn to write to the file did not come within the busy timeout of \(brake.busyTimeout.seconds) s: other pools, \
-        of other processes mostly, write to it; the transaction was not begun
+        the turn to write to the file did not come within the busy timeout of \(brake.busyTimeout.seconds) s: \
+        other pools, of other processes mostly, write to it; the transaction was not begun
         """,
       label: label)
   }

@@ -1,7 +1,8 @@
 import Sqlable
 import Testing
 
-/// Whatever `read()` gives is a query as any: it is joined, grouped, combined, selected from, and stands inside of others.
+/// Whatever `read()` gives is a query as any: it is joined, grouped, combined, selected from, and stands inside of
+/// others.
 @Suite struct ReadsAsQueriesTests {
   private func withGarage(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in

@@ -1,8 +1,8 @@
 import Sqlable
 import Testing
 
-/// Comparisons of terms that may be NULL with terms that may not, and of typed ones with untyped ones: true or false where
-/// both have a value, and NULL, which no filter lets through, where one has none.
+/// Comparisons of terms that may be NULL with terms that may not, and of typed ones with untyped ones: true or false
+/// where both have a value, and NULL, which no filter lets through, where one has none.
 @Suite struct NullComparisonTests {
   /// Expects a condition to be, for each row, what Swift says, as a value and as a filter.
   private func check(
