@@ -133,9 +133,8 @@ struct SelectWriter {
   /// Writes the queries that go by a name, which may name themselves.
   private func writeCommonTables(_ query: SelectQuery.Clauses) throws {
     var written: [SelectQuery.Source] = []
-    let sources = query.sources + query.compounds.flatMap(\.query.clauses.sources)
     let named = names(of: query)
-    for source in sources {
+    for source in query.definedSources {
       guard case .defined(let definition) = source.kind, let alias = source.alias else { continue }
       if let earlier = written.first(where: { $0.name.isSameName(as: alias) }) {
         guard earlier.kind == source.kind else {
@@ -176,7 +175,7 @@ struct SelectWriter {
   private func renderer(_ query: SelectQuery.Clauses, definesQueries: Bool = false) throws -> Renderer {
     guard !sql.isKey else {
       return Renderer(
-        table: query.sources.first?.table ?? .none, nil, defined: definesQueries ? try definedNames(query) : defined,
+        table: query.sources.first?.table ?? .none, nil, defined: definesQueries ? definedNames(query) : defined,
         sql: sql, parameters: parameters)
     }
     let scope = try Scope(query.sources, outer: outer, named: names(of: query), isInText: isInText)
@@ -186,14 +185,10 @@ struct SelectWriter {
 
   /// The names of the queries that are defined in this one and those around it, for a key. One that hides another is
   /// refused unless both stand for the same, values included, and values are in no key.
-  private func definedNames(_ query: SelectQuery.Clauses) throws -> [String] {
-    var names = defined
-    for source in query.sources + query.compounds.flatMap(\.query.clauses.sources) {
-      guard case .defined = source.kind, let alias = source.alias else { continue }
-      if defined.contains(where: alias.isSameName(as:)) { sql.refuseKey() }
-      names.append(alias)
-    }
-    return names
+  private func definedNames(_ query: SelectQuery.Clauses) -> [String] {
+    let names = query.definedSources.compactMap(\.alias)
+    if names.contains(where: { defined.contains(where: $0.isSameName(as:)) }) { sql.refuseKey() }
+    return defined + names
   }
 
   /// Throws when a query under a name hides another of the name in a query around this one: their columns may well be
@@ -219,11 +214,7 @@ struct SelectWriter {
 
   /// The names that stand for queries in this one.
   private func names(of query: SelectQuery.Clauses) -> [String] {
-    var names = named + (outer?.named ?? [])
-    for source in query.sources + query.compounds.flatMap(\.query.clauses.sources) {
-      if case .defined = source.kind, let alias = source.alias { names.append(alias) }
-    }
-    return names
+    named + (outer?.named ?? []) + query.definedSources.compactMap(\.alias)
   }
 
   /// Writes the query without what comes after all of a compound.

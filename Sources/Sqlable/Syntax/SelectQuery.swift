@@ -297,6 +297,11 @@ extension SelectQuery.Clauses {
       || compounds.contains { $0.query.clauses.sources.contains(where: \.isDefined) }
   }
 
+  /// The queries that go by a name in it, as often as they stand there.
+  var definedSources: [SelectQuery.Source] {
+    (sources + compounds.flatMap(\.query.clauses.sources)).filter(\.isDefined)
+  }
+
   /// How many columns the result has.
   var columnCount: Int {
     guard rows.isEmpty else { return rows[0].count }
