@@ -67,10 +67,7 @@ extension Select {
 
 extension SqliteDatabase {
   func plan(of statement: StatementWithValues) throws -> QueryPlan {
-    try locked {
-      let connection = try openConnection()
-      do { return try connection.plan(of: statement) } catch { throw connection.labelled(error) }
-    }
+    try running { try $0.plan(of: statement) }
   }
 }
 

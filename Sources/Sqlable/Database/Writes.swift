@@ -2,16 +2,16 @@
 
 extension SqliteDatabase {
   /// What a write has to know about the moment before it, should it fail.
-  struct Write {
+  private struct Write {
     /// How many changes were recorded; nil outside a transaction, where nobody observes.
-    fileprivate var mark: Int?
+    var mark: Int?
     /// What tells whether its failure was undone; nil where every failure is.
-    fileprivate var watched: Int?
+    var watched: Int?
   }
 
-  /// To be called before a write; nil when it has to be run by `writing` instead, in a transaction of its own, so that
-  /// its changes come with a commit.
-  func beginWrite(_ connection: Connection, mayKeep: Bool = false) throws -> Write? {
+  /// To be called before a write; nil when it has to be in a transaction of its own, so that its changes come with a
+  /// commit.
+  private func beginWrite(_ connection: Connection, mayKeep: Bool) throws -> Write? {
     try checkIsNotInFunction(connection)
     guard let observation else { return Write() }
     observation.refresh()
@@ -35,7 +35,7 @@ extension SqliteDatabase {
   }
 
   /// To be called after a write has failed: what was recorded is forgotten when it is undone.
-  func failed(_ error: any Error, _ write: Write) -> any Error {
+  private func failed(_ error: any Error, _ write: Write) -> any Error {
     if !keepsChanges(write) { write.mark.map { observation?.forget(after: $0) } }
     return error
   }
@@ -46,18 +46,24 @@ extension SqliteDatabase {
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// Runs a write: in a transaction of its own when somebody observes, so that its changes come with a commit, or when
-  /// it is of several parts, of which none is to stay when another fails.
+  /// Calls `body` as one write of the run that goes on: in a transaction of its own when somebody observes, so that its
+  /// changes come with a commit, or when it is of several parts, of which none is to stay when another fails.
   ///
   /// - Parameter mayKeep: Whether the statement's own text may have it keep what it did before it failed.
+  @inline(__always)
   func writing<Value>(
-    asOne isOne: Bool = true, mayKeep: Bool = false, _ body: (Connection) throws -> Value
+    on connection: Connection, asOne isOne: Bool = true, mayKeep: Bool = false, _ body: () throws -> Value
   ) throws -> Value {
-    let connection = try openConnection()
-    try checkTransactionIsAlive(connection)
-    if isOne, let write = try beginWrite(connection, mayKeep: mayKeep) {
-      do { return try body(connection) } catch { throw failed(error, write) }
+    guard isOne, let write = try beginWrite(connection, mayKeep: mayKeep) else {
+      return try writingInTransaction(connection, asOne: isOne, mayKeep: mayKeep, body)
     }
+    do { return try body() } catch { throw failed(error, write) }
+  }
+
+  @inline(never)
+  private func writingInTransaction<Value>(
+    _ connection: Connection, asOne isOne: Bool, mayKeep: Bool, _ body: () throws -> Value
+  ) throws -> Value {
     observation?.refresh()
     guard isOne else { return try asOne { _ in try recorded(connection, mayKeep: mayKeep, body).get() } }
     // What a failing statement keeps is committed, as it is when nobody observes.
@@ -111,12 +117,12 @@ extension SqliteDatabase {
   /// Runs a write inside a transaction. Throws, and forgets what was recorded, when it fails and is undone; fails
   /// without throwing when it keeps what it did before it failed.
   private func recorded<Value>(
-    _ connection: Connection, mayKeep: Bool, _ body: (Connection) throws -> Value
+    _ connection: Connection, mayKeep: Bool, _ body: () throws -> Value
   ) throws -> Result<Value, any Error> {
-    guard let observation else { return .success(try body(connection)) }
+    guard let observation else { return .success(try body()) }
     let write = try beginRecording(connection, observation, mayKeep: mayKeep)
     do {
-      return .success(try body(connection))
+      return .success(try body())
     } catch {
       if keepsChanges(write) { return .failure(error) }
       observation.forget(after: write.mark ?? 0)

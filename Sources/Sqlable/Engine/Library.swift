@@ -125,9 +125,6 @@ enum Library {
     }
   }
 
-  /// SQLITE_TRANSIENT, which Swift can't import: a text or blob that SQLite has to copy.
-  static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
-
   private static func symbol(_ name: String) -> UnsafeMutableRawPointer? {
     dlsym(nil, name)  // nil is RTLD_DEFAULT: wherever this process has SQLite from
   }

@@ -112,27 +112,13 @@ final class PreparedStatement {
 
   /// Binds one value, counted from 1. Texts and blobs are not copied and must outlive the run.
   func bind(_ parameter: BoundValue, at index: Int32) throws {
-    let code = parameter.bind(to: handle, at: index)
+    let code = parameter.give(to: ParameterTarget(statement: handle, index: index))
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
   /// Binds one value, counted from 1, that SQLite copies and keeps.
   func bindCopy(_ value: SqlStorage, at index: Int32) throws {
-    let code =
-      switch value {
-      case .null: sqlite3_bind_null(handle, index)
-      case .integer(let integer): sqlite3_bind_int64(handle, index, integer)
-      case .real(let real): sqlite3_bind_double(handle, index, real)
-      case .text(let text):
-        sqlite3_bind_text64(handle, index, text, UInt64(text.utf8.count), Library.copied, UInt8(SQLITE_UTF8))
-      case .blob(let data):
-        data.withUnsafeBytes {
-          // An empty one has no address, and SQLite would bind NULL.
-          $0.isEmpty
-            ? sqlite3_bind_zeroblob(handle, index, 0)
-            : sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), Library.copied)
-        }
-      }
+    let code = value.give(to: ParameterTarget(statement: handle, index: index))
     guard code == SQLITE_OK else { throw failure(code) }
   }
 

@@ -4,17 +4,20 @@
 extension Connection {
   /// Runs an update or delete by a condition, or an insert of what a query gives: the number of rows changed.
   func change(_ tree: StatementTree, of table: TableInfo) throws -> Int {
-    let statement = try prepared(tree, table: table)
-    defer { finish(statement) }
-    while try statement.step() {}
-    return changes
+    try runToEnd(prepared(tree, table: table))
   }
 
   /// Runs a statement about one struct: an insert gives the row's id, an update or delete the number of rows changed.
   func change(_ tree: StatementTree, of table: TableInfo, _ row: RowValues) throws -> Int {
     let statement = try prepared(tree, table: table, row: row)
+    guard case .insert(let query) = tree else { return try runToEnd(statement) }
     defer { finish(statement) }
-    if case .insert(let query) = tree { return try insert(statement, query, row: row) }
+    return try insert(statement, query, row: row)
+  }
+
+  /// Runs a change whose values are bound, and gives the number of rows that it changed.
+  func runToEnd(_ statement: PreparedStatement) throws -> Int {
+    defer { finish(statement) }
     while try statement.step() {}
     return changes
   }

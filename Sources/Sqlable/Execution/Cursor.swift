@@ -73,22 +73,18 @@ final class CursorCore {
   ) throws {
     self.db = db
     self.table = table
-    try db.locked {
-      let connection = try db.openConnection()
-      do {
-        try db.checkTransactionIsAlive(connection)
-        let mark = parameters.mark
-        connection.sql.begin()
-        try write(connection.sql, parameters)
-        let statement = try connection.prepareBuffered()
-        do { try connection.bind(statement, parameters, since: mark) } catch {
-          connection.finish(statement)
-          throw error
-        }
-        expect(statement)
-        connection.openCursors += 1
-        self.statement = statement
-      } catch { throw located(connection.labelled(error)) }
+    try db.running(of: table) { connection in
+      let mark = parameters.mark
+      connection.sql.begin()
+      try write(connection.sql, parameters)
+      let statement = try connection.prepareBuffered()
+      do { try connection.bind(statement, parameters, since: mark) } catch {
+        connection.finish(statement)
+        throw error
+      }
+      expect(statement)
+      connection.openCursors += 1
+      self.statement = statement
     }
   }
 
@@ -96,26 +92,14 @@ final class CursorCore {
 
   func next<Element>(_ element: (PreparedStatement) throws -> Element) throws -> Element? {
     guard statement != nil else { return nil }
-    return try db.locked {
+    return try db.running(of: table) { _ in
       guard let statement else { return nil }
-      let connection = try db.openConnection()
-      let run = db.beginRun()
-      defer { db.endRun(run) }
-      do {
-        try db.checkTransactionIsAlive(connection)
-        guard try statement.step() else {
-          finish()
-          return nil
-        }
-      } catch {
-        finish()
-        throw located(connection.labelled(error))
-      }
-      return try element(statement)
+      var isAtRow = false
+      defer { if !isAtRow { finish() } }
+      isAtRow = try statement.step()
+      return isAtRow ? try element(statement) : nil
     }
   }
-
-  private func located(_ error: any Error) -> any Error { table.map { placed(error, in: $0) } ?? error }
 
   private func finish() {
     guard let statement else { return }

@@ -34,32 +34,17 @@ extension SqliteDatabase {
     _ tree: StatementTree, of table: TableInfo, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool
   ) throws {
-    do {
-      try locked {
-        let connection = try openConnection()
-        try checkTransactionIsAlive(connection)
-        let run = beginRun()
-        defer { endRun(run) }
-        let parameters = connection.parameters
-        // RETURNING changes all rows before it gives the first, and they would stay changed when one is no struct.
-        try writing(asOne: false) { connection in
-          guard tree.takesRows else {
-            return try connection.read(connection.prepared(tree, table: table), expect, read)
-          }
-          var writer = RowWriter(table: table, buffer: parameters)
-          defer { writer.finish(parameters) }
-          while true {
-            let mark = parameters.mark
-            defer { parameters.release(to: mark) }
-            do {
-              guard try take(&writer) else { return }
-            } catch { throw connection.labelled(error) }
-            try refreshObservation()
-            try connection.read(connection.prepared(tree, table: table, row: writer.values), expect, read)
-          }
+    try running(of: table) { connection in
+      guard !tree.takesRows else {
+        return try writeEachRow(of: table, on: connection, take) { row in
+          try connection.read(connection.prepared(tree, table: table, row: row), expect, read)
         }
       }
-    } catch { throw placed(error, in: table) }
+      // RETURNING changes all rows before it gives the first, and they would stay changed when one is no struct.
+      try writing(on: connection, asOne: false) {
+        try connection.read(connection.prepared(tree, table: table), expect, read)
+      }
+    }
   }
 }
 

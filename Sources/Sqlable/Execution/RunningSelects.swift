@@ -80,17 +80,14 @@ extension SqliteDatabase {
   /// A query, compiled, bound and ready for its first step.
   @usableFromInline
   func beginReading(_ query: SelectQuery, isLoop: Bool = false) throws -> SelectReading {
-    try enter()
-    do {
-      let connection = try openConnection()
-      try checkTransactionIsAlive(connection)
+    var types: UnsafePointer<ColumnType?>?
+    let rows = try reading(isLoop: isLoop) { connection in
       let (statement, layout) = try connection.prepared(query)
       statement.expect(layout)
-      return SelectReading(rows: reading(statement, isLoop: isLoop), types: layout.types)
-    } catch {
-      unlockAndDeliver()
-      throw error
+      types = layout.types
+      return statement
     }
+    return SelectReading(rows: rows, types: types.unsafelyUnwrapped)
   }
 }
 

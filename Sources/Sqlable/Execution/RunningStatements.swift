@@ -131,28 +131,6 @@ extension Statement where Output == [Int] {
 
 // Without closures, which would copy the statement for each of them.
 
-/// A read that has begun, with the handle's lock held.
-///
-/// It owns the statement by hand. Whoever has it last finalizes it, and that is to be over when the lock is given back:
-/// the connection is another thread's then, or closed by an observer.
-@usableFromInline
-struct Reading {
-  @usableFromInline let owned: Unmanaged<PreparedStatement>
-  fileprivate let countedOn: Int
-
-  @inlinable var statement: PreparedStatement { owned.takeUnretainedValue() }
-
-  /// Goes to the next row; false when there is none.
-  @inlinable
-  @inline(__always)
-  func step() throws -> Bool { try owned._withUnsafeGuaranteedRef { try $0.step() } }
-
-  /// The row that it stands on.
-  @inlinable
-  @inline(__always)
-  var row: ReadRow { owned._withUnsafeGuaranteedRef { ReadRow($0) } }
-}
-
 extension SqliteDatabase {
   /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it
   /// likes.
@@ -168,37 +146,18 @@ extension SqliteDatabase {
   func beginReading(modelsOf query: SelectQuery, isLoop: Bool = false) throws -> Reading {
     let table = query.table
     if let defect = table.defect { throw defect }
-    try enter()
-    do {
-      let connection = try openConnection()
-      try checkTransactionIsAlive(connection)
+    return try reading(of: table, isLoop: isLoop) { connection in
       let statement = try connection.prepared(query, of: .statement).statement
       statement.expectColumns(table.identities, count: table.count)
-      return reading(statement, isLoop: isLoop)
-    } catch {
-      unlockAndDeliver()
-      throw placed(error, in: table)
+      return statement
     }
-  }
-
-  /// A statement that is about to be read.
-  func reading(_ statement: PreparedStatement, isLoop: Bool) -> Reading {
-    Reading(owned: .passRetained(statement), countedOn: isLoop ? countedOn : beginRun())
-  }
-
-  @usableFromInline
-  func endReading(_ reading: Reading) {
-    endRun(reading.countedOn)
-    reading.owned._withUnsafeGuaranteedRef { $0.connection.finish($0) }
-    reading.owned.release()
-    unlockAndDeliver()
   }
 
   /// The integer that a read gives.
   func integer(of query: SelectQuery) throws -> Int {
     let reading = try beginReading(modelsOf: query)
     defer { endReading(reading) }
-    return try reading.step() ? Int(reading.statement.integer(at: 0)) : 0
+    return try reading.integer()
   }
 
   /// Runs a count, or an update or delete by a condition.
@@ -206,18 +165,9 @@ extension SqliteDatabase {
   func runWithoutRow(_ tree: StatementTree) throws -> Int {
     if case .select(let query) = tree { return try integer(of: query) }
     let table = try tree.table
-    do {
-      try enter()
-      defer { unlockAndDeliver() }
-      let connection = try openConnection()
-      try checkTransactionIsAlive(connection)
-      let run = beginRun()
-      defer { endRun(run) }
-      guard let write = try beginWrite(connection) else {
-        return try writing { try $0.change(tree, of: table) }
-      }
-      do { return try connection.change(tree, of: table) } catch { throw failed(error, write) }
-    } catch { throw placed(error, in: table) }
+    return try running(of: table) { connection in
+      try writing(on: connection) { try connection.change(tree, of: table) }
+    }
   }
 
   /// Runs a statement about one struct, whose values `take` writes: an insert gives the row's id, an update or delete
@@ -225,31 +175,18 @@ extension SqliteDatabase {
   @usableFromInline
   func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
     let table = try tree.table
-    do {
-      try enter()
-      defer { unlockAndDeliver() }
-      let connection = try openConnection()
-      try checkTransactionIsAlive(connection)
-      let run = beginRun()
-      defer { endRun(run) }
-      let parameters = connection.parameters
-      var writer = RowWriter(table: table, buffer: parameters)
-      defer { writer.finish(parameters) }
-      let mark = parameters.mark
-      defer { parameters.release(to: mark) }
-      // Before the write begins: the struct's own code may write and observe too, and what it does is not the
+    return try running(of: table) { connection in
+      var writer = RowWriter(table: table, buffer: connection.parameters)
+      defer { writer.finish(connection.parameters) }
+      // Taken before the write begins: the struct's own code may write and observe too, and what it does is not the
       // statement's.
-      do {
-        guard try take(&writer) else { return 0 }
-      } catch { throw connection.labelled(error) }
-      let row = writer.values
-      // Without RETURNING the id of a row that was updated is read after it.
-      let isOne = Library.hasReturning || !tree.isUpsert
-      guard isOne, let write = try beginWrite(connection) else {
-        return try writing(asOne: isOne) { try $0.change(tree, of: table, row) }
-      }
-      do { return try connection.change(tree, of: table, row) } catch { throw failed(error, write) }
-    } catch { throw placed(error, in: table) }
+      return try writer.withRow(in: connection.parameters, take) { row in
+        // Without RETURNING the id of a row that was updated is read after it.
+        try writing(on: connection, asOne: Library.hasReturning || !tree.isUpsert) {
+          try connection.change(tree, of: table, row)
+        }
+      } ?? 0
+    }
   }
 
   /// Inserts structs, whose values `take` writes one after the other until it returns false, gives `note` their ids,
@@ -259,32 +196,47 @@ extension SqliteDatabase {
   func insert(
     _ query: InsertQuery, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
   ) throws -> Int {
-    let table = query.table
-    do {
-      return try locked {
-        let connection = try openConnection()
-        try checkTransactionIsAlive(connection)
-        let run = beginRun()
-        defer { endRun(run) }
-        var batch = InsertBatch(query: query, table: table, connection: connection)
-        var writer = RowWriter(table: table, buffer: connection.parameters)
-        defer { writer.finish(connection.parameters) }
-        return try writing(asOne: false) { _ in
-          defer { batch.finish() }
-          var count = 0
-          while true {
-            let mark = connection.parameters.mark
-            defer { connection.parameters.release(to: mark) }
-            do {
-              guard try take(&writer) else { return count }
-            } catch { throw connection.labelled(error) }
-            try refreshObservation()
-            note(try batch.insert(writer.values))
-            count += connection.changes
-          }
-        }
+    try running(of: query.table) { connection in
+      var batch = InsertBatch(query: query, table: query.table, connection: connection)
+      defer { batch.finish() }
+      var count = 0
+      try writeEachRow(of: query.table, on: connection, take) { row in
+        note(try batch.insert(row))
+        count += connection.changes
       }
-    } catch { throw placed(error, in: table) }
+      return count
+    }
+  }
+
+  /// Calls `write` for the values of each struct that `take` writes, until it returns false; all of it is one write.
+  func writeEachRow(
+    of table: TableInfo, on connection: Connection, _ take: (inout RowWriter) throws -> Bool,
+    _ write: (RowValues) throws -> Void
+  ) throws {
+    var writer = RowWriter(table: table, buffer: connection.parameters)
+    defer { writer.finish(connection.parameters) }
+    try writing(on: connection, asOne: false) {
+      while true {
+        let isWritten: Void? = try writer.withRow(in: connection.parameters, take) { row in
+          try refreshObservation()
+          try write(row)
+        }
+        if isWritten == nil { return }
+      }
+    }
+  }
+}
+
+extension RowWriter {
+  /// Calls `body` with the values that `take` writes, which are bound from there and then gone; nil when it returns
+  /// false.
+  @inline(__always)
+  fileprivate mutating func withRow<Value>(
+    in parameters: ParameterBuffer, _ take: (inout RowWriter) throws -> Bool, _ body: (RowValues) throws -> Value
+  ) throws -> Value? {
+    let mark = parameters.mark
+    defer { parameters.release(to: mark) }
+    return try take(&self) ? try body(values) : nil
   }
 }
 

@@ -55,9 +55,3 @@ extension SqlError {
     }
   }
 }
-
-/// The error, an error of SQLite with its place in the model's table.
-func placed(_ error: any Error, in table: TableInfo) -> any Error {
-  guard let error = error as? SqlError, error.code != 0 else { return error }
-  return error.placed(in: table)
-}

@@ -13,7 +13,7 @@ extension SqliteDatabase {
   /// do; savepoints are refused, since `transaction` has them.
   public func execute(_ sql: SQL) throws {
     try locked {
-      if let failure = sql.failure { throw failure.labelled(configuration.label) }
+      if let failure = sql.failure { throw located(failure, in: nil) }
       let connection = try openConnection()
       try checkIsNotInFunction(connection)
       var text = sql.text
@@ -116,14 +116,12 @@ extension SqliteDatabase {
   /// Runs a query and calls `body` with each of its rows.
   @usableFromInline
   func eachRow(of sql: SQL, _ columns: ExpectedColumns, _ body: (ReadRow) throws -> Void) throws {
-    try locked {
-      if let failure = sql.failure { throw failure.labelled(configuration.label) }
+    try running { connection in
+      if let failure = sql.failure { throw failure }
       // What begins so is a key of the cache, not a text.
       guard sql.text.utf8.first != 0 else {
-        throw SqlError.invalidStatement("the SQL text holds a NUL byte").labelled(configuration.label)
+        throw SqlError.invalidStatement("the SQL text holds a NUL byte")
       }
-      let connection = try openConnection()
-      try checkTransactionIsAlive(connection)
       let mark = connection.parameters.mark
       // Before it is compiled: a DELETE compiled without the hook would not call it.
       observation?.refresh()
@@ -140,8 +138,6 @@ extension SqliteDatabase {
         }
       }
       defer { connection.finish(statement) }
-      let run = beginRun()
-      defer { endRun(run) }
       func readRows() throws {
         do {
           guard try statement.step() else { return }
@@ -151,20 +147,11 @@ extension SqliteDatabase {
         } catch {
           // A savepoint can't end while the statement writes.
           statement.rewind()
-          throw connection.labelled(error)
+          throw error
         }
       }
-      defer { noteSchemaChange(statement) }
-      if statement.standsAlone {
-        if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
-        return try readRows()
-      }
       // RETURNING changes all rows before it gives the first, and they would stay changed when `body` throws.
-      return try writing(asOne: statement.columnCount == 0, mayKeep: mayKeep(statement)) { _ in
-        let mark = observation?.mark ?? 0
-        try readRows()
-        try forgetDroppedRows(statement, after: mark)
-      }
+      try run(statement, on: connection, asOne: statement.columnCount == 0, steps: readRows)
     }
   }
 
@@ -178,18 +165,24 @@ extension SqliteDatabase {
     defer { connection.finish(statement) }
     for argument in values { connection.parameters.append(argument) }
     try connection.bind(statement, since: mark)
+    try run(statement, on: connection) { while try statement.step() {} }
+  }
+
+  /// Calls `steps` to run a statement: as a write, unless it changes nothing that is observed.
+  private func run(
+    _ statement: PreparedStatement, on connection: Connection, asOne isOne: Bool = true, steps: () throws -> Void
+  ) throws {
     // A schema change moves key columns that observation has looked up. To be found out before the next write and not
     // now: a deferred transaction that reads first may not get to write.
     defer { noteSchemaChange(statement) }
     if statement.standsAlone {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
-      while try statement.step() {}
-    } else {
-      try writing(mayKeep: mayKeep(statement)) { _ in
-        let mark = observation?.mark ?? 0
-        while try statement.step() {}
-        try forgetDroppedRows(statement, after: mark)
-      }
+      return try steps()
+    }
+    try writing(on: connection, asOne: isOne, mayKeep: mayKeep(statement)) {
+      let mark = observation?.mark ?? 0
+      try steps()
+      try forgetDroppedRows(statement, after: mark)
     }
   }
 

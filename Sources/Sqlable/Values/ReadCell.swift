@@ -1,6 +1,5 @@
 import CSQLite
 import FoundationEssentials
-import Glibc
 
 /// One value of the row that a statement stands on.
 ///
@@ -56,60 +55,33 @@ public struct ReadCell {
   /// The text, NUL bytes included; throws when it is no valid UTF-8.
   public func text() throws -> String {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
-    // A text of a UTF-16 database is converted first, which takes memory.
-    guard let start = sqlite3_value_text(value) else { throw SqlError.withoutMemory }
-    let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
-    // Decoding repairs what is invalid; only then do the bytes differ. That is half the time of String(validating:as:),
-    // whose generic code looks up metadata for every call.
-    let text = String(decoding: bytes, as: UTF8.self)
-    let isSame = text.utf8.withContiguousStorageIfAvailable { own in
-      guard own.count == bytes.count else { return false }
-      guard let first = own.baseAddress, let second = bytes.baseAddress else { return true }
-      return memcmp(first, second, own.count) == 0
-    }
-    guard isSame == true else {
-      throw SqlError.decoding(expected: "TEXT", found: "TEXT that is no valid UTF-8")
-    }
-    return text
+    return try SqliteValue(value).text()
   }
 
   /// The bytes of a text as they are stored, valid UTF-8 or not.
   public func textBytes() throws -> [UInt8] {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
-    guard let start = sqlite3_value_text(value) else { throw SqlError.withoutMemory }
-    return [UInt8](UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+    return try [UInt8](SqliteValue(value).textBytes())
   }
 
   /// The bytes of a blob.
-  @inlinable
   public func blob() throws -> Data {
     guard typeCode == SQLITE_BLOB else { throw mismatch("BLOB") }
-    guard let start = sqlite3_value_blob(value) else {
-      // An empty blob has no address, and neither has one of zeros that there was no memory for.
-      guard sqlite3_value_bytes(value) == 0 else { throw SqlError.withoutMemory }
-      return Data()
-    }
-    return Data(bytes: start, count: Int(sqlite3_value_bytes(value)))
+    return try SqliteValue(value).blob()
   }
 
   /// The bytes of a blob where SQLite keeps them, valid until the next row.
   var blobBytes: UnsafeRawBufferPointer {
     get throws {
       guard typeCode == SQLITE_BLOB else { throw mismatch("BLOB") }
-      let start = sqlite3_value_blob(value)
-      return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+      return try SqliteValue(value).blobBytes()
     }
   }
 
   /// The value, whatever its class.
   public func storage() throws -> SqlStorage {
-    switch typeCode {
-    case SQLITE_NULL: .null
-    case SQLITE_INTEGER: .integer(sqlite3_value_int64(value))
-    case SQLITE_FLOAT: .real(sqlite3_value_double(value))
-    case SQLITE3_TEXT: .text(try text())
-    default: .blob(try blob())
-    }
+    guard state.pointee.isCurrent(generation) else { throw mismatch("") }
+    return try SqliteValue(value).storage()
   }
 
   @usableFromInline

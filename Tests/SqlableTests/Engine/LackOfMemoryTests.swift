@@ -64,7 +64,7 @@ struct LackOfMemoryProcess {
         sqlite3_prepare_v2(handle, "SELECT x FROM t", -1, &statement, nil) == SQLITE_OK,
         sqlite3_step(statement) == SQLITE_ROW, let value = sqlite3_column_value(statement, 0)
       else { return FaultProcess.say("VIOLATION there is no text of UTF-16") }
-      if let made = starved({ SqlStorage(exactly: value) }) {
+      if let made = starved({ try? SqliteValue(value).storage() }) {
         FaultProcess.say("VIOLATION a copy of a text without memory: \(made)")
       }
     }

@@ -249,7 +249,7 @@ final class ParameterBuffer {
   func bind(from first: Int, to handle: OpaquePointer) -> Int32 {
     for position in first..<state.count {
       let index = Int32(truncatingIfNeeded: position - first + 1)
-      let code = state.parameters[position].bind(to: handle, at: index)
+      let code = state.parameters[position].give(to: ParameterTarget(statement: handle, index: index))
       if code != SQLITE_OK { return code }
     }
     return SQLITE_OK
@@ -281,22 +281,6 @@ extension BoundValue {
     case (.list(let own), .list(let other)):
       own.takeUnretainedValue().parameters.count == other.takeUnretainedValue().parameters.count
     default: false
-    }
-  }
-
-  /// Binds the value; texts and blobs are not copied and must outlive the statement's run.
-  @inline(__always)
-  func bind(to handle: OpaquePointer, at index: Int32) -> Int32 {
-    switch self {
-    case .unset, .null: sqlite3_bind_null(handle, index)
-    case .integer(let integer): sqlite3_bind_int64(handle, index, integer)
-    case .real(let real): sqlite3_bind_double(handle, index, real)
-    case .text(let start, let count):
-      start.withMemoryRebound(to: CChar.self, capacity: count) {
-        sqlite3_bind_text64(handle, index, $0, UInt64(count), nil, UInt8(SQLITE_UTF8))
-      }
-    case .blob(let start, let count): sqlite3_bind_blob64(handle, index, start, UInt64(count), nil)
-    case .list(let list): ValueListModule.bind(list, to: handle, at: index)
     }
   }
 }

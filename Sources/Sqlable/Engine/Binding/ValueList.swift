@@ -122,17 +122,7 @@ enum ValueListModule {
         return SQLITE_OK
       }
       // The list outlives the cursor, and so do the bytes that it points to: SQLite need not copy them.
-      switch list.takeUnretainedValue().parameters[cursor.pointee.row] {
-      case .unset, .null, .list: sqlite3_result_null(context)
-      case .integer(let integer): sqlite3_result_int64(context, integer)
-      case .real(let real): sqlite3_result_double(context, real)
-      case .text(let start, let count):
-        start.withMemoryRebound(to: CChar.self, capacity: count) {
-          sqlite3_result_text64(context, $0, UInt64(count), nil, UInt8(SQLITE_UTF8))
-        }
-      case .blob(let start, let count): sqlite3_result_blob64(context, start, UInt64(count), nil)
-      }
-      return SQLITE_OK
+      return list.takeUnretainedValue().parameters[cursor.pointee.row].give(to: ResultTarget(context: context))
     }
     module.xRowid = { base, rowid in
       rowid?.pointee = Int64(ValueListModule.cursor(base)?.pointee.row ?? 0)

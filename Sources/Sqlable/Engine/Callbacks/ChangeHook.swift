@@ -19,52 +19,36 @@ struct HookedRow {
 
   /// The value that a column had before; nil for an insert, or where SQLite can't tell.
   func oldValue(_ column: Int) -> SqlStorage? {
-    operation == .insert ? nil : value(column, Library.preupdate?.old).map { SqlStorage($0) }
+    operation == .insert ? nil : value(column, Library.preupdate?.old).map(\.repaired)
   }
 
   /// The value that a column will have; nil for a delete, or where SQLite can't tell.
   func newValue(_ column: Int) -> SqlStorage? {
-    operation == .delete ? nil : value(column, Library.preupdate?.new).map { SqlStorage($0) }
+    operation == .delete ? nil : value(column, Library.preupdate?.new).map(\.repaired)
   }
 
   /// The value that a column had before; nil also for a text that is no UTF-8, of which there is no exact copy.
   func exactOldValue(_ column: Int) -> SqlStorage? {
-    operation == .insert ? nil : value(column, Library.preupdate?.old).flatMap { SqlStorage(exactly: $0) }
+    operation == .insert ? nil : value(column, Library.preupdate?.old).flatMap { try? $0.storage() }
   }
 
   /// The value that a column will have; nil also for a text that is no UTF-8.
   func exactNewValue(_ column: Int) -> SqlStorage? {
-    operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { SqlStorage(exactly: $0) }
+    operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { try? $0.storage() }
   }
 
   /// Whether an update changes the value that is at these places before and after it; true where SQLite can't tell.
   func changes(old: Int, new: Int) -> Bool {
-    guard let handle, let preupdate = Library.preupdate else { return true }
-    var before: OpaquePointer?
-    var after: OpaquePointer?
-    guard preupdate.old(handle, Int32(old), &before) == SQLITE_OK, let before,
-      preupdate.new(handle, Int32(new), &after) == SQLITE_OK, let after
-    else { return true }
+    guard let preupdate = Library.preupdate else { return true }
+    guard let before = value(old, preupdate.old), let after = value(new, preupdate.new) else { return true }
     // By their bytes, without copies. A real that is told as an integer is a change too many, which does no harm.
-    let type = sqlite3_value_type(before)
-    guard type == sqlite3_value_type(after) else { return true }
-    switch type {
-    case SQLITE_NULL: return false
-    case SQLITE_INTEGER: return sqlite3_value_int64(before) != sqlite3_value_int64(after)
-    case SQLITE_FLOAT: return sqlite3_value_double(before) != sqlite3_value_double(after)
-    default:
-      let (own, other) = (sqlite3_value_blob(before), sqlite3_value_blob(after))
-      let count = sqlite3_value_bytes(before)
-      guard count == sqlite3_value_bytes(after) else { return true }
-      guard let own, let other else { return count != 0 }
-      return memcmp(own, other, Int(count)) != 0
-    }
+    return !before.isSame(as: after)
   }
 
-  private func value(_ column: Int, _ read: sqlable_preupdate_value?) -> OpaquePointer? {
+  private func value(_ column: Int, _ read: sqlable_preupdate_value?) -> SqliteValue? {
     var value: OpaquePointer?
-    guard let handle, let read, read(handle, Int32(column), &value) == SQLITE_OK else { return nil }
-    return value
+    guard let handle, let read, read(handle, Int32(column), &value) == SQLITE_OK, let value else { return nil }
+    return SqliteValue(value)
   }
 }
 
@@ -135,36 +119,5 @@ final class ChangeHook {
     }
     let row = HookedRow(operation: kind, table: table, oldId: oldId, newId: newId, handle: handle)
     Unmanaged<ChangeHook>.fromOpaque(context).takeUnretainedValue().sink.willChange(row)
-  }
-}
-
-extension SqlStorage {
-  /// A copy of a value that SQLite owns; nil for a text that is no UTF-8, which a `String` can't hold, and for one of
-  /// UTF-16 that there was no memory to convert.
-  init?(exactly value: OpaquePointer) {
-    guard sqlite3_value_type(value) == SQLITE3_TEXT else {
-      self.init(value)
-      return
-    }
-    guard let start = sqlite3_value_text(value) else { return nil }
-    let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
-    guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
-    self = .text(text)
-  }
-
-  /// A copy of a value that SQLite owns. Invalid UTF-8 is repaired.
-  init(_ value: OpaquePointer) {
-    switch sqlite3_value_type(value) {
-    case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(value))
-    case SQLITE_FLOAT: self = .real(sqlite3_value_double(value))
-    case SQLITE3_TEXT:
-      let start = sqlite3_value_text(value)
-      let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
-      self = .text(String(decoding: bytes, as: UTF8.self))
-    case SQLITE_BLOB:
-      let start = sqlite3_value_blob(value)
-      self = .blob(start.map { Data(bytes: $0, count: Int(sqlite3_value_bytes(value))) } ?? Data())
-    default: self = .null
-    }
   }
 }

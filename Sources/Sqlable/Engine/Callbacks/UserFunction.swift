@@ -55,9 +55,7 @@ struct UserArguments {
   subscript(index: Int) -> SqlStorage {
     get throws {
       guard index < count, let value = values?[index] else { return .null }
-      if let storage = SqlStorage(exactly: value) { return storage }
-      guard sqlite3_value_text(value) != nil else { throw SqlError.withoutMemory }
-      throw SqlError.decoding(expected: "TEXT", found: "TEXT that is no valid UTF-8")
+      return try SqliteValue(value).storage()
     }
   }
 }
@@ -149,26 +147,9 @@ private final class FunctionContext {
     defer { userCode.leave() }
     do {
       guard let value = try body() else { return }
-      give(value, to: context)
+      _ = value.give(to: ResultTarget(context: context))
     } catch {
       sqlite3_result_error(context, userCode.keep(error), -1)
-    }
-  }
-
-  private func give(_ value: SqlStorage, to context: OpaquePointer?) {
-    switch value {
-    case .null: sqlite3_result_null(context)
-    case .integer(let integer): sqlite3_result_int64(context, integer)
-    case .real(let real): sqlite3_result_double(context, real)
-    case .text(let text):
-      sqlite3_result_text64(context, text, UInt64(text.utf8.count), Library.copied, UInt8(SQLITE_UTF8))
-    case .blob(let data):
-      data.withUnsafeBytes {
-        // An empty one has no address, and SQLite would make NULL of it.
-        $0.isEmpty
-          ? sqlite3_result_zeroblob(context, 0)
-          : sqlite3_result_blob64(context, $0.baseAddress, UInt64($0.count), Library.copied)
-      }
     }
   }
 }

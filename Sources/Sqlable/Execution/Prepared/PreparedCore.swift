@@ -114,21 +114,19 @@ final class PreparedCore {
     (self.fixed, self.lists) = (fixed, lists)
     withExtendedLifetime(parameters) {}
     kept = KeptStatement()
-    try db.locked {
-      let connection = try db.openConnection()
-      do {
+    do {
+      try db.locked {
+        let connection = try db.openConnection()
         if case .statement(let tree, let table) = subject { try connection.check(tree, table) }
         let statement = try compile(connection)
         try subject.check(statement)
         kept.statement = statement
         connection.keep(kept)
-      } catch { throw located(connection.labelled(error)) }
-    }
+      }
+    } catch { throw db.located(error, in: subject.table) }
   }
 
   deinit { kept.abandon() }
-
-  private func located(_ error: any Error) -> any Error { subject.table.map { placed(error, in: $0) } ?? error }
 
   /// The statement at rest, with what is fixed bound.
   private func compile(_ connection: Connection) throws -> PreparedStatement {
@@ -157,23 +155,17 @@ final class PreparedCore {
       try values.bind(with: PreparedBinder(core: self, statement: own, parameters: connection.parameters))
     } catch {
       connection.finish(own)
-      throw connection.labelled(error)
+      throw error
     }
     return own
   }
 
   @usableFromInline
   func beginReading(_ values: some PreparedValues, isLoop: Bool = false) throws -> Reading {
-    try db.enter()
-    do {
-      let connection = try db.openConnection()
-      try db.checkTransactionIsAlive(connection)
+    try db.reading(of: subject.table, isLoop: isLoop) { connection in
       let statement = try begin(values, connection)
       subject.expectColumns(of: statement)
-      return db.reading(statement, isLoop: isLoop)
-    } catch {
-      db.unlockAndDeliver()
-      throw located(error)
+      return statement
     }
   }
 
@@ -183,30 +175,18 @@ final class PreparedCore {
     guard subject.changesRows else {
       let reading = try beginReading(values)
       defer { db.endReading(reading) }
-      return try reading.step() ? Int(reading.statement.integer(at: 0)) : 0
+      return try reading.integer()
     }
-    do {
-      try db.enter()
-      defer { db.unlockAndDeliver() }
-      let connection = try db.openConnection()
-      try db.checkTransactionIsAlive(connection)
-      let run = db.beginRun()
-      defer { db.endRun(run) }
+    return try db.running(of: subject.table) { connection in
       // Before the write begins: a value's own code may write and observe too, and what it does is not the statement's.
       // Without values there is no such code, and what is compiled before the hook is there may not call it.
       let bound = targets.isEmpty ? nil : try begin(values, connection)
       defer { if let bound { connection.finish(bound) } }
-      guard let write = try db.beginWrite(connection) else { return try db.writing { try change($0, bound, values) } }
-      do { return try change(connection, bound, values) } catch { throw db.failed(error, write) }
-    } catch { throw located(error) }
-  }
-
-  private func change(
-    _ connection: Connection, _ bound: PreparedStatement?, _ values: some PreparedValues
-  ) throws -> Int {
-    let statement = try bound ?? begin(values, connection)
-    defer { if bound == nil { connection.finish(statement) } }
-    while try statement.step() {}
-    return connection.changes
+      return try db.writing(on: connection) {
+        guard let bound else { return try connection.runToEnd(begin(values, connection)) }
+        while try bound.step() {}
+        return connection.changes
+      }
+    }
   }
 }

@@ -1,0 +1,79 @@
+// The one way of a statement to SQLite: what holds for every run of it, and where its errors get their place.
+
+/// A read that has begun, with the handle's lock held.
+///
+/// It owns the statement by hand. Whoever has it last finalizes it, and that is to be over when the lock is given back:
+/// the connection is another thread's then, or closed by an observer.
+@usableFromInline
+struct Reading {
+  @usableFromInline let owned: Unmanaged<PreparedStatement>
+  fileprivate let countedOn: Int
+
+  @inlinable var statement: PreparedStatement { owned.takeUnretainedValue() }
+
+  /// Goes to the next row; false when there is none.
+  @inlinable
+  @inline(__always)
+  func step() throws -> Bool { try owned._withUnsafeGuaranteedRef { try $0.step() } }
+
+  /// The row that it stands on.
+  @inlinable
+  @inline(__always)
+  var row: ReadRow { owned._withUnsafeGuaranteedRef { ReadRow($0) } }
+
+  /// The integer that it gives; 0 without a row.
+  func integer() throws -> Int { try step() ? Int(statement.integer(at: 0)) : 0 }
+}
+
+extension SqliteDatabase {
+  /// Begins a read of the statement that `prepare` gives, compiled, bound and its columns expected; `endReading` ends
+  /// it. In a loop the caller's code may end what transaction it likes.
+  @inline(__always)
+  func reading(
+    of table: TableInfo? = nil, isLoop: Bool = false, _ prepare: (Connection) throws -> PreparedStatement
+  ) throws -> Reading {
+    try enter()
+    do {
+      let connection = try openConnection()
+      try checkTransactionIsAlive(connection)
+      let statement = try prepare(connection)
+      return Reading(owned: .passRetained(statement), countedOn: isLoop ? countedOn : beginRun())
+    } catch {
+      unlockAndDeliver()
+      throw located(error, in: table)
+    }
+  }
+
+  @usableFromInline
+  func endReading(_ reading: Reading) {
+    endRun(reading.countedOn)
+    reading.owned._withUnsafeGuaranteedRef { $0.connection.finish($0) }
+    reading.owned.release()
+    unlockAndDeliver()
+  }
+
+  /// Calls `body` as the run of a statement: with the handle's lock held, and with a transaction that is alive and that
+  /// the code of structs and values can't end meanwhile.
+  @inline(__always)
+  func running<Value>(
+    of table: TableInfo? = nil, _ body: (Connection) throws -> Value
+  ) throws -> Value {
+    do {
+      try enter()
+      defer { unlockAndDeliver() }
+      let connection = try openConnection()
+      try checkTransactionIsAlive(connection)
+      let run = beginRun()
+      defer { endRun(run) }
+      return try body(connection)
+    } catch { throw located(error, in: table) }
+  }
+
+  /// The error with all that is known of its place: the handle's label, and the column of the statement's table.
+  func located(_ error: any Error, in table: TableInfo?) -> any Error {
+    guard let error = error as? SqlError else { return error }
+    let labelled = error.labelled(configuration.label)
+    guard let table, error.code != 0 else { return labelled }
+    return labelled.placed(in: table)
+  }
+}

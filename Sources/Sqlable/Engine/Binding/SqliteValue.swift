@@ -1,0 +1,86 @@
+import CSQLite
+import FoundationEssentials
+import Glibc
+
+/// A value in SQLite's memory, read as what it is; valid as long as SQLite keeps it.
+struct SqliteValue {
+  let pointer: OpaquePointer?
+
+  init(_ pointer: OpaquePointer?) { self.pointer = pointer }
+
+  /// SQLite's code for the class of the value.
+  var typeCode: Int32 { sqlite3_value_type(pointer) }
+
+  /// A copy of the value. Throws for a text that is no valid UTF-8, which a `String` can't hold, and where there is no
+  /// memory.
+  func storage() throws -> SqlStorage {
+    switch typeCode {
+    case SQLITE_INTEGER: .integer(sqlite3_value_int64(pointer))
+    case SQLITE_FLOAT: .real(sqlite3_value_double(pointer))
+    case SQLITE3_TEXT: .text(try text())
+    case SQLITE_BLOB: .blob(try blob())
+    default: .null
+    }
+  }
+
+  /// A copy of the value, in which a text is made valid UTF-8 where it is not.
+  var repaired: SqlStorage {
+    if let storage = try? storage() { return storage }
+    return typeCode == SQLITE3_TEXT ? .text((try? String(decoding: textBytes(), as: UTF8.self)) ?? "") : .blob(Data())
+  }
+
+  /// The bytes of a text where SQLite keeps them, valid UTF-8 or not.
+  func textBytes() throws -> UnsafeBufferPointer<UInt8> {
+    // A text of a UTF-16 database is converted first, which takes memory.
+    guard let start = sqlite3_value_text(pointer) else { throw SqlError.withoutMemory }
+    return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(pointer)))
+  }
+
+  /// A copy of a text, NUL bytes included.
+  func text() throws -> String {
+    let bytes = try textBytes()
+    // Decoding repairs what is invalid; only then do the bytes differ. That is half the time of String(validating:as:),
+    // whose generic code looks up metadata for every call.
+    let text = String(decoding: bytes, as: UTF8.self)
+    let isSame = text.utf8.withContiguousStorageIfAvailable { own in
+      guard own.count == bytes.count else { return false }
+      guard let first = own.baseAddress, let second = bytes.baseAddress else { return true }
+      return memcmp(first, second, own.count) == 0
+    }
+    guard isSame == true else {
+      throw SqlError.decoding(expected: "TEXT", found: "TEXT that is no valid UTF-8")
+    }
+    return text
+  }
+
+  /// The bytes of a blob where SQLite keeps them.
+  func blobBytes() throws -> UnsafeRawBufferPointer {
+    let (start, count) = (sqlite3_value_blob(pointer), Int(sqlite3_value_bytes(pointer)))
+    // An empty blob has no address, and neither has one of zeros that there was no memory for.
+    guard start != nil || count == 0 else { throw SqlError.withoutMemory }
+    return UnsafeRawBufferPointer(start: start, count: count)
+  }
+
+  /// A copy of a blob.
+  func blob() throws -> Data {
+    let bytes = try blobBytes()
+    return bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()
+  }
+
+  /// Whether both are of one class and equal; texts and blobs by their bytes.
+  func isSame(as other: SqliteValue) -> Bool {
+    let type = typeCode
+    guard type == other.typeCode else { return false }
+    switch type {
+    case SQLITE_NULL: return true
+    case SQLITE_INTEGER: return sqlite3_value_int64(pointer) == sqlite3_value_int64(other.pointer)
+    case SQLITE_FLOAT: return sqlite3_value_double(pointer) == sqlite3_value_double(other.pointer)
+    default:
+      let (own, others) = (sqlite3_value_blob(pointer), sqlite3_value_blob(other.pointer))
+      let count = sqlite3_value_bytes(pointer)
+      guard count == sqlite3_value_bytes(other.pointer) else { return false }
+      guard let own, let others else { return count == 0 }
+      return memcmp(own, others, Int(count)) == 0
+    }
+  }
+}

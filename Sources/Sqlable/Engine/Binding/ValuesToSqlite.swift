@@ -1,0 +1,92 @@
+import CSQLite
+import FoundationEssentials
+
+/// Where SQLite takes a value: a parameter of a statement, or the result of a function or of a column.
+protocol ValueTarget {
+  func null() -> Int32
+  func integer(_ integer: Int64) -> Int32
+  func real(_ real: Double) -> Int32
+  func text(_ bytes: UnsafePointer<CChar>, count: Int, _ lifetime: sqlite3_destructor_type?) -> Int32
+  func blob(_ bytes: UnsafePointer<UInt8>, count: Int, _ lifetime: sqlite3_destructor_type?) -> Int32
+  func list(_ list: Unmanaged<ValueList>) -> Int32
+}
+
+/// A parameter of a statement, counted from 1.
+struct ParameterTarget: ValueTarget {
+  let statement: OpaquePointer
+  let index: Int32
+
+  func null() -> Int32 { sqlite3_bind_null(statement, index) }
+  func integer(_ integer: Int64) -> Int32 { sqlite3_bind_int64(statement, index, integer) }
+  func real(_ real: Double) -> Int32 { sqlite3_bind_double(statement, index, real) }
+  func text(_ bytes: UnsafePointer<CChar>, count: Int, _ lifetime: sqlite3_destructor_type?) -> Int32 {
+    sqlite3_bind_text64(statement, index, bytes, UInt64(count), lifetime, UInt8(SQLITE_UTF8))
+  }
+  func blob(_ bytes: UnsafePointer<UInt8>, count: Int, _ lifetime: sqlite3_destructor_type?) -> Int32 {
+    sqlite3_bind_blob64(statement, index, bytes, UInt64(count), lifetime)
+  }
+  func list(_ list: Unmanaged<ValueList>) -> Int32 { ValueListModule.bind(list, to: statement, at: index) }
+}
+
+/// The result of a function, or the column of a virtual table's row.
+struct ResultTarget: ValueTarget {
+  let context: OpaquePointer?
+
+  func null() -> Int32 { done(sqlite3_result_null(context)) }
+  func integer(_ integer: Int64) -> Int32 { done(sqlite3_result_int64(context, integer)) }
+  func real(_ real: Double) -> Int32 { done(sqlite3_result_double(context, real)) }
+  func text(_ bytes: UnsafePointer<CChar>, count: Int, _ lifetime: sqlite3_destructor_type?) -> Int32 {
+    done(sqlite3_result_text64(context, bytes, UInt64(count), lifetime, UInt8(SQLITE_UTF8)))
+  }
+  func blob(_ bytes: UnsafePointer<UInt8>, count: Int, _ lifetime: sqlite3_destructor_type?) -> Int32 {
+    done(sqlite3_result_blob64(context, bytes, UInt64(count), lifetime))
+  }
+  func list(_ list: Unmanaged<ValueList>) -> Int32 { null() }
+
+  private func done(_: Void) -> Int32 { SQLITE_OK }
+}
+
+extension BoundValue {
+  /// Gives SQLite the value, and what SQLite says of it. Bytes that are not copied must outlive their use.
+  @inline(__always)
+  func give(to target: some ValueTarget, copied: Bool = false) -> Int32 {
+    // SQLITE_TRANSIENT, which Swift can't import, or SQLITE_STATIC.
+    let lifetime = copied ? unsafeBitCast(-1, to: sqlite3_destructor_type.self) : nil
+    return switch self {
+    case .unset, .null: target.null()
+    case .integer(let integer): target.integer(integer)
+    case .real(let real): target.real(real)
+    case .text(let start, let count):
+      start.withMemoryRebound(to: CChar.self, capacity: count) { target.text($0, count: count, lifetime) }
+    case .blob(let start, let count): target.blob(start, count: count, lifetime)
+    case .list(let list): target.list(list)
+    }
+  }
+}
+
+extension SqlStorage {
+  /// Gives SQLite a copy of the value.
+  func give(to target: some ValueTarget) -> Int32 {
+    switch self {
+    case .null: return BoundValue.null.give(to: target)
+    case .integer(let integer): return BoundValue.integer(integer).give(to: target)
+    case .real(let real): return BoundValue.real(real).give(to: target)
+    case .text(var text): return text.withUTF8 { $0.given(to: target, as: BoundValue.text) }
+    case .blob(let data):
+      return data.withUnsafeBytes { $0.bindMemory(to: UInt8.self).given(to: target, as: BoundValue.blob) }
+    }
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Gives SQLite a copy of the bytes. Of none at no address it would make NULL.
+  fileprivate func given(
+    to target: some ValueTarget, as value: (UnsafePointer<UInt8>, Int) -> BoundValue
+  ) -> Int32 {
+    guard let start = baseAddress else {
+      var nothing: UInt8 = 0
+      return value(&nothing, 0).give(to: target, copied: true)
+    }
+    return value(start, count).give(to: target, copied: true)
+  }
+}
