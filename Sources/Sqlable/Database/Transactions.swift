@@ -115,30 +115,12 @@ extension SqliteDatabase {
       let value: Value
       do {
         value = try body(self)
-        guard transactions.levels.count == level else {
-          throw misuse("a transaction begun inside the closure was left open")
-        }
-      } catch {
-        let isLost = rollBack(from: level) != nil
-        // The fate that a statement's error tells was true where it failed; here the transaction ends.
-        if level == 1 || isLost, var error = error as? SqlError, error.transaction == .untouched {
-          error.transaction = .rolledBack
-          throw error
-        }
-        throw error
-      }
+        try checkIsInnermost(level)
+      } catch { throw rolledBack(level, because: error) }
       // Asked of the value: which of the two forms above was called is the compiler's choice, not the user's.
       switch value as? TransactionResult ?? .commit {
       case .rollback: if let failure = rollBack(from: level) { throw failure }
-      case .commit:
-        do {
-          try commitInnermost()
-        } catch var error as SqlError {
-          // What a failed commit leaves open (a broken foreign key, say) would stay open for ever.
-          let isLost = rollBack(from: level) != nil
-          if level == 1 || isLost { error.transaction = .rolledBack }
-          throw error
-        }
+      case .commit: try commitOrRollBack(level)
       }
       return value
     }
@@ -201,7 +183,33 @@ extension SqliteDatabase {
 // MARK: - The steps, with the lock held
 
 extension SqliteDatabase {
-  private func begin(_ kind: TransactionKind, isScoped: Bool) throws -> Int {
+  /// Throws when what began after the level is still open.
+  func checkIsInnermost(_ level: Int) throws {
+    guard transactions.levels.count == level else {
+      throw misuse("a transaction begun inside the closure was left open")
+    }
+  }
+
+  /// Undoes the level, and gives the error with what became of the transaction.
+  func rolledBack(_ level: Int, because error: any Error) -> any Error {
+    let isLost = rollBack(from: level) != nil
+    // The fate that a statement's error tells was true where it failed; here the transaction ends.
+    guard level == 1 || isLost, var error = error as? SqlError, error.transaction == .untouched else { return error }
+    error.transaction = .rolledBack
+    return error
+  }
+
+  /// Commits the level, which is the innermost, and undoes it where that fails: what a failed commit leaves open (a
+  /// broken foreign key, say) would stay open for ever.
+  func commitOrRollBack(_ level: Int) throws {
+    do { try commitInnermost() } catch var error as SqlError {
+      let isLost = rollBack(from: level) != nil
+      if level == 1 || isLost { error.transaction = .rolledBack }
+      throw error
+    }
+  }
+
+  func begin(_ kind: TransactionKind, isScoped: Bool) throws -> Int {
     let connection = try openConnection()
     try checkIsNotInFunction(connection)
     try checkTransactionIsAlive(connection)

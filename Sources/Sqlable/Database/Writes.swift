@@ -1,27 +1,54 @@
 // What a write of a statement does beside the statement: transactions of its own, and what observers are to hear.
 
 extension SqliteDatabase {
-  /// What a write has to know about the moment before it, should it fail.
-  private struct Write {
-    /// How many changes were recorded; nil outside a transaction, where nobody observes.
-    var mark: Int?
+  /// A write that has begun.
+  struct Write {
+    /// How many changes were recorded before it; nil outside a transaction, where nobody observes.
+    fileprivate var mark: Int?
     /// What tells whether its failure was undone; nil where every failure is.
-    var watched: Int?
+    fileprivate var watched: Int?
+    /// The level of the transaction that is its own; 0 where it needs none.
+    fileprivate var level = 0
+    /// Whether it is one statement.
+    fileprivate var isOne = true
   }
 
-  /// To be called before a write; nil when it has to be in a transaction of its own, so that its changes come with a
-  /// commit.
-  private func beginWrite(_ connection: Connection, mayKeep: Bool) throws -> Write? {
+  /// Calls `body` as one write of the run that goes on: in a transaction of its own when somebody observes, so that its
+  /// changes come with a commit, or when it is of several parts, of which none is to stay when another fails.
+  ///
+  /// - Parameter mayKeep: Whether the statement's own text may have it keep what it did before it failed.
+  @inline(__always)
+  func writing<Value>(
+    on connection: Connection, asOne isOne: Bool = true, mayKeep: Bool = false, _ body: () throws -> Value
+  ) throws -> Value {
+    let write = try beginWrite(connection, asOne: isOne, mayKeep: mayKeep)
+    let value: Value
+    do { value = try body() } catch { throw failed(error, write) }
+    if write.level > 0 { try commit(write) }
+    return value
+  }
+
+  private func beginWrite(_ connection: Connection, asOne isOne: Bool, mayKeep: Bool) throws -> Write {
     try checkIsNotInFunction(connection)
     guard let observation else { return Write() }
     observation.refresh()
-    if transactions.counts.levels == 0 {
+    if isOne {
+      if transactions.counts.levels > 0 { return try beginRecording(connection, observation, mayKeep: mayKeep) }
       // One that is stopped may have been stored already: SQLite asks once more when it is over.
-      if observation.isActive || connection.brake != nil { return nil }
-      try checkFile(connection)
-      return Write()
+      if !observation.isActive && connection.brake == nil {
+        try checkFile(connection)
+        return Write()
+      }
     }
-    return try beginRecording(connection, observation, mayKeep: mayKeep)
+    let before = transactions.levels.count
+    do {
+      let level = try begin(.immediate, isScoped: true)
+      do {
+        var write = try beginRecording(connection, observation, mayKeep: mayKeep)
+        (write.level, write.isOne) = (level, isOne)
+        return write
+      } catch { throw rolledBack(level, because: error) }
+    } catch { throw ofOwn(error, levels: before) }
   }
 
   private func beginRecording(
@@ -34,10 +61,24 @@ extension SqliteDatabase {
     return Write(mark: observation.mark, watched: try observation.watch(mayKeep: mayKeep))
   }
 
+  private func commit(_ write: Write) throws {
+    do {
+      do { try checkIsInnermost(write.level) } catch { throw rolledBack(write.level, because: error) }
+      try commitOrRollBack(write.level)
+    } catch { throw ofOwn(error, levels: write.level - 1) }
+  }
+
   /// To be called after a write has failed: what was recorded is forgotten when it is undone.
   private func failed(_ error: any Error, _ write: Write) -> any Error {
-    if !keepsChanges(write) { write.mark.map { observation?.forget(after: $0) } }
-    return error
+    let isKept = keepsChanges(write)
+    if !isKept, let mark = write.mark { observation?.forget(after: mark) }
+    guard write.level > 0 else { return error }
+    guard isKept, write.isOne else {
+      return ofOwn(rolledBack(write.level, because: error), levels: write.level - 1)
+    }
+    // What a failing statement keeps is committed, as it is when nobody observes.
+    do { try commit(write) } catch { return error }
+    return ofOwn(error, levels: write.level - 1)
   }
 
   /// Whether a failed write keeps what it did before it failed.
@@ -46,32 +87,12 @@ extension SqliteDatabase {
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// Calls `body` as one write of the run that goes on: in a transaction of its own when somebody observes, so that its
-  /// changes come with a commit, or when it is of several parts, of which none is to stay when another fails.
-  ///
-  /// - Parameter mayKeep: Whether the statement's own text may have it keep what it did before it failed.
-  @inline(__always)
-  func writing<Value>(
-    on connection: Connection, asOne isOne: Bool = true, mayKeep: Bool = false, _ body: () throws -> Value
-  ) throws -> Value {
-    guard isOne, let write = try beginWrite(connection, mayKeep: mayKeep) else {
-      return try writingInTransaction(connection, asOne: isOne, mayKeep: mayKeep, body)
-    }
-    do { return try body() } catch { throw failed(error, write) }
-  }
-
-  @inline(never)
-  private func writingInTransaction<Value>(
-    _ connection: Connection, asOne isOne: Bool, mayKeep: Bool, _ body: () throws -> Value
-  ) throws -> Value {
-    observation?.refresh()
-    guard isOne else { return try asOne { _ in try recorded(connection, mayKeep: mayKeep, body).get() } }
-    // What a failing statement keeps is committed, as it is when nobody observes.
-    return try asOne { _ in try recorded(connection, mayKeep: mayKeep, body) }.mapError { error in
-      guard var error = error as? SqlError else { return error }
-      error.transaction = .none
-      return error
-    }.get()
+  /// The error of a write in a transaction of its own, inside so many others: without one there is none whose fate it
+  /// could tell.
+  private func ofOwn(_ error: any Error, levels: Int) -> any Error {
+    guard levels == 0, var error = error as? SqlError else { return error }
+    error.transaction = .none
+    return error
   }
 
   /// Begins a deferred transaction that has done nothing yet anew, as an immediate one.
@@ -112,21 +133,5 @@ extension SqliteDatabase {
   func refreshObservation() throws {
     observation?.refresh()
     try observation?.refreshKeys(isBeginning: false)
-  }
-
-  /// Runs a write inside a transaction. Throws, and forgets what was recorded, when it fails and is undone; fails
-  /// without throwing when it keeps what it did before it failed.
-  private func recorded<Value>(
-    _ connection: Connection, mayKeep: Bool, _ body: () throws -> Value
-  ) throws -> Result<Value, any Error> {
-    guard let observation else { return .success(try body()) }
-    let write = try beginRecording(connection, observation, mayKeep: mayKeep)
-    do {
-      return .success(try body())
-    } catch {
-      if keepsChanges(write) { return .failure(error) }
-      observation.forget(after: write.mark ?? 0)
-      throw error
-    }
   }
 }

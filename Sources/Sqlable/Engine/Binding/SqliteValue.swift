@@ -30,6 +30,7 @@ struct SqliteValue {
   }
 
   /// The bytes of a text where SQLite keeps them, valid UTF-8 or not.
+  @inline(__always)
   func textBytes() throws -> UnsafeBufferPointer<UInt8> {
     // A text of a UTF-16 database is converted first, which takes memory.
     guard let start = sqlite3_value_text(pointer) else { throw SqlError.withoutMemory }
@@ -37,6 +38,7 @@ struct SqliteValue {
   }
 
   /// A copy of a text, NUL bytes included.
+  @inline(__always)
   func text() throws -> String {
     let bytes = try textBytes()
     // Decoding repairs what is invalid; only then do the bytes differ. That is half the time of String(validating:as:),

@@ -8,6 +8,8 @@ final class PreparedCore {
   let sql: String
   let targets: [Target]
   private let subject: Subject
+  /// The table of a statement, whose place errors of SQLite get.
+  private let table: TableInfo?
   private let kept: KeptStatement
   /// What is fixed in the statement, by its position counted from 1.
   private let fixed: [(index: Int32, value: SqlStorage)]
@@ -21,7 +23,6 @@ final class PreparedCore {
     /// SQL written by hand that changes nothing.
     case sql(SQL, ResultLayout)
 
-    /// The table of a statement, whose place errors of SQLite get.
     fileprivate var table: TableInfo? {
       guard case .statement(_, let table) = self else { return nil }
       return table
@@ -93,6 +94,7 @@ final class PreparedCore {
     try subject.check()
     self.db = db
     self.subject = subject
+    table = subject.table
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
     let mark = parameters.mark
     try subject.write(to: sql, parameters)
@@ -123,7 +125,7 @@ final class PreparedCore {
         kept.statement = statement
         connection.keep(kept)
       }
-    } catch { throw db.located(error, in: subject.table) }
+    } catch { throw db.located(error, in: table) }
   }
 
   deinit { kept.abandon() }
@@ -162,7 +164,7 @@ final class PreparedCore {
 
   @usableFromInline
   func beginReading(_ values: some PreparedValues, isLoop: Bool = false) throws -> Reading {
-    try db.reading(of: subject.table, isLoop: isLoop) { connection in
+    try db.reading(of: table, isLoop: isLoop) { connection in
       let statement = try begin(values, connection)
       subject.expectColumns(of: statement)
       return statement
@@ -177,7 +179,7 @@ final class PreparedCore {
       defer { db.endReading(reading) }
       return try reading.integer()
     }
-    return try db.running(of: subject.table) { connection in
+    return try db.running(of: table) { connection in
       // Before the write begins: a value's own code may write and observe too, and what it does is not the statement's.
       // Without values there is no such code, and what is compiled before the hook is there may not call it.
       let bound = targets.isEmpty ? nil : try begin(values, connection)
