@@ -7,11 +7,11 @@ import Sqlable
 func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Counter) throws {
   _ = Car.select(Car.name, Car.price.sum()).groupBy(Car.name, Bicycle.name).having(Car.price.sum() > 5).orderBy(Car.name)
   _ = Car.select(Car.name).union(Person.select(Person.name))
-  _ = Car.select(Car.name, Bicycle.name) // refused: static method 'select' requires that 'Column' conform to 'TypedTerm'
-  _ = Car.select(Car.name, "x") // refused: static method 'select' requires that 'String' conform to 'TypedTerm'
-  _ = Car.select("name") // refused: static method 'select' requires that 'String' conform to 'TypedTerm'
-  _ = Car.select(Car.name.asc) // refused: static method 'select' requires that 'Ordering' conform to 'TypedTerm'
-  _ = Car.select(Car.self) // refused: type 'Car.Type' cannot conform to 'TypedTerm'
+  _ = Car.select(Car.name, Bicycle.name) // refused: static method 'select' requires that 'Column' conform to 'Selectable'
+  _ = Car.select(Car.name, "x") // refused: static method 'select' requires that 'String' conform to 'Selectable'
+  _ = Car.select("name") // refused: static method 'select' requires that 'String' conform to 'Selectable'
+  _ = Car.select(Car.name.asc) // refused: static method 'select' requires that 'Ordering' conform to 'Selectable'
+  let _: Select<Car> = Car.select(Car.self)
   _ = Car.select(Car.name).groupBy("name") // refused: instance method 'groupBy' requires that 'String' conform to 'AnyTerm'
   _ = Car.select(Car.name).groupBy(Car.name.asc) // refused: instance method 'groupBy' requires that 'Ordering' conform to 'AnyTerm'
   _ = Car.select(Car.name).having(Car.price.sum()) // refused: cannot convert value of type 'TypedExpression<Double?>' to expected argument type 'SqlExpression'

@@ -25,7 +25,7 @@
 ///   }
 /// }
 /// ```
-public protocol Sqlable: Sendable, SelectOutput {
+public protocol Sqlable: Sendable, SelectableModel {
   /// The table's name; the type's name in snake_case unless you say otherwise. Asked once a process.
   static var tableName: String { get }
 
@@ -71,6 +71,21 @@ public protocol Sqlable: Sendable, SelectOutput {
 
   /// Makes a struct of a row. What does not fit throws `.decoding`, which names table, column and row.
   init(row: ReadRow) throws
+}
+
+/// A model, or an optional one: what stands for all columns of a table in the row of a query, `Person.self` or, behind a
+/// left join, `Person?.self`. There is nothing to implement.
+public protocol SelectableModel: SelectOutput {
+  /// The model that the columns are of.
+  static var modelOfRow: any Sqlable.Type { get }
+}
+
+extension Optional: SelectableModel where Wrapped: Sqlable {
+  public static var modelOfRow: any Sqlable.Type { Wrapped.self }
+}
+
+extension Sqlable {
+  public static var modelOfRow: any Sqlable.Type { Self.self }
 }
 
 extension Sqlable {

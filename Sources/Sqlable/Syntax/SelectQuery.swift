@@ -127,6 +127,8 @@ extension SelectQuery {
     case term(SqlExpression)
     /// All columns of the model of a source, by its place, some of them replaced by terms.
     case model(Int, replaced: [Replacement] = [])
+    /// All columns of a table that is not joined yet: what a query can't be run with.
+    case table(TableInfo, alias: String?)
   }
 
   /// What is read in the place of a column.
@@ -269,6 +271,7 @@ extension SelectQuery.Clauses {
       switch result {
       case .term(let term): size.join(term.size)
       case .model(_, let replaced): for replacement in replaced { size.join(replacement.term.size) }
+      case .table: break
       }
     }
     rows.forEach(add)
@@ -287,6 +290,7 @@ extension SelectQuery.Clauses {
       switch result {
       case .term(let term): [ResultColumn(type: term.columnDefinition?.type)]
       case .model(let index, _): sources[index].table.columns.map { ResultColumn($0) }
+      case .table(let table, _): table.columns.map { ResultColumn($0) }
       }
     }
   }
@@ -302,6 +306,13 @@ extension SelectQuery.Clauses {
     (sources + compounds.flatMap(\.query.clauses.sources)).filter(\.isDefined)
   }
 
+  /// The same result, found among the tables that are joined by now.
+  func found(_ result: SelectQuery.Result) -> SelectQuery.Result {
+    guard case .table(let table, let alias) = result else { return result }
+    return sources.firstIndex { $0.table.isOfSameModel(as: table) && $0.alias.isExactly(alias) }
+      .map { .model($0) } ?? result
+  }
+
   /// How many columns the result has.
   var columnCount: Int {
     guard rows.isEmpty else { return rows[0].count }
@@ -309,6 +320,7 @@ extension SelectQuery.Clauses {
       switch result {
       case .term: count + 1
       case .model(let index, _): count + sources[index].table.count
+      case .table(let table, _): count + table.count
       }
     }
   }
@@ -333,6 +345,7 @@ extension SelectQuery.Clauses {
       case .term(term): return position
       case .term: position += 1
       case .model(let index, _): position += sources[index].table.count
+      case .table(let table, _): position += table.count
       }
     }
     return nil

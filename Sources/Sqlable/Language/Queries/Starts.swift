@@ -3,21 +3,27 @@
 extension Sqlable {
   /// A typed column or term: `SELECT "name" FROM "car"`.
   @inlinable
-  public static func select<Term: TypedTerm>(_ term: Term) -> Select<Term.Value> { Select(giving([term.expression])) }
+  public static func select<A: Selectable>(_ a: A) -> Select<A.Value> { Select(giving([a.selected])) }
+
+  /// A model, of the tables that are joined: `SELECT "person"."id", … FROM "car" JOIN "person" ON …`.
+  @inlinable
+  public static func select<A: SelectableModel>(_ a: A.Type) -> Select<A> { Select(giving([Selected(a)])) }
 
   /// Untyped columns and terms, a ``DynamicRow`` for each row; beside them a typed one stands as its `expression`.
   public static func select(_ terms: any SqlTerm...) -> Select<DynamicRow> {
-    Select(giving(terms.map(\.expression)))
+    Select(giving(terms.map { Selected($0.expression) }))
   }
 
   /// The query of all rows.
   @usableFromInline
   static func whole() -> SelectQuery { SelectQuery(source(), results: [.model(0)]) }
 
-  /// The query that gives these terms of all rows.
+  /// The query that gives these things of all rows.
   @usableFromInline
-  static func giving(_ terms: [SqlExpression]) -> SelectQuery {
-    SelectQuery(source(), results: terms.map { .term($0) })
+  static func giving(_ items: [Selected]) -> SelectQuery {
+    var query = SelectQuery(source(), results: [])
+    query.give(items)
+    return query
   }
 
   @usableFromInline
@@ -25,18 +31,26 @@ extension Sqlable {
 }
 
 extension SelectStatement {
+  /// Gives this model instead, of all that are joined.
+  @inlinable
+  public consuming func select<A: SelectableModel>(_ a: A.Type) -> Select<A> {
+    var query = asSelect().query
+    query.give([Selected(a)])
+    return .init(query)
+  }
+
   /// Gives this typed column or term instead, of all tables that are joined.
   @inlinable
-  public consuming func select<Term: TypedTerm>(_ term: Term) -> Select<Term.Value> {
+  public consuming func select<A: Selectable>(_ a: A) -> Select<A.Value> {
     var query = asSelect().query
-    query.give([term.expression])
+    query.give([a.selected])
     return .init(query)
   }
 
   /// Gives these untyped columns and terms instead; beside them a typed one stands as its `expression`.
   public consuming func select(_ terms: any SqlTerm...) -> Select<DynamicRow> {
     var query = asSelect().query
-    query.give(terms.map(\.expression))
+    query.give(terms.map { Selected($0.expression) })
     return .init(query)
   }
 
@@ -63,6 +77,7 @@ extension SelectQuery {
     source.join = join
     source.condition = condition
     clauses.sources.append(source)
+    clauses.results = clauses.results.map(clauses.found)
   }
 
   /// Joins a table, whose columns come last in the result.
@@ -73,10 +88,10 @@ extension SelectQuery {
     clauses.results.append(.model(clauses.sources.count - 1))
   }
 
-  /// Makes these terms the result.
+  /// Makes these things the result.
   @usableFromInline
-  mutating func give(_ terms: [SqlExpression]) {
+  mutating func give(_ items: [Selected]) {
     refuseIfCombined("select")
-    clauses.results = terms.map { .term($0) }
+    clauses.results = items.map { clauses.found($0.result) }
   }
 }

@@ -1,112 +1,370 @@
-// Rows of two to six terms. More are a pack, whose parts the compiler does not know by their numbers in the expression
-// that makes them: `select(a, b).first(db)?.1` is one that users write.
+// Written by Scripts/tuples: rows of two to six things. More are a pack, whose parts the compiler does not know by their
+// numbers in the expression that makes them.
 
 extension Sqlable {
-  /// Typed columns and terms, a tuple for each row: `SELECT "name", "price" FROM "car"`.
+  /// A tuple for each row, of two: typed columns and terms, and models with all their columns.
   @inlinable
-  public static func select<A: TypedTerm, B: TypedTerm>(_ a: A, _ b: B) -> Select<(A.Value, B.Value)> {
-    Select(tuples: giving([a.expression, b.expression]))
+  public static func select<A: Selectable, B: Selectable>(_ a: A, _ b: B) -> Select<(A.Value, B.Value)> {
+    Select(tuples: giving([a.selected, b.selected]))
   }
 
-  /// Three typed columns and terms, a tuple for each row.
+  /// A tuple for each row, of two: typed columns and terms, and models with all their columns.
   @inlinable
-  public static func select<A: TypedTerm, B: TypedTerm, C: TypedTerm>(
-    _ a: A, _ b: B, _ c: C
-  ) -> Select<(A.Value, B.Value, C.Value)> {
-    Select(tuples: giving([a.expression, b.expression, c.expression]))
+  public static func select<A: Selectable, B: SelectableModel>(_ a: A, _ b: B.Type) -> Select<(A.Value, B)> {
+    Select(tuples: giving([a.selected, Selected(b)]))
   }
 
-  /// Four typed columns and terms, a tuple for each row.
+  /// A tuple for each row, of two: typed columns and terms, and models with all their columns.
   @inlinable
-  public static func select<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm>(
-    _ a: A, _ b: B, _ c: C, _ d: D
-  ) -> Select<(A.Value, B.Value, C.Value, D.Value)> {
-    Select(tuples: giving([a.expression, b.expression, c.expression, d.expression]))
+  public static func select<A: SelectableModel, B: Selectable>(_ a: A.Type, _ b: B) -> Select<(A, B.Value)> {
+    Select(tuples: giving([Selected(a), b.selected]))
   }
 
-  /// Five typed columns and terms, a tuple for each row.
+  /// A tuple for each row, of two: typed columns and terms, and models with all their columns.
   @inlinable
-  public static func select<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm>(
+  public static func select<A: SelectableModel, B: SelectableModel>(_ a: A.Type, _ b: B.Type) -> Select<(A, B)> {
+    Select(tuples: giving([Selected(a), Selected(b)]))
+  }
+
+  /// A tuple for each row, of three: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: Selectable, B: Selectable, C: Selectable>(_ a: A, _ b: B, _ c: C) -> Select<
+    (A.Value, B.Value, C.Value)
+  > { Select(tuples: giving([a.selected, b.selected, c.selected])) }
+
+  /// A tuple for each row, of three: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: Selectable, B: Selectable, C: SelectableModel>(_ a: A, _ b: B, _ c: C.Type) -> Select<
+    (A.Value, B.Value, C)
+  > { Select(tuples: giving([a.selected, b.selected, Selected(c)])) }
+
+  /// A tuple for each row, of three: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: Selectable, B: SelectableModel, C: Selectable>(_ a: A, _ b: B.Type, _ c: C) -> Select<
+    (A.Value, B, C.Value)
+  > { Select(tuples: giving([a.selected, Selected(b), c.selected])) }
+
+  /// A tuple for each row, of three: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: Selectable, B: SelectableModel, C: SelectableModel>(_ a: A, _ b: B.Type, _ c: C.Type)
+    -> Select<(A.Value, B, C)>
+  { Select(tuples: giving([a.selected, Selected(b), Selected(c)])) }
+
+  /// A tuple for each row, of three: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: SelectableModel, B: Selectable, C: Selectable>(_ a: A.Type, _ b: B, _ c: C) -> Select<
+    (A, B.Value, C.Value)
+  > { Select(tuples: giving([Selected(a), b.selected, c.selected])) }
+
+  /// A tuple for each row, of three: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: SelectableModel, B: Selectable, C: SelectableModel>(_ a: A.Type, _ b: B, _ c: C.Type)
+    -> Select<(A, B.Value, C)>
+  { Select(tuples: giving([Selected(a), b.selected, Selected(c)])) }
+
+  /// A tuple for each row, of three: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: SelectableModel, B: SelectableModel, C: Selectable>(_ a: A.Type, _ b: B.Type, _ c: C)
+    -> Select<(A, B, C.Value)>
+  { Select(tuples: giving([Selected(a), Selected(b), c.selected])) }
+
+  /// A tuple for each row, of three: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: SelectableModel, B: SelectableModel, C: SelectableModel>(
+    _ a: A.Type, _ b: B.Type, _ c: C.Type
+  ) -> Select<(A, B, C)> { Select(tuples: giving([Selected(a), Selected(b), Selected(c)])) }
+
+  /// A tuple for each row, of four: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: Selectable, B: Selectable, C: Selectable, D: Selectable>(_ a: A, _ b: B, _ c: C, _ d: D)
+    -> Select<(A.Value, B.Value, C.Value, D.Value)>
+  { Select(tuples: giving([a.selected, b.selected, c.selected, d.selected])) }
+
+  /// A tuple for each row, of four: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: SelectableModel, B: Selectable, C: Selectable, D: Selectable>(
+    _ a: A.Type, _ b: B, _ c: C, _ d: D
+  ) -> Select<(A, B.Value, C.Value, D.Value)> {
+    Select(tuples: giving([Selected(a), b.selected, c.selected, d.selected]))
+  }
+
+  /// A tuple for each row, of four: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: SelectableModel, B: SelectableModel, C: Selectable, D: Selectable>(
+    _ a: A.Type, _ b: B.Type, _ c: C, _ d: D
+  ) -> Select<(A, B, C.Value, D.Value)> { Select(tuples: giving([Selected(a), Selected(b), c.selected, d.selected])) }
+
+  /// A tuple for each row, of five: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
   ) -> Select<(A.Value, B.Value, C.Value, D.Value, E.Value)> {
-    Select(tuples: giving([a.expression, b.expression, c.expression, d.expression, e.expression]))
+    Select(tuples: giving([a.selected, b.selected, c.selected, d.selected, e.selected]))
   }
 
-  /// Six typed columns and terms, a tuple for each row.
+  /// A tuple for each row, of five: typed columns and terms, and models with all their columns.
   @inlinable
-  public static func select<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm, F: TypedTerm>(
+  public static func select<A: SelectableModel, B: Selectable, C: Selectable, D: Selectable, E: Selectable>(
+    _ a: A.Type, _ b: B, _ c: C, _ d: D, _ e: E
+  ) -> Select<(A, B.Value, C.Value, D.Value, E.Value)> {
+    Select(tuples: giving([Selected(a), b.selected, c.selected, d.selected, e.selected]))
+  }
+
+  /// A tuple for each row, of five: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: SelectableModel, B: SelectableModel, C: Selectable, D: Selectable, E: Selectable>(
+    _ a: A.Type, _ b: B.Type, _ c: C, _ d: D, _ e: E
+  ) -> Select<(A, B, C.Value, D.Value, E.Value)> {
+    Select(tuples: giving([Selected(a), Selected(b), c.selected, d.selected, e.selected]))
+  }
+
+  /// A tuple for each row, of six: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
   ) -> Select<(A.Value, B.Value, C.Value, D.Value, E.Value, F.Value)> {
-    Select(tuples: giving([a.expression, b.expression, c.expression, d.expression, e.expression, f.expression]))
+    Select(tuples: giving([a.selected, b.selected, c.selected, d.selected, e.selected, f.selected]))
   }
 
-  /// Typed columns and terms, a tuple for each row.
+  /// A tuple for each row, of six: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<
+    A: SelectableModel, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable
+  >(_ a: A.Type, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F) -> Select<(A, B.Value, C.Value, D.Value, E.Value, F.Value)> {
+    Select(tuples: giving([Selected(a), b.selected, c.selected, d.selected, e.selected, f.selected]))
+  }
+
+  /// A tuple for each row, of six: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<
+    A: SelectableModel, B: SelectableModel, C: Selectable, D: Selectable, E: Selectable, F: Selectable
+  >(_ a: A.Type, _ b: B.Type, _ c: C, _ d: D, _ e: E, _ f: F) -> Select<(A, B, C.Value, D.Value, E.Value, F.Value)> {
+    Select(tuples: giving([Selected(a), Selected(b), c.selected, d.selected, e.selected, f.selected]))
+  }
+
+  /// A tuple for each row, of any number of things.
   @_disfavoredOverload
   @inlinable
-  public static func select<each Term: TypedTerm>(_ term: repeat each Term) -> Select<(repeat (each Term).Value)> {
-    var terms: [SqlExpression] = []
-    for term in repeat each term { terms.append(term.expression) }
-    return Select(tuples: giving(terms))
+  public static func select<each Item: Selectable>(_ item: repeat each Item) -> Select<(repeat (each Item).Value)> {
+    var items: [Selected] = []
+    for item in repeat each item { items.append(item.selected) }
+    return Select(tuples: giving(items))
   }
 }
 
 extension SelectStatement {
-  /// Gives these two typed columns and terms instead, of all tables that are joined.
+  /// Gives these two instead, of all tables that are joined.
   @inlinable
-  public consuming func select<A: TypedTerm, B: TypedTerm>(_ a: A, _ b: B) -> Select<(A.Value, B.Value)> {
+  public consuming func select<A: Selectable, B: Selectable>(_ a: A, _ b: B) -> Select<(A.Value, B.Value)> {
     var query = asSelect().query
-    query.give([a.expression, b.expression])
+    query.give([a.selected, b.selected])
     return .init(tuples: query)
   }
 
-  /// Gives these three typed columns and terms instead, of all tables that are joined.
+  /// Gives these two instead, of all tables that are joined.
   @inlinable
-  public consuming func select<A: TypedTerm, B: TypedTerm, C: TypedTerm>(
-    _ a: A, _ b: B, _ c: C
-  ) -> Select<(A.Value, B.Value, C.Value)> {
+  public consuming func select<A: Selectable, B: SelectableModel>(_ a: A, _ b: B.Type) -> Select<(A.Value, B)> {
     var query = asSelect().query
-    query.give([a.expression, b.expression, c.expression])
+    query.give([a.selected, Selected(b)])
     return .init(tuples: query)
   }
 
-  /// Gives these four typed columns and terms instead, of all tables that are joined.
+  /// Gives these two instead, of all tables that are joined.
   @inlinable
-  public consuming func select<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm>(
+  public consuming func select<A: SelectableModel, B: Selectable>(_ a: A.Type, _ b: B) -> Select<(A, B.Value)> {
+    var query = asSelect().query
+    query.give([Selected(a), b.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these two instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: SelectableModel, B: SelectableModel>(_ a: A.Type, _ b: B.Type) -> Select<(A, B)> {
+    var query = asSelect().query
+    query.give([Selected(a), Selected(b)])
+    return .init(tuples: query)
+  }
+
+  /// Gives these three instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: Selectable, B: Selectable, C: Selectable>(_ a: A, _ b: B, _ c: C) -> Select<
+    (A.Value, B.Value, C.Value)
+  > {
+    var query = asSelect().query
+    query.give([a.selected, b.selected, c.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these three instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: Selectable, B: Selectable, C: SelectableModel>(_ a: A, _ b: B, _ c: C.Type) -> Select<
+    (A.Value, B.Value, C)
+  > {
+    var query = asSelect().query
+    query.give([a.selected, b.selected, Selected(c)])
+    return .init(tuples: query)
+  }
+
+  /// Gives these three instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: Selectable, B: SelectableModel, C: Selectable>(_ a: A, _ b: B.Type, _ c: C) -> Select<
+    (A.Value, B, C.Value)
+  > {
+    var query = asSelect().query
+    query.give([a.selected, Selected(b), c.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these three instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: Selectable, B: SelectableModel, C: SelectableModel>(_ a: A, _ b: B.Type, _ c: C.Type)
+    -> Select<(A.Value, B, C)>
+  {
+    var query = asSelect().query
+    query.give([a.selected, Selected(b), Selected(c)])
+    return .init(tuples: query)
+  }
+
+  /// Gives these three instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: SelectableModel, B: Selectable, C: Selectable>(_ a: A.Type, _ b: B, _ c: C) -> Select<
+    (A, B.Value, C.Value)
+  > {
+    var query = asSelect().query
+    query.give([Selected(a), b.selected, c.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these three instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: SelectableModel, B: Selectable, C: SelectableModel>(_ a: A.Type, _ b: B, _ c: C.Type)
+    -> Select<(A, B.Value, C)>
+  {
+    var query = asSelect().query
+    query.give([Selected(a), b.selected, Selected(c)])
+    return .init(tuples: query)
+  }
+
+  /// Gives these three instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: SelectableModel, B: SelectableModel, C: Selectable>(_ a: A.Type, _ b: B.Type, _ c: C)
+    -> Select<(A, B, C.Value)>
+  {
+    var query = asSelect().query
+    query.give([Selected(a), Selected(b), c.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these three instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: SelectableModel, B: SelectableModel, C: SelectableModel>(
+    _ a: A.Type, _ b: B.Type, _ c: C.Type
+  ) -> Select<(A, B, C)> {
+    var query = asSelect().query
+    query.give([Selected(a), Selected(b), Selected(c)])
+    return .init(tuples: query)
+  }
+
+  /// Gives these four instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: Selectable, B: Selectable, C: Selectable, D: Selectable>(
     _ a: A, _ b: B, _ c: C, _ d: D
   ) -> Select<(A.Value, B.Value, C.Value, D.Value)> {
     var query = asSelect().query
-    query.give([a.expression, b.expression, c.expression, d.expression])
+    query.give([a.selected, b.selected, c.selected, d.selected])
     return .init(tuples: query)
   }
 
-  /// Gives these five typed columns and terms instead, of all tables that are joined.
+  /// Gives these four instead, of all tables that are joined.
   @inlinable
-  public consuming func select<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm>(
+  public consuming func select<A: SelectableModel, B: Selectable, C: Selectable, D: Selectable>(
+    _ a: A.Type, _ b: B, _ c: C, _ d: D
+  ) -> Select<(A, B.Value, C.Value, D.Value)> {
+    var query = asSelect().query
+    query.give([Selected(a), b.selected, c.selected, d.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these four instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: SelectableModel, B: SelectableModel, C: Selectable, D: Selectable>(
+    _ a: A.Type, _ b: B.Type, _ c: C, _ d: D
+  ) -> Select<(A, B, C.Value, D.Value)> {
+    var query = asSelect().query
+    query.give([Selected(a), Selected(b), c.selected, d.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these five instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
   ) -> Select<(A.Value, B.Value, C.Value, D.Value, E.Value)> {
     var query = asSelect().query
-    query.give([a.expression, b.expression, c.expression, d.expression, e.expression])
+    query.give([a.selected, b.selected, c.selected, d.selected, e.selected])
     return .init(tuples: query)
   }
 
-  /// Gives these six typed columns and terms instead, of all tables that are joined.
+  /// Gives these five instead, of all tables that are joined.
   @inlinable
-  public consuming func select<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm, F: TypedTerm>(
-    _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
-  ) -> Select<(A.Value, B.Value, C.Value, D.Value, E.Value, F.Value)> {
+  public consuming func select<A: SelectableModel, B: Selectable, C: Selectable, D: Selectable, E: Selectable>(
+    _ a: A.Type, _ b: B, _ c: C, _ d: D, _ e: E
+  ) -> Select<(A, B.Value, C.Value, D.Value, E.Value)> {
     var query = asSelect().query
-    query.give([a.expression, b.expression, c.expression, d.expression, e.expression, f.expression])
+    query.give([Selected(a), b.selected, c.selected, d.selected, e.selected])
     return .init(tuples: query)
   }
 
-  /// Gives these typed columns and terms instead, of all tables that are joined.
+  /// Gives these five instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<A: SelectableModel, B: SelectableModel, C: Selectable, D: Selectable, E: Selectable>(
+    _ a: A.Type, _ b: B.Type, _ c: C, _ d: D, _ e: E
+  ) -> Select<(A, B, C.Value, D.Value, E.Value)> {
+    var query = asSelect().query
+    query.give([Selected(a), Selected(b), c.selected, d.selected, e.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these six instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<
+    A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable
+  >(_ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F) -> Select<(A.Value, B.Value, C.Value, D.Value, E.Value, F.Value)> {
+    var query = asSelect().query
+    query.give([a.selected, b.selected, c.selected, d.selected, e.selected, f.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these six instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<
+    A: SelectableModel, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable
+  >(_ a: A.Type, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F) -> Select<(A, B.Value, C.Value, D.Value, E.Value, F.Value)> {
+    var query = asSelect().query
+    query.give([Selected(a), b.selected, c.selected, d.selected, e.selected, f.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these six instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<
+    A: SelectableModel, B: SelectableModel, C: Selectable, D: Selectable, E: Selectable, F: Selectable
+  >(_ a: A.Type, _ b: B.Type, _ c: C, _ d: D, _ e: E, _ f: F) -> Select<(A, B, C.Value, D.Value, E.Value, F.Value)> {
+    var query = asSelect().query
+    query.give([Selected(a), Selected(b), c.selected, d.selected, e.selected, f.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these instead, of all tables that are joined.
   @_disfavoredOverload
   @inlinable
-  public consuming func select<each Term: TypedTerm>(_ term: repeat each Term) -> Select<(repeat (each Term).Value)> {
+  public consuming func select<each Item: Selectable>(
+    _ item: repeat each Item
+  ) -> Select<(repeat (each Item).Value)> {
     var query = asSelect().query
-    var terms: [SqlExpression] = []
-    for term in repeat each term { terms.append(term.expression) }
-    query.give(terms)
+    var items: [Selected] = []
+    for item in repeat each item { items.append(item.selected) }
+    query.give(items)
     return .init(tuples: query)
   }
 }

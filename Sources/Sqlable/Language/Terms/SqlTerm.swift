@@ -7,9 +7,7 @@ public protocol AnyTerm: Sendable {
 public protocol SqlTerm: AnyTerm {}
 
 /// A ``TypedColumn`` or ``TypedExpression``: what operators with values of its type are defined on.
-public protocol TypedTerm<Value>: AnyTerm {
-  associatedtype Value: SqlValue
-}
+public protocol TypedTerm<Value>: AnyTerm, Selectable where Value: SqlValue {}
 
 extension SqlExpression: SqlTerm {
   public var expression: SqlExpression { self }
