@@ -74,6 +74,13 @@ import Testing
       )
       let (pairs, everything) = (try owned.run(db), try all.run(db))
       #expect(pairs.map(\.1.name) == ["Anna"] && everything.count == 3)
+      let perOwner = Person.leftJoin(Bicycle.self, on: Bicycle.ownerId == Person.id)
+        .select(Person.self, Bicycle.id.count().typed(as: Int.self)).groupBy(Person.id).orderBy(Person.id)
+      for (person, count) in try perOwner.run(db) { print(person.name, count) }
+      #expect(
+        perOwner.sql
+          == #"SELECT "person"."id", "person"."name", count("bicycle"."id") FROM "person" LEFT JOIN "bicycle" ON "bicycle"."owner_id" = "person"."id" GROUP BY "person"."id" ORDER BY "person"."id""#
+      )
       let other = Alias(Bicycle.self, "other")
       let sameColor = Bicycle.join(other, on: Bicycle.color == other[Bicycle.color] && Bicycle.id < other[Bicycle.id])
         .select(Bicycle.name, other[Bicycle.name])

@@ -1,4 +1,4 @@
-// Written by Scripts/tuples: rows of two to six things. More are a pack, whose parts the compiler does not know by their
+// Written by Scripts/tuples: rows of two to ten things. More are a pack, whose parts the compiler does not know by their
 // numbers in the expression that makes them.
 
 extension Sqlable {
@@ -140,6 +140,55 @@ extension Sqlable {
     A: SelectableModel, B: SelectableModel, C: Selectable, D: Selectable, E: Selectable, F: Selectable
   >(_ a: A.Type, _ b: B.Type, _ c: C, _ d: D, _ e: E, _ f: F) -> Select<(A, B, C.Value, D.Value, E.Value, F.Value)> {
     Select(tuples: giving([Selected(a), Selected(b), c.selected, d.selected, e.selected, f.selected]))
+  }
+
+  /// A tuple for each row, of seven: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<
+    A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable, G: Selectable
+  >(_ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G) -> Select<
+    (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value)
+  > { Select(tuples: giving([a.selected, b.selected, c.selected, d.selected, e.selected, f.selected, g.selected])) }
+
+  /// A tuple for each row, of eight: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<
+    A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable, G: Selectable,
+    H: Selectable
+  >(_ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H) -> Select<
+    (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value)
+  > {
+    Select(
+      tuples: giving([a.selected, b.selected, c.selected, d.selected, e.selected, f.selected, g.selected, h.selected]))
+  }
+
+  /// A tuple for each row, of nine: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<
+    A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable, G: Selectable,
+    H: Selectable, I: Selectable
+  >(_ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I) -> Select<
+    (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value)
+  > {
+    Select(
+      tuples: giving([
+        a.selected, b.selected, c.selected, d.selected, e.selected, f.selected, g.selected, h.selected, i.selected,
+      ]))
+  }
+
+  /// A tuple for each row, of ten: typed columns and terms, and models with all their columns.
+  @inlinable
+  public static func select<
+    A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable, G: Selectable,
+    H: Selectable, I: Selectable, J: Selectable
+  >(_ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J) -> Select<
+    (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value)
+  > {
+    Select(
+      tuples: giving([
+        a.selected, b.selected, c.selected, d.selected, e.selected, f.selected, g.selected, h.selected, i.selected,
+        j.selected,
+      ]))
   }
 
   /// A tuple for each row, of any number of things.
@@ -352,6 +401,62 @@ extension SelectStatement {
   >(_ a: A.Type, _ b: B.Type, _ c: C, _ d: D, _ e: E, _ f: F) -> Select<(A, B, C.Value, D.Value, E.Value, F.Value)> {
     var query = asSelect().query
     query.give([Selected(a), Selected(b), c.selected, d.selected, e.selected, f.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these seven instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<
+    A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable, G: Selectable
+  >(_ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G) -> Select<
+    (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value)
+  > {
+    var query = asSelect().query
+    query.give([a.selected, b.selected, c.selected, d.selected, e.selected, f.selected, g.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these eight instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<
+    A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable, G: Selectable,
+    H: Selectable
+  >(_ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H) -> Select<
+    (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value)
+  > {
+    var query = asSelect().query
+    query.give([a.selected, b.selected, c.selected, d.selected, e.selected, f.selected, g.selected, h.selected])
+    return .init(tuples: query)
+  }
+
+  /// Gives these nine instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<
+    A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable, G: Selectable,
+    H: Selectable, I: Selectable
+  >(_ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I) -> Select<
+    (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value)
+  > {
+    var query = asSelect().query
+    query.give([
+      a.selected, b.selected, c.selected, d.selected, e.selected, f.selected, g.selected, h.selected, i.selected,
+    ])
+    return .init(tuples: query)
+  }
+
+  /// Gives these ten instead, of all tables that are joined.
+  @inlinable
+  public consuming func select<
+    A: Selectable, B: Selectable, C: Selectable, D: Selectable, E: Selectable, F: Selectable, G: Selectable,
+    H: Selectable, I: Selectable, J: Selectable
+  >(_ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J) -> Select<
+    (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value)
+  > {
+    var query = asSelect().query
+    query.give([
+      a.selected, b.selected, c.selected, d.selected, e.selected, f.selected, g.selected, h.selected, i.selected,
+      j.selected,
+    ])
     return .init(tuples: query)
   }
 

@@ -81,6 +81,10 @@ public func scalar(_ query: some SelectStatement) -> TypedExpression<Null> {
   TypedExpression(Null())
 }
 
+@_disfavoredOverload
+@available(*, unavailable, message: "the rows are of different types, or hold what is no value")
+public func values(_ rows: [Any]) -> Select<DynamicRow> { Select(SelectQuery(rows: [])) }
+
 extension SelectStatement {
   @available(*, unavailable, message: "the other query gives other types, or another number of columns")
   public consuming func union(_ other: some SelectStatement) -> Select<Row> { asSelect() }

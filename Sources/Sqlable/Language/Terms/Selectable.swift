@@ -29,40 +29,10 @@ public struct Selected: Sendable {
     self.init(table(of: model.modelOfRow), alias: nil)
   }
 
-  fileprivate init(_ table: TableInfo, alias: String?) { result = .table(table, alias: alias) }
+  init(_ table: TableInfo, alias: String?) { result = .table(table, alias: alias) }
 }
 
 extension TypedTerm {
   @inlinable
   public var selected: Selected { Selected(expression) }
-}
-
-/// All columns of a model in a row, for a place where `Person.self` can't stand: behind six other things, say.
-///
-/// ```swift
-/// Person.select(a, b, c, d, e, f, ModelRow(Person.self))
-/// ```
-public struct ModelRow<Value: SelectableModel>: Selectable {
-  public let selected: Selected
-
-  /// The columns of the model's table. `ModelRow(Person?.self)` is nil where a left join has found no row.
-  public init(_ model: Value.Type) { selected = Selected(model) }
-
-  fileprivate init(_ selected: Selected) { self.selected = selected }
-}
-
-extension Alias: Selectable {
-  public typealias Value = Model
-
-  /// All columns of the table under this name.
-  public var selected: Selected { Selected(source.table, alias: name) }
-
-  /// All columns of the table under this name, or nil where a left join has found no row.
-  ///
-  /// ```swift
-  /// let boss = Alias(Person.self, "boss")
-  /// Person.leftJoin(boss, on: Person.bossId == boss[Person.id]).select(Person.name, boss.optional)
-  /// // [(String, Person?)]
-  /// ```
-  public var optional: ModelRow<Model?> { ModelRow(selected) }
 }

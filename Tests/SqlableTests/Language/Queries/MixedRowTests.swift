@@ -1,0 +1,157 @@
+import Sqlable
+import Testing
+
+/// Rows that are made of models, columns and terms.
+@Suite struct MixedRowTests {
+  private let boss = Alias(Worker.self, "boss")
+
+  /// Those who have somebody to lead, and how many: Ada leads Ben and Cleo, Ben leads Dan.
+  private var teams: Select<(Worker, Int)> {
+    Worker.join(boss, on: boss[Worker.id] == Worker.bossId).select(boss, Worker.id.count()).groupBy(boss[Worker.id])
+      .orderBy(boss[Worker.id])
+  }
+
+  @Test func aModelStandsBesideAnAggregateOfItsGroup() throws {
+    let counted = Worker.select(Worker.self, Worker.id.count()).groupBy(Worker.bossId).orderBy(Worker.id)
+    #expect(
+      counted.sql
+        == #"SELECT "id", "name", "boss_id", "salary", count("id") FROM "worker" GROUP BY "boss_id" ORDER BY "id""#)
+    try withCompany { db in
+      let rows: [(Worker, Int)] = try counted.run(db)
+      #expect(rows.map(\.1) == [1, 2, 1])
+      #expect(rows.map(\.0.id) == [1, 2, 4])
+    }
+  }
+
+  @Test func modelsAndTermsStandInAnyOrder() throws {
+    try withCompany { db in
+      let query = Worker.join(boss, on: boss[Worker.id] == Worker.bossId).orderBy(Worker.id)
+      let first = try query.select(Worker.name, boss).run(db)
+      #expect(first.map(\.0) == ["Ben", "Cleo", "Dan"] && first.map(\.1.name) == ["Ada", "Ada", "Ben"])
+      let middle = try query.select(Worker.id, boss, Worker.name.uppercase()).run(db)
+      #expect(
+        middle.map(\.0) == [2, 3, 4] && middle.map(\.1.id) == [1, 1, 2] && middle.map(\.2) == ["BEN", "CLEO", "DAN"])
+      let two = try query.select(boss, Worker.id * 10, Worker.self).run(db)
+      #expect(two.map(\.0.id) == [1, 1, 2] && two.map(\.1) == [20, 30, 40] && two.map(\.2.id) == [2, 3, 4])
+      let last = try query.select(Worker.id, Worker.id, Worker.id, Worker.id, Worker.id, ModelRow(Worker.self)).run(db)
+      #expect(last.map(\.5.name) == ["Ben", "Cleo", "Dan"])
+    }
+  }
+
+  @Test func oneModelOfSeveralIsTheRow() throws {
+    try withCompany { db in
+      let bosses = Worker.join(boss, on: boss[Worker.id] == Worker.bossId).select(boss).distinct().orderBy(
+        boss[Worker.id])
+      #expect(
+        bosses.sql == #"""
+          SELECT DISTINCT "boss"."id", "boss"."name", "boss"."boss_id", "boss"."salary" FROM "worker" JOIN "worker" AS "boss" ON "boss"."id" = "worker"."boss_id" ORDER BY "boss"."id"
+          """#)
+      let names = try bosses.run(db).map(\.name)
+      #expect(names == ["Ada", "Ben"])
+      let led = Worker.join(boss, on: boss[Worker.id] == Worker.bossId).select(Worker.self).orderBy(Worker.id)
+      #expect(try led.run(db).map(\.name) == ["Ben", "Cleo", "Dan"])
+    }
+  }
+
+  @Test func aModelThatALeftJoinHasNotFoundIsNil() throws {
+    try withCompany { db in
+      let query = Worker.leftJoin(boss, on: boss[Worker.id] == Worker.bossId).orderBy(Worker.id)
+      let rows: [(String, Worker?)] = try query.select(Worker.name, boss.optional).run(db)
+      #expect(rows.map { $0.1?.name } == [nil, "Ada", "Ada", "Ben"])
+      let other: [(Worker?, Int)] = try boss.read().leftJoin(Worker.self, on: boss[Worker.id] == Worker.bossId)
+        .orderBy(boss[Worker.id]).orderBy(Worker.id).select(Worker?.self, boss[Worker.id]).run(db)
+      #expect(other.map { $0.0?.id } == [2, 3, 4, nil, nil] && other.map(\.1) == [1, 1, 2, 3, 4])
+      // Not optional: what is not there does not fit.
+      let error = sqlError { _ = try query.select(Worker.name, boss).run(db) }
+      guard case .decoding = error?.kind else {
+        Issue.record("\(String(describing: error))")
+        return
+      }
+    }
+  }
+
+  @Test func aTableMayBeSelectedBeforeItIsJoined() throws {
+    try withCompany { db in
+      let joined = Worker.select(Worker.name, boss).joining(boss, on: boss[Worker.id] == Worker.bossId)
+      #expect(
+        joined.sql == #"""
+          SELECT "worker"."name", "boss"."id", "boss"."name", "boss"."boss_id", "boss"."salary" FROM "worker" JOIN "worker" AS "boss" ON "boss"."id" = "worker"."boss_id"
+          """#)
+      let names = try joined.orderBy(Worker.id).run(db).map(\.1.name)
+      #expect(names == ["Ada", "Ada", "Ben"])
+      // The same query, whichever comes first.
+      let after = Worker.read().joining(boss, on: boss[Worker.id] == Worker.bossId).select(Worker.name, boss)
+      #expect(joined == after && joined.hashValue == after.hashValue)
+    }
+  }
+
+  @Test func aTableThatIsNotJoinedIsRefusedByItsName() throws {
+    try withCompany { db in
+      let error = sqlError { _ = try Worker.select(Worker.name, boss).run(db) }
+      #expect(error?.kind == .invalidStatement("the columns of boss are selected, and it is not joined"))
+      let other = sqlError { _ = try boss.read().select(Worker.self).run(db) }
+      #expect(other?.kind == .invalidStatement("the columns of worker are selected, and it is not joined"))
+      #expect(other?.table == "worker")
+    }
+  }
+
+  @Test func aMixedRowIsReadInEveryWayThatARowIsRead() throws {
+    try withCompany { db in
+      #expect(try teams.run(db).map { "\($0.0.name) \($0.1)" } == ["Ada 2", "Ben 1"])
+      #expect(try teams.first(db)?.1 == 2)
+      #expect(try teams.count(db) == 2)
+      #expect(try db.prepare(teams).run().map(\.1) == [2, 1])
+      let cursor = try teams.cursor(db)
+      #expect(try cursor.next()?.0.name == "Ada")
+      var names: [String] = []
+      try teams.forEach(db) { row in
+        names.append(row.0.name)
+        return .continue
+      }
+      #expect(names == ["Ada", "Ben"])
+      #expect(try teams.limit(1, offset: 1).run(db).map(\.0.name) == ["Ben"])
+      let both = try teams.unionAll(Worker.select(Worker.self, Worker.id).filter(Worker.id == 4)).orderBy(
+        Worker.id.count().desc
+      ).run(db)
+      #expect(both.count == 3)
+    }
+  }
+
+  @Test func queriesOfOneTextAndDifferentModelsAreToldApart() throws {
+    try withCompany { db in
+      for _ in 1...3 {
+        let first = try Worker.select(Worker.self, Worker.id).run(db).map(\.0.id)
+        let aliased = try boss.read().select(boss, boss[Worker.id]).run(db).map(\.0.id)
+        let last = try Worker.select(Worker.id, Worker.self).run(db).map(\.1.id)
+        #expect([first, aliased, last] == Array(repeating: [1, 2, 3, 4], count: 3))
+      }
+    }
+  }
+
+  @Test func aMixedRowComesFromAnotherTableOfTheLayout() throws {
+    try withCompany { db in
+      try db.execute("CREATE TABLE old AS SELECT id + 10 AS id, name, boss_id, salary FROM worker")
+      let query = Worker.select(Worker.self, Worker.id + 1).in("old")
+      #expect(query.sql == #"SELECT "id", "name", "boss_id", "salary", "id" + ? FROM "old""#)
+      #expect(try query.run(db).map { [$0.0.id, $0.1] } == [[11, 12], [12, 13], [13, 14], [14, 15]])
+    }
+  }
+
+  @Test func sevenAndTenTermsHavePartsWithNumbers() throws {
+    try withCompany { db in
+      let (a, b) = (Worker.id, Worker.name)
+      let (seven, ten) = (Worker.select(a, b, a, b, a, b, a), Worker.select(a, b, a, b, a, b, a, b, a, b))
+      let (five, nine) = (try seven.first(db)?.5, try ten.first(db)?.9)
+      #expect(five == "Ada" && nine == "Ada")
+    }
+  }
+
+  @Test func aNamedQueryOfSixColumnsIsJoinedToAModel() throws {
+    try withCompany { db in
+      let (a, b) = (Worker.id, Worker.name)
+      let six = Worker.select(a, b, a, b, a, b).filter(Worker.id > 2).named("six")
+      let rows = try six.read().leftJoin(boss, on: boss[Worker.bossId] == six.columns.0).run(db)
+      #expect(rows.map(\.1) == ["Cleo", "Dan"] && rows.allSatisfy { $0.6 == nil })
+    }
+  }
+}
