@@ -210,7 +210,10 @@ extension SqliteDatabase {
   }
 
   func begin(_ kind: TransactionKind, isScoped: Bool) throws -> Int {
+    // The code of a struct or value may have forked, or lost the handle, since the run was entered.
+    try checkFork()
     let connection = try openConnection()
+    if let lost = connection.lost { throw lost }
     try checkIsNotInFunction(connection)
     try checkTransactionIsAlive(connection)
     if transactions.levels.isEmpty {
@@ -326,20 +329,6 @@ extension SqliteDatabase {
           ? "the database file was moved, deleted or replaced; what is read would not be of the file at its path"
           : "the database file was moved or deleted; what is written now would be lost",
         transaction: transactions.levels.isEmpty ? .none : .untouched, label: configuration.label)
-    }
-  }
-
-  /// Runs `body` as one: in a savepoint, or in a transaction that is the library's own affair, of whose fate an error
-  /// has nothing to tell.
-  func asOne<Value>(_ body: (SqliteDatabase) throws -> Value) throws -> Value {
-    try locked {
-      guard transactions.levels.isEmpty else { return try scoped(.immediate, body) }
-      do {
-        return try scoped(.immediate, body)
-      } catch var error as SqlError {
-        error.transaction = .none
-        throw error
-      }
     }
   }
 }

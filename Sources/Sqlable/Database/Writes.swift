@@ -30,6 +30,8 @@ extension SqliteDatabase {
 
   private func beginWrite(_ connection: Connection, asOne isOne: Bool, mayKeep: Bool) throws -> Write {
     try checkIsNotInFunction(connection)
+    // Again: the code of a struct or value may have run what undid the transaction.
+    try checkTransactionIsAlive(connection)
     guard let observation else { return Write() }
     observation.refresh()
     if isOne {

@@ -211,7 +211,7 @@ final class Connection {
       return statement
     } catch {
       parameters.release(to: mark)
-      throw labelled(error)
+      throw error
     }
   }
 
@@ -305,9 +305,6 @@ final class Connection {
       }
     }
   }
-
-  /// An error with the label of this connection, unless it has one or is not the library's.
-  func labelled(_ error: any Error) -> any Error { (error as? SqlError)?.labelled(label) ?? error }
 
   // MARK: State
 

@@ -98,7 +98,8 @@ final class StatementCache {
   private func makeRoom(for size: Int) {
     guard self.size > capacity - size else { return }
     let room = max(size, count > 64 ? capacity / 8 : 0)
-    let idle = state.entries.filter { !$0.value.statement.isInUse }.sorted { $0.value.latestUse < $1.value.latestUse }
+    let idle = state.entries.lazy.filter { !$0.value.statement.isInUse }
+      .sorted { $0.value.latestUse < $1.value.latestUse }
     for (hash, _) in idle where self.size > capacity - room { evict(hash) }
   }
 }

@@ -18,6 +18,11 @@ extension Connection {
   /// Runs a change whose values are bound, and gives the number of rows that it changed.
   func runToEnd(_ statement: PreparedStatement) throws -> Int {
     defer { finish(statement) }
+    return try stepToEnd(statement)
+  }
+
+  /// The same of a statement that is finished elsewhere.
+  func stepToEnd(_ statement: PreparedStatement) throws -> Int {
     while try statement.step() {}
     return changes
   }

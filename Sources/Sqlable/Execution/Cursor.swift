@@ -92,12 +92,21 @@ final class CursorCore {
 
   func next<Element>(_ element: (PreparedStatement) throws -> Element) throws -> Element? {
     guard statement != nil else { return nil }
-    return try db.running(of: table) { _ in
-      guard let statement else { return nil }
-      var isAtRow = false
-      defer { if !isAtRow { finish() } }
-      isAtRow = try statement.step()
-      return isAtRow ? try element(statement) : nil
+    return try db.locked {
+      let isAtRow: Bool
+      do {
+        isAtRow = try db.running(of: table) { _ in try statement?.step() ?? false }
+      } catch {
+        finish()
+        throw error
+      }
+      guard isAtRow, let statement else {
+        finish()
+        return nil
+      }
+      let run = db.beginRun()
+      defer { db.endRun(run) }
+      return try element(statement)
     }
   }
 

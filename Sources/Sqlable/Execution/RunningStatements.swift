@@ -218,6 +218,7 @@ extension SqliteDatabase {
     try writing(on: connection, asOne: false) {
       while true {
         let isWritten: Void? = try writer.withRow(in: connection.parameters, take) { row in
+          try checkTransactionIsAlive(connection)
           try refreshObservation()
           try write(row)
         }

@@ -113,7 +113,8 @@ public struct ReadRow {
   func position(of column: Column) throws -> Int {
     if state.pointee.isCurrent(generation) {
       let next = state.pointee.next
-      if state.pointee.columns[next] == column.identity {
+      // Behind the model's last column stand those of the next, which may be of the same model.
+      if next < state.pointee.window.upperBound, state.pointee.columns[next] == column.identity {
         state.pointee.next = next &+ 1
         return next
       }

@@ -309,7 +309,7 @@ struct SelectWriter {
       case .term(let term):
         separate()
         try renderer.write(term)
-      case .table(let table, let alias):
+      case .table(let table, let alias, _):
         throw SqlError.invalidStatement("the columns of \(alias ?? table.name) are selected, and it is not joined").at(
           table: table.name)
       case .model(let index, let replaced):

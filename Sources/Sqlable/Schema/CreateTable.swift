@@ -31,47 +31,48 @@ extension SqliteDatabase {
   }
 
   private func createTable(_ table: TableInfo) throws -> SchemaChange {
-    try asOne { db in
-      let connection = try db.openConnection()
-      var change = SchemaChange(table: table.name)
-      if let fullText = table.fullText, !fullText.isExternal {
-        change.createdTable = try db.createFullTextTable(fullText)
-        return change
-      }
-      var existing: Set<[UInt8]> = []
-      try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { existing.insert($0[1].foldedName) }
-      if existing.isEmpty {
-        try db.execute(SQL(verbatim: TableDefinition(table).createTable(for: connection)))
-        change.createdTable = true
-      } else {
-        for column in table.columns where !existing.contains(column.name.foldedName) {
-          try db.execute(SQL(verbatim: TableDefinition(table).addColumn(column, for: connection)))
-          if !Library.checksAddedColumns { try connection.checkRows(of: table, column.name) }
-          change.addedColumns.append(column.name)
-        }
-      }
-      for index in table.indexes {
-        let name = index.name(inTable: table.name)
-        // Names of indexes are made of those of tables and columns, and may meet: order_item(id) and order(item_id).
-        let isOwn = try db.query(
-          """
-          SELECT type = 'index' AND tbl_name = \(table.name) COLLATE NOCASE FROM main.sqlite_schema
-          WHERE name = \(name) COLLATE NOCASE
-          """, as: Bool.self)
-        guard !isOwn.contains(false) else {
-          let message = "index \(name) of table \(table.name) has a name that is taken; give it one of its own"
-          throw SqlError(
-            .schema(.mismatch(message)), message: message, table: table.name, label: db.configuration.label)
-        }
-        guard isOwn.isEmpty else { continue }
-        try db.execute(SQL(verbatim: TableDefinition(table).create(index)))
-        change.addedIndexes.append(name)
-      }
-      if let fullText = table.fullText {
-        change.builtFullText = try db.createFullTextIndex(fullText, isNewTable: change.createdTable)
-      }
+    try running { connection in try writing(on: connection, asOne: false) { try create(table, on: connection) } }
+  }
+
+  private func create(_ table: TableInfo, on connection: Connection) throws -> SchemaChange {
+    var change = SchemaChange(table: table.name)
+    if let fullText = table.fullText, !fullText.isExternal {
+      change.createdTable = try createFullTextTable(fullText)
       return change
     }
+    var existing: Set<[UInt8]> = []
+    try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { existing.insert($0[1].foldedName) }
+    if existing.isEmpty {
+      try execute(SQL(verbatim: TableDefinition(table).createTable(for: connection)))
+      change.createdTable = true
+    } else {
+      for column in table.columns where !existing.contains(column.name.foldedName) {
+        try execute(SQL(verbatim: TableDefinition(table).addColumn(column, for: connection)))
+        if !Library.checksAddedColumns { try connection.checkRows(of: table, column.name) }
+        change.addedColumns.append(column.name)
+      }
+    }
+    for index in table.indexes {
+      let name = index.name(inTable: table.name)
+      // Names of indexes are made of those of tables and columns, and may meet: order_item(id) and order(item_id).
+      let isOwn = try query(
+        """
+        SELECT type = 'index' AND tbl_name = \(table.name) COLLATE NOCASE FROM main.sqlite_schema
+        WHERE name = \(name) COLLATE NOCASE
+        """, as: Bool.self)
+      guard !isOwn.contains(false) else {
+        let message = "index \(name) of table \(table.name) has a name that is taken; give it one of its own"
+        throw SqlError(
+          .schema(.mismatch(message)), message: message, table: table.name, label: configuration.label)
+      }
+      guard isOwn.isEmpty else { continue }
+      try execute(SQL(verbatim: TableDefinition(table).create(index)))
+      change.addedIndexes.append(name)
+    }
+    if let fullText = table.fullText {
+      change.builtFullText = try createFullTextIndex(fullText, isNewTable: change.createdTable)
+    }
+    return change
   }
 }
 

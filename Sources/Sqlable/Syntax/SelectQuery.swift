@@ -127,8 +127,9 @@ extension SelectQuery {
     case term(SqlExpression)
     /// All columns of the model of a source, by its place, some of them replaced by terms.
     case model(Int, replaced: [Replacement] = [])
-    /// All columns of a table that is not joined yet: what a query can't be run with.
-    case table(TableInfo, alias: String?)
+    /// All columns of a table that is not joined yet: what a query can't be run with. Whether it may be absent says
+    /// what they are read as.
+    case table(TableInfo, alias: String?, isOptional: Bool)
   }
 
   /// What is read in the place of a column.
@@ -290,7 +291,7 @@ extension SelectQuery.Clauses {
       switch result {
       case .term(let term): [ResultColumn(type: term.columnDefinition?.type)]
       case .model(let index, _): sources[index].table.columns.map { ResultColumn($0) }
-      case .table(let table, _): table.columns.map { ResultColumn($0) }
+      case .table(let table, _, _): table.columns.map { ResultColumn($0) }
       }
     }
   }
@@ -306,12 +307,27 @@ extension SelectQuery.Clauses {
     (sources + compounds.flatMap(\.query.clauses.sources)).filter(\.isDefined)
   }
 
-  /// The same result, found among the tables that are joined by now.
-  func found(_ result: SelectQuery.Result) -> SelectQuery.Result {
-    guard case .table(let table, let alias) = result else { return result }
-    return sources.firstIndex { $0.table.isOfSameModel(as: table) && $0.alias.isExactly(alias) }
-      .map { .model($0) } ?? result
+  /// Makes these things the result: each table of them the one that is joined by now, if it is.
+  mutating func give(_ results: [SelectQuery.Result]) {
+    let former = self.results
+    self.results = results.map { result in
+      guard case .table(let table, let alias, let isOptional) = result else { return result }
+      let places = sources.indices.filter {
+        sources[$0].table.isOfSameModel(as: table) && sources[$0].alias.isExactly(alias)
+      }
+      guard let place = places.first else { return result }
+      if places.count > 1 {
+        note(.invalidStatement("table \(table.name) is there twice; one of them needs an alias").at(table: table.name))
+      } else if sources[place].join == .left, !isOptional {
+        let message = "a left join may find no row of \(alias ?? table.name), whose columns are selected as if it did"
+        note(.invalidStatement(message).at(table: table.name))
+      }
+      // With terms in the place of columns, where it was read with them.
+      return former.first { if case .model(place, _) = $0 { true } else { false } } ?? .model(place)
+    }
   }
+
+  private mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
   /// How many columns the result has.
   var columnCount: Int {
@@ -320,7 +336,7 @@ extension SelectQuery.Clauses {
       switch result {
       case .term: count + 1
       case .model(let index, _): count + sources[index].table.count
-      case .table(let table, _): count + table.count
+      case .table(let table, _, _): count + table.count
       }
     }
   }
@@ -345,7 +361,7 @@ extension SelectQuery.Clauses {
       case .term(term): return position
       case .term: position += 1
       case .model(let index, _): position += sources[index].table.count
-      case .table(let table, _): position += table.count
+      case .table(let table, _, _): position += table.count
       }
     }
     return nil

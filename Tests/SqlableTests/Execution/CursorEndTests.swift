@@ -113,4 +113,18 @@ import Testing
       expectError(.closed) { _ = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).cursor(db) }
     }
   }
+
+  @Test func ofALostTransactionThereAreNoMoreRows() throws {
+    try withCompany { db throws in
+      try db.beginTransaction()
+      let cursor = try Worker.select(Worker.id).orderBy(Worker.id).cursor(db)
+      #expect(try cursor.next() == 1)
+      #expect(sqlError { try db.execute("INSERT OR ROLLBACK INTO worker VALUES (1, 'again', NULL, 1)") } != nil)
+      let error = sqlError { _ = try cursor.next() }
+      #expect(error?.message.contains("an earlier error rolled back the whole transaction") == true)
+      try db.rollbackTransaction()
+      #expect(try cursor.next() == nil)
+      try db.close()
+    }
+  }
 }

@@ -84,8 +84,7 @@ extension UnsafeBufferPointer<UInt8> {
     to target: some ValueTarget, as value: (UnsafePointer<UInt8>, Int) -> BoundValue
   ) -> Int32 {
     guard let start = baseAddress else {
-      var nothing: UInt8 = 0
-      return value(&nothing, 0).give(to: target, copied: true)
+      return withUnsafePointer(to: 0 as UInt8) { value($0, 0).give(to: target, copied: true) }
     }
     return value(start, count).give(to: target, copied: true)
   }

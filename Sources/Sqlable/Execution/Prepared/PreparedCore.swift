@@ -186,8 +186,7 @@ final class PreparedCore {
       defer { if let bound { connection.finish(bound) } }
       return try db.writing(on: connection) {
         guard let bound else { return try connection.runToEnd(begin(values, connection)) }
-        while try bound.step() {}
-        return connection.changes
+        return try connection.stepToEnd(bound)
       }
     }
   }

@@ -16,7 +16,7 @@ extension Alias: Selectable {
   public typealias Value = Model
 
   /// All columns of the table under this name.
-  public var selected: Selected { Selected(source.table, alias: name) }
+  public var selected: Selected { Selected(source.table, alias: name, isOptional: false) }
 
   /// All columns of the table under this name, or nil where a left join has found no row.
   ///
@@ -25,5 +25,5 @@ extension Alias: Selectable {
   /// Person.leftJoin(boss, on: Person.bossId == boss[Person.id]).select(Person.name, boss.optional)
   /// // [(String, Person?)]
   /// ```
-  public var optional: ModelRow<Model?> { ModelRow(selected) }
+  public var optional: ModelRow<Model?> { ModelRow(Selected(source.table, alias: name, isOptional: true)) }
 }

@@ -77,7 +77,7 @@ extension SelectQuery {
     source.join = join
     source.condition = condition
     clauses.sources.append(source)
-    clauses.results = clauses.results.map(clauses.found)
+    clauses.give(clauses.results)
   }
 
   /// Joins a table, whose columns come last in the result.
@@ -92,6 +92,6 @@ extension SelectQuery {
   @usableFromInline
   mutating func give(_ items: [Selected]) {
     refuseIfCombined("select")
-    clauses.results = items.map { clauses.found($0.result) }
+    clauses.give(items.map(\.result))
   }
 }

@@ -26,10 +26,12 @@ public struct Selected: Sendable {
   @usableFromInline
   init(_ model: (some SelectableModel).Type) {
     func table(of model: (some Sqlable).Type) -> TableInfo { TableInfo.unchecked(model) }
-    self.init(table(of: model.modelOfRow), alias: nil)
+    self.init(table(of: model.modelOfRow), alias: nil, isOptional: !(model is any Sqlable.Type))
   }
 
-  init(_ table: TableInfo, alias: String?) { result = .table(table, alias: alias) }
+  init(_ table: TableInfo, alias: String?, isOptional: Bool) {
+    result = .table(table, alias: alias, isOptional: isOptional)
+  }
 }
 
 extension TypedTerm {
