@@ -63,8 +63,9 @@ extension SqlExpression.Node: Codable {
       case .between(let term, let low, let high): [(.first, term), (.second, low), (.third, high)]
       case .isIn(let term, let values): [(.first, term), (.second, values)]
       case .like(let term, let pattern, let escape): [(.first, term), (.second, pattern), (.escape, escape)]
-      case .function(let function, let terms): [(.first, function), (.second, terms)]
       case .collate(let term, let collation): [(.first, term), (.second, collation)]
+      case .call(let call) where call.elementary != nil:
+        [(.first, call.elementary?.name), (.second, call.arguments)]
       case .qualified, .call, .special, .query:
         throw SqlError.invalidStatement("a statement with subqueries, aliases or functions has no form as data yet")
       case .invalid(let term): throw term.error
@@ -93,7 +94,7 @@ extension SqlExpression.Node: Codable {
       }
     case .between: self = try Self.three(parts) { .between($0, $1, $2) }
     case .isIn: self = try Self.two(parts) { .isIn($0, $1) }
-    case .function: self = try Self.two(parts) { .function($0, $1) }
+    case .function: self = try Self.call(parts.decode([SqlExpression].self, forKey: .second), parts)
     case .collate: self = try Self.two(parts) { .collate($0, $1) }
     case .like:
       let escape = try parts.decode(String.self, forKey: .escape)
@@ -113,6 +114,13 @@ extension SqlExpression.Node: Codable {
 
   private static var unknownTerm: SqlError {
     .invalidStatement("a term of the statement is none that the library knows")
+  }
+
+  /// By itself, when its arguments are there: what it has on the stack is not there at every level.
+  @inline(never)
+  private static func call(_ arguments: [SqlExpression], _ parts: KeyedDecodingContainer<Part>) throws -> Self {
+    guard let call = SqlExpression.Call(elementary: try first(parts), arguments) else { throw unknownTerm }
+    return .call(call)
   }
 
   private static func first<First: Decodable>(_ parts: KeyedDecodingContainer<Part>) throws -> First {

@@ -186,9 +186,10 @@ extension SqlExpression {
   fileprivate var isOfOneRow: Bool {
     switch node {
     case .column, .value: true
-    case .all, .any, .not, .negative, .binary, .isNull, .isNotNull, .between, .isIn, .like, .function, .collate:
+    case .all, .any, .not, .negative, .binary, .isNull, .isNotNull, .between, .isIn, .like, .collate:
       node.terms.allSatisfy(\.isOfOneRow)
-    case .parameter, .qualified, .call, .special, .query, .invalid: false
+    case .call(let call): call.elementary != nil && node.terms.allSatisfy(\.isOfOneRow)
+    case .parameter, .qualified, .special, .query, .invalid: false
     }
   }
 

@@ -52,7 +52,10 @@ public struct Default: ColumnOption {
     }
   }
 
-  func value(in type: ColumnType) throws -> SqlStorage { try forms[type.base]?.get() ?? .null }
+  func value(in type: ColumnType) throws -> SqlStorage {
+    guard let form = forms[type.base] else { throw SqlError.misuse("a column of \(type.name) takes no default") }
+    return try form.get()
+  }
 
   public func apply(to options: inout ColumnOptions) { options.defaultValue = self }
 }

@@ -66,7 +66,6 @@ struct Renderer {
     case .between: try writeBetween(expression, stack: stack)
     case .isIn: try writeList(expression, stack: stack)
     case .like: try writeLike(expression, stack: stack)
-    case .function: try writeFunction(expression, stack: stack)
     case .collate: try writeCollated(expression, stack: stack)
     case .call: try writeCall(expression, stack: stack)
     case .special: try writeSpecial(expression, stack: stack)
@@ -210,18 +209,6 @@ struct Renderer {
     try write(literal: escape)
   }
 
-  private func writeFunction(_ expression: SqlExpression, stack: Int) throws {
-    guard case .function(let function, let arguments) = expression.node else { return }
-    guard arguments.count == 1 else { throw SqlError.invalidStatement("\(function.rawValue) takes one argument") }
-    sql.append(text: function.rawValue)
-    sql.append("(")
-    for (index, argument) in arguments.enumerated() {
-      if index > 0 { sql.append(", ") }
-      try write(argument, within: .any, stack: stack + 5)
-    }
-    sql.append(")")
-  }
-
   private func writeCollated(_ expression: SqlExpression, stack: Int) throws {
     guard case .collate(let term, let collation) = expression.node else { return }
     try write(term, within: .atom, stack: stack)
@@ -252,7 +239,7 @@ struct Renderer {
 
   private func strength(of expression: SqlExpression) -> Strength {
     switch expression.node {
-    case .column, .value, .parameter, .function, .qualified, .call, .invalid: .atom
+    case .column, .value, .parameter, .qualified, .call, .invalid: .atom
     case .query(let term): term.kind == .isIn ? .equality : .atom
     case .any: .any
     case .all: .all

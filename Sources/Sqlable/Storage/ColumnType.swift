@@ -14,6 +14,7 @@ public struct ColumnType: Sendable, Hashable {
     case integer, real, text, blob, boolean
     case date(DateFormat)
 
+    /// All of them. A column of one that is missing here takes no default.
     static let all: [Base] = [.integer, .real, .text, .blob, .boolean] + DateFormat.allCases.map(Base.date)
   }
 
@@ -89,7 +90,7 @@ public struct ColumnType: Sendable, Hashable {
     switch base {
     case .boolean: "INTEGER 0 or 1"
     case .date(let format): "\(storageClass) (date as \(format.rawValue))"
-    default: "\(storageClass)"
+    case .integer, .real, .text, .blob: "\(storageClass)"
     }
   }
 

@@ -37,6 +37,7 @@ extension SqlExpression {
       }
     }
 
+    /// A function of SQLite's. To add one: its name here, and what makes a term of it in `Language/Terms`.
     enum BuiltIn: String, Sendable, Hashable {
       case count, sum, total, avg, min, max
       case groupConcat = "group_concat"
@@ -48,6 +49,7 @@ extension SqlExpression {
       case ntile, lag, lead
       case firstValue = "first_value"
       case lastValue = "last_value"
+      case lower, upper, length, abs
       case coalesce, round, substr, trim, ltrim, rtrim, replace, instr, hex, typeof, random, unicode, nullif
       case jsonExtract = "json_extract"
       case jsonArrayLength = "json_array_length"
@@ -66,6 +68,35 @@ extension SqlExpression {
         default: rawValue
         }
       }
+
+      /// Whether it is an aggregate or a window function.
+      fileprivate var takesWindow: Bool {
+        switch self {
+        case .count, .sum, .total, .avg, .min, .max, .groupConcat, .jsonGroupArray: true
+        case .rowNumber, .rank, .denseRank, .percentRank, .cumeDist, .ntile, .lag, .lead, .firstValue, .lastValue: true
+        default: false
+        }
+      }
+
+      /// Whether a statement with it can be encoded, and a filter with it be judged by the values of a row alone: a
+      /// function of one argument that every SQLite has.
+      fileprivate var isElementary: Bool {
+        switch self {
+        case .lower, .upper, .length, .abs: true
+        default: false
+        }
+      }
+    }
+
+    /// Whether a window can follow; of a function of the program's own SQLite says so.
+    var takesWindow: Bool { if case .builtIn(let function) = function { function.takesWindow } else { true } }
+
+    /// The function, where it is elementary and nothing is said beside its argument.
+    var elementary: BuiltIn? {
+      guard case .builtIn(let function) = function, function.isElementary, arguments.count == 1, !isDistinct,
+        filter == nil, window == nil
+      else { return nil }
+      return function
     }
 
     /// All terms in it.
@@ -94,6 +125,14 @@ extension SqlExpression {
     /// What is looked for, for `isIn`.
     var term: SqlExpression?
     let query: SelectQuery
+  }
+}
+
+extension SqlExpression.Call {
+  /// A call as data has it; nil for what is none.
+  init?(elementary name: String, _ arguments: [SqlExpression]) {
+    guard let function = BuiltIn(rawValue: name), function.isElementary, arguments.count == 1 else { return nil }
+    self.init(function: .builtIn(function), arguments: arguments)
   }
 }
 

@@ -71,7 +71,6 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case isIn(SqlExpression, [SqlStorage])
     /// Without an escape it is empty: optional, it would be forgotten by a decoder that does not find it.
     indirect case like(SqlExpression, SqlExpression, escape: String)
-    case function(Function, [SqlExpression])
     indirect case collate(SqlExpression, Collate)
     /// A column of the table that goes by an alias.
     indirect case qualified(alias: String, ColumnReference)
@@ -145,10 +144,6 @@ public struct SqlExpression: Sendable, Hashable {
       case .jsonValue: " ->> "
       }
     }
-  }
-
-  enum Function: String, Sendable, Hashable, Codable {
-    case lower, upper, length, abs
   }
 
   /// Why a term can't be run. Not an `Error` here: an operator does not throw.
@@ -233,10 +228,9 @@ extension SqlExpression.Node: Hashable {
     case .between: .between
     case .isIn: .isIn
     case .like: .like
-    case .function: .function
     case .collate: .collate
     case .qualified: .qualified
-    case .call: .call
+    case .call(let call): call.elementary == nil ? .call : .function
     case .special: .special
     case .query: .query
     case .invalid: .invalid
@@ -250,7 +244,7 @@ extension SqlExpression.Node: Hashable {
     case .call(let call): call.terms
     case .special(let special): special.terms
     case .query(let query): query.term.map { [$0] } ?? []
-    case .all(let terms), .any(let terms), .function(_, let terms): terms
+    case .all(let terms), .any(let terms): terms
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
       [term]
@@ -278,7 +272,6 @@ extension SqlExpression.Node: Hashable {
     case .binary(let operation, _, _): operation
     case .isIn(_, let values): values
     case .like(_, _, let escape): SqlStorage.text(escape)
-    case .function(let function, _): function
     case .collate(_, let collation): collation
     case .qualified(let alias, let column): [AnyHashable(SqlStorage.text(alias)), AnyHashable(column)]
     case .call(let call): call
@@ -323,7 +316,6 @@ extension SqlExpression.Node {
     case .all(let terms), .any(let terms):
       let depth = terms.reduce(0) { Swift.max($0, $1.size.depth) }
       return SqlExpression.Size(depth: depth + 1, height: SqlExpression.heightOfChain(terms[...]))
-    case .function(_, let terms): size = SqlExpression.Size(of: terms)
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
       size = term.size

@@ -76,6 +76,30 @@ import Testing
     func send(_ requests: [SqlRequest]) async throws -> [SqlAnswer] { try db.answers(to: requests) }
   }
 
+  final class Counting: SqlExecutor {
+    let db: SqliteDatabase
+    let count = Mutex(0)
+
+    init(_ db: SqliteDatabase) { self.db = db }
+
+    func run<Work: Runnable>(_ work: Work, file: StaticString, line: UInt) throws -> Work.Output {
+      count.withLock { $0 += 1 }
+      return try db.run(work, file: file, line: line)
+    }
+  }
+
+  @Test func anExecutorIsOneFunction() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      let counting = Counting(db)
+      try Bicycle(name: "Trek", color: "red").insert().run(counting)
+      let names = try counting.query("SELECT name FROM bicycle", as: String.self)
+      let first = try Bicycle.select(Bicycle.name).first(counting)
+      #expect(names == ["Trek"] && first != nil && counting.count.withLock { $0 } == 3)
+    }
+  }
+
   struct Distant: SqlTransport {
     let connection: Connection
 

@@ -164,16 +164,4 @@ extension SqlTerm {
   public func collate(_ collation: Collate) -> SqlExpression {
     SqlExpression(.collate(expression, collation))
   }
-
-  /// `lower("a")`: A to Z only.
-  public func lowercase() -> SqlExpression { expression.function(.lower) }
-
-  /// `upper("a")`: a to z only.
-  public func uppercase() -> SqlExpression { expression.function(.upper) }
-
-  /// `length("a")`: characters of a text up to its first NUL, bytes of a blob.
-  public func length() -> SqlExpression { expression.function(.length) }
-
-  /// `abs("a")`
-  public func abs() -> SqlExpression { expression.function(.abs) }
 }

@@ -174,6 +174,4 @@ extension SqlExpression {
   func isLike(_ pattern: String, escape: Character?) -> SqlExpression {
     SqlExpression(.like(self, SqlExpression(pattern), escape: escape.map(String.init) ?? ""))
   }
-
-  func function(_ function: Function) -> SqlExpression { SqlExpression(.function(function, [self])) }
 }

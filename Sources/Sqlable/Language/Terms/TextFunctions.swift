@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-// Functions of texts and numbers.
+// Functions of texts.
 
 /// A text, or a text that may be NULL: what functions of texts take. An enum of texts, or another type of one's own
 /// that is stored as text, may conform.
@@ -15,9 +15,6 @@ extension Optional: SqlText where Wrapped: SqlText {
   public typealias Count = Int?
 }
 
-/// A random integer, another for each row: `random()`.
-public func randomInteger() -> TypedExpression<Int> { TypedExpression(expression: .call(.random, [])) }
-
 extension SqlExpression {
   func substr(_ start: Int, _ length: Int?) -> SqlExpression {
     .call(.substr, [self] + [start, length].compactMap(\.self).map { .short($0) })
@@ -31,16 +28,14 @@ extension SqlExpression {
     call(.replace, SqlExpression(text), SqlExpression(other))
   }
 
-  func round(_ digits: Int) -> SqlExpression { call(.round, .short(digits)) }
-
   /// A number for a function that takes one of 32 bits: of a longer one SQLite would take the lower half.
-  private static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
+  static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
 
   /// LIKE with a pattern made of a text that stands for itself.
   func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
     // LIKE ends a pattern at the first NUL, and takes none of 50,000 bytes.
     guard !text.utf8.contains(0), text.utf8.count < 25_000 else {
-      let (folded, bytes) = (function(.lower), text.foldedName)
+      let (folded, bytes) = (call(.lower), text.foldedName)
       guard !after.isEmpty else {
         // By bytes: of a text, substr does not find the end behind a NUL.
         let end = SqlExpression.special(.cast(.blob), folded).substr(-bytes.count, nil)
@@ -76,13 +71,13 @@ extension TypedTerm where Value: SqlText {
   }
 
   /// `lower("a")`: A to Z only.
-  public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.lower)) }
+  public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.lower)) }
 
   /// `upper("a")`: a to z only.
-  public func uppercase() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.upper)) }
+  public func uppercase() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.upper)) }
 
   /// `length("a")`: the number of characters, up to the first NUL.
-  public func length() -> TypedExpression<Value.Count> { TypedExpression(expression: expression.function(.length)) }
+  public func length() -> TypedExpression<Value.Count> { TypedExpression(expression: expression.call(.length)) }
 
   /// `substr("a", 2, 3)`: from a character, counted from 1, or from the end with a negative number.
   public func substr(_ start: Int, _ length: Int? = nil) -> TypedExpression<Value> {
@@ -146,12 +141,12 @@ extension TypedTerm where Value: SqlText {
 
 extension TypedTerm where Value == Data {
   /// `length("a")`: the number of bytes.
-  public func length() -> TypedExpression<Int> { TypedExpression(expression: expression.function(.length)) }
+  public func length() -> TypedExpression<Int> { TypedExpression(expression: expression.call(.length)) }
 }
 
 extension TypedTerm where Value == Data? {
   /// `length("a")`: the number of bytes.
-  public func length() -> TypedExpression<Int?> { TypedExpression(expression: expression.function(.length)) }
+  public func length() -> TypedExpression<Int?> { TypedExpression(expression: expression.call(.length)) }
 }
 
 extension TypedTerm {
@@ -162,22 +157,16 @@ extension TypedTerm {
   public func typeof() -> TypedExpression<String> { TypedExpression(expression: expression.call(.typeof)) }
 }
 
-extension TypedTerm where Value: BinaryFloatingPoint {
-  /// `round("a", 2)`
-  public func round(_ digits: Int = 0) -> TypedExpression<Double> {
-    TypedExpression(expression: expression.round(digits))
-  }
-}
-
-extension TypedTerm {
-  /// `round("a", 2)`; NULL stays NULL.
-  public func round<Wrapped: BinaryFloatingPoint>(_ digits: Int = 0) -> TypedExpression<Double?>
-  where Value == Wrapped? {
-    TypedExpression(expression: expression.round(digits))
-  }
-}
-
 extension SqlTerm {
+  /// `lower("a")`: A to Z only.
+  public func lowercase() -> SqlExpression { expression.call(.lower) }
+
+  /// `upper("a")`: a to z only.
+  public func uppercase() -> SqlExpression { expression.call(.upper) }
+
+  /// `length("a")`: characters of a text up to its first NUL, bytes of a blob.
+  public func length() -> SqlExpression { expression.call(.length) }
+
   /// `substr("a", 2, 3)`: from a character, counted from 1, or from the end with a negative number.
   public func substr(_ start: Int, _ length: Int? = nil) -> SqlExpression { expression.substr(start, length) }
 
@@ -209,9 +198,6 @@ extension SqlTerm {
 
   /// `typeof("a")`: `integer`, `real`, `text`, `blob` or `null`.
   public func typeof() -> SqlExpression { expression.call(.typeof) }
-
-  /// `round("a", 2)`
-  public func round(_ digits: Int = 0) -> SqlExpression { expression.round(digits) }
 
   /// `"a" GLOB ?`: `*` stands for any text, `?` for one character, `[a-z]` for one of these; case counts.
   public func glob(_ pattern: String) -> SqlExpression {

@@ -186,9 +186,6 @@ extension TypedTerm where Value: SqlNumber {
   public static prefix func - (term: Self) -> TypedExpression<Value> {
     TypedExpression(expression: SqlExpression(.negative(term.expression)))
   }
-
-  /// `abs("a")`
-  public func abs() -> TypedExpression<Value> { TypedExpression(expression: expression.function(.abs)) }
 }
 
 extension TypedTerm {

@@ -3,7 +3,7 @@
 extension SqlExpression {
   /// The call over a window. What is no call throws when the statement is run.
   fileprivate func calling(over window: WindowClause) -> SqlExpression {
-    guard case .call(var call) = node, call.window == nil else {
+    guard case .call(var call) = node, call.takesWindow, call.window == nil else {
       return SqlExpression(invalid: SqlError.invalidStatement("only an aggregate or window function has a window"))
     }
     call.window = window

@@ -1,0 +1,36 @@
+// Functions of numbers.
+
+/// A random integer, another for each row: `random()`.
+public func randomInteger() -> TypedExpression<Int> { TypedExpression(expression: .call(.random, [])) }
+
+extension TypedTerm where Value: SqlNumber {
+  /// `abs("a")`
+  public func abs() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.abs)) }
+}
+
+extension TypedTerm where Value: BinaryFloatingPoint {
+  /// `round("a", 2)`
+  public func round(_ digits: Int = 0) -> TypedExpression<Double> {
+    TypedExpression(expression: expression.round(digits))
+  }
+}
+
+extension TypedTerm {
+  /// `round("a", 2)`; NULL stays NULL.
+  public func round<Wrapped: BinaryFloatingPoint>(_ digits: Int = 0) -> TypedExpression<Double?>
+  where Value == Wrapped? {
+    TypedExpression(expression: expression.round(digits))
+  }
+}
+
+extension SqlTerm {
+  /// `abs("a")`
+  public func abs() -> SqlExpression { expression.call(.abs) }
+
+  /// `round("a", 2)`
+  public func round(_ digits: Int = 0) -> SqlExpression { expression.round(digits) }
+}
+
+extension SqlExpression {
+  fileprivate func round(_ digits: Int) -> SqlExpression { call(.round, .short(digits)) }
+}

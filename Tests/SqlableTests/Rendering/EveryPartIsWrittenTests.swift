@@ -1,0 +1,169 @@
+import Testing
+
+@testable import Sqlable
+
+/// Whoever adds a part to a statement has to write it: what is in the tree and not in the SQL would be passed over in
+/// silence. The parts are read off the types themselves, so that one without a change here fails.
+@Suite struct EveryPartIsWrittenTests {
+  private typealias Clauses = SelectQuery.Clauses
+  private typealias Source = SelectQuery.Source
+
+  private var table: TableInfo { TableInfo.unchecked(Worker.self) }
+  private var id: SqlExpression { Worker.id.expression }
+  private var isFirst: SqlExpression { Worker.id == 1 }
+  private var byName: OrderTerm { OrderTerm(expression: Worker.name.expression, order: .asc) }
+
+  private func labels(_ value: Any) -> Set<String> {
+    Set(
+      Mirror(reflecting: value).children.compactMap { $0.label.map { $0.first == "_" ? String($0.dropFirst()) : $0 } })
+  }
+
+  private func sql(_ clauses: Clauses) throws -> String {
+    var query = SelectQuery(rows: [])
+    query.clauses = clauses
+    return try query.withValues().sql
+  }
+
+  /// Expects another SQL, or another error, of each change, and a change for each part of the type.
+  private func expectAllWritten<Value>(
+    _ value: Value, but unwritten: Set<String> = [], _ changes: [String: (inout Value) -> Void],
+    sql: (Value) throws -> String, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    #expect(labels(value).subtracting(unwritten) == Set(changes.keys), sourceLocation: sourceLocation)
+    let plain = try sql(value)
+    for (label, change) in changes {
+      var changed = value
+      change(&changed)
+      let text = try? sql(changed)
+      #expect(text != plain, "\(label) is not written: \(plain)", sourceLocation: sourceLocation)
+    }
+  }
+
+  @Test func ofAQuery() throws {
+    let (table, id, isFirst, byName) = (table, id, isFirst, byName)
+    // With a group, since HAVING needs one.
+    var clauses = Clauses(sources: [Source(table: table)], results: [.term(id)])
+    clauses.groups = [id]
+    try expectAllWritten(
+      clauses,
+      [
+        "sources": { $0.sources.append(Source(table: TableInfo.unchecked(Person.self))) },
+        "results": { $0.results.append(.term(id)) },
+        "rows": { $0 = Clauses(sources: [], results: [], rows: [[id]]) },
+        "isDistinct": { $0.isDistinct = true },
+        "filter": { $0.filter = isFirst },
+        "groups": { $0.groups.append(Worker.name.expression) },
+        "having": { $0.having = isFirst },
+        "compounds": {
+          $0.compounds = [.init(operation: .union, query: SelectQuery(Source(table: table), results: [.term(id)]))]
+        },
+        "order": { $0.order = [byName] },
+        "limit": { $0.limit = 1 },
+        "offset": { $0.offset = 1 },
+        "defect": { $0.defect = .invalidStatement("no") },
+      ], sql: sql)
+  }
+
+  @Test func ofATable() throws {
+    let isFirst = isFirst
+    let definition = SelectQuery(Source(table: table), results: [.model(0)])
+    func sql(_ source: Source) throws -> String {
+      try self.sql(Clauses(sources: [Source(table: TableInfo.unchecked(Person.self)), source], results: [.model(0)]))
+    }
+    try expectAllWritten(
+      // A table is searched by its full-text index, which this one has not.
+      Source(table: table), but: ["definitionSize", "isSearched"],
+      [
+        "table": { $0.table = $0.table.named("archive") },
+        "alias": { $0.alias = "other" },
+        "kind": {
+          $0.alias = "other"
+          $0.define(definition)
+        },
+        "join": { $0.join = .left },
+        "condition": { $0.condition = isFirst },
+      ], sql: sql)
+  }
+
+  @Test func ofACall() throws {
+    let (id, isFirst) = (id, isFirst)
+    let table = table
+    func sql(_ call: SqlExpression.Call) throws -> String {
+      try self.sql(Clauses(sources: [Source(table: table)], results: [.term(SqlExpression(.call(call)))]))
+    }
+    try expectAllWritten(
+      SqlExpression.Call(function: .builtIn(.count), arguments: [id]),
+      [
+        "function": { $0.function = .builtIn(.sum) },
+        "arguments": { $0.arguments.append(id) },
+        "isDistinct": { $0.isDistinct = true },
+        "filter": { $0.filter = isFirst },
+        "window": { $0.window = .init() },
+      ], sql: sql)
+  }
+
+  @Test func ofAnUpdateADeleteAndAnInsert() throws {
+    let (table, isFirst, byName) = (table, isFirst, byName)
+    func sql(_ tree: StatementTree) throws -> String {
+      try Statement<Worker, Int>(tree).withValues(row: 0, expandsLists: false).sql
+    }
+    let assignment = Worker.name.set(to: "x")
+    try expectAllWritten(
+      UpdateQuery(table, [assignment]),
+      [
+        "table": { $0.table = $0.table.named("archive") },
+        "isOfRow": { $0 = UpdateQuery(ofRowIn: table, writing: [Worker.name]) },
+        "conflict": { $0.conflict = .ignore },
+        "selection": { $0.selection.filter = isFirst },
+        "rest": { $0.rest.value.assignments.append(Worker.salary.set(to: 2)) },
+      ]
+    ) { try sql(.update($0)) }
+    try expectAllWritten(
+      UpdateQuery(table, [assignment]).rest.value, but: ["columns"],
+      [
+        "assignments": { $0.assignments.append(Worker.salary.set(to: 2)) },
+        "returned": { $0.returned = .terms([Worker.id.expression]) },
+        "defect": { $0.defect = .invalidStatement("no") },
+      ]
+    ) { rest in
+      var query = UpdateQuery(table, [])
+      query.rest.value = rest
+      return try sql(.update(query))
+    }
+    try expectAllWritten(
+      DeleteQuery(table, isOfRow: false),
+      [
+        "table": { $0.table = $0.table.named("archive") },
+        "isOfRow": { $0 = DeleteQuery(table, isOfRow: true) },
+        "selection": { $0.selection.filter = isFirst },
+        "rest": { $0.rest.value.returned = .terms([Worker.id.expression]) },
+      ]
+    ) { try sql(.delete($0)) }
+    try expectAllWritten(
+      RowSelection(),
+      [
+        "filter": { $0.filter = isFirst },
+        "rest": { $0.rest.value.limit = 1 },
+      ]
+    ) { selection in
+      var query = DeleteQuery(table, isOfRow: false)
+      query.selection = selection
+      return try sql(.delete(query))
+    }
+    try expectAllWritten(
+      RowSelection.Rest(),
+      [
+        "order": {
+          $0.order = [byName]
+          $0.limit = 1
+        },
+        "limit": { $0.limit = 1 },
+        "offset": { $0.offset = 1 },
+      ]
+    ) { rest in
+      var query = DeleteQuery(table, isOfRow: false)
+      query.selection.rest.value = rest
+      return try sql(.delete(query))
+    }
+  }
+}
