@@ -129,8 +129,7 @@ struct RowCount<Row>: Runnable {
 
 extension Select {
   /// `SELECT count(*) FROM (SELECT …)`
-  fileprivate var counting: SqlRows<Int> { SQL("SELECT count(*) FROM (\(alone: query))").rows(as: Int.self) }
-
+  var counting: SqlRows<Int> { SQL("SELECT count(*) FROM (\(alone: query))").rows(as: Int.self) }
 }
 
 extension SelectStatement {

@@ -33,7 +33,7 @@ extension SelectStatement {
 
   /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
   public func count(_ db: SqliteDatabase) throws -> Int {
-    try db.query("SELECT count(*) FROM (\(alone: asSelect().query))", as: Int.self).first ?? 0
+    try asSelect().counting.run(db).first ?? 0
   }
 }
 

@@ -142,7 +142,7 @@ extension SelectQuery {
   @usableFromInline
   struct Source: Sendable, Hashable {
     @usableFromInline
-    enum Join: String, Sendable, Hashable {
+    enum Join: Sendable, Hashable {
       case inner, left, cross
 
       var sql: StaticString {
@@ -208,7 +208,7 @@ extension SelectQuery {
 
   /// Another query whose rows are added, or taken away.
   struct Compound: Sendable, Hashable {
-    enum Operator: String, Sendable, Hashable {
+    enum Operator: Sendable, Hashable {
       case union, unionAll, intersect, except
 
       var sql: StaticString {
@@ -325,6 +325,12 @@ extension SelectQuery.Clauses {
       // With terms in the place of columns, where it was read with them.
       return former.first { if case .model(place, _) = $0 { true } else { false } } ?? .model(place)
     }
+  }
+
+  /// Reads the first table's rows from another one.
+  mutating func read(from table: String) {
+    guard let first = sources.first else { return note(.invalidStatement("rows of values are of no table")) }
+    sources[0].table = first.table.named(table)
   }
 
   private mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }

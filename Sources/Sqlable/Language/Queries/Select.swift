@@ -81,7 +81,7 @@ extension Select {
   /// Reads the first table's rows from another table of the same layout: `SELECT … FROM "archive"`.
   public consuming func `in`(_ table: String) -> Self {
     query.refuseIfCombined("in")
-    if !query.clauses.sources.isEmpty { query.clauses.sources[0].table = query.clauses.sources[0].table.named(table) }
+    query.clauses.read(from: table)
     return self
   }
 }

@@ -14,6 +14,8 @@ import Testing
       #expect(try Worker.count().filter(Worker.name.in(values(["Ada", "Dan", "Eve"]))).run(db) == 2)
       expectInvalidStatement { _ = try values([Int]()).run(db) }
       expectInvalidStatement { _ = try values([1]).filter(Worker.id == 1).run(db) }
+      let none = expectInvalidStatement { _ = try values([1]).in("archive").run(db) }
+      #expect(none?.message == "rows of values are of no table")
       expectError(.encoding(.init(expected: "REAL", found: "NaN, which SQLite can't store"))) {
         _ = try values([Double.nan]).run(db)
       }
