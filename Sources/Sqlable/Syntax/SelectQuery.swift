@@ -130,6 +130,8 @@ extension SelectQuery {
     /// All columns of a table that is not joined yet: what a query can't be run with. Whether it may be absent says
     /// what they are read as.
     case table(TableInfo, alias: String?, isOptional: Bool)
+
+    var isUnjoined: Bool { if case .table = self { true } else { false } }
   }
 
   /// What is read in the place of a column.
@@ -309,6 +311,10 @@ extension SelectQuery.Clauses {
 
   /// Makes these things the result: each table of them the one that is joined by now, if it is.
   mutating func give(_ results: [SelectQuery.Result]) {
+    guard results.contains(where: \.isUnjoined) else {
+      self.results = results
+      return
+    }
     let former = self.results
     self.results = results.map { result in
       guard case .table(let table, let alias, let isOptional) = result else { return result }
@@ -325,6 +331,11 @@ extension SelectQuery.Clauses {
       // With terms in the place of columns, where it was read with them.
       return former.first { if case .model(place, _) = $0 { true } else { false } } ?? .model(place)
     }
+  }
+
+  /// Finds the tables of the result among those that are joined now.
+  mutating func findResults() {
+    if results.contains(where: \.isUnjoined) { give(results) }
   }
 
   /// Reads the first table's rows from another one.

@@ -77,7 +77,7 @@ extension SelectQuery {
     source.join = join
     source.condition = condition
     clauses.sources.append(source)
-    clauses.give(clauses.results)
+    clauses.findResults()
   }
 
   /// Joins a table, whose columns come last in the result.
