@@ -69,11 +69,14 @@ extension SqliteDatabase {
     } catch { throw located(error, in: table) }
   }
 
-  /// The error with all that is known of its place: the handle's label, and the column of the statement's table.
+  /// The error with all that is known of its place: the handle's label, the column of the statement's table, and, where
+  /// SQLite did not say it, what became of the transaction.
   func located(_ error: any Error, in table: TableInfo?) -> any Error {
     guard let error = error as? SqlError else { return error }
-    let labelled = error.labelled(configuration.label)
-    guard let table, error.code != 0 else { return labelled }
-    return labelled.placed(in: table)
+    guard error.code == 0 else {
+      let labelled = error.labelled(configuration.label)
+      return table.map(labelled.placed) ?? labelled
+    }
+    return lockedAnyway { error.labelled(configuration.label).inTransaction(transactions.counts.levels > 0) }
   }
 }

@@ -284,7 +284,10 @@ public final class SqliteDatabase: @unchecked Sendable {
   }
 
   /// A call on this handle that can't work.
-  func misuse(_ message: String) -> SqlError { SqlError.misuse(message).labelled(configuration.label) }
+  func misuse(_ message: String) -> SqlError {
+    let error = SqlError.misuse(message).labelled(configuration.label)
+    return isForked ? error : error.inTransaction(transactionLevel > 0)
+  }
 
   /// Frees memory that SQLite can do without: cached pages and compiled statements.
   public func releaseMemory() throws {

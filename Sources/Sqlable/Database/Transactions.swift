@@ -193,7 +193,7 @@ extension SqliteDatabase {
   /// Undoes the level, and gives the error with what became of the transaction.
   func rolledBack(_ level: Int, because error: any Error) -> any Error {
     let isLost = rollBack(from: level) != nil
-    // The fate that a statement's error tells was true where it failed; here the transaction ends.
+    // The fate that an error tells was true where it was thrown; here the transaction ends.
     guard level == 1 || isLost, var error = error as? SqlError, error.transaction == .untouched else { return error }
     error.transaction = .rolledBack
     return error

@@ -229,5 +229,13 @@ extension SqlError {
     return error
   }
 
+  /// The same error of the library's own, thrown where a transaction may be open.
+  func inTransaction(_ isOpen: Bool) -> SqlError {
+    guard isOpen, transaction == .none, kind != .closed, kind != .handleLost else { return self }
+    var error = self
+    error.transaction = .untouched
+    return error
+  }
+
   static func message(of error: any Error) -> String { (error as? SqlError)?.message ?? "\(error)" }
 }

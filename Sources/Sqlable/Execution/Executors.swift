@@ -38,6 +38,8 @@ public protocol SqlDatabase: SqlExecutor {
 
 extension SqlDatabase {
   /// Calls `body` with a handle: everything that it reads is of one snapshot of the database.
+  // Disfavored, as the next: handles and pools have forms of their own.
+  @_disfavoredOverload
   @discardableResult
   public func read<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
@@ -46,6 +48,7 @@ extension SqlDatabase {
   }
 
   /// Calls `body` with a handle in a transaction, committed when it returns and rolled back when it throws.
+  @_disfavoredOverload
   @discardableResult
   public func transaction<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value

@@ -146,7 +146,8 @@ public struct ReadRow {
   }
 
   private func labelled(_ error: SqlError) -> SqlError {
-    error.labelled(state.pointee.statement?.takeUnretainedValue().connection.label)
+    guard let connection = state.pointee.statement?.takeUnretainedValue().connection else { return error }
+    return error.labelled(connection.label).inTransaction(connection.transactionLevel > 0)
   }
 
   @usableFromInline
@@ -160,11 +161,11 @@ public struct ReadRow {
   @usableFromInline
   func located(_ error: any Error, column: ColumnDefinition?, position: Int) -> any Error {
     guard var error = error as? SqlError, error.column == nil, state.pointee.handle != nil else { return error }
+    error = labelled(error)
     error.column = column?.name ?? state.pointee.columnName(at: position)
     error.table = state.pointee.tableName(at: position)
     error.rowId = rowId
     error.sql = state.pointee.statement?.takeUnretainedValue().sql
-    error.label = state.pointee.statement?.takeUnretainedValue().connection.label
     if case .decoding(let mismatch) = error.kind {
       let place = [error.table, error.column].compactMap { $0 }.joined(separator: ".")
       error.message = "\(place) should hold \(mismatch.expected), but holds \(mismatch.found)"

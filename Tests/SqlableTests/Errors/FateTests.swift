@@ -1,0 +1,68 @@
+import Sqlable
+import Testing
+
+/// What an error that the library throws itself, without SQLite, says of the transaction that it was thrown in.
+@Suite struct FateTests {
+  private static let failures: [@Sendable (SqliteDatabase) throws -> Void] = [
+    { db in _ = try Worker.read().limit(-1).run(db) },
+    { db in try Worker(id: 9, name: "x", bossId: nil, salary: .nan).insert().run(db) },
+    { db in try Worker.insert([Worker(id: 9, name: "x", bossId: nil, salary: .nan)]).run(db) },
+    { db in _ = try Worker.count().filter(Worker.salary == .nan).run(db) },
+    { db in _ = try db.query("SELECT NULL", as: Int.self) },
+    { db in _ = try Worker.select(Worker.bossId.expression.typed(as: Int.self)).run(db) },
+    { db in _ = try db.query("SELECT 1; SELECT 2", as: Int.self) },
+    { db in _ = try Worker.read().filter(Person.name == "x").run(db) },
+    { db in _ = try Worker.read().filter(Worker.name == Parameter("name")).run(db) },
+    { db in _ = try db.prepare(Worker.read().filter(Worker.name == Parameter("name"))).run(["x": "y"]) },
+    { db in try db.execute("SAVEPOINT a") },
+    { db in _ = try db.rollbackTransaction(9) },
+    { db in _ = try Worker.select(Worker.name, Person.self).run(db) },
+    { db in _ = try Worker.read().cursor(db).next().map { _ in try Worker.read().limit(-1).run(db) } },
+  ]
+
+  private typealias Failure = @Sendable (SqliteDatabase) throws -> Void
+
+  private func error(_ fail: Failure, _ db: SqliteDatabase) -> SqlError? {
+    do {
+      try fail(db)
+      return nil
+    } catch { return error as? SqlError }
+  }
+
+  private func errorOfTransaction(_ fail: @escaping Failure, _ db: SqliteDatabase) -> SqlError? {
+    let body: Failure = { db in
+      _ = try db.transaction { db -> Int in
+        try fail(db)
+        return 1
+      }
+    }
+    return error(body, db)
+  }
+
+  @Test(arguments: FateTests.failures.indices) func itIsThatOfTheOpenTransaction(_ index: Int) throws {
+    let fail = FateTests.failures[index]
+    try withCompany { db in
+      let without = error(fail, db)
+      #expect(without?.transaction == SqlError.TransactionFate.none)
+      let outside = errorOfTransaction(fail, db)
+      #expect(outside?.transaction == .rolledBack && outside?.kind == without?.kind && db.transactionLevel == 0)
+      try db.beginTransaction()
+      let inside = error(fail, db)
+      let savepoint = errorOfTransaction(fail, db)
+      #expect(inside?.transaction == .untouched && inside?.kind == without?.kind)
+      #expect(savepoint?.transaction == .untouched && db.transactionLevel == 1)
+      try db.rollbackTransaction()
+    }
+  }
+
+  @Test(.needs(35, "RETURNING")) func aStatementInATransactionOfItsOwnHasNone() throws {
+    try withCompany { db in
+      // Observed, a change is a transaction of its own.
+      db.observe(.update, on: Worker.self) { _ in }
+      let error = sqlError {
+        _ = try Worker.update(Worker.salary.set(to: 1)).returning(Worker.bossId.expression.typed(as: Int.self)).run(db)
+      }
+      #expect(error?.transaction == SqlError.TransactionFate.none && db.transactionLevel == 0)
+    }
+  }
+}
