@@ -43,4 +43,5 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   _ = Car.read() == Person.read() // refused: binary operator '==' cannot be applied to operands of type 'Statement<Car, [Car]>' and 'Statement<Person, [Person]>'
   try db.transaction { db in Car.read().run(db) } // refused: call can throw, but it is not marked with 'try' and the error is not handled
   let statement = Car.read(); statement.filter(Car.id == 1) // warned: result of call to 'filter' is unused
+  let f: (SqliteDatabase) throws -> Void = { db in _ = try db.transaction { db in try Car.delete().run(db) } }; _ = f
 }

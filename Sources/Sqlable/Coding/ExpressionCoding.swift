@@ -64,10 +64,13 @@ extension SqlExpression.Node: Codable {
       case .isIn(let term, let values): [(.first, term), (.second, values)]
       case .like(let term, let pattern, let escape): [(.first, term), (.second, pattern), (.escape, escape)]
       case .collate(let term, let collation): [(.first, term), (.second, collation)]
-      case .call(let call) where call.elementary != nil:
-        [(.first, call.elementary?.name), (.second, call.arguments)]
-      case .qualified, .call, .special, .query:
-        throw SqlError.invalidStatement("a statement with subqueries, aliases or functions has no form as data yet")
+      case .call(let call):
+        if let function = call.elementary {
+          [(.first, function.name), (.second, call.arguments)]
+        } else {
+          throw Self.withoutForm
+        }
+      case .qualified, .special, .query: throw Self.withoutForm
       case .invalid(let term): throw term.error
       }
     }
@@ -110,6 +113,10 @@ extension SqlExpression.Node: Codable {
     }
     try container.nestedContainer(keyedBy: AnyKey.self, forKey: container.allKeys[0]).check(are: form.keys)
     return (form, try decoder.container(keyedBy: Form.self).nestedContainer(keyedBy: Part.self, forKey: form))
+  }
+
+  private static var withoutForm: SqlError {
+    .invalidStatement("a statement with subqueries, aliases or functions has no form as data yet")
   }
 
   private static var unknownTerm: SqlError {

@@ -39,8 +39,10 @@ extension SqliteDatabase {
       let statement = try prepare(connection)
       return Reading(owned: .passRetained(statement), countedOn: isLoop ? countedOn : beginRun())
     } catch {
+      // With the lock held: whether a transaction is open is another thread's affair behind it.
+      let error = located(error, in: table)
       unlockAndDeliver()
-      throw located(error, in: table)
+      throw error
     }
   }
 
@@ -58,9 +60,9 @@ extension SqliteDatabase {
   func running<Value>(
     of table: TableInfo? = nil, _ body: (Connection) throws -> Value
   ) throws -> Value {
+    try enter()
+    defer { unlockAndDeliver() }
     do {
-      try enter()
-      defer { unlockAndDeliver() }
       let connection = try openConnection()
       try checkTransactionIsAlive(connection)
       let run = beginRun()
@@ -70,13 +72,11 @@ extension SqliteDatabase {
   }
 
   /// The error with all that is known of its place: the handle's label, the column of the statement's table, and, where
-  /// SQLite did not say it, what became of the transaction.
+  /// SQLite did not say it, what became of the transaction. To be called with the lock held.
   func located(_ error: any Error, in table: TableInfo?) -> any Error {
     guard let error = error as? SqlError else { return error }
-    guard error.code == 0 else {
-      let labelled = error.labelled(configuration.label)
-      return table.map(labelled.placed) ?? labelled
-    }
-    return lockedAnyway { error.labelled(configuration.label).inTransaction(transactions.counts.levels > 0) }
+    let labelled = error.labelled(configuration.label)
+    guard error.code == 0 else { return table.map(labelled.placed) ?? labelled }
+    return labelled.inTransaction(transactions.counts.levels > 0)
   }
 }

@@ -41,7 +41,6 @@ extension PreparedStatement {
   func check(_ layout: ResultLayout) throws {
     guard columnCount >= layout.count else {
       throw SqlError.misuse("the result has \(columnCount) columns, and \(layout.count) are to be read")
-        .labelled(connection.label)
     }
   }
 }

@@ -231,7 +231,7 @@ extension SqlError {
 
   /// The same error of the library's own, thrown where a transaction may be open.
   func inTransaction(_ isOpen: Bool) -> SqlError {
-    guard isOpen, transaction == .none, kind != .closed, kind != .handleLost else { return self }
+    guard isOpen, transaction == .none, kind != .handleLost else { return self }
     var error = self
     error.transaction = .untouched
     return error

@@ -129,7 +129,7 @@ extension Statement where Output == [Int] {
 
 // MARK: - The steps, the same for all models
 
-// Without closures, which would copy the statement for each of them.
+// Their closures are inlined: one that is handed on copies the statement.
 
 extension SqliteDatabase {
   /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it

@@ -130,7 +130,8 @@ public struct Check: ColumnOption, TableConstraint, Hashable {
 /// A column that SQLite computes from others. It can be read and filtered on, and is never written.
 ///
 /// ```swift
-/// Column("total", .real, Generated("price * amount", stored: true))     // … GENERATED ALWAYS AS (price * amount) STORED
+/// Column("total", .real, Generated("price * amount", stored: true))
+/// // … GENERATED ALWAYS AS (price * amount) STORED
 /// ```
 public struct Generated: ColumnOption, Hashable {
   let sql: String

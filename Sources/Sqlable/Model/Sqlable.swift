@@ -34,10 +34,10 @@ public protocol Sqlable: Sendable, SelectableModel {
 
   /// Rules that span several columns. None by default.
   ///
-  /// Declare it **with its type**: `static let tableConstraints: [TableConstraint] = […]`. Without it Swift takes a list of
-  /// one kind, such as `[Unique(…)]`, for a property of another type, which is not this one: the table gets no constraints.
-  /// The compiler says "nearly matches defaulted requirement" where the property stands in the conformance itself, and
-  /// nothing where it stands in another extension.
+  /// Declare it **with its type**: `static let tableConstraints: [TableConstraint] = […]`. Without it Swift takes a
+  /// list of one kind, such as `[Unique(…)]`, for a property of another type, which is not this one: the table gets no
+  /// constraints. The compiler says "nearly matches defaulted requirement" where the property stands in the conformance
+  /// itself, and nothing where it stands in another extension.
   static var tableConstraints: [TableConstraint] { get }
 
   /// The table's indexes. None by default.
@@ -51,8 +51,8 @@ public protocol Sqlable: Sendable, SelectableModel {
 
   /// The value that goes into a column.
   ///
-  /// `nil` leaves the column out: an insert stores its default, NULL or the next free key, an update leaves it as it is.
-  /// ``Null`` stores NULL. Not needed beside `write(to:)`, which is preferred where both are there.
+  /// `nil` leaves the column out: an insert stores its default, NULL or the next free key, an update leaves it as it
+  /// is. ``Null`` stores NULL. Not needed beside `write(to:)`, which is preferred where both are there.
   func valueForColumn(_ column: Column) -> SqlValue?
 
   /// Writes all columns at once; faster than being asked for one after the other.
@@ -73,8 +73,8 @@ public protocol Sqlable: Sendable, SelectableModel {
   init(row: ReadRow) throws
 }
 
-/// A model, or an optional one: what stands for all columns of a table in the row of a query, `Person.self` or, behind a
-/// left join, `Person?.self`. There is nothing to implement.
+/// A model, or an optional one: what stands for all columns of a table in the row of a query, `Person.self` or, behind
+/// a left join, `Person?.self`. There is nothing to implement.
 public protocol SelectableModel: SelectOutput {
   /// The model that the columns are of.
   static var modelOfRow: any Sqlable.Type { get }

@@ -12,28 +12,30 @@ extension SqliteDatabase {
   /// COMMIT, END and ROLLBACK do what ``beginTransaction(_:)``, ``commitTransaction()`` and ``rollbackTransaction(_:)``
   /// do; savepoints are refused, since `transaction` has them.
   public func execute(_ sql: SQL) throws {
-    try locked {
-      if let failure = sql.failure { throw located(failure, in: nil) }
-      let connection = try openConnection()
-      try checkIsNotInFunction(connection)
-      var text = sql.text
-      try text.withUTF8 { text in
-        var rest = text
-        var bound = 0
-        while !rest.isEmpty {
-          // Before it is compiled: a DELETE compiled without the hook would not call it.
-          observation?.refresh()
-          try connection.checkBrake()
-          let (statement, next) = try connection.compileFirst(rest)
-          // The values that stand in the statement's text are its own.
-          let end = statement == nil ? text.count : text.count - next.count
-          let values = sql.arguments[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
-          guard let statement else { break }
-          try statement.checkParameters(count: values.count)
-          if try !runControl(statement) { try run(statement, binding: values) }
-          bound = values.endIndex
-          rest = next
-        }
+    try locked { do { try executeEach(sql) } catch { throw located(error, in: nil) } }
+  }
+
+  private func executeEach(_ sql: SQL) throws {
+    if let failure = sql.failure { throw failure }
+    let connection = try openConnection()
+    try checkIsNotInFunction(connection)
+    var text = sql.text
+    try text.withUTF8 { text in
+      var rest = text
+      var bound = 0
+      while !rest.isEmpty {
+        // Before it is compiled: a DELETE compiled without the hook would not call it.
+        observation?.refresh()
+        try connection.checkBrake()
+        let (statement, next) = try connection.compileFirst(rest)
+        // The values that stand in the statement's text are its own.
+        let end = statement == nil ? text.count : text.count - next.count
+        let values = sql.arguments[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
+        guard let statement else { break }
+        try statement.checkParameters(count: values.count)
+        if try !runControl(statement) { try run(statement, binding: values) }
+        bound = values.endIndex
+        rest = next
       }
     }
   }
@@ -232,7 +234,7 @@ extension PreparedStatement {
     guard parameterCount == count, !namesParameters else {
       throw SqlError.invalidStatement(
         "the SQL text has a parameter that is no interpolated value; write \\(value) in its place"
-      ).labelled(connection.label)
+      )
     }
   }
 

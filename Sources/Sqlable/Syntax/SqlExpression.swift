@@ -207,7 +207,7 @@ public struct SqlExpression: Sendable, Hashable {
 }
 
 extension SqlExpression.Node: Hashable {
-  /// The forms of terms, by their names in JSON.
+  /// The forms of terms, by their names in JSON. An elementary call has one of its own there.
   enum Form: String, CodingKey {
     case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, function
     case collate, qualified, call, special, query, invalid

@@ -80,7 +80,7 @@ public struct ReadCell {
 
   /// The value, whatever its class.
   public func storage() throws -> SqlStorage {
-    guard state.pointee.isCurrent(generation) else { throw mismatch("") }
+    guard state.pointee.isCurrent(generation) else { throw mismatch("a value") }
     return try SqliteValue(value).storage()
   }
 

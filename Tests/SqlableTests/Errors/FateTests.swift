@@ -15,6 +15,8 @@ import Testing
     { db in _ = try Worker.read().filter(Worker.name == Parameter("name")).run(db) },
     { db in _ = try db.prepare(Worker.read().filter(Worker.name == Parameter("name"))).run(["x": "y"]) },
     { db in try db.execute("SAVEPOINT a") },
+    { db in try db.execute("SELECT ?") },
+    { db in _ = try db.query("SELECT ?", as: Int.self) },
     { db in _ = try db.rollbackTransaction(9) },
     { db in _ = try Worker.select(Worker.name, Person.self).run(db) },
     { db in _ = try Worker.read().cursor(db).next().map { _ in try Worker.read().limit(-1).run(db) } },
@@ -63,6 +65,24 @@ import Testing
         _ = try Worker.update(Worker.salary.set(to: 1)).returning(Worker.bossId.expression.typed(as: Int.self)).run(db)
       }
       #expect(error?.transaction == SqlError.TransactionFate.none && db.transactionLevel == 0)
+    }
+  }
+
+  /// What Transactions.md and Statements.md say of pools.
+  @Test func onAPoolAStatementHasATransactionOfThePools() throws {
+    try withDirectory { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      try pool.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, n CHECK (n > 0))")
+      let error = sqlError { try pool.execute("INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 0)") }
+      #expect(error?.kind == .constraint(.check) && error?.transaction == .rolledBack)
+      let stored = try pool.query("SELECT count(*) FROM t", as: Int.self)
+      #expect(stored == [0])
+      let begin = sqlError { try pool.execute("BEGIN; COMMIT") }
+      #expect(begin?.message == "BEGIN inside a transaction")
+      try pool.execute("PRAGMA foreign_keys = OFF")
+      let isOn = try pool.withWriter { db in try db.query("PRAGMA foreign_keys", as: Int.self) }
+      #expect(isOn == [1])
+      try pool.close()
     }
   }
 }

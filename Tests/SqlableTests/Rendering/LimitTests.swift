@@ -81,6 +81,19 @@ import Testing
       }
     }
     #expect(works)
+    // Calls, which are another kind of term.
+    let alike = try onThread(stackSize: smallStack) {
+      func calls(_ depth: Int) -> Statement<Person, Int> {
+        Person.count().filter((0..<depth).reduce(Person.name.expression) { term, _ in term.lowercase() } == "x")
+      }
+      let (deep, same) = (calls(98), calls(98))
+      guard deep == same, deep.hashValue == same.hashValue, deep != calls(97) else { return false }
+      // SQLite's parser follows fewer.
+      let statement = calls(10)
+      let decoded = try JSONDecoder().decode(Statement<Person, Int>.self, from: JSONEncoder().encode(statement))
+      return decoded == statement && decoded.hashValue == statement.hashValue
+    }
+    #expect(alike)
     // Of every form: as SQL, or refused where SQLite's own parser could not follow.
     let forms: [@Sendable (SqlExpression) -> SqlExpression] = [
       { !$0 }, { -$0 }, { Person.id - $0 }, { $0.lowercase() }, { $0 && Person.id > 1 || Person.id < 0 },

@@ -116,16 +116,16 @@ final class PreparedCore {
     (self.fixed, self.lists) = (fixed, lists)
     withExtendedLifetime(parameters) {}
     kept = KeptStatement()
-    do {
-      try db.locked {
+    try db.locked {
+      do {
         let connection = try db.openConnection()
         if case .statement(let tree, let table) = subject { try connection.check(tree, table) }
         let statement = try compile(connection)
         try subject.check(statement)
         kept.statement = statement
         connection.keep(kept)
-      }
-    } catch { throw db.located(error, in: table) }
+      } catch { throw db.located(error, in: table) }
+    }
   }
 
   deinit { kept.abandon() }

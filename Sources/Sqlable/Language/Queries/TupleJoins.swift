@@ -1,4 +1,4 @@
-// Written by Scripts/tuples: what a query of tuples is joined with, and the rows that that makes, longer by one.
+// Written by .ci/tuples: what a query of tuples is joined with, and the rows that that makes, longer by one.
 
 // MARK: Two things, and one more
 

@@ -3,7 +3,8 @@
 /// ```swift
 /// Person.join(Bicycle.self, on: Bicycle.ownerId == Person.id)
 ///   .select(Person.self, Bicycle.id.count(), Bicycle.price.max()).groupBy(Person.id)     // [(Person, Int, Double?)]
-/// // SELECT "person"."id", "person"."name", count("bicycle"."id"), max("bicycle"."price") FROM … GROUP BY "person"."id"
+/// // SELECT "person"."id", "person"."name", count("bicycle"."id"), max("bicycle"."price")
+/// // FROM … GROUP BY "person"."id"
 /// ```
 ///
 /// ``TypedColumn``, ``TypedExpression``, ``Alias`` and ``ModelRow`` conform; there is nothing to implement.

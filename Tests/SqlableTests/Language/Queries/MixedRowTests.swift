@@ -195,12 +195,26 @@ private struct Backwards: Sqlable {
     }
   }
 
-  @Test func aNamedQueryOfSixColumnsIsJoinedToAModel() throws {
+  @Test func aNamedQueryOfSixOrSevenColumnsIsJoinedToAModel() throws {
     try withCompany { db in
       let (a, b) = (Worker.id, Worker.name)
       let six = Worker.select(a, b, a, b, a, b).filter(Worker.id > 2).named("six")
       let rows = try six.read().leftJoin(boss, on: boss[Worker.bossId] == six.columns.0).run(db)
       #expect(rows.map(\.1) == ["Cleo", "Dan"] && rows.allSatisfy { $0.6 == nil })
+      let seven = Worker.select(a, b, a, b, a, b, a).filter(Worker.id == 1).named("seven")
+      let led = try seven.read().join(boss, on: boss[Worker.bossId] == seven.columns.0).run(db)
+      #expect(led.map(\.7.name).sorted() == ["Ben", "Cleo"])
+    }
+  }
+
+  @Test func eightModelsAreOneRow() throws {
+    try withCompany { db in
+      let others = (2...8).map { Alias(Worker.self, "w\($0)") }
+      func same(_ index: Int) -> SqlExpression { others[index][Worker.id] == Worker.id }
+      let four = Worker.join(others[0], on: same(0)).join(others[1], on: same(1)).join(others[2], on: same(2))
+      let six = four.join(others[3], on: same(3)).join(others[4], on: same(4))
+      let rows = try six.join(others[5], on: same(5)).leftJoin(others[6], on: same(6)).orderBy(Worker.id).run(db)
+      #expect(rows.map(\.0.id) == [1, 2, 3, 4] && rows.map { $0.7?.id } == [1, 2, 3, 4])
     }
   }
 }
