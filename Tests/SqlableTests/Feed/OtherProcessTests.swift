@@ -201,7 +201,7 @@ struct OtherProcessTests {
         for try await _ in Member.count().updates(in: pool) { counts.withLock { $0 += 1 } }
       }
       // The reader is open before its file goes: one that opens later says .cannotOpen.
-      while counts.withLock({ $0 }) == 0 { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { counts.withLock({ $0 }) != 0 }
       // A reader looks at its file once a second.
       try await Task.sleep(for: .milliseconds(1_100))
       try SqliteDatabase.deleteDatabase(at: path)

@@ -1,4 +1,5 @@
 import Sqlable
+import Testing
 
 /// A live result, followed by a task: what it was given, one after the other.
 final class Follower<Value: Sendable>: Sendable {
@@ -20,8 +21,14 @@ final class Follower<Value: Sendable>: Sendable {
   }
 }
 
-/// Waits until it is so, or for longer than that takes on any machine.
-func until(_ condition: () -> Bool) async throws {
+/// Waits until the condition holds; after three minutes, longer than that takes on any machine, the test fails and goes on.
+func until(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
   let end = ContinuousClock.now + .seconds(180)
-  while !condition(), ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(1)) }
+  while !condition() {
+    guard ContinuousClock.now < end else {
+      Issue.record("the condition did not come to hold", sourceLocation: sourceLocation)
+      return
+    }
+    try await Task.sleep(for: .milliseconds(1))
+  }
 }

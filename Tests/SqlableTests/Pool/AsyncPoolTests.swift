@@ -75,7 +75,7 @@ import Testing
       let long = try await combinations(3).run(pool)
       #expect(long == [1_000_000] && pool.statistics.reads == reads + 2)
       let endless = (0..<4).map { _ in Task { try await combinations(9).run(pool) } }
-      while pool.statistics.waitingReads < 2 { await Task.yield() }
+      try await until { pool.statistics.waitingReads >= 2 }
       // With as many threads as cores none would be left for this.
       let others = await withTaskGroup(of: Int.self) { group in
         for index in 0..<100 { group.addTask { index } }
@@ -92,10 +92,10 @@ import Testing
   @Test func aCancelledQueryIsInterruptedAndNoNeighbour() async throws {
     try await withMembers(PoolConfiguration(readers: 1)) { pool in
       let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
-      while pool.statistics.oldestRead == nil { await Task.yield() }
+      try await until { pool.statistics.oldestRead != nil }
       let neighbours = (0..<20).map { _ in Task { try await Member.count().run(pool) } }
       let waiting = Task { try await Member.count().run(pool) }
-      while pool.statistics.waitingReads < 21 { await Task.yield() }
+      try await until { pool.statistics.waitingReads >= 21 }
       waiting.cancel()
       await #expect(throws: CancellationError.self) { try await waiting.value }
       slow.cancel()
@@ -124,9 +124,9 @@ import Testing
     try await withMembers { pool in
       let gate = DispatchSemaphore(value: 0)
       let first = Task { try await pool.transaction { _ in gate.wait() } }
-      while !pool.statistics.isWriting { await Task.yield() }
+      try await until { pool.statistics.isWriting }
       let before = Task { try await Member(id: 1, name: "before").insert().run(pool) }
-      while pool.statistics.waitingWrites < 1 { await Task.yield() }
+      try await until { pool.statistics.waitingWrites >= 1 }
       let slow = Task {
         try await pool.transaction { db in
           try Member(id: 2, name: "slow").insert().run(db)
@@ -135,13 +135,13 @@ import Testing
           )
         }
       }
-      while pool.statistics.waitingWrites < 2 { await Task.yield() }
+      try await until { pool.statistics.waitingWrites >= 2 }
       let after = Task { try await Member(id: 3, name: "after").insert().run(pool) }
-      while pool.statistics.waitingWrites < 3 { await Task.yield() }
+      try await until { pool.statistics.waitingWrites >= 3 }
       // Twice: it is run again when the cancelled one has undone what it shares.
       gate.signal()
       gate.signal()
-      while pool.statistics.waitingWrites > 1 { await Task.yield() }
+      try await until { pool.statistics.waitingWrites <= 1 }
       slow.cancel()
       await #expect(throws: CancellationError.self) { try await slow.value }
       _ = try await (first.value, before.value, after.value)
@@ -191,7 +191,7 @@ import Testing
       }
       #expect(running?.kind == .timeout && running?.message.contains("was running") == true)
       let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
-      while pool.statistics.oldestRead == nil { await Task.yield() }
+      try await until { pool.statistics.oldestRead != nil }
       let waiting = await error { try await withDeadline(.milliseconds(30)) { _ = try await Member.count().run(pool) } }
       #expect(waiting?.kind == .timeout && waiting?.message.contains("waited for a reader") == true)
       slow.cancel()
@@ -247,9 +247,9 @@ import Testing
   @Test func closingLetsCallsEndAndStopsWhatIsLeft() async throws {
     try await withMembers(PoolConfiguration(readers: 1)) { pool in
       let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
-      while pool.statistics.oldestRead == nil { await Task.yield() }
+      try await until { pool.statistics.oldestRead != nil }
       let waiting = Task { try await Member.count().run(pool) }
-      while pool.statistics.waitingReads < 1 { await Task.yield() }
+      try await until { pool.statistics.waitingReads >= 1 }
       try await pool.close(within: .milliseconds(50))
       let (running, waited, late) = await (
         error { _ = try await slow.value }, error { _ = try await waiting.value },

@@ -13,7 +13,7 @@ struct LongReadTests {
       let errors = Collected<SqlError>()
       pool.didFail = { if let error = $0 as? SqlError { errors.append(error) } }
       let read = Task { try await pool.read { db in try db.query(LongReadTests.slow, as: Int.self) } }
-      while errors.values.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+      try await until { !errors.values.isEmpty }
       let oldest = pool.statistics.oldestRead
       #expect(oldest?.sql == LongReadTests.slow.text)
       #expect(oldest?.place.contains("LongReadTests.swift") == true)

@@ -128,7 +128,7 @@ import Testing
         }
       }
     }
-    while acknowledged.values.count < 200 { await Task.yield() }
+    try await until { acknowledged.values.count >= 200 }
     try await pool.close(within: .seconds(30))
     await writers.value
     #expect(refused.values == Array(repeating: .closed, count: 16))

@@ -90,7 +90,7 @@ struct YieldingTests {
           return .continue
         }
       }
-      while steps.values.count < 10 { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { steps.values.count >= 10 }
       try await Member(id: 1_000_000, name: "other").insert().run(pool)
       work.cancel()
       await #expect(throws: CancellationError.self) { try await work.value }
