@@ -9,11 +9,11 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(
-      name: "CSQLite",
+      name: "CSqlableSQLite",
       pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"])]
     ),
-    .target(name: "Sqlable", dependencies: ["CSQLite"]),
+    .target(name: "Sqlable", dependencies: ["CSqlableSQLite"]),
     .executableTarget(
       name: "Flights",
       dependencies: ["Sqlable"],

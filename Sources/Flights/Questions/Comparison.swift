@@ -29,7 +29,7 @@ struct Comparison {
 
   /// Whether two values are stored alike. The last digits of a number may depend on the order in which rows are added.
   private static func isSame(_ left: Answer.Cell, _ right: Answer.Cell) -> Bool {
-    guard let left = try? left.sqlStorage, let right = try? right.sqlStorage else { return false }
+    guard let left = try? left.databaseValue, let right = try? right.databaseValue else { return false }
     if case (.real(let left), .real(let right)) = (left, right) {
       return left == right || abs(left - right) <= 1e-9 * max(abs(left), abs(right))
     }
@@ -60,7 +60,7 @@ struct Comparison {
     case let text as String: return text
     default: break
     }
-    switch try? value.sqlStorage {
+    switch try? value.databaseValue {
     case .integer(let integer): return String(integer)
     case .real(let real): return real.rounded(to: 2)
     case .text(let text): return text

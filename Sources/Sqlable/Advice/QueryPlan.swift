@@ -84,7 +84,7 @@ extension Connection {
 
 extension QueryPlan {
   /// The plan that an `EXPLAIN QUERY PLAN` has given.
-  init(sql: String, rows: [[SqlStorage]]) {
+  init(sql: String, rows: [[DatabaseValue]]) {
     self.init(
       sql: sql,
       steps: rows.compactMap { row in

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// The schema of a database in memory, without its rows, to try indexes on.
 struct SchemaCopy {

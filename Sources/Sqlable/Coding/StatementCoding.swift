@@ -53,10 +53,10 @@ extension Statement: Codable {
           ? "the statement returns no rows" : "a change that returns rows is decoded as a ReturningStatement"
       ).at(table: own)
     }
-    let stored = try container.decode([[String: SqlStorage]].self, forKey: .rows)
+    let stored = try container.decode([[String: DatabaseValue]].self, forKey: .rows)
     let tree = form.tree(of: tableName.map(TableInfo.unchecked(Model.self).named) ?? .unchecked(Model.self))
-    let isOne = tree.takesRows && form.kind != .insertMany
-    guard form.gives(Output.self, of: Model.self), tree.takesRows || stored.isEmpty, !isOne || stored.count == 1
+    let isAtomic = tree.takesRows && form.kind != .insertMany
+    guard form.gives(Output.self, of: Model.self), tree.takesRows || stored.isEmpty, !isAtomic || stored.count == 1
     else { throw SqlError.invalidStatement("the statement is of another kind").at(table: own) }
     self.tree = tree
     let all = stored.map { StoredRow($0) }

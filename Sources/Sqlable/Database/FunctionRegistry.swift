@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Synchronization
 
 /// The functions, collations and tokenizers of a handle, its children and their children.

@@ -57,7 +57,7 @@ extension ObserverRegistry.Observer {
         .at(table: table.name)
     }
     let key = try id.map { id in
-      try table.key.count == 1 ? id.sqlStorage(in: table.columns[table.key[0]].type) : id.sqlStorage
+      try table.key.count == 1 ? id.databaseValue(in: table.columns[table.key[0]].type) : id.databaseValue
     }
     self.init(token: ObserverRegistry.newToken(), table: table.name, change: change, key: key, body: body)
   }

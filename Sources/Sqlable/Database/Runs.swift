@@ -5,9 +5,9 @@
 /// It owns the statement by hand. Whoever has it last finalizes it, and that is to be over when the lock is given back:
 /// the connection is another thread's then, or closed by an observer.
 @usableFromInline
-struct Reading {
+struct StatementRun {
   @usableFromInline let owned: Unmanaged<PreparedStatement>
-  fileprivate let countedOn: Int
+  fileprivate let protectedLevels: Int
 
   @inlinable var statement: PreparedStatement { owned.takeUnretainedValue() }
 
@@ -31,13 +31,13 @@ extension SqliteDatabase {
   @inline(__always)
   func reading(
     of table: TableInfo? = nil, isLoop: Bool = false, _ prepare: (Connection) throws -> PreparedStatement
-  ) throws -> Reading {
+  ) throws -> StatementRun {
     try enter()
     do {
       let connection = try openConnection()
       try checkTransactionIsAlive(connection)
       let statement = try prepare(connection)
-      return Reading(owned: .passRetained(statement), countedOn: isLoop ? countedOn : beginRun())
+      return StatementRun(owned: .passRetained(statement), protectedLevels: isLoop ? protectedLevels : beginRun())
     } catch {
       // With the lock held: whether a transaction is open is another thread's affair behind it.
       let error = located(error, in: table)
@@ -47,8 +47,8 @@ extension SqliteDatabase {
   }
 
   @usableFromInline
-  func endReading(_ reading: Reading) {
-    endRun(reading.countedOn)
+  func endReading(_ reading: StatementRun) {
+    endRun(reading.protectedLevels)
     reading.owned._withUnsafeGuaranteedRef { $0.connection.finish($0) }
     reading.owned.release()
     unlockAndDeliver()

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import FoundationEssentials
 
 /// A connection to an SQLite database file: what statements are run against.

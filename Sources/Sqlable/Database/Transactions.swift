@@ -32,7 +32,7 @@ final class TransactionStack {
   struct Counts {
     fileprivate(set) var levels = 0
     /// How many levels were open when the statement that is being run began: it counts on them.
-    var countedOn = 0
+    var protectedLevels = 0
   }
 
   @exclusivity(unchecked) var counts = Counts()
@@ -293,19 +293,19 @@ extension SqliteDatabase {
   /// Gives what `endRun` is to have.
   @usableFromInline
   func beginRun() -> Int {
-    let countedOn = transactions.counts.countedOn
-    transactions.counts.countedOn = transactions.counts.levels
-    return countedOn
+    let protectedLevels = transactions.counts.protectedLevels
+    transactions.counts.protectedLevels = transactions.counts.levels
+    return protectedLevels
   }
 
   /// How many levels the code that is running is counting on.
-  var countedOn: Int { transactions.counts.countedOn }
+  var protectedLevels: Int { transactions.counts.protectedLevels }
 
   @usableFromInline
-  func endRun(_ countedOn: Int) { transactions.counts.countedOn = countedOn }
+  func endRun(_ protectedLevels: Int) { transactions.counts.protectedLevels = protectedLevels }
 
   private func checkIsNotCountedOn(_ level: Int) throws {
-    guard level > transactions.counts.countedOn else {
+    guard level > transactions.counts.protectedLevels else {
       throw misuse("a transaction can't end while a statement of its handle takes values or makes rows")
     }
   }

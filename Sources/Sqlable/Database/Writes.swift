@@ -10,7 +10,7 @@ extension SqliteDatabase {
     /// The level of the transaction that is its own; 0 where it needs none.
     fileprivate var level = 0
     /// Whether it is one statement.
-    fileprivate var isOne = true
+    fileprivate var isAtomic = true
   }
 
   /// Calls `body` as one write of the run that goes on: in a transaction of its own when somebody observes, so that its
@@ -19,25 +19,25 @@ extension SqliteDatabase {
   /// - Parameter mayKeep: Whether the statement's own text may have it keep what it did before it failed.
   @inline(__always)
   func writing<Value>(
-    on connection: Connection, asOne isOne: Bool = true, mayKeep: Bool = false, _ body: () throws -> Value
+    on connection: Connection, atomically isAtomic: Bool = true, mayKeep: Bool = false, _ body: () throws -> Value
   ) throws -> Value {
-    let write = try beginWrite(connection, asOne: isOne, mayKeep: mayKeep)
+    let write = try beginWrite(connection, atomically: isAtomic, mayKeep: mayKeep)
     let value: Value
     do { value = try body() } catch { throw failed(error, write) }
     if write.level > 0 { try commit(write) }
     return value
   }
 
-  private func beginWrite(_ connection: Connection, asOne isOne: Bool, mayKeep: Bool) throws -> Write {
+  private func beginWrite(_ connection: Connection, atomically isAtomic: Bool, mayKeep: Bool) throws -> Write {
     try checkIsNotInFunction(connection)
     // Again: the code of a struct or value may have run what undid the transaction.
     try checkTransactionIsAlive(connection)
     guard let observation else { return Write() }
     observation.refresh()
-    if isOne {
+    if isAtomic {
       if transactions.counts.levels > 0 { return try beginRecording(connection, observation, mayKeep: mayKeep) }
       // One that is stopped may have been stored already: SQLite asks once more when it is over.
-      if !observation.isActive && connection.brake == nil {
+      if !observation.isActive && connection.interruption == nil {
         try checkFile(connection)
         return Write()
       }
@@ -47,7 +47,7 @@ extension SqliteDatabase {
       let level = try begin(.immediate, isScoped: true)
       do {
         var write = try beginRecording(connection, observation, mayKeep: mayKeep)
-        (write.level, write.isOne) = (level, isOne)
+        (write.level, write.isAtomic) = (level, isAtomic)
         return write
       } catch { throw rolledBack(level, because: error) }
     } catch { throw ofOwn(error, levels: before) }
@@ -75,7 +75,7 @@ extension SqliteDatabase {
     let isKept = keepsChanges(write)
     if !isKept, let mark = write.mark { observation?.forget(after: mark) }
     guard write.level > 0 else { return error }
-    guard isKept, write.isOne else {
+    guard isKept, write.isAtomic else {
       return ofOwn(rolledBack(write.level, because: error), levels: write.level - 1)
     }
     // What a failing statement keeps is committed, as it is when nobody observes.

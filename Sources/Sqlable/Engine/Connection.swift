@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
@@ -38,7 +38,7 @@ final class Connection {
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
   /// What stops its statements, where something does.
-  var brake: Brake?
+  var interruption: Interruption?
   /// Whether triggers hear of the rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
   /// How many cursors have not come to their end.
@@ -247,9 +247,9 @@ final class Connection {
     let statement = control[kind.rawValue]
     // SQLite asks whether to stop even when a statement is over: what has begun or ended a transaction would be told as
     // failed.
-    brake?.isOff = true
+    interruption?.isOff = true
     defer {
-      brake?.isOff = false
+      interruption?.isOff = false
       statement.reset()
     }
     _ = try statement.step()

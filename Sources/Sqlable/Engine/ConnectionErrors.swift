@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 extension Connection {
   /// What a result code of this connection means, and what became of the open transaction.

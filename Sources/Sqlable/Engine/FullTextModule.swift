@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// What FTS5 needs to be used by triggers of a schema that is not trusted.
 ///

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// What this SQLite is too old for, or was built without, as its own messages show it.
 ///

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Glibc
 
 /// What the SQLite that this process runs with can do, asked of it and not assumed.

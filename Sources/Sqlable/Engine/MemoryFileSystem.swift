@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Glibc
 
 /// The file system of databases in memory: SQLite's memdb for those, and the default one for every other file.

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Synchronization
 
 /// SQLite's count of the memory that it has, for the whole process: each of its allocations takes a lock for it.

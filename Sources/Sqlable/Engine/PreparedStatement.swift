@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
@@ -117,7 +117,7 @@ final class PreparedStatement {
   }
 
   /// Binds one value, counted from 1, that SQLite copies and keeps.
-  func bindCopy(_ value: SqlStorage, at index: Int32) throws {
+  func bindCopy(_ value: DatabaseValue, at index: Int32) throws {
     let code = value.give(to: ParameterTarget(statement: handle, index: index))
     guard code == SQLITE_OK else { throw failure(code) }
   }

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Glibc
 
 // Numbers in SQL text. SQLite's own reading of them is not exact: of random numbers about one in a hundred comes back

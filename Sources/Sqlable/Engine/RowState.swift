@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Synchronization
 
 /// Where the reading of a row stands: plain memory, since exclusivity checks on the properties of a class cost more than

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// What SQLite says of a statement that failed while it ran, without the values that it quotes: those that were bound,
 /// and those of rows.

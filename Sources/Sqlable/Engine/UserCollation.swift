@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// An order of texts that the program has written and SQLite asks for.
 struct UserCollation: Sendable {

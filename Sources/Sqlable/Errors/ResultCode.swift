@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 extension SqlError.Kind {
   /// The kind that a result code of SQLite stands for.

@@ -41,7 +41,7 @@ extension SqliteDatabase {
         }
       }
       // RETURNING changes all rows before it gives the first, and they would stay changed when one is no struct.
-      try writing(on: connection, asOne: false) {
+      try writing(on: connection, atomically: false) {
         try connection.read(connection.prepared(tree, table: table), expect, read)
       }
     }

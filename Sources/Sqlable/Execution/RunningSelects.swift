@@ -42,11 +42,11 @@ extension SelectStatement {
 /// A query whose rows are being read, with the handle's lock held.
 @usableFromInline
 struct SelectReading {
-  @usableFromInline let rows: Reading
+  @usableFromInline let rows: StatementRun
   @usableFromInline let types: UnsafePointer<ColumnType?>
 
   @inlinable
-  init(rows: Reading, types: UnsafePointer<ColumnType?>) {
+  init(rows: StatementRun, types: UnsafePointer<ColumnType?>) {
     self.rows = rows
     self.types = types
   }

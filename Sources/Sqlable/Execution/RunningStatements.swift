@@ -135,7 +135,7 @@ extension SqliteDatabase {
   /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it
   /// likes.
   @usableFromInline
-  func beginReading(_ tree: StatementTree, isLoop: Bool = false) throws -> Reading {
+  func beginReading(_ tree: StatementTree, isLoop: Bool = false) throws -> StatementRun {
     guard case .select(let query) = tree else {
       throw SqlError.invalidStatement("a change that returns its rows is run, it is not looped over").at(
         table: tree.tableInfo.name)
@@ -143,7 +143,7 @@ extension SqliteDatabase {
     return try beginReading(modelsOf: query, isLoop: isLoop)
   }
 
-  func beginReading(modelsOf query: SelectQuery, isLoop: Bool = false) throws -> Reading {
+  func beginReading(modelsOf query: SelectQuery, isLoop: Bool = false) throws -> StatementRun {
     let table = query.table
     if let defect = table.defect { throw defect }
     return try reading(of: table, isLoop: isLoop) { connection in
@@ -182,7 +182,7 @@ extension SqliteDatabase {
       // statement's.
       return try writer.withRow(in: connection.parameters, take) { row in
         // Without RETURNING the id of a row that was updated is read after it.
-        try writing(on: connection, asOne: Library.hasReturning || !tree.isUpsert) {
+        try writing(on: connection, atomically: Library.hasReturning || !tree.isUpsert) {
           try connection.change(tree, of: table, row)
         }
       } ?? 0
@@ -215,7 +215,7 @@ extension SqliteDatabase {
   ) throws {
     var writer = RowWriter(table: table, buffer: connection.parameters)
     defer { writer.finish(connection.parameters) }
-    try writing(on: connection, asOne: false) {
+    try writing(on: connection, atomically: false) {
       while true {
         let isWritten: Void? = try writer.withRow(in: connection.parameters, take) { row in
           try checkTransactionIsAlive(connection)

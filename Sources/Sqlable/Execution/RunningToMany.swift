@@ -86,17 +86,17 @@ extension ToMany: Runnable {
 private struct FoundParents<Parent: Sqlable> {
   var parents: [Parent] = []
   /// For each parent the values by which each kind of children refers to it.
-  var keys: [[SqlStorage]] = []
+  var keys: [[DatabaseValue]] = []
 
   init(positions: [Int], _ eachRow: ((ReadRow) throws -> Void) throws -> Void) throws {
     try eachRow { row in
-      keys.append(try positions.map { try row.storage(at: $0) })
+      keys.append(try positions.map { try row.databaseValue(at: $0) })
       parents.append(try Parent(row: row))
     }
   }
 
   /// What one kind of children refers to.
-  func keys(_ index: Int) -> [SqlStorage] { keys.map { $0[index] } }
+  func keys(_ index: Int) -> [DatabaseValue] { keys.map { $0[index] } }
 }
 
 /// Where the rows of children come from.
@@ -168,17 +168,17 @@ extension Children {
 
   /// The children of the parents with these keys.
   fileprivate func grouped(
-    by keys: [SqlStorage], _ read: (Statement<Child, [Child]>, (ReadRow) throws -> Void) throws -> Void
+    by keys: [DatabaseValue], _ read: (Statement<Child, [Child]>, (ReadRow) throws -> Void) throws -> Void
   ) throws -> Groups<Child> {
     let position = try statement.tree.table.position(ofColumn: foreignKey)
     var groups = Groups<Child>(collation: try collation())
     guard let statement = try referring(to: keys) else { return groups }
-    try read(statement) { row in groups.add(try Child(row: row), of: try row.storage(at: position)) }
+    try read(statement) { row in groups.add(try Child(row: row), of: try row.databaseValue(at: position)) }
     return groups
   }
 
   /// The read of the rows that refer to one of these values; nil when there is none to refer to.
-  fileprivate func referring(to keys: [SqlStorage]) throws -> Statement<Child, [Child]>? {
+  fileprivate func referring(to keys: [DatabaseValue]) throws -> Statement<Child, [Child]>? {
     if case .select(let query) = statement.tree, query.isLimited {
       throw SqlError.invalidStatement("a limit would count the rows of all parents together").at(
         table: query.table.name)
@@ -207,11 +207,11 @@ private struct Groups<Child> {
 
   init(collation: Collate) { self.collation = collation }
 
-  mutating func add(_ child: Child, of key: SqlStorage) {
+  mutating func add(_ child: Child, of key: DatabaseValue) {
     children[GroupKey(key, collation), default: []].append(child)
   }
 
-  func children(of key: SqlStorage) -> [Child] { children[GroupKey(key, collation)] ?? [] }
+  func children(of key: DatabaseValue) -> [Child] { children[GroupKey(key, collation)] ?? [] }
 }
 
 /// A key by which rows are grouped: equal when SQLite takes them for equal, which Swift's texts are not.
@@ -222,7 +222,7 @@ private enum GroupKey: Hashable {
   case text([UInt8])
   case blob(Data)
 
-  init(_ value: SqlStorage, _ collation: Collate) {
+  init(_ value: DatabaseValue, _ collation: Collate) {
     switch value {
     case .null: self = .null
     case .integer(let integer): self = .integer(integer)

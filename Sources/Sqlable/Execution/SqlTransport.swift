@@ -35,11 +35,11 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   /// One statement, with `?` for every value.
   public var sql: String
   /// The values, in the order of the `?`.
-  public var values: [SqlStorage]
+  public var values: [DatabaseValue]
   /// Whether it changes nothing.
   public var isReadOnly: Bool
 
-  public init(sql: String, values: [SqlStorage], isReadOnly: Bool) {
+  public init(sql: String, values: [DatabaseValue], isReadOnly: Bool) {
     (self.sql, self.values, self.isReadOnly) = (sql, values, isReadOnly)
   }
 }
@@ -49,13 +49,13 @@ public struct SqlAnswer: Sendable, Hashable, Codable {
   /// The names of the result's columns; none for a statement without a result.
   public var columns: [String]
   /// The rows of the result.
-  public var rows: [[SqlStorage]]
+  public var rows: [[DatabaseValue]]
   /// How many rows were inserted, updated or deleted.
   public var changes: Int
   /// The id of the row that was inserted last.
   public var lastInsertedId: Int
 
-  public init(columns: [String] = [], rows: [[SqlStorage]] = [], changes: Int = 0, lastInsertedId: Int = 0) {
+  public init(columns: [String] = [], rows: [[DatabaseValue]] = [], changes: Int = 0, lastInsertedId: Int = 0) {
     (self.columns, self.rows) = (columns, rows)
     (self.changes, self.lastInsertedId) = (changes, lastInsertedId)
   }
@@ -87,7 +87,7 @@ extension SqliteDatabase {
       var answer = SqlAnswer()
       try eachRow(of: sql, .unknown) { row in
         if answer.rows.isEmpty { answer.columns = try row.columnNames }
-        answer.rows.append(try (0..<row.count).map { try row.storage(at: $0) })
+        answer.rows.append(try (0..<row.count).map { try row.databaseValue(at: $0) })
       }
       guard connection.totalChanges != before else { return answer }
       answer.changes = connection.changes

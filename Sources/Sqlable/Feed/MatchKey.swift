@@ -12,7 +12,7 @@ enum MatchKey: Hashable, Sendable {
   case text([UInt8])
   case blob(Data)
 
-  init(_ value: SqlStorage) {
+  init(_ value: DatabaseValue) {
     switch value {
     case .null: self = .null
     case .integer(let integer): self = .integer(integer)
@@ -34,13 +34,13 @@ struct RowDemand: Sendable {
   /// The column's place among those of the table.
   let place: Int
   let key: MatchKey
-  private let value: SqlStorage
+  private let value: DatabaseValue
   /// Whether texts are compared byte by byte.
   private let isBinary: Bool
 
   /// Nil when SQLite would convert one of both before it compares them, or compare texts by a collation of the
   /// program's own.
-  init?(_ value: SqlStorage, of column: ComparedColumn, at place: Int) {
+  init?(_ value: DatabaseValue, of column: ComparedColumn, at place: Int) {
     let affinity = KeyShape.Affinity(ofType: column.type)
     isBinary = column.collation.isSameName(as: "BINARY")
     switch value {
@@ -57,7 +57,7 @@ struct RowDemand: Sendable {
   }
 
   /// Whether a row with these values meets it for certain.
-  func isMet(by values: [SqlStorage]) -> Bool {
+  func isMet(by values: [DatabaseValue]) -> Bool {
     guard values.indices.contains(place) else { return false }
     guard case .text(let own) = value else { return MatchKey(values[place]) == key }
     guard isBinary, case .text(let found) = values[place] else { return false }
@@ -65,7 +65,7 @@ struct RowDemand: Sendable {
   }
 
   /// Whether a row with these values can't meet it.
-  func excludes(_ values: [SqlStorage]) -> Bool {
+  func excludes(_ values: [DatabaseValue]) -> Bool {
     guard values.indices.contains(place) else { return false }
     if isBinary, case .text(let own) = value, case .text(let found) = values[place] { return !own.isExactly(found) }
     return MatchKey(values[place]) != key

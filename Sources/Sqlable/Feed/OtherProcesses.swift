@@ -35,18 +35,18 @@ final class OtherProcesses: @unchecked Sendable {
     poll = DispatchSource.makeTimerSource(queue: queue)
     nextLook = DispatchSource.makeTimerSource(queue: queue)
     poll.setEventHandler { [weak self] in self?.pollIsDue() }
-    nextLook.setEventHandler { [weak self] in self?.lookIsDue() }
+    nextLook.setEventHandler { [weak self] in self?.checkIsDue() }
     poll.schedule(deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: .milliseconds(10))
     nextLook.schedule(deadline: .distantFuture)
     poll.resume()
     nextLook.resume()
     // Now, on the thread of the first who listens: what is committed from here on is not to be missed.
-    lookNow()
+    checkNow()
   }
 
   /// Looks, and does not return before it has; to be called while a writer is being opened, which can't tell later what
   /// was committed before.
-  func lookNow() {
+  func checkNow() {
     queue.sync {
       look()
       if detector.endDoubt() { feed.othersCommitted() }
@@ -57,12 +57,12 @@ final class OtherProcesses: @unchecked Sendable {
 
   private func logWasWritten() {
     detector.logWasWritten()
-    lookAndGoOn()
+    checkAndReschedule()
   }
 
-  private func lookIsDue() { if detector.isListening { lookAndGoOn() } }
+  private func checkIsDue() { if detector.isListening { checkAndReschedule() } }
 
-  private func lookAndGoOn() {
+  private func checkAndReschedule() {
     look()
     guard !isEnded, let pause = detector.nextLook() else { return }
     // In place of the look that was to come, if there was one: that may be far off.
@@ -134,7 +134,7 @@ final class OtherProcesses: @unchecked Sendable {
       // The feed may be gone.
       if isEnded { return release() }
       if detector.listenAgain(writerLooks: feed.writerLooks) { ask() }
-      lookAndGoOn()
+      checkAndReschedule()
     }
   }
 

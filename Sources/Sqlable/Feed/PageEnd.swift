@@ -62,9 +62,9 @@ struct PageOrder: Sendable {
 struct PageEnd: Sendable {
   private let order: PageOrder
   /// Its values, in the order of the terms.
-  private let values: [SqlStorage]
+  private let values: [DatabaseValue]
 
-  init(_ order: PageOrder, _ values: [SqlStorage]) {
+  init(_ order: PageOrder, _ values: [DatabaseValue]) {
     self.order = order
     self.values = values
   }
@@ -77,7 +77,7 @@ struct PageEnd: Sendable {
 
   /// Whether a row with these values comes behind it for certain: of rows that the order takes for equal SQLite
   /// chooses.
-  private func precedes(_ row: [SqlStorage]) -> Bool {
+  private func precedes(_ row: [DatabaseValue]) -> Bool {
     for (term, own) in zip(order.terms, values) {
       guard row.indices.contains(term.place), let result = term.compare(own, row[term.place]) else { return false }
       if result != 0 { return result < 0 }
@@ -88,12 +88,12 @@ struct PageEnd: Sendable {
 
 extension PageOrder.Term {
   /// Below zero when the left one comes first; nil when that can't be told.
-  fileprivate func compare(_ left: SqlStorage, _ right: SqlStorage) -> Int? {
+  fileprivate func compare(_ left: DatabaseValue, _ right: DatabaseValue) -> Int? {
     switch (left, right) {
     case (.null, .null): return 0
     case (.null, _): return direction.isNullFirst ? -1 : 1
     case (_, .null): return direction.isNullFirst ? 1 : -1
-    default: return SqlStorage.compare(left, right, collation).map { direction.isUpwards ? $0 : -$0 }
+    default: return DatabaseValue.compare(left, right, collation).map { direction.isUpwards ? $0 : -$0 }
     }
   }
 }
@@ -102,9 +102,11 @@ extension OrderTerm.Direction {
   fileprivate var isNullFirst: Bool { self == .asc || self == .descNullsFirst }
 }
 
-extension SqlStorage {
+extension DatabaseValue {
   /// SQLite's order of values that are not NULL: numbers, texts, blobs. Nil when it can't be told.
-  fileprivate static func compare(_ left: SqlStorage, _ right: SqlStorage, _ collation: PageOrder.Collation) -> Int? {
+  fileprivate static func compare(_ left: DatabaseValue, _ right: DatabaseValue, _ collation: PageOrder.Collation)
+    -> Int?
+  {
     func order<Value: Comparable>(_ left: Value, _ right: Value) -> Int { left < right ? -1 : left > right ? 1 : 0 }
     switch (left, right) {
     case (.integer(let left), .integer(let right)): return order(left, right)

@@ -113,7 +113,8 @@ final class PoolFeed: CommitSink {
   /// To be called when a live result has found out what it reads.
   func expect(_ read: ReadColumns, _ rule: RowRule, _ number: Int) {
     let interest = ObservedTables(
-      read: read.tables.mapValues { ObservedTables.Reading(columns: $0, wantsImages: rule.decidesByRow) }, commits: true
+      read: read.tables.mapValues { ObservedTables.TableInterest(columns: $0, wantsImages: rule.decidesByRow) },
+      commits: true
     )
     listen(interest, number) {
       $0.expect(read, rule.filter?.demands ?? [], columns: rule.filter?.columns ?? [], number)
@@ -165,7 +166,7 @@ final class PoolFeed: CommitSink {
   }
 
   /// Looks for others, where that is done, and does not return before.
-  func lookForOthers() { watched.withLock { $0.others }?.lookNow() }
+  func detectOtherCommits() { watched.withLock { $0.others }?.checkNow() }
 
   // MARK: What statements read
 
@@ -218,7 +219,7 @@ final class PoolFeed: CommitSink {
 
   func commitEnds() { commitCount.add(1, ordering: .acquiringAndReleasing) }
 
-  func looksForOthers() { lookCount.add(1, ordering: .acquiringAndReleasing) }
+  func willDetectOtherCommits() { lookCount.add(1, ordering: .acquiringAndReleasing) }
 
   func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
 

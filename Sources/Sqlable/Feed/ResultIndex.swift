@@ -3,11 +3,11 @@
 struct ResultIndex {
   private struct Known {
     weak var result: (any FollowedResult)?
-    var place = Place.everywhere
+    var place = Bucket.everywhere
   }
 
   /// Where a result is found.
-  private enum Place {
+  private enum Bucket {
     /// By every commit: it is not known what it reads, or nobody tells what happens to that.
     case everywhere
     case tables([[UInt8]])

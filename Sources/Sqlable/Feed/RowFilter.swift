@@ -137,7 +137,7 @@ final class FilterTables: Sendable {
 
   /// What `question` says of a table that has these rows and no others.
   func holds(
-    _ rows: [[SqlStorage]], _ table: String, _ columns: [ComparedColumn], _ like: Like,
+    _ rows: [[DatabaseValue]], _ table: String, _ columns: [ComparedColumn], _ like: Like,
     _ question: (SqliteDatabase) throws -> Bool
   ) throws -> Bool {
     try (like == .usual ? state : caseSensitive).withLock { state in
@@ -206,7 +206,7 @@ extension SqlExpression {
   }
 
   /// The columns that have to be equal to a value, and the value.
-  fileprivate var demandedValues: [(column: String, value: SqlStorage)] {
+  fileprivate var demandedValues: [(column: String, value: DatabaseValue)] {
     switch node {
     case .all(let terms): return terms.flatMap(\.demandedValues)
     case .binary(.equal, let left, let right), .binary(.isSame, let left, let right):

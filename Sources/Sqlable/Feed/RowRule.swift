@@ -29,6 +29,6 @@ struct ResultNotes {
     count += 1
     guard count == page.limit else { return }
     let row = ReadRow(statement)
-    pageEnd = (try? page.terms.map { try row.storage(at: $0.resultPlace) }).map { PageEnd(page, $0) }
+    pageEnd = (try? page.terms.map { try row.databaseValue(at: $0.resultPlace) }).map { PageEnd(page, $0) }
   }
 }

@@ -60,5 +60,5 @@ private final class TypedGroup<State, Output: SqlValue, each Argument: SqlValue>
     try aggregate.step(&state, repeat try arguments.next(&index, as: (each Argument).self))
   }
 
-  func finish() throws -> SqlStorage { try UserArguments.result(aggregate.finish(state), of: aggregate.name) }
+  func finish() throws -> DatabaseValue { try UserArguments.result(aggregate.finish(state), of: aggregate.name) }
 }

@@ -40,7 +40,7 @@ public struct ScalarFunction<Output: SqlValue, each Argument: SqlValue>: Sendabl
 private struct TypedScalar<Output: SqlValue, each Argument: SqlValue>: ScalarBody {
   let body: @Sendable (repeat each Argument) throws -> Output
 
-  func call(_ arguments: UserArguments) throws -> SqlStorage {
+  func call(_ arguments: UserArguments) throws -> DatabaseValue {
     var index = 0
     let value = try body(repeat try arguments.next(&index, as: (each Argument).self))
     return try arguments.result(value)
@@ -54,18 +54,18 @@ extension UserArguments {
   func next<Value: SqlValue>(_ index: inout Int, as type: Value.Type) throws -> Value {
     index += 1
     do {
-      return try Value(sqlStorage: try self[index - 1])
+      return try Value(databaseValue: try self[index - 1])
     } catch {
       throw refusal(error, place: "argument \(index) of function \(function)", expected: "\(Value.columnType)")
     }
   }
 
   /// What a function gives, as SQLite stores it.
-  func result(_ value: some SqlValue) throws -> SqlStorage { try UserArguments.result(value, of: function) }
+  func result(_ value: some SqlValue) throws -> DatabaseValue { try UserArguments.result(value, of: function) }
 
-  static func result<Value: SqlValue>(_ value: Value, of function: String) throws -> SqlStorage {
+  static func result<Value: SqlValue>(_ value: Value, of function: String) throws -> DatabaseValue {
     do {
-      return try value.sqlStorage.checked()
+      return try value.databaseValue.checked()
     } catch {
       var refused = SqlError.encoding(expected: "\(Value.self)", found: "what SQLite can't store")
       if case .encoding(let mismatch) = (error as? SqlError)?.kind { refused.kind = .encoding(mismatch) }

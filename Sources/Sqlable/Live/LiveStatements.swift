@@ -135,8 +135,8 @@ extension Statement {
 
   /// How a read is read again; `rows` gets it with the handle's lock held, before its first row.
   fileprivate func source<Value>(
-    _ onlyChanges: Bool, _ place: PoolCall.Place,
-    _ rows: @escaping @Sendable (Reading, inout ResultNotes) throws -> Value
+    _ onlyChanges: Bool, _ place: PoolCall.CallSite,
+    _ rows: @escaping @Sendable (StatementRun, inout ResultNotes) throws -> Value
   ) -> ResultSource<Value> {
     ResultSource(
       key: .init(self, Value.self, onlyChanges: onlyChanges), place: place, onlyChanges: onlyChanges,

@@ -29,7 +29,7 @@ public struct ModelChange<Model: Sqlable>: Sendable {
     row.change == .delete ? nil : try model(row.images?.new, row.images?.isNewWhole)
   }
 
-  private func model(_ values: [SqlStorage]?, _ isWhole: Bool?) throws -> Model {
+  private func model(_ values: [DatabaseValue]?, _ isWhole: Bool?) throws -> Model {
     guard let images = row.images, isWhole == true, let values else {
       throw SqlError.misuse("SQLite does not tell all values of the row, or one is a text that is not UTF-8")
         .at(table: row.table)
@@ -42,7 +42,7 @@ public struct ModelChange<Model: Sqlable>: Sendable {
 final class ImageReader: Sendable {
   private let database = Guarded<SqliteDatabase?>(nil)
 
-  func model<Model: Sqlable>(_ columns: [String], _ values: [SqlStorage]) throws -> Model {
+  func model<Model: Sqlable>(_ columns: [String], _ values: [DatabaseValue]) throws -> Model {
     let db = try database.withLock { database in
       let db = try database ?? .inMemory()
       database = db

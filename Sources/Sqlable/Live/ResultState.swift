@@ -15,7 +15,7 @@ struct ResultState<Value: Sendable> {
   }
 
   struct Latest {
-    var reading: Reading
+    var reading: Fetch
     /// Another one when the contents are, as far as they are compared.
     var edition: Int
     /// Nil when all loops have it, and when it is outdated: it is not kept for nobody.
@@ -23,7 +23,7 @@ struct ResultState<Value: Sendable> {
     var contents: ResultContents?
   }
 
-  struct Reading {
+  struct Fetch {
     let number: Int
     let position: Int
   }
@@ -47,12 +47,12 @@ struct ResultState<Value: Sendable> {
   enum Work {
     /// Asks the filter whether one of the rows concerns the result.
     case ask(RowFilter, [RowImages], upTo: Int)
-    case read(Reading, KnownResult?)
+    case read(Fetch, KnownResult?)
     case nothing
   }
 
-  private enum Doubt {
-    case none, certain
+  private enum Staleness {
+    case fresh, stale
     case rows([RowImages])
   }
 
@@ -216,9 +216,9 @@ struct ResultState<Value: Sendable> {
   mutating func didCommit(_ commit: CommittedChanges?, at position: Int) {
     // What all loops have was read after it.
     if without == 0, let latest, latest.reading.position >= position { return }
-    switch doubt(about: commit) {
-    case .none: break
-    case .certain: doubt(position)
+    switch staleness(after: commit) {
+    case .fresh: break
+    case .stale: doubt(position)
     case .rows(let rows):
       guard open.count + rows.count <= Self.maximumRows else { return doubt(position) }
       open += rows.map { OpenRow(position: position, images: $0) }
@@ -234,24 +234,24 @@ struct ResultState<Value: Sendable> {
     if !waiting.isEmpty, position > underway { isWanted = true }
   }
 
-  private func doubt(about commit: CommittedChanges?) -> Doubt {
-    guard let commit, let read, !read.readsUnobserved else { return .certain }
+  private func staleness(after commit: CommittedChanges?) -> Staleness {
+    guard let commit, let read, !read.readsUnobserved else { return .stale }
     var rows: [RowImages] = []
     // Of the fewer: a result is read from few tables, and so may the commit be.
     for (name, table) in commit.tables {
       guard let columns = read.tables[name], table.isMembershipChanged || !table.columns.isDisjoint(with: columns)
       else { continue }
-      guard rule.decidesByRow, let images = table.images, images.allSatisfy(\.isWhole) else { return .certain }
+      guard rule.decidesByRow, let images = table.images, images.allSatisfy(\.isWhole) else { return .stale }
       let open = images.filter { row in
         !(rule.filter?.excludes(row) ?? false) && !(pageEnd?.precedes(row) ?? false)
       }
       if open.isEmpty { continue }
       guard let filter = rule.filter, open.count <= Self.maximumAsked, !open.contains(where: filter.takes)
-      else { return .certain }
+      else { return .stale }
       // One table only: else there would be no filter that decides.
       rows += open
     }
-    return rows.isEmpty ? .none : .rows(rows)
+    return rows.isEmpty ? .fresh : .rows(rows)
   }
 
   mutating func end() -> [any Wakeable] {
@@ -260,7 +260,7 @@ struct ResultState<Value: Sendable> {
     return woken(Array(waiting.keys))
   }
 
-  // MARK: Reading
+  // MARK: Fetch
 
   /// What is to be done next; a reading begins with it.
   mutating func nextWork(_ feed: PoolFeed) -> Work {
@@ -272,7 +272,7 @@ struct ResultState<Value: Sendable> {
       // After that: what is matched with no end of a page to compare with is either in the reading, or puts it in
       // doubt.
       underway = feed.position
-      return .read(Reading(number: readings, position: underway), known)
+      return .read(Fetch(number: readings, position: underway), known)
     }
     guard let filter = rule.filter, let last = open.last else {
       for row in open { doubt(row.position) }
@@ -292,7 +292,7 @@ struct ResultState<Value: Sendable> {
 
   /// Notes what was read; gives who is to be woken.
   mutating func take(
-    _ reading: Reading, _ value: Value, _ contents: ResultContents?, isSame: Bool, _ pageEnd: PageEnd?
+    _ reading: Fetch, _ value: Value, _ contents: ResultContents?, isSame: Bool, _ pageEnd: PageEnd?
   ) -> [any Wakeable] {
     self.pageEnd = pageEnd
     dropValue()
@@ -312,7 +312,7 @@ struct ResultState<Value: Sendable> {
   }
 
   /// Notes that a reading has failed; gives who is to be woken to throw the error.
-  mutating func fail(_ reading: Reading, _ error: any Error) -> [any Wakeable] {
+  mutating func fail(_ reading: Fetch, _ error: any Error) -> [any Wakeable] {
     underway = -1
     let failed = sleepers { _, loop in isInDoubt(loop) && current(loop).reading < reading.number }
     for id in failed { if let loop = waiting[id]?.loop { failures[loop] = error } }

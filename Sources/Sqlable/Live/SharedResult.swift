@@ -178,7 +178,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
     }
   }
 
-  private func read(_ reading: State.Reading, _ known: KnownResult?) async {
+  private func read(_ reading: State.Fetch, _ known: KnownResult?) async {
     do {
       let found = try await pool.performStatement(.read, at: source.place) { [self] db in
         try source.read(db, known, pool.feed) { expect($0, $1) }

@@ -58,7 +58,7 @@ struct KnownResult: Sendable {
 
 /// How a live result is read.
 struct ResultSource<Value: Sendable>: Sendable {
-  struct Reading: Sendable {
+  struct Fetched: Sendable {
     let known: KnownResult
     let value: Value
     let contents: ResultContents?
@@ -68,7 +68,7 @@ struct ResultSource<Value: Sendable>: Sendable {
   /// What is the same for equal results.
   let key: SharedResults.Key
 
-  let place: PoolCall.Place
+  let place: PoolCall.CallSite
   /// Whether a result is of interest only when it differs from the one before it.
   let onlyChanges: Bool
   /// The SQL of all statements that it takes.
@@ -80,7 +80,7 @@ struct ResultSource<Value: Sendable>: Sendable {
   /// Reads it. Says before that what it is read from, when that is not known, or the schema is another one.
   func read(
     _ db: SqliteDatabase, _ known: KnownResult?, _ feed: PoolFeed, expect: (ReadColumns, RowRule) -> Void
-  ) throws -> Reading {
+  ) throws -> Fetched {
     let version = try db.locked { try db.openConnection().schemaVersion() }
     var result = KnownResult(schemaVersion: version, rule: known?.rule ?? RowRule())
     if known?.schemaVersion != version {
@@ -91,7 +91,7 @@ struct ResultSource<Value: Sendable>: Sendable {
     }
     var notes = ResultNotes(comparing: onlyChanges, result.rule.page)
     let value = try rows(db, &notes)
-    return Reading(known: result, value: value, contents: notes.contents, pageEnd: notes.pageEnd)
+    return Fetched(known: result, value: value, contents: notes.contents, pageEnd: notes.pageEnd)
   }
 
   private func columnsRead(_ db: SqliteDatabase, _ version: Int64, _ feed: PoolFeed) throws -> ReadColumns {

@@ -42,17 +42,17 @@ public struct PrimaryKey: ColumnOption, Hashable {
 /// ```
 public struct Default: ColumnOption {
   /// The value in every form: a value can't be kept itself, since it need not be `Sendable`.
-  private let forms: [ColumnType.Base: Result<SqlStorage, SqlError>]
+  private let forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
 
   public init(_ value: any SqlValue) {
     forms = ColumnType.Base.all.reduce(into: [:]) { forms, base in
-      forms[base] = Result { try value.sqlStorage(in: ColumnType(base)).checked() }.mapError {
+      forms[base] = Result { try value.databaseValue(in: ColumnType(base)).checked() }.mapError {
         ($0 as? SqlError) ?? .misuse("the default can't be stored")
       }
     }
   }
 
-  func value(in type: ColumnType) throws -> SqlStorage {
+  func value(in type: ColumnType) throws -> DatabaseValue {
     guard let form = forms[type.base] else { throw SqlError.misuse("a column of \(type.name) takes no default") }
     return try form.get()
   }

@@ -7,14 +7,14 @@
 /// ```
 public struct DynamicRow: SelectOutput, Sendable, Hashable {
   /// The values, in the order of the columns.
-  public let values: [SqlStorage]
+  public let values: [DatabaseValue]
 
   /// The value at a position, counted from 0. NULL fits an optional only; what does not fit throws `.decoding`.
   public func get<Value: SqlValue>(_ position: Int, as type: Value.Type = Value.self) throws -> Value {
     guard values.indices.contains(position) else {
       throw SqlError.misuse("the result has no column at position \(position)")
     }
-    return try Value(sqlStorage: values[position])
+    return try Value(databaseValue: values[position])
   }
 
   public static func next(of row: inout ResultRow) throws -> DynamicRow {
@@ -27,10 +27,10 @@ public struct DynamicRow: SelectOutput, Sendable, Hashable {
 }
 
 extension ResultRow {
-  fileprivate mutating func rest() throws -> [SqlStorage] {
-    var values: [SqlStorage] = []
+  fileprivate mutating func rest() throws -> [DatabaseValue] {
+    var values: [DatabaseValue] = []
     while position < row.count {
-      values.append(try row.storage(at: position))
+      values.append(try row.databaseValue(at: position))
       position += 1
     }
     return values

@@ -83,11 +83,11 @@ public struct ReadRow {
     }
   }
 
-  func storage(at position: Int) throws -> SqlStorage {
+  func databaseValue(at position: Int) throws -> DatabaseValue {
     do {
       return try ReadCell(
         value: state.pointee.value(at: position), state: state, generation: generation, type: .blob
-      ).storage()
+      ).databaseValue()
     } catch {
       throw located(error, column: nil, position: position)
     }

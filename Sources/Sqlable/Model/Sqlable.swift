@@ -107,12 +107,12 @@ extension Sqlable {
 /// What a model that says nothing about its values gives for every column: not nothing, which would be stored as such.
 private struct UnwrittenValue: SqlValue {
   static var columnType: ColumnType { .blob }
-  var sqlStorage: SqlStorage {
+  var databaseValue: DatabaseValue {
     get throws { throw SqlError.misuse("the model has neither valueForColumn(_:) nor write(to:)") }
   }
 
   init() {}
-  init(sqlStorage: SqlStorage) throws {}
+  init(databaseValue: DatabaseValue) throws {}
 }
 
 /// `BicycleShop` becomes `bicycle_shop`, `HTTPServer` becomes `http_server`.

@@ -147,7 +147,7 @@ final class ChangeBuffer: ChangeSink {
 
   private func images(_ row: HookedRow, of table: Table) -> RowImages {
     var isWhole = table.isWhole
-    func values(_ place: (RowShape.Places) -> Int, _ read: (Int) -> SqlStorage?) -> [SqlStorage] {
+    func values(_ place: (RowShape.Places) -> Int, _ read: (Int) -> DatabaseValue?) -> [DatabaseValue] {
       table.key.row.columns.map { column in
         guard let places = column.places, let value = read(place(places)).flatMap(column.affinity.value) else {
           isWhole = false
@@ -158,7 +158,7 @@ final class ChangeBuffer: ChangeSink {
     }
     let old = row.operation == .insert ? nil : values(\.old, row.exactOldValue)
     let hidesDefault = old.map { zip(table.key.row.columns, $0).contains { $0.mayHideDefault && $1 == .null } } ?? false
-    let new: [SqlStorage]? =
+    let new: [DatabaseValue]? =
       switch row.operation {
       case .insert: values(\.inserted, row.exactNewValue)
       case .update: values(\.updated, row.exactNewValue)
@@ -177,8 +177,8 @@ final class ChangeBuffer: ChangeSink {
     case .update: change = .update
     case .delete: change = .delete
     }
-    var key: [SqlStorage] = []
-    var previousKey: [SqlStorage] = []
+    var key: [DatabaseValue] = []
+    var previousKey: [DatabaseValue] = []
     if !table.key.columns.isEmpty {
       let shape = table.key
       if change != .insert { previousKey = values(of: shape, at: shape.old) { row.oldValue($0) } }
@@ -202,8 +202,8 @@ final class ChangeBuffer: ChangeSink {
     state.changes.append(noted)
   }
 
-  private func values(of key: KeyShape, at positions: [Int], _ read: (Int) -> SqlStorage?) -> [SqlStorage] {
-    var values: [SqlStorage] = []
+  private func values(of key: KeyShape, at positions: [Int], _ read: (Int) -> DatabaseValue?) -> [DatabaseValue] {
+    var values: [DatabaseValue] = []
     for (position, affinity) in zip(positions, key.affinities) {
       // Nothing of the key rather than a part of it.
       guard let value = read(position).flatMap(affinity.value) else { return [] }
@@ -212,7 +212,7 @@ final class ChangeBuffer: ChangeSink {
     return values
   }
 
-  private func integer(_ key: [SqlStorage]) -> Int? {
+  private func integer(_ key: [DatabaseValue]) -> Int? {
     if key.count == 1, case .integer(let id) = key[0] { return Int(id) }
     return nil
   }

@@ -9,7 +9,7 @@ protocol CommitSink: AnyObject, Sendable {
   func commitEnds()
   func didCommit(_ commit: CommittedChanges)
   /// To be called at the begin of a transaction, before it is looked whether another connection has committed.
-  func looksForOthers()
+  func willDetectOtherCommits()
   /// To be called when another connection has committed, or may have.
   func didCommitElsewhere()
 }
@@ -80,7 +80,7 @@ struct TableChanges: Sendable {
 /// The tables whose changes are wanted.
 struct ObservedTables: Sendable, Equatable {
   /// What live results want of a table.
-  struct Reading: Sendable, Equatable {
+  struct TableInterest: Sendable, Equatable {
     /// The columns that they read, by their folded names.
     var columns: Set<[UInt8]>
     /// Whether they decide by row.
@@ -93,7 +93,7 @@ struct ObservedTables: Sendable, Equatable {
   /// The tables whose rows are wanted with their values, by their folded names.
   var valued: Set<[UInt8]> = []
   /// The tables that live results read, by their folded names.
-  var read: [[UInt8]: Reading] = [:]
+  var read: [[UInt8]: TableInterest] = [:]
   /// Whether commits are wanted that change no table of these.
   var commits = false
 
@@ -115,7 +115,7 @@ struct ObservedTables: Sendable, Equatable {
   }
 
   /// Adds what a live result reads of a table.
-  mutating func read(_ table: [UInt8], _ reading: Reading) {
+  mutating func read(_ table: [UInt8], _ reading: TableInterest) {
     var known = read[table] ?? reading
     known.columns.formUnion(reading.columns)
     known.wantsImages = known.wantsImages || reading.wantsImages

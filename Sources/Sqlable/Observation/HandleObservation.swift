@@ -30,7 +30,7 @@ final class HandleObservation {
   /// do so.
   private var dataVersion: Int64?
   /// Committed and not yet delivered to the handle's own observers.
-  private let pending = Guarded<[ObserverRegistry.Audience]>([])
+  private let pending = Guarded<[ObserverRegistry.Recipients]>([])
   /// How many there are, to be asked after every statement without a lock.
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
@@ -38,7 +38,7 @@ final class HandleObservation {
   private var mayKeepWhatFailed = false
   /// Whether that holds for the schema of now.
   private var isFailureKnown = false
-  private let witness: UndoWitness
+  private let witness: RollbackDetector
   /// Whether the witness takes part in the open transaction.
   private var isWatching = false
 
@@ -50,7 +50,7 @@ final class HandleObservation {
     self.connection = connection
     self.registry = registry
     self.order = order
-    witness = UndoWitness(connection)
+    witness = RollbackDetector(connection)
     ancestors = Array(sequence(first: registry, next: \.parent).dropFirst())
     hook = ChangeHook(handle: connection.handle, sink: buffer, usesPreupdate: usesPreupdate)
   }
@@ -89,7 +89,7 @@ final class HandleObservation {
     if isBeginning {
       isWatching = false
       (changesAtBegin, schemaAtBegin) = (seenChanges, nil)
-      if interest.commits, dataVersion != nil { try lookForOthers() }
+      if interest.commits, dataVersion != nil { try detectOtherCommits() }
     }
     guard isBeginning ? isActive : isKnowledgeInDoubt else { return }
     if isBeginning { isOfOpenTransaction = false }
@@ -112,10 +112,10 @@ final class HandleObservation {
 
   /// Finds out whether another connection has committed since the last look; to be called inside a transaction, or when
   /// none is open.
-  func lookForOthers() throws {
+  func detectOtherCommits() throws {
     // Before: who is in doubt about what comes between has it looked again. The first look has none to be compared
     // with, and answers nobody's doubt.
-    if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.looksForOthers() } }
+    if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.willDetectOtherCommits() } }
     let found: Int64
     do { found = try connection.dataVersion() } catch {
       for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() }
@@ -217,7 +217,7 @@ final class HandleObservation {
     guard isWanted || !buffer.isEmpty else { return }
     var commit = buffer.takeAll()
     (commit.isUnknown, commit.heardSince) = (isUnknown, changesAtBegin)
-    if !commit.rows.isEmpty, let audience = registry.audience(for: commit.rows) {
+    if !commit.rows.isEmpty, let audience = registry.recipients(for: commit.rows) {
       pending.withLock { pending in
         pending.append(audience)
         pendingCount.store(pending.count, ordering: .releasing)
@@ -225,7 +225,7 @@ final class HandleObservation {
     }
     for ancestor in ancestors {
       ancestor.sink?.didCommit(commit)
-      guard !commit.rows.isEmpty, let audience = ancestor.audience(for: commit.rows) else { continue }
+      guard !commit.rows.isEmpty, let audience = ancestor.recipients(for: commit.rows) else { continue }
       ancestor.queue.async { audience.deliver() }
     }
   }
@@ -255,7 +255,7 @@ final class HandleObservation {
     }
   }
 
-  private func takePending() -> ObserverRegistry.Audience? {
+  private func takePending() -> ObserverRegistry.Recipients? {
     pending.withLock { pending in
       guard !pending.isEmpty else { return nil }
       pendingCount.store(pending.count - 1, ordering: .releasing)

@@ -11,7 +11,7 @@ struct KeyComparison: Sendable {
   /// That of integer keys.
   static let ofIds = KeyComparison(affinity: .integer, collation: .binary)
 
-  func matches(_ key: SqlStorage, _ value: SqlStorage) -> Bool {
+  func matches(_ key: DatabaseValue, _ value: DatabaseValue) -> Bool {
     switch (key, converted(value)) {
     case (.integer(let integer), .real(let real)), (.real(let real), .integer(let integer)):
       Int64(exactly: real) == integer
@@ -22,7 +22,7 @@ struct KeyComparison: Sendable {
   }
 
   /// What SQLite makes of a value before it compares it with a column.
-  private func converted(_ value: SqlStorage) -> SqlStorage {
+  private func converted(_ value: DatabaseValue) -> DatabaseValue {
     switch (affinity, value) {
     case (.integer, .text(let text)), (.real, .text(let text)): KeyComparison.number(text) ?? value
     case (.text, .integer(let integer)): .text("\(integer)")
@@ -32,7 +32,7 @@ struct KeyComparison: Sendable {
   }
 
   /// What SQLite may make of a value before it compares it, whatever the column's affinity: the value first.
-  static func forms(of value: SqlStorage) -> [SqlStorage] {
+  static func forms(of value: DatabaseValue) -> [DatabaseValue] {
     switch value {
     case .text(let text): [value] + (number(text).map { [$0] } ?? [])
     case .integer(let integer): [value, .text("\(integer)")]
@@ -42,7 +42,7 @@ struct KeyComparison: Sendable {
   }
 
   /// The number that a text is, with nothing but blanks around it.
-  private static func number(_ text: String) -> SqlStorage? {
+  private static func number(_ text: String) -> DatabaseValue? {
     let number = text.utf8[...].trimmed
     guard number.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }) else {
       return nil

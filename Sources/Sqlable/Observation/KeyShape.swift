@@ -72,7 +72,7 @@ extension KeyShape.Affinity {
   }
 
   /// The value that the column holds, of the one that the pre-update hook gave for it; nil when that can't be told.
-  func value(_ given: SqlStorage) -> SqlStorage? {
+  func value(_ given: DatabaseValue) -> DatabaseValue? {
     switch (self, given) {
     case (.real, .integer(let integer)):
       // SQLite keeps 2.0 as the integer 2, and tells it so when it is inserted.

@@ -10,7 +10,7 @@ final class ObserverRegistry: Sendable {
     let table: String
     let change: Change?
     /// What the row's id or key must be; nil for every row.
-    let key: SqlStorage?
+    let key: DatabaseValue?
     let body: @Sendable (RowChange) throws -> Void
 
     func wants(_ row: RowChange) -> Bool {
@@ -149,17 +149,17 @@ final class ObserverRegistry: Sendable {
   /// Those who are to hear of a transaction that has just been committed; nil when nobody is.
   ///
   /// Taken at the commit: whoever registers later has not asked for what happened before.
-  func audience(for rows: [RowChange]) -> Audience? {
+  func recipients(for rows: [RowChange]) -> Recipients? {
     // Read first: who is removed between the two reads is then asked for once more, and not called.
     let version = version
     let (observers, didUpdate, token) = state.withLock { ($0.observers, $0.didUpdate, $0.didUpdateToken) }
     guard didUpdate != nil || !observers.isEmpty else { return nil }
-    return Audience(
+    return Recipients(
       registry: self, version: version, observers: observers, didUpdate: didUpdate, didUpdateToken: token, rows: rows)
   }
 
   /// A committed transaction on its way to the observers that were registered then.
-  struct Audience: Sendable {
+  struct Recipients: Sendable {
     let registry: ObserverRegistry
     let version: Int
     let observers: [Observer]

@@ -15,9 +15,9 @@ public struct RowChange: Sendable, Hashable {
   public let previousId: Int
   /// The row's primary key after the change (before it, for a delete), where that is not the id: text keys, composite
   /// keys. Empty for a table whose integer key is the id, and where SQLite's pre-update hook is missing.
-  public var key: [SqlStorage] { keys?.key ?? [] }
+  public var key: [DatabaseValue] { keys?.key ?? [] }
   /// The row's primary key before an update; differs from `key` when the update changed the key.
-  public var previousKey: [SqlStorage] { keys?.previous ?? [] }
+  public var previousKey: [DatabaseValue] { keys?.previous ?? [] }
   /// Whether `id` is one, and not a 0 in its place.
   let hasId: Bool
   /// The keys, where there are any: behind one reference, since most rows have none and are copied all the same.
@@ -28,11 +28,11 @@ public struct RowChange: Sendable, Hashable {
   var images: RowImages?
 
   private final class Keys: Sendable, Hashable {
-    let key: [SqlStorage]
-    let previous: [SqlStorage]
+    let key: [DatabaseValue]
+    let previous: [DatabaseValue]
     let comparison: KeyComparison?
 
-    init(_ key: [SqlStorage], _ previous: [SqlStorage], _ comparison: KeyComparison?) {
+    init(_ key: [DatabaseValue], _ previous: [DatabaseValue], _ comparison: KeyComparison?) {
       self.key = key
       self.previous = previous
       self.comparison = comparison
@@ -47,7 +47,7 @@ public struct RowChange: Sendable, Hashable {
   }
 
   init(
-    table: String, change: Change, id: Int, previousId: Int, key: [SqlStorage], previousKey: [SqlStorage],
+    table: String, change: Change, id: Int, previousId: Int, key: [DatabaseValue], previousKey: [DatabaseValue],
     comparison: KeyComparison?, hasId: Bool, isKeyedById: Bool
   ) {
     self.table = table
@@ -71,7 +71,7 @@ public struct RowChange: Sendable, Hashable {
   }
 
   /// Whether it is or was the row of that id or key, compared as SQLite compares a value with the key's column.
-  func isOfRow(_ given: SqlStorage) -> Bool {
+  func isOfRow(_ given: DatabaseValue) -> Bool {
     if case .integer(let id) = given, hasId, id == Int64(self.id) || id == Int64(previousId) { return true }
     guard let keys else {
       return isKeyedById && hasId
@@ -93,8 +93,8 @@ final class RowImages: Sendable, Hashable {
   /// The names of the table's columns.
   let columns: [String]
   /// Their values in that order, nil where there was no row; NULL for a column that is not stored.
-  let old: [SqlStorage]?
-  let new: [SqlStorage]?
+  let old: [DatabaseValue]?
+  let new: [DatabaseValue]?
   /// Whether SQLite has told all of them.
   let isWhole: Bool
   /// The same of the values after the change.
@@ -120,7 +120,7 @@ final class RowImages: Sendable, Hashable {
 
   func note(_ verdict: Bool, of filter: Int) { verdicts.withLock { $0[filter] = verdict } }
 
-  init(columns: [String], old: [SqlStorage]?, new: [SqlStorage]?, isWhole: Bool, isNewWhole: Bool) {
+  init(columns: [String], old: [DatabaseValue]?, new: [DatabaseValue]?, isWhole: Bool, isNewWhole: Bool) {
     self.columns = columns
     self.old = old
     self.new = new

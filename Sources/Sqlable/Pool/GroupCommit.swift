@@ -7,13 +7,13 @@ extension SqlitePool {
   /// A write that fails is undone by itself. What undoes the whole transaction (a full disk, an interrupted statement,
   /// a foreign key that only the commit looks at) is the affair of one: the others are run again, each in a transaction
   /// of its own.
-  func lead(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
+  func runGroup(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
     var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
     do {
       let db = try writer.open(by: root, feed)
       try db.locked {
         // Given back after the commit returned: the automatic checkpoint is part of it. A mere look waits for nobody.
-        if first.kind != .look { try gate.take(writer.brake) }
+        if first.kind != .detection { try gate.take(writer.interruption) }
         defer { gate.giveBack() }
         outcomes = first.kind.isAlone ? [(first, alone(first, writer, db))] : group(first, writer, db)
       }
@@ -87,7 +87,7 @@ extension SqlitePool {
       // What it leaves open would take in all that comes after it.
       db.rollBackShared()
       // Who began to listen while a statement ran that nobody was to hear of.
-      if call.kind != .look { feed.didCommit(CommittedChanges(heardSince: changes)) }
+      if call.kind != .detection { feed.didCommit(CommittedChanges(heardSince: changes)) }
     }
     return ended(
       call, writer,
@@ -100,7 +100,7 @@ extension SqlitePool {
   /// Runs a call again, in a transaction of its own.
   private func again(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
     withState { $0.give(writer, to: call) }
-    if call.deadline != nil { look(at: call) }
+    if call.deadline != nil { inspect(call) }
     let outcome = Result { try db.transaction { db in try call.run(db) } }
     if case .success(.commit) = outcome { withState { $0.counts.commits += 1 } }
     return ended(call, writer, outcome.map { _ in })
@@ -121,7 +121,7 @@ extension SqlitePool {
       state.give(writer, to: call)
       return call
     }
-    if let call, call.deadline != nil { look(at: call) }
+    if let call, call.deadline != nil { inspect(call) }
     return call
   }
 }

@@ -27,7 +27,7 @@ extension SqlitePool {
     guard let limit = configuration.longRead else { return }
     let now = ContinuousClock.now
     let reads = withState { state in
-      state.readers.compactMap { reader -> Statistics.Running? in
+      state.readers.compactMap { reader -> Statistics.ActiveCall? in
         guard let call = reader.call, !call.isReported, let read = reader.running(at: now), read.age >= limit else {
           return nil
         }
@@ -42,7 +42,7 @@ extension SqlitePool {
         SqlError(
           .timeout,
           message: """
-            the read made at \(read.place) has gone on for \(read.age.seconds) s; as long as it does, the write-ahead log \
+            the read made at \(read.callSite) has gone on for \(read.age.seconds) s; as long as it does, the write-ahead log \
             (\(size) bytes) can't be reused
             """, sql: read.sql, label: configuration.handles.label))
     }

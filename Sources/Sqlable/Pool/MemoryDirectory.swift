@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Glibc
 import Synchronization
 

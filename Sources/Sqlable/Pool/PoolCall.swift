@@ -20,7 +20,7 @@ final class PoolCall: @unchecked Sendable {
 
   /// Where a call was made.
   @usableFromInline
-  struct Place: Sendable, CustomStringConvertible {
+  struct CallSite: Sendable, CustomStringConvertible {
     let file: StaticString
     let line: UInt
 
@@ -39,14 +39,14 @@ final class PoolCall: @unchecked Sendable {
     /// What is not done in a transaction.
     case alone
     /// The same, and no caller's affair: the writer looks for what others have committed.
-    case look
+    case detection
 
     var isRead: Bool { self == .read }
-    var isAlone: Bool { self == .alone || self == .look }
+    var isAlone: Bool { self == .alone || self == .detection }
   }
 
   let kind: Kind
-  let place: Place
+  let place: CallSite
   let begin = ContinuousClock.now
   let deadline: ContinuousClock.Instant?
   /// Until when it may wait.
@@ -68,7 +68,7 @@ final class PoolCall: @unchecked Sendable {
   var outcome: Result<Void, any Error>?
 
   init(
-    _ kind: Kind, _ configuration: PoolConfiguration, _ place: Place,
+    _ kind: Kind, _ configuration: PoolConfiguration, _ place: CallSite,
     resume: (@Sendable (Result<Void, any Error>) -> Void)? = nil,
     _ work: @escaping (SqliteDatabase) throws -> TransactionResult
   ) {

@@ -38,7 +38,7 @@ extension SqlitePool {
   private func drained(by duration: Duration) -> Bool {
     let done = DispatchSemaphore(value: 0)
     let isIdle = withState { state in
-      if state.life == .open { state.life = .closing }
+      if state.phase == .open { state.phase = .closing }
       guard state.calls > 0 else { return true }
       state.closers.append(done)
       return false
@@ -49,16 +49,16 @@ extension SqlitePool {
   private func finish() throws {
     let handles = withState { state in
       defer {
-        state.life = .closed
+        state.phase = .closed
         state.idleReaders = []
       }
-      return state.life == .closed ? [] : state.readers + [state.writer]
+      return state.phase == .closed ? [] : state.readers + [state.writer]
     }
     guard !handles.isEmpty else { return }
     endWatching()
     for handle in handles { handle.discard() }
-    let brake = Brake(busyTimeout: configuration.handles.busyTimeout)
-    let isInTurn = (try? gate.take(brake)) != nil
+    let interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
+    let isInTurn = (try? gate.take(interruption)) != nil
     defer { gate.giveBack() }
     // The last to close copies the log, unless other processes have the file open. What keeps the turn from coming
     // writes all the time, and so copies the log too.
@@ -71,5 +71,5 @@ extension SqlitePool {
   }
 
   /// Whether the pool takes calls.
-  public var isOpen: Bool { withState { $0.life == .open } }
+  public var isOpen: Bool { withState { $0.phase == .open } }
 }

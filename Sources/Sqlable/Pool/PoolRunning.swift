@@ -7,7 +7,7 @@ extension SqlitePool {
   // MARK: On the caller's thread
 
   /// Does `work` with a handle, on this thread or, for a write that shares a commit, on that of another caller.
-  func perform(_ kind: PoolCall.Kind, _ place: PoolCall.Place, _ work: (SqliteDatabase) throws -> TransactionResult)
+  func perform(_ kind: PoolCall.Kind, _ place: PoolCall.CallSite, _ work: (SqliteDatabase) throws -> TransactionResult)
     throws
   {
     try checkFork()
@@ -17,7 +17,7 @@ extension SqlitePool {
       switch try withState({ try $0.enter(call, configuration, by: pthread_self()) }) {
       case .own(let handle): try runInside(call, handle)
       case .given(let handle):
-        if call.deadline != nil { look(at: call) }
+        if call.deadline != nil { inspect(call) }
         try runHere(call, handle)
       case .waits: try wait(call)
       }
@@ -37,7 +37,7 @@ extension SqlitePool {
     if let outcome = call.outcome { return try outcome.get() }
     guard case .running(let handle) = call.state else { return }
     withState { _ in handle.owner = pthread_self() }
-    if call.deadline != nil { look(at: call) }
+    if call.deadline != nil { inspect(call) }
     try runHere(call, handle)
   }
 
@@ -51,7 +51,7 @@ extension SqlitePool {
   }
 
   private func runHere(_ call: PoolCall, _ handle: PooledHandle) throws {
-    let (outcome, next) = handle.isWriter ? lead(call, handle) : read(call, handle)
+    let (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
     if let next { handOn(handle, to: next) }
     try outcome.get()
   }
@@ -60,7 +60,7 @@ extension SqlitePool {
 
   /// Does `work` with a handle, on a thread of the pool.
   func perform(
-    _ kind: PoolCall.Kind, _ place: PoolCall.Place,
+    _ kind: PoolCall.Kind, _ place: PoolCall.CallSite,
     _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
   ) async throws {
     try checkFork()
@@ -77,7 +77,7 @@ extension SqlitePool {
             // Not inside a closure: those are synchronous. A thread of the pool that runs a task would be.
             call.resume?(Result { try runInside(call, handle) })
           case .given(let handle): handOn(handle, to: call)
-          case .waits: look(at: call)
+          case .waits: inspect(call)
           }
         } catch {
           continuation.resume(throwing: error)
@@ -94,7 +94,7 @@ extension SqlitePool {
   /// Two threads would have to be woken for it otherwise, which takes several times as long as most reads. It is given
   /// up after some ten thousand steps of SQLite's, a fraction of a millisecond, and where it would have to wait for a
   /// lock.
-  func performQuickly(_ place: PoolCall.Place, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
+  func performQuickly(_ place: PoolCall.CallSite, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
     try checkFork()
     let call = PoolCall(.read, configuration, place) { db in
       try work(db)
@@ -106,7 +106,7 @@ extension SqlitePool {
     else { return false }
     var isStopped = false
     let (outcome, next) = read(call, handle) { db in
-      isStopped = try handle.brake.withBudget(10) { _ = try call.run(db) }
+      isStopped = try handle.interruption.withBudget(10) { _ = try call.run(db) }
     }
     if let next { handOn(handle, to: next) }
     try outcome.get()
@@ -131,9 +131,9 @@ extension SqlitePool {
         return
       }
       withState { _ in handle.owner = pthread_self() }
-      if call.deadline != nil { look(at: call) }
+      if call.deadline != nil { inspect(call) }
       let outcome: Result<Void, any Error>
-      (outcome, next) = handle.isWriter ? lead(call, handle) : read(call, handle)
+      (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
       end(call, outcome)
     }
   }
@@ -175,12 +175,12 @@ extension SqlitePool {
   /// Has the writer find out, when it is free, whether somebody else has committed; calls `answered` when it has, and
   /// when it does not come to that.
   func haveWriterLook(_ answered: @escaping @Sendable () -> Void) {
-    let place = PoolCall.Place(file: #fileID, line: #line)
-    func look(_ db: SqliteDatabase) throws -> TransactionResult {
-      try db.lookForOthers()
+    let place = PoolCall.CallSite(file: #fileID, line: #line)
+    func detect(_ db: SqliteDatabase) throws -> TransactionResult {
+      try db.detectOtherCommits()
       return .commit
     }
-    let call = PoolCall(.look, configuration, place, resume: { _ in answered() }, look)
+    let call = PoolCall(.detection, configuration, place, resume: { _ in answered() }, detect)
     switch try? withState({ try $0.enter(call, configuration, by: nil) }) {
     case .given(let handle): handOn(handle, to: call)
     case .waits: break
@@ -200,7 +200,7 @@ extension SqlitePool {
       case .made: call.stopped = reason
       case .running(let handle):
         call.stopped = reason
-        handle.brake.pull()
+        handle.interruption.request()
       case .waiting, .ending: break
       }
       return false
@@ -233,7 +233,7 @@ extension SqlitePool {
   // MARK: Looking at the time
 
   /// Sees to it that somebody looks at the call when its time is over.
-  func look(at call: PoolCall) {
+  func inspect(_ call: PoolCall) {
     let isNext = withState { state -> ContinuousClock.Instant? in
       guard let end = call.nextLook, state.nextLook.map({ end < $0 }) ?? true else { return nil }
       state.nextLook = end
@@ -244,13 +244,13 @@ extension SqlitePool {
 
   private func schedule(_ time: ContinuousClock.Instant) {
     SqlitePool.clock.asyncAfter(deadline: .now() + ContinuousClock.now.duration(to: time).dispatched) { [weak self] in
-      self?.lookAtAll()
+      self?.inspectAll()
     }
   }
 
   private static let clock = DispatchQueue(label: "sqlable.pool.clock")
 
-  private func lookAtAll() {
+  private func inspectAll() {
     let now = ContinuousClock.now
     let (late, next) = withState { state in
       state.nextLook = nil

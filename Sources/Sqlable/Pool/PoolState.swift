@@ -4,11 +4,11 @@ import Glibc
 extension SqlitePool {
   /// What changes, all under one lock.
   struct State {
-    enum Life {
+    enum Phase {
       case open, closing, closed
     }
 
-    var life = Life.open
+    var phase = Phase.open
     let writer: PooledHandle
     var readers: [PooledHandle] = []
     var idleReaders: [PooledHandle] = []
@@ -27,7 +27,7 @@ extension SqlitePool {
   }
 
   /// What becomes of a call that has come.
-  enum Entrance {
+  enum Admission {
     /// It was made inside another, whose handle it uses.
     case own(PooledHandle)
     case given(PooledHandle)
@@ -38,9 +38,9 @@ extension SqlitePool {
 extension SqlitePool.State {
   /// Throws unless calls are taken.
   func checkIsOpen(_ label: String?) throws {
-    guard life == .open else {
+    guard phase == .open else {
       throw SqlError(
-        .closed, message: life == .closed ? "the pool was closed before" : "the pool is being closed", label: label)
+        .closed, message: phase == .closed ? "the pool was closed before" : "the pool is being closed", label: label)
     }
   }
 
@@ -54,7 +54,7 @@ extension SqlitePool.State {
   /// A handle for the call, or a place in the queue for one. With `thread`, the thread that runs it at once.
   mutating func enter(
     _ call: PoolCall, _ configuration: PoolConfiguration, by thread: pthread_t?
-  ) throws -> SqlitePool.Entrance {
+  ) throws -> SqlitePool.Admission {
     let label = configuration.handles.label
     if call.stopped != nil { throw CancellationError() }
     if let deadline = call.deadline, deadline <= call.begin {
@@ -123,7 +123,7 @@ extension SqlitePool.State {
   mutating func take(_ handle: PooledHandle, from call: PoolCall) {
     call.state = .ending
     handle.call = nil
-    handle.brake.release()
+    handle.interruption.reset()
     handle.noteCacheUse()
     counts.ended(call)
   }

@@ -27,21 +27,21 @@ extension SqlitePool {
     /// The size of the write-ahead log, in bytes.
     public let walSize: Int
     /// The read that has gone on for the longest: as long as it does, the write-ahead log can't be reused.
-    public let oldestRead: Running?
+    public let oldestRead: ActiveCall?
     /// What the writer does.
-    public let write: Running?
+    public let write: ActiveCall?
 
     /// A call that is running.
-    public struct Running: Sendable, Hashable, CustomStringConvertible {
+    public struct ActiveCall: Sendable, Hashable, CustomStringConvertible {
       /// File and line where the call was made.
-      public let place: String
+      public let callSite: String
       /// For how long it has had its handle.
       public let age: Duration
       /// The SQL of the statement that it has spent its time on; nil when none has run for more than some milliseconds.
       public let sql: String?
 
       public var description: String {
-        "the call made at \(place), running for \(age.seconds) s" + (sql.map { ": \($0)" } ?? "")
+        "the call made at \(callSite), running for \(age.seconds) s" + (sql.map { ": \($0)" } ?? "")
       }
     }
   }
@@ -57,14 +57,14 @@ extension SqlitePool {
     var longestUse = Duration.zero
 
     mutating func began(_ call: PoolCall) {
-      guard call.kind != .look, let start = call.gotHandle else { return }
+      guard call.kind != .detection, let start = call.gotHandle else { return }
       let wait = call.begin.duration(to: start)
       waited += wait
       longestWait = max(longestWait, wait)
     }
 
     mutating func ended(_ call: PoolCall) {
-      guard call.kind != .look else { return }
+      guard call.kind != .detection else { return }
       if call.kind.isRead { reads += 1 } else { writes += 1 }
       guard let start = call.gotHandle else { return }
       let use = start.duration(to: .now)
@@ -100,9 +100,9 @@ extension PooledHandle {
   var since: ContinuousClock.Instant? { call?.gotHandle }
 
   /// What is being run; to be called with the pool's lock held.
-  func running(at now: ContinuousClock.Instant) -> SqlitePool.Statistics.Running? {
+  func running(at now: ContinuousClock.Instant) -> SqlitePool.Statistics.ActiveCall? {
     guard let call, let since else { return nil }
-    return SqlitePool.Statistics.Running(
-      place: "\(call.place)", age: since.duration(to: now), sql: brake.longStatement.withLock { $0 })
+    return SqlitePool.Statistics.ActiveCall(
+      callSite: "\(call.place)", age: since.duration(to: now), sql: interruption.longStatement.withLock { $0 })
   }
 }

@@ -8,7 +8,7 @@ final class PooledHandle: @unchecked Sendable {
   /// many other queues have one.
   let queue: DispatchQueue
   /// Stops what is being run on it.
-  let brake: Brake
+  let interruption: Interruption
   private var database: SqliteDatabase?
   private var checked = ContinuousClock.now
 
@@ -22,7 +22,7 @@ final class PooledHandle: @unchecked Sendable {
 
   init(_ configuration: Configuration, isWriter: Bool, number: Int) {
     self.isWriter = isWriter
-    brake = Brake(busyTimeout: configuration.busyTimeout)
+    interruption = Interruption(busyTimeout: configuration.busyTimeout)
     queue = DispatchQueue(label: isWriter ? "sqlable.pool.writer" : "sqlable.pool.reader-\(number)")
   }
 
@@ -38,11 +38,11 @@ final class PooledHandle: @unchecked Sendable {
       return database
     }
     let database = try root.createChild(isReadOnly: !isWriter)
-    try database.use(brake, isReadOnly: !isWriter)
+    try database.use(interruption, isReadOnly: !isWriter)
     if isWriter {
       // From here on the writer knows what others commit; what they did before, whoever looks for it finds out.
-      try database.lookForOthers()
-      feed.lookForOthers()
+      try database.detectOtherCommits()
+      feed.detectOtherCommits()
     }
     self.database = database
     return database
@@ -73,10 +73,10 @@ final class PooledHandle: @unchecked Sendable {
 
 extension SqliteDatabase {
   /// Makes the handle one of a pool's.
-  fileprivate func use(_ brake: Brake, isReadOnly: Bool) throws {
+  fileprivate func use(_ interruption: Interruption, isReadOnly: Bool) throws {
     try locked {
       let connection = try openConnection()
-      connection.use(brake)
+      connection.use(interruption)
       belongToPool()
       // Beside the file's being open for reading only: temporary tables would stay for whoever reads next.
       if isReadOnly { try connection.pragma("PRAGMA query_only = ON") }
@@ -85,10 +85,10 @@ extension SqliteDatabase {
   }
 
   /// Has the handle take note of what others have committed.
-  func lookForOthers() throws {
+  func detectOtherCommits() throws {
     try locked {
       _ = try openConnection()
-      try observation?.lookForOthers()
+      try observation?.detectOtherCommits()
     }
   }
 

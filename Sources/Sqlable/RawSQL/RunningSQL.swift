@@ -153,7 +153,7 @@ extension SqliteDatabase {
         }
       }
       // RETURNING changes all rows before it gives the first, and they would stay changed when `body` throws.
-      try run(statement, on: connection, asOne: statement.columnCount == 0, steps: readRows)
+      try run(statement, on: connection, atomically: statement.columnCount == 0, steps: readRows)
     }
   }
 
@@ -172,7 +172,8 @@ extension SqliteDatabase {
 
   /// Calls `steps` to run a statement: as a write, unless it changes nothing that is observed.
   private func run(
-    _ statement: PreparedStatement, on connection: Connection, asOne isOne: Bool = true, steps: () throws -> Void
+    _ statement: PreparedStatement, on connection: Connection, atomically isAtomic: Bool = true,
+    steps: () throws -> Void
   ) throws {
     // A schema change moves key columns that observation has looked up. To be found out before the next write and not
     // now: a deferred transaction that reads first may not get to write.
@@ -181,7 +182,7 @@ extension SqliteDatabase {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       return try steps()
     }
-    try writing(on: connection, asOne: isOne, mayKeep: mayKeep(statement)) {
+    try writing(on: connection, atomically: isAtomic, mayKeep: mayKeep(statement)) {
       let mark = observation?.mark ?? 0
       try steps()
       try forgetDroppedRows(statement, after: mark)

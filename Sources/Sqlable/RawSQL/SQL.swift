@@ -16,7 +16,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// The text, with `?` for every value.
   public internal(set) var text: String
   /// The values, in the order of the `?`. Long lists of `in` in what was embedded count as one each, which is left out.
-  public var bindings: [SqlStorage] {
+  public var bindings: [DatabaseValue] {
     arguments.compactMap { if case .value(let value) = $0 { value } else { nil } }
   }
   /// What is bound, in the order of the `?`.
@@ -27,9 +27,9 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   var failure: SqlError?
 
   enum Argument: Sendable, Hashable {
-    case value(SqlStorage)
+    case value(DatabaseValue)
     /// A list that is bound as one.
-    case list([SqlStorage])
+    case list([DatabaseValue])
     /// A value that is given when the SQL, prepared, is run.
     case parameter(String)
   }
@@ -67,7 +67,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     var arguments: [Argument] = []
     var offsets: [Int] = []
     var failure: SqlError?
-    private var place = SQLPlace()
+    private var place = SQLLexer()
     /// Whether a value or name was written last.
     private var isAfterInterpolation = false
 
@@ -78,7 +78,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     public mutating func appendLiteral(_ literal: String) {
       guard let first = literal.utf8.first else { return }
-      if isAfterInterpolation, SQLPlace.joins(first) { text += " " }
+      if isAfterInterpolation, SQLLexer.joins(first) { text += " " }
       isAfterInterpolation = false
       place.advance(over: literal.utf8)
       text += literal
@@ -96,14 +96,14 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
             \\(json: …) binds it as one JSON text
             """))
       }
-      bind { try value.sqlStorage }
+      bind { try value.databaseValue }
     }
 
     /// Binds bytes.
     public mutating func appendInterpolation(_ value: Data) { bind { .blob(value) } }
 
     /// Binds the value of a storage class.
-    public mutating func appendInterpolation(_ value: SqlStorage) { bind { value } }
+    public mutating func appendInterpolation(_ value: DatabaseValue) { bind { value } }
 
     /// Binds values as a list: `?, ?, ?`, or nothing when there are none. The parentheses of an IN are the text's own.
     ///
@@ -112,12 +112,12 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// ```
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
       // A type that says itself how it is stored is one value, whatever it is a sequence of.
-      if let value = values as? any SqlValue, !(value is any JSONList) { return bind { try value.sqlStorage } }
-      bindList(values) { try $0.sqlStorage }
+      if let value = values as? any SqlValue, !(value is any JSONList) { return bind { try value.databaseValue } }
+      bindList(values) { try $0.databaseValue }
     }
 
     /// Binds the values of storage classes as a list.
-    public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element == SqlStorage {
+    public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element == DatabaseValue {
       bindList(values) { $0 }
     }
 
@@ -163,9 +163,9 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
           switch value {
           case .list(let list):
             let list = list.takeUnretainedValue()
-            arguments.append(.list(list.parameters.compactMap { SqlStorage($0) }))
+            arguments.append(.list(list.parameters.compactMap { DatabaseValue($0) }))
           case .unset: arguments.append(.parameter(placeholders?.next()?.placeholder.name ?? ""))
-          default: SqlStorage(value).map { arguments.append(.value($0)) }
+          default: DatabaseValue(value).map { arguments.append(.value($0)) }
           }
         }
         if text.utf8.last == UInt8(ascii: "\"") { text += " " }
@@ -185,7 +185,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     private static let maximumListCount = 1_000_000
 
     private mutating func bindList<Values: Sequence>(
-      _ values: Values, storage: (Values.Element) throws -> SqlStorage
+      _ values: Values, storage: (Values.Element) throws -> DatabaseValue
     ) {
       beginInterpolation()
       var count = 0
@@ -201,9 +201,9 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       if count == 0, text.utf8.last != UInt8(ascii: "(") { text += " " }
     }
 
-    mutating func bind(_ storage: () throws -> SqlStorage) {
+    mutating func bind(_ storage: () throws -> DatabaseValue) {
       beginInterpolation()
-      var value = SqlStorage.null
+      var value = DatabaseValue.null
       do { value = try storage().checked() } catch {
         fail(error as? SqlError ?? .misuse("a value of the SQL text can't be stored"))
       }

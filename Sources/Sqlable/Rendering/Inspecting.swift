@@ -8,7 +8,7 @@ extension Statement {
 
   /// The values that take the place of `?`, in order; for a batch, those of its first row. A long list of `in` counts
   /// as one, which is left out. Empty for a statement that can't be run.
-  public var bindings: [SqlStorage] { (try? withValues().bindings) ?? [] }
+  public var bindings: [DatabaseValue] { (try? withValues().bindings) ?? [] }
 
   /// The statement as SQLite would get it, about the row at `index` of those that it is about. Throws whatever makes it
   /// impossible to run.
@@ -35,7 +35,7 @@ extension Select {
   }
 
   /// The values that take the place of `?`, in order; empty for a query that can't be run.
-  public var bindings: [SqlStorage] { (try? query.withValues().bindings) ?? [] }
+  public var bindings: [DatabaseValue] { (try? query.withValues().bindings) ?? [] }
 }
 
 extension SelectQuery {
@@ -51,9 +51,9 @@ struct StatementWithValues {
   let sql: String
   let parameters: ParameterBuffer
 
-  var bindings: [SqlStorage] {
+  var bindings: [DatabaseValue] {
     // It owns memory that is reached by its address only.
-    withExtendedLifetime(parameters) { parameters.parameters.compactMap { SqlStorage($0) } }
+    withExtendedLifetime(parameters) { parameters.parameters.compactMap { DatabaseValue($0) } }
   }
 }
 

@@ -7,7 +7,7 @@ extension Renderer {
     write(list: values)
   }
 
-  private func write(list values: [SqlStorage]) {
+  private func write(list values: [DatabaseValue]) {
     switch ListForm(values, isOrdering: isOrdering) {
     case .whole where parameters.expandsLists:
       // SQLite takes an empty list in an order for a position.
@@ -40,7 +40,7 @@ enum ListForm {
   /// All as one parameter.
   case whole
 
-  init(_ values: [SqlStorage], isOrdering: Bool) {
+  init(_ values: [DatabaseValue], isOrdering: Bool) {
     guard values.count <= 32, !(isOrdering && values.isEmpty) else {
       self = .whole
       return

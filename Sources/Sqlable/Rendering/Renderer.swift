@@ -281,7 +281,7 @@ struct Renderer {
     }
   }
 
-  func write(_ value: SqlStorage) {
+  func write(_ value: DatabaseValue) {
     sql.append("?")
     parameters.append(value)
   }

@@ -1,7 +1,7 @@
 // The terms that SQL spells in a way of their own.
 
 extension Renderer {
-  func write(_ special: SqlExpression.Special, stack: Int) throws {
+  func write(_ special: SqlExpression.SpecialForm, stack: Int) throws {
     switch special.form {
     case .choice: try writeChoice(special.terms, stack: stack)
     case .cast(let type): try write("CAST(", special.terms, " AS \(type))", stack: stack)
@@ -30,7 +30,7 @@ extension Renderer {
   }
 
   /// How strong a term of that form binds.
-  func strength(of form: SqlExpression.Special.Form) -> Strength {
+  func strength(of form: SqlExpression.SpecialForm.Form) -> Strength {
     switch form {
     case .inverted: .unary
     case .fullText(let term) where term.isCondition: .equality
@@ -95,7 +95,7 @@ extension Renderer {
   /// Writes a date with something added, in the form of its column.
   private func writeDate(_ terms: [SqlExpression], plus count: Int, _ unit: DateUnit, stack: Int) throws {
     let format = try dateFormat(of: terms, "another date")
-    let value = try SqlExpression.Special.shift(by: count, unit, in: format)
+    let value = try SqlExpression.SpecialForm.shift(by: count, unit, in: format)
     switch (format, unit.seconds) {
     case (.unixSecondsWithFraction, .some), (.unixSeconds, .some), (.unixMilliseconds, .some):
       // As an atom, whatever is around it.
@@ -121,9 +121,9 @@ extension Renderer {
   }
 }
 
-extension SqlExpression.Special {
+extension SqlExpression.SpecialForm {
   /// What is bound for that which is added to a date of a column of that form.
-  static func shift(by count: Int, _ unit: DateUnit, in format: ColumnType.DateFormat) throws -> SqlStorage {
+  static func shift(by count: Int, _ unit: DateUnit, in format: ColumnType.DateFormat) throws -> DatabaseValue {
     guard format != .iso8601, let seconds = unit.seconds else {
       return .text("\(count < 0 ? "" : "+")\(count) \(unit.rawValue)s")
     }

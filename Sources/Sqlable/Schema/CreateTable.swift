@@ -31,7 +31,7 @@ extension SqliteDatabase {
   }
 
   private func createTable(_ table: TableInfo) throws -> SchemaChange {
-    try running { connection in try writing(on: connection, asOne: false) { try create(table, on: connection) } }
+    try running { connection in try writing(on: connection, atomically: false) { try create(table, on: connection) } }
   }
 
   private func create(_ table: TableInfo, on connection: Connection) throws -> SchemaChange {

@@ -109,7 +109,7 @@ struct TableDefinition {
 
   /// A default as SQL text: CREATE TABLE can't bind values.
   private func literal(
-    _ value: SqlStorage, for column: Column, real spelling: (Double) throws -> String
+    _ value: DatabaseValue, for column: Column, real spelling: (Double) throws -> String
   ) throws -> String {
     guard column.type.stores(value) else { throw column.type.mismatch(value.storageClass) }
     switch value {

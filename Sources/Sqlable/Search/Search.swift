@@ -120,7 +120,7 @@ extension FullTextTable {
   fileprivate func bound(_ query: FullTextQuery) throws -> [SqlExpression] {
     if let failure = query.failure { throw failure }
     for column in query.columns { _ = try position(of: column) }
-    return [SqlExpression(SqlStorage.text(query.rawValue))]
+    return [SqlExpression(DatabaseValue.text(query.rawValue))]
   }
 
   fileprivate func bound(_ weights: KeyValuePairs<any ColumnConvertible, Double>) throws -> [SqlExpression] {
@@ -134,11 +134,11 @@ extension FullTextTable {
       let parts = Int((weight * 1_000_000).rounded()).quotientAndRemainder(dividingBy: 1_000_000)
       numbers[try position(of: column.column)] = "\(parts.quotient).\(String(1_000_000 + parts.remainder).dropFirst())"
     }
-    return [SqlExpression(SqlStorage.text("bm25(\(numbers.joined(separator: ", ")))"))]
+    return [SqlExpression(DatabaseValue.text("bm25(\(numbers.joined(separator: ", ")))"))]
   }
 
   fileprivate static func mark(_ text: String) throws -> SqlExpression {
     guard !text.utf8.contains(0) else { throw SqlError.invalidStatement("a mark of a found word holds a NUL byte") }
-    return SqlExpression(SqlStorage.text(text))
+    return SqlExpression(DatabaseValue.text(text))
   }
 }

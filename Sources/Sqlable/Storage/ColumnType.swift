@@ -106,7 +106,7 @@ public struct ColumnType: Sendable, Hashable {
   }
 
   /// Whether a value may be stored here as it is.
-  func stores(_ value: SqlStorage) -> Bool {
+  func stores(_ value: DatabaseValue) -> Bool {
     if case .integer(let integer) = value { return stores(integer) }
     return value == .null || value.storageClass == storageClass
   }

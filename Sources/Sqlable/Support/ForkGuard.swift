@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Glibc
 
 /// Tells whether the process was forked since a handle was opened.

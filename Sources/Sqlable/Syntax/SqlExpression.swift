@@ -55,7 +55,7 @@ public struct SqlExpression: Sendable, Hashable {
   /// Columns and values, of which there are most, lie in their parent's memory instead of in some of their own.
   enum Node: Sendable {
     case column(ColumnReference)
-    case value(SqlStorage)
+    case value(DatabaseValue)
     /// A value that a prepared statement is given, by its name.
     case parameter(String)
     /// AND of two or more terms.
@@ -68,7 +68,7 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case isNull(SqlExpression)
     indirect case isNotNull(SqlExpression)
     indirect case between(SqlExpression, SqlExpression, SqlExpression)
-    indirect case isIn(SqlExpression, [SqlStorage])
+    indirect case isIn(SqlExpression, [DatabaseValue])
     /// Without an escape it is empty: optional, it would be forgotten by a decoder that does not find it.
     indirect case like(SqlExpression, SqlExpression, escape: String)
     indirect case collate(SqlExpression, Collate)
@@ -77,7 +77,7 @@ public struct SqlExpression: Sendable, Hashable {
     /// A function with all that may follow its arguments.
     indirect case call(Call)
     /// What SQL spells in a way of its own, such as `CASE … END`.
-    indirect case special(Special)
+    indirect case special(SpecialForm)
     /// `(SELECT …)`, `EXISTS (SELECT …)` or `… IN (SELECT …)`.
     indirect case query(QueryTerm)
     /// What can't be said in SQL; the statement throws the reason when it is run.
@@ -174,21 +174,21 @@ public struct SqlExpression: Sendable, Hashable {
     self.size = message == nil ? size : Size()
   }
 
-  init(_ value: SqlStorage) {
+  init(_ value: DatabaseValue) {
     node = .value(value)
     size = Size()
   }
 
   /// A value that stands for itself.
   init(_ value: any SqlValue) {
-    do { self.init(try value.sqlStorage.checked()) } catch { self.init(invalid: error) }
+    do { self.init(try value.databaseValue.checked()) } catch { self.init(invalid: error) }
   }
 
   /// A value that is compared with, or stored in, a column, in the form that the column has.
   init(_ value: any SqlValue, for column: Column, comparing: Bool = true) {
     do {
       let type = column.type
-      let storage = try (comparing ? type.comparable(value) : value.sqlStorage(in: type)).checked()
+      let storage = try (comparing ? type.comparable(value) : value.databaseValue(in: type)).checked()
       let fits = comparing ? type.compares(with: storage.storageClass) : type.stores(storage)
       guard fits else { throw type.mismatch(storage.storageClass) }
       self.init(storage)
@@ -271,9 +271,9 @@ extension SqlExpression.Node: Hashable {
     case .parameter(let name): name
     case .binary(let operation, _, _): operation
     case .isIn(_, let values): values
-    case .like(_, _, let escape): SqlStorage.text(escape)
+    case .like(_, _, let escape): DatabaseValue.text(escape)
     case .collate(_, let collation): collation
-    case .qualified(let alias, let column): [AnyHashable(SqlStorage.text(alias)), AnyHashable(column)]
+    case .qualified(let alias, let column): [AnyHashable(DatabaseValue.text(alias)), AnyHashable(column)]
     case .call(let call): call
     case .special(let special): special.form
     case .query(let query): query

@@ -19,9 +19,9 @@ extension ColumnType {
   /// The form of a value that is compared with this column.
   ///
   /// A moment between two seconds has no place in a column of whole seconds, but it is after the one and before the other.
-  func comparable(_ value: any SqlValue) throws -> SqlStorage {
-    guard comparesInAnotherForm else { return try value.sqlStorage(in: self) }
-    let storage = try value.sqlStorage(in: ColumnType(.date(.unixSecondsWithFraction), isNullable: isNullable))
+  func comparable(_ value: any SqlValue) throws -> DatabaseValue {
+    guard comparesInAnotherForm else { return try value.databaseValue(in: self) }
+    let storage = try value.databaseValue(in: ColumnType(.date(.unixSecondsWithFraction), isNullable: isNullable))
     if case .real(let seconds) = storage, let whole = Int64(exactly: seconds) { return .integer(whole) }
     return storage
   }

@@ -4,27 +4,27 @@ import FoundationEssentials
 extension Date: SqlValue {
   public static var columnType: ColumnType { .date }
 
-  public var sqlStorage: SqlStorage {
-    get throws { try timeIntervalSince1970.sqlStorage }
+  public var databaseValue: DatabaseValue {
+    get throws { try timeIntervalSince1970.databaseValue }
   }
 
-  public func sqlStorage(in type: ColumnType) throws -> SqlStorage {
+  public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
     guard case .date(let format) = type.base else {
       return switch type.storageClass {
       case .integer: try integerStorage(.unixSeconds)
       case .text: try textStorage()
-      default: try sqlStorage
+      default: try databaseValue
       }
     }
     return switch format {
-    case .unixSecondsWithFraction: try sqlStorage
+    case .unixSecondsWithFraction: try databaseValue
     case .unixSeconds, .unixMilliseconds: try integerStorage(format)
     case .iso8601: try textStorage()
     }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    self = try Date(sqlStorage, in: .date)
+  public init(databaseValue: DatabaseValue) throws {
+    self = try Date(databaseValue, in: .date)
   }
 
   @inlinable
@@ -32,18 +32,18 @@ extension Date: SqlValue {
     if cell.type.isRealDate {
       try cell.set(timeIntervalSince1970)
     } else {
-      try cell.set(sqlStorage(in: cell.type))
+      try cell.set(databaseValue(in: cell.type))
     }
   }
 
   @inlinable
   public static func read(from cell: ReadCell) throws -> Date {
     if cell.type.isRealDate { return Date(timeIntervalSince1970: try cell.real()) }
-    return try Date(cell.storage(), in: cell.type)
+    return try Date(cell.databaseValue(), in: cell.type)
   }
 
   @usableFromInline
-  init(_ storage: SqlStorage, in type: ColumnType) throws {
+  init(_ storage: DatabaseValue, in type: ColumnType) throws {
     switch storage {
     case .text(let text):
       guard let seconds = ISO8601Date.secondsSince1970(text) else {
@@ -58,11 +58,11 @@ extension Date: SqlValue {
       // Milliseconds of a computation, or the seconds of a date that was bound without its column: a guess is wrong by
       // 1,000.
       throw SqlError.decoding(expected: type.name, found: "REAL")
-    default: self = Date(timeIntervalSince1970: try Double(sqlStorage: storage))
+    default: self = Date(timeIntervalSince1970: try Double(databaseValue: storage))
     }
   }
 
-  private func integerStorage(_ format: ColumnType.DateFormat) throws -> SqlStorage {
+  private func integerStorage(_ format: ColumnType.DateFormat) throws -> DatabaseValue {
     let number = format == .unixMilliseconds ? (timeIntervalSince1970 * 1000).rounded() : timeIntervalSince1970
     guard let integer = Int64(exactly: number) else {
       throw SqlError.encoding(
@@ -72,7 +72,7 @@ extension Date: SqlValue {
     return .integer(integer)
   }
 
-  private func textStorage() throws -> SqlStorage {
+  private func textStorage() throws -> DatabaseValue {
     guard let text = ISO8601Date.text(secondsSince1970: timeIntervalSince1970) else {
       throw SqlError.encoding(expected: "a date of the years 0000 to 9999", found: "another date")
     }

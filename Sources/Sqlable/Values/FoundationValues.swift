@@ -4,11 +4,11 @@ import FoundationEssentials
 extension Data: SqlValue {
   public static var columnType: ColumnType { .blob }
 
-  public var sqlStorage: SqlStorage { .blob(self) }
+  public var databaseValue: DatabaseValue { .blob(self) }
 
-  public init(sqlStorage: SqlStorage) throws {
-    guard case .blob(let data) = sqlStorage else {
-      throw SqlError.decoding(expected: "BLOB", found: "\(sqlStorage.storageClass)")
+  public init(databaseValue: DatabaseValue) throws {
+    guard case .blob(let data) = databaseValue else {
+      throw SqlError.decoding(expected: "BLOB", found: "\(databaseValue.storageClass)")
     }
     self = data
   }
@@ -24,21 +24,21 @@ extension Data: SqlValue {
 extension UUID: SqlValue {
   public static var columnType: ColumnType { .blob }
 
-  public var sqlStorage: SqlStorage { .blob(withUnsafeBytes(of: uuid) { Data($0) }) }
+  public var databaseValue: DatabaseValue { .blob(withUnsafeBytes(of: uuid) { Data($0) }) }
 
-  public func sqlStorage(in type: ColumnType) throws -> SqlStorage {
-    type.storageClass == .text ? .text(uuidString) : sqlStorage
+  public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
+    type.storageClass == .text ? .text(uuidString) : databaseValue
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    switch sqlStorage {
+  public init(databaseValue: DatabaseValue) throws {
+    switch databaseValue {
     case .blob(let data): self = try data.withUnsafeBytes { try UUID(checking: $0) }
     case .text(let text):
       guard let uuid = UUID(uuidString: text) else {
         throw SqlError.decoding(expected: "a UUID", found: "TEXT of another form")
       }
       self = uuid
-    default: throw SqlError.decoding(expected: "a UUID as BLOB or TEXT", found: "\(sqlStorage.storageClass)")
+    default: throw SqlError.decoding(expected: "a UUID as BLOB or TEXT", found: "\(databaseValue.storageClass)")
     }
   }
 
@@ -52,7 +52,7 @@ extension UUID: SqlValue {
 
   public static func read(from cell: ReadCell) throws -> UUID {
     if cell.storageClass == .blob { return try cell.withBlob { try UUID(checking: $0) } }
-    return try UUID(sqlStorage: cell.storage())
+    return try UUID(databaseValue: cell.databaseValue())
   }
 
   private init(checking bytes: UnsafeRawBufferPointer) throws {
@@ -70,10 +70,10 @@ extension UUID: SqlValue {
 extension URL: SqlValue {
   public static var columnType: ColumnType { .text }
 
-  public var sqlStorage: SqlStorage { .text(absoluteString) }
+  public var databaseValue: DatabaseValue { .text(absoluteString) }
 
-  public init(sqlStorage: SqlStorage) throws {
-    let text = try String(sqlStorage: sqlStorage)
+  public init(databaseValue: DatabaseValue) throws {
+    let text = try String(databaseValue: databaseValue)
     guard let url = URL(string: text) else { throw SqlError.decoding(expected: "a URL", found: "TEXT that is no URL") }
     guard url.absoluteString.isExactly(text) else {
       throw SqlError.decoding(expected: "a URL", found: "TEXT that is a URL in another spelling only")
@@ -86,15 +86,15 @@ extension URL: SqlValue {
 extension Decimal: SqlValue {
   public static var columnType: ColumnType { .text }
 
-  public var sqlStorage: SqlStorage {
+  public var databaseValue: DatabaseValue {
     get throws {
       guard !isNaN else { throw SqlError.encoding(expected: "a decimal number", found: "NaN") }
       return .text(description)
     }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    switch sqlStorage {
+  public init(databaseValue: DatabaseValue) throws {
+    switch databaseValue {
     case .text(let text):
       // Decimal(string:) stops at the first character that it does not know and drops digits beyond the 38th.
       guard let canonical = Decimal.canonical(text), let decimal = Decimal(string: canonical),
@@ -104,7 +104,7 @@ extension Decimal: SqlValue {
       }
       self = decimal
     case .integer(let integer): self = Decimal(integer)
-    default: throw SqlError.decoding(expected: "a decimal number", found: "\(sqlStorage.storageClass)")
+    default: throw SqlError.decoding(expected: "a decimal number", found: "\(databaseValue.storageClass)")
     }
   }
 

@@ -13,12 +13,12 @@ public protocol SqlJSON: SqlValue, Codable {}
 extension SqlJSON {
   public static var columnType: ColumnType { .text }
 
-  public var sqlStorage: SqlStorage {
+  public var databaseValue: DatabaseValue {
     get throws { try JSONText.encode(self) }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    self = try JSONText.decode(Self.self, from: sqlStorage)
+  public init(databaseValue: DatabaseValue) throws {
+    self = try JSONText.decode(Self.self, from: databaseValue)
   }
 }
 
@@ -26,12 +26,12 @@ extension SqlJSON {
 extension Array: SqlValue where Element: Codable {
   public static var columnType: ColumnType { .text }
 
-  public var sqlStorage: SqlStorage {
+  public var databaseValue: DatabaseValue {
     get throws { try JSONText.encode(self) }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    self = try JSONText.decode(Self.self, from: sqlStorage)
+  public init(databaseValue: DatabaseValue) throws {
+    self = try JSONText.decode(Self.self, from: databaseValue)
   }
 }
 
@@ -39,12 +39,12 @@ extension Array: SqlValue where Element: Codable {
 extension Set: SqlValue where Element: Codable {
   public static var columnType: ColumnType { .text }
 
-  public var sqlStorage: SqlStorage {
+  public var databaseValue: DatabaseValue {
     get throws { try JSONText.encode(self) }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    self = try JSONText.decode(Self.self, from: sqlStorage)
+  public init(databaseValue: DatabaseValue) throws {
+    self = try JSONText.decode(Self.self, from: databaseValue)
   }
 }
 
@@ -52,12 +52,12 @@ extension Set: SqlValue where Element: Codable {
 extension Dictionary: SqlValue where Key: Codable, Value: Codable {
   public static var columnType: ColumnType { .text }
 
-  public var sqlStorage: SqlStorage {
+  public var databaseValue: DatabaseValue {
     get throws { try JSONText.encode(self) }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    self = try JSONText.decode(Self.self, from: sqlStorage)
+  public init(databaseValue: DatabaseValue) throws {
+    self = try JSONText.decode(Self.self, from: databaseValue)
   }
 }
 
@@ -68,7 +68,7 @@ extension Set: JSONList {}
 extension Optional: JSONList where Wrapped: JSONList {}
 
 enum JSONText {
-  static func encode(_ value: some Encodable) throws -> SqlStorage {
+  static func encode(_ value: some Encodable) throws -> DatabaseValue {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
@@ -79,8 +79,8 @@ enum JSONText {
     }
   }
 
-  static func decode<Value: Decodable>(_ type: Value.Type, from storage: SqlStorage) throws -> Value {
-    let text = try String(sqlStorage: storage)
+  static func decode<Value: Decodable>(_ type: Value.Type, from storage: DatabaseValue) throws -> Value {
+    let text = try String(databaseValue: storage)
     do {
       let value = try JSONDecoder().decode(type, from: Data(text.utf8))
       var copy = text

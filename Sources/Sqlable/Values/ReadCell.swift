@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import FoundationEssentials
 
 /// One value of the row that a statement stands on.
@@ -79,7 +79,7 @@ public struct ReadCell {
   }
 
   /// The value, whatever its class.
-  public func storage() throws -> SqlStorage {
+  public func databaseValue() throws -> DatabaseValue {
     guard state.pointee.isCurrent(generation) else { throw mismatch("a value") }
     return try SqliteValue(value).storage()
   }

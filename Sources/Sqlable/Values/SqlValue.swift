@@ -16,8 +16,8 @@ import FoundationEssentials
 /// struct Celsius: SqlValue {
 ///   var degrees: Double
 ///   static let columnType = ColumnType.real
-///   var sqlStorage: SqlStorage { get throws { .real(degrees) } }
-///   init(sqlStorage: SqlStorage) throws { degrees = try Double(sqlStorage: sqlStorage) }
+///   var databaseValue: DatabaseValue { get throws { .real(degrees) } }
+///   init(databaseValue: DatabaseValue) throws { degrees = try Double(databaseValue: databaseValue) }
 /// }
 /// ```
 public protocol SqlValue: SelectOutput {
@@ -25,34 +25,34 @@ public protocol SqlValue: SelectOutput {
   static var columnType: ColumnType { get }
 
   /// What is stored. Throws when the value has no stored form. A NaN is refused by whoever takes it.
-  var sqlStorage: SqlStorage { get throws }
+  var databaseValue: DatabaseValue { get throws }
 
   /// The value of what was stored. Throws when it does not fit; NULL fits only an optional.
-  init(sqlStorage: SqlStorage) throws
+  init(databaseValue: DatabaseValue) throws
 
-  /// What is stored in a column of a certain type; the same as `sqlStorage` unless the type follows its column, as
+  /// What is stored in a column of a certain type; the same as `databaseValue` unless the type follows its column, as
   /// `Date` does.
-  func sqlStorage(in type: ColumnType) throws -> SqlStorage
+  func databaseValue(in type: ColumnType) throws -> DatabaseValue
 
-  /// Writes the value to a cell of a row or statement; a faster form of `sqlStorage(in:)`.
+  /// Writes the value to a cell of a row or statement; a faster form of `databaseValue(in:)`.
   func write(to cell: inout WriteCell) throws
 
-  /// Reads the value from a cell of a row; a faster form of `init(sqlStorage:)`.
+  /// Reads the value from a cell of a row; a faster form of `init(databaseValue:)`.
   static func read(from cell: ReadCell) throws -> Self
 }
 
 extension SqlValue {
   @inlinable
-  public func sqlStorage(in type: ColumnType) throws -> SqlStorage { try sqlStorage }
+  public func databaseValue(in type: ColumnType) throws -> DatabaseValue { try databaseValue }
 
   @inlinable
   public func write(to cell: inout WriteCell) throws {
-    try cell.set(sqlStorage(in: cell.type))
+    try cell.set(databaseValue(in: cell.type))
   }
 
   @inlinable
   public static func read(from cell: ReadCell) throws -> Self {
-    try Self(sqlStorage: cell.storage())
+    try Self(databaseValue: cell.databaseValue())
   }
 }
 
@@ -61,11 +61,11 @@ public struct Null: SqlValue, Sendable, Hashable, Codable {
   public init() {}
 
   public static var columnType: ColumnType { .nullable(.blob) }
-  public var sqlStorage: SqlStorage { .null }
+  public var databaseValue: DatabaseValue { .null }
 
-  public init(sqlStorage: SqlStorage) throws {
-    guard sqlStorage == .null else {
-      throw SqlError.decoding(expected: "NULL", found: "\(sqlStorage.storageClass)")
+  public init(databaseValue: DatabaseValue) throws {
+    guard databaseValue == .null else {
+      throw SqlError.decoding(expected: "NULL", found: "\(databaseValue.storageClass)")
     }
   }
 }
@@ -74,17 +74,17 @@ extension Optional: SqlValue where Wrapped: SqlValue {
   public static var columnType: ColumnType { .nullable(Wrapped.columnType) }
 
   @inlinable
-  public var sqlStorage: SqlStorage {
-    get throws { try self?.sqlStorage ?? .null }
+  public var databaseValue: DatabaseValue {
+    get throws { try self?.databaseValue ?? .null }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    self = sqlStorage == .null ? nil : try Wrapped(sqlStorage: sqlStorage)
+  public init(databaseValue: DatabaseValue) throws {
+    self = databaseValue == .null ? nil : try Wrapped(databaseValue: databaseValue)
   }
 
   @inlinable
-  public func sqlStorage(in type: ColumnType) throws -> SqlStorage {
-    try self?.sqlStorage(in: type) ?? .null
+  public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
+    try self?.databaseValue(in: type) ?? .null
   }
 
   @inlinable

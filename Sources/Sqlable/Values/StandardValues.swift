@@ -2,13 +2,13 @@ extension FixedWidthInteger where Self: SqlValue {
   public static var columnType: ColumnType { .integer }
 
   @inlinable
-  public var sqlStorage: SqlStorage {
+  public var databaseValue: DatabaseValue {
     get throws { .integer(try stored()) }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    guard case .integer(let integer) = sqlStorage else {
-      throw SqlError.decoding(expected: "INTEGER", found: "\(sqlStorage.storageClass)")
+  public init(databaseValue: DatabaseValue) throws {
+    guard case .integer(let integer) = databaseValue else {
+      throw SqlError.decoding(expected: "INTEGER", found: "\(databaseValue.storageClass)")
     }
     self = try Self.checked(integer)
   }
@@ -51,10 +51,10 @@ extension Bool: SqlValue {
   public static var columnType: ColumnType { .boolean }
 
   @inlinable
-  public var sqlStorage: SqlStorage { .integer(self ? 1 : 0) }
+  public var databaseValue: DatabaseValue { .integer(self ? 1 : 0) }
 
-  public init(sqlStorage: SqlStorage) throws {
-    self = try Bool(checking: Int64(sqlStorage: sqlStorage))
+  public init(databaseValue: DatabaseValue) throws {
+    self = try Bool(checking: Int64(databaseValue: databaseValue))
   }
 
   @inlinable
@@ -77,22 +77,22 @@ extension Double: SqlValue {
   public static var columnType: ColumnType { .real }
 
   @inlinable
-  public var sqlStorage: SqlStorage {
+  public var databaseValue: DatabaseValue {
     get throws {
       guard !isNaN else { throw SqlError.encoding(expected: "REAL", found: "NaN, which SQLite can't store") }
       return .real(self)
     }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    switch sqlStorage {
+  public init(databaseValue: DatabaseValue) throws {
+    switch databaseValue {
     case .real(let real): self = real
     case .integer(let integer):
       guard let exact = Double(exactly: integer) else {
         throw SqlError.decoding(expected: "REAL", found: "an INTEGER that no Double holds exactly")
       }
       self = exact
-    default: throw SqlError.decoding(expected: "REAL", found: "\(sqlStorage.storageClass)")
+    default: throw SqlError.decoding(expected: "REAL", found: "\(databaseValue.storageClass)")
     }
   }
 
@@ -108,12 +108,12 @@ extension Float: SqlValue {
   public static var columnType: ColumnType { .real }
 
   @inlinable
-  public var sqlStorage: SqlStorage {
-    get throws { try Double(self).sqlStorage }
+  public var databaseValue: DatabaseValue {
+    get throws { try Double(self).databaseValue }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    self = try Float(checking: Double(sqlStorage: sqlStorage))
+  public init(databaseValue: DatabaseValue) throws {
+    self = try Float(checking: Double(databaseValue: databaseValue))
   }
 
   @inlinable
@@ -135,11 +135,11 @@ extension String: SqlValue {
   public static var columnType: ColumnType { .text }
 
   @inlinable
-  public var sqlStorage: SqlStorage { .text(self) }
+  public var databaseValue: DatabaseValue { .text(self) }
 
-  public init(sqlStorage: SqlStorage) throws {
-    guard case .text(let text) = sqlStorage else {
-      throw SqlError.decoding(expected: "TEXT", found: "\(sqlStorage.storageClass)")
+  public init(databaseValue: DatabaseValue) throws {
+    guard case .text(let text) = databaseValue else {
+      throw SqlError.decoding(expected: "TEXT", found: "\(databaseValue.storageClass)")
     }
     self = text
   }
@@ -156,16 +156,16 @@ extension SqlValue where Self: RawRepresentable, RawValue: SqlValue {
   public static var columnType: ColumnType { RawValue.columnType }
 
   @inlinable
-  public var sqlStorage: SqlStorage {
-    get throws { try rawValue.sqlStorage }
+  public var databaseValue: DatabaseValue {
+    get throws { try rawValue.databaseValue }
   }
 
-  public init(sqlStorage: SqlStorage) throws {
-    self = try Self(checking: RawValue(sqlStorage: sqlStorage))
+  public init(databaseValue: DatabaseValue) throws {
+    self = try Self(checking: RawValue(databaseValue: databaseValue))
   }
 
   @inlinable
-  public func sqlStorage(in type: ColumnType) throws -> SqlStorage { try rawValue.sqlStorage(in: type) }
+  public func databaseValue(in type: ColumnType) throws -> DatabaseValue { try rawValue.databaseValue(in: type) }
 
   @inlinable
   public func write(to cell: inout WriteCell) throws { try rawValue.write(to: &cell) }

@@ -50,7 +50,7 @@ public struct WriteCell {
   }
 
   /// Sets a value of any class. Throws for NaN.
-  public mutating func set(_ storage: SqlStorage) throws {
+  public mutating func set(_ storage: DatabaseValue) throws {
     let storage = try storage.checked()
     if isCurrent() { parameter = bytes.pointee.parameter(for: storage) }
   }

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Foundation
 import Testing
 

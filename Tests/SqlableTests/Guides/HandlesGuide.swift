@@ -161,9 +161,9 @@ import Testing
 private struct SqlText: SqlValue {
   let text: String
   static let columnType = ColumnType.nullable(.text)
-  var sqlStorage: SqlStorage { .text(text) }
-  init(sqlStorage: SqlStorage) throws {
-    switch sqlStorage {
+  var databaseValue: DatabaseValue { .text(text) }
+  init(databaseValue: DatabaseValue) throws {
+    switch databaseValue {
     case .integer(let integer): text = "\(integer)"
     case .text(let text): self.text = text
     default: text = ""

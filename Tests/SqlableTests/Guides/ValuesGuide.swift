@@ -16,12 +16,12 @@ private struct BodyHeat: Equatable {
 extension BodyHeat: SqlValue {
   static let columnType = ColumnType.real
 
-  var sqlStorage: SqlStorage {
-    get throws { try degrees.sqlStorage }
+  var databaseValue: DatabaseValue {
+    get throws { try degrees.databaseValue }
   }
 
-  init(sqlStorage: SqlStorage) throws {
-    degrees = try Double(sqlStorage: sqlStorage)
+  init(databaseValue: DatabaseValue) throws {
+    degrees = try Double(databaseValue: databaseValue)
     guard degrees >= -273.15 else {
       let mismatch = SqlError.Mismatch(expected: "a temperature", found: "a REAL below absolute zero")
       throw SqlError(.decoding(mismatch), message: "expected a temperature, found a REAL below absolute zero")
@@ -35,10 +35,10 @@ private struct RepairedText {
 
 extension RepairedText: SqlValue {
   static let columnType = ColumnType.text
-  var sqlStorage: SqlStorage { .text(text) }
+  var databaseValue: DatabaseValue { .text(text) }
 
-  init(sqlStorage: SqlStorage) throws {
-    text = try String(sqlStorage: sqlStorage)
+  init(databaseValue: DatabaseValue) throws {
+    text = try String(databaseValue: databaseValue)
   }
 
   static func read(from cell: ReadCell) throws -> RepairedText {
@@ -152,7 +152,7 @@ extension Patient: Sqlable {
         try Car(id: nil, name: "Nano", price: .nan, isElectric: false, soldAt: nil).insert().run(db)
       }
       #expect(error?.kind == .encoding(.init(expected: "REAL", found: "NaN, which SQLite can't store")))
-      #expect(throws: SqlError.self) { try UInt64.max.sqlStorage }
+      #expect(throws: SqlError.self) { try UInt64.max.databaseValue }
       #expect(try Car.count().run(db) == 0)
     }
   }
@@ -169,19 +169,19 @@ extension Patient: Sqlable {
 
   @Test func theFormsOfADate() throws {
     let date = Date(timeIntervalSince1970: 1_357_020_000.5)
-    #expect(try date.sqlStorage(in: .date) == .real(1_357_020_000.5))
-    #expect(throws: SqlError.self) { try date.sqlStorage(in: .date(.unixSeconds)) }
-    #expect(try date.sqlStorage(in: .date(.unixMilliseconds)) == .integer(1_357_020_000_500))
-    #expect(try date.sqlStorage(in: .date(.iso8601)) == .text("2013-01-01T06:00:00.500Z"))
-    #expect(try [UInt8](1...3).sqlStorage == .text("[1,2,3]"))
-    #expect(try Decimal(string: "0.10").map { try $0.sqlStorage } == .text("0.1"))
-    #expect(try Int(sqlStorage: .integer(3)) == 3)
-    #expect(throws: SqlError.self) { try Int(sqlStorage: .real(3)) }
-    #expect(try Double(sqlStorage: .integer(3)) == 3)
-    #expect(throws: SqlError.self) { try Bool(sqlStorage: .integer(2)) }
-    #expect(throws: SqlError.self) { try [Double.infinity].sqlStorage }
-    #expect(try Date(sqlStorage: .text("2013-01-01 06:00:00")) == Date(timeIntervalSince1970: 1_357_020_000))
-    #expect(try Date(sqlStorage: .text("2013-01-01T07:00:00+01:00")) == Date(timeIntervalSince1970: 1_357_020_000))
-    #expect(throws: SqlError.self) { try Date(sqlStorage: .text("2013-02-30T06:00:00Z")) }
+    #expect(try date.databaseValue(in: .date) == .real(1_357_020_000.5))
+    #expect(throws: SqlError.self) { try date.databaseValue(in: .date(.unixSeconds)) }
+    #expect(try date.databaseValue(in: .date(.unixMilliseconds)) == .integer(1_357_020_000_500))
+    #expect(try date.databaseValue(in: .date(.iso8601)) == .text("2013-01-01T06:00:00.500Z"))
+    #expect(try [UInt8](1...3).databaseValue == .text("[1,2,3]"))
+    #expect(try Decimal(string: "0.10").map { try $0.databaseValue } == .text("0.1"))
+    #expect(try Int(databaseValue: .integer(3)) == 3)
+    #expect(throws: SqlError.self) { try Int(databaseValue: .real(3)) }
+    #expect(try Double(databaseValue: .integer(3)) == 3)
+    #expect(throws: SqlError.self) { try Bool(databaseValue: .integer(2)) }
+    #expect(throws: SqlError.self) { try [Double.infinity].databaseValue }
+    #expect(try Date(databaseValue: .text("2013-01-01 06:00:00")) == Date(timeIntervalSince1970: 1_357_020_000))
+    #expect(try Date(databaseValue: .text("2013-01-01T07:00:00+01:00")) == Date(timeIntervalSince1970: 1_357_020_000))
+    #expect(throws: SqlError.self) { try Date(databaseValue: .text("2013-02-30T06:00:00Z")) }
   }
 }

@@ -11,8 +11,8 @@ private final class Kept<Value>: @unchecked Sendable {
 private struct LateValue: SqlValue {
   let cell: ReadCell?
   static let columnType = ColumnType.text
-  var sqlStorage: SqlStorage { .null }
-  init(sqlStorage: SqlStorage) { cell = nil }
+  var databaseValue: DatabaseValue { .null }
+  init(databaseValue: DatabaseValue) { cell = nil }
   private init(cell: ReadCell) { self.cell = cell }
   static func read(from cell: ReadCell) -> LateValue { LateValue(cell: cell) }
 }
@@ -60,9 +60,9 @@ private struct NestedText: SqlValue {
   let db: SqliteDatabase?
   let keeper = Kept<WriteCell>()
   static let columnType = ColumnType.text
-  var sqlStorage: SqlStorage { .null }
+  var databaseValue: DatabaseValue { .null }
   init(db: SqliteDatabase) { self.db = db }
-  init(sqlStorage: SqlStorage) { db = nil }
+  init(databaseValue: DatabaseValue) { db = nil }
 
   func write(to cell: inout WriteCell) throws {
     keeper.value = cell
@@ -88,7 +88,7 @@ private struct NestedText: SqlValue {
     let cell = try #require(cell, sourceLocation: sourceLocation)
     let reads: [() throws -> Void] = [
       { _ = try cell.text() }, { _ = try cell.textBytes() }, { _ = try cell.integer() }, { _ = try cell.real() },
-      { _ = try cell.blob() }, { _ = try cell.storage() }, { _ = try String.read(from: cell) },
+      { _ = try cell.blob() }, { _ = try cell.databaseValue() }, { _ = try String.read(from: cell) },
       { _ = try Int?.read(from: cell) }, { _ = try UUID.read(from: cell) }, { _ = try Date.read(from: cell) },
       { _ = try [Int]?.read(from: cell) },
     ]

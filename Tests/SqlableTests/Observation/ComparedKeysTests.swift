@@ -24,7 +24,7 @@ import Testing
         try db.execute("UPDATE code SET n = 1")
         let heard = Set(log.take().compactMap { $0.split(separator: " ").first.flatMap { Int($0) } })
         let found = try keys.indices.filter { index in
-          try db.query("SELECT count(*) FROM code WHERE code = \(keys[index].sqlStorage)", as: Int.self) == [1]
+          try db.query("SELECT count(*) FROM code WHERE code = \(keys[index].databaseValue)", as: Int.self) == [1]
         }
         #expect(heard == Set(found), "\(column)\(options)", sourceLocation: sourceLocation)
         #expect(!found.isEmpty, sourceLocation: sourceLocation)
@@ -194,7 +194,7 @@ import Testing
       try await pool.transaction { db in try db.execute("INSERT INTO code VALUES ('ab', 2)") }
       try await pool.transaction { db in try db.execute("INSERT INTO code VALUES ('abc', 3)") }
       try await pool.transaction { db in try db.execute("UPDATE code SET n = 4") }
-      var found: [[SqlStorage]] = []
+      var found: [[DatabaseValue]] = []
       for event in [await same.next(), await same.next(), await other.next()] {
         guard case .row(let row) = event else {
           Issue.record("missed")

@@ -92,10 +92,10 @@ final class EventLog: Sendable {
   }
 
   static func line(_ row: RowChange) -> String {
-    func text(_ key: [SqlStorage], _ id: Int) -> String {
+    func text(_ key: [DatabaseValue], _ id: Int) -> String {
       key.isEmpty ? "\(id)" : key.map(text).joined(separator: ",")
     }
-    func text(_ value: SqlStorage) -> String {
+    func text(_ value: DatabaseValue) -> String {
       switch value {
       case .null: "NULL"
       case .integer(let value): "\(value)"

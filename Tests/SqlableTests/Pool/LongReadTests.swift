@@ -16,7 +16,7 @@ struct LongReadTests {
       try await until { !errors.values.isEmpty }
       let oldest = pool.statistics.oldestRead
       #expect(oldest?.sql == LongReadTests.slow.text)
-      #expect(oldest?.place.contains("LongReadTests.swift") == true)
+      #expect(oldest?.callSite.contains("LongReadTests.swift") == true)
       try await Task.sleep(for: .milliseconds(200))
       read.cancel()
       _ = await read.result

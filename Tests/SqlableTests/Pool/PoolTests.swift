@@ -96,7 +96,7 @@ import Testing
         #expect(
           error?.message.contains("waited for a reader") == true && error?.message.contains("PoolTests.swift") == true)
         #expect(
-          pool.statistics.waitingReads == 0 && pool.statistics.oldestRead?.place.contains("PoolTests.swift") == true)
+          pool.statistics.waitingReads == 0 && pool.statistics.oldestRead?.callSite.contains("PoolTests.swift") == true)
       }
       try pool.transaction { _ in
         let error = try onThread { sqlError { try pool.transaction { _ in } } }

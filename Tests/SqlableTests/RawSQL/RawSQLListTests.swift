@@ -42,7 +42,7 @@ import Testing
       #expect(try ids(db, "SELECT id FROM person WHERE id IN (\([Rank.first, .third]))") == [1, 3])
       #expect(try ids(db, "SELECT id FROM person WHERE id IN (\([1, nil, 2] as [Int?]))") == [1, 2])
       #expect(try ids(db, "SELECT id FROM person WHERE name IN (\(["n1", "n2); --"]))") == [1])
-      #expect(try ids(db, "SELECT id FROM person WHERE id IN (\([SqlStorage.integer(5)]))") == [5])
+      #expect(try ids(db, "SELECT id FROM person WHERE id IN (\([DatabaseValue.integer(5)]))") == [5])
       try db.execute("DELETE FROM person WHERE id NOT IN (\([1, 5])); DELETE FROM person WHERE id IN (\([5]))")
       #expect(try ids(db, "SELECT id FROM person") == [1])
     }

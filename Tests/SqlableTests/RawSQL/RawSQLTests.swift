@@ -91,7 +91,7 @@ import Testing
       let classes = try db.query(
         """
         SELECT typeof(\(number)) || typeof(\(1.5)) || typeof(\("t")) || typeof(\(blob)) || typeof(\(none)) \
-        || typeof(\(true)) || typeof(\(SqlStorage.null)) || typeof(\(Data()))
+        || typeof(\(true)) || typeof(\(DatabaseValue.null)) || typeof(\(Data()))
         """, as: String.self)
       #expect(classes == ["integerrealtextblobnullintegernullblob"])
       let table = #"odd "name"; --"#

@@ -91,7 +91,7 @@ extension Select: AnySelect {}
   }
 
   /// The rows as texts, and what stands in their place where the query fails.
-  private func outcome(_ query: Select<DynamicRow>, _ db: SqliteDatabase) -> [[SqlStorage]] {
+  private func outcome(_ query: Select<DynamicRow>, _ db: SqliteDatabase) -> [[DatabaseValue]] {
     do { return try query.run(db).map(\.values) } catch { return [[.text("\((error as? SqlError)?.message ?? "?")")]] }
   }
 

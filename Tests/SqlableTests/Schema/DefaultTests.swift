@@ -28,7 +28,7 @@ import Testing
   private func expectDefaults(_ row: Table<D>?) throws {
     let row = try #require(row)
     for (index, (value, type)) in D.values.enumerated() {
-      var expected = try value.sqlStorage(in: type)
+      var expected = try value.databaseValue(in: type)
       if case .integer(let integer) = expected, type == .real { expected = .real(Double(integer)) }
       #expect(row.values[index + 1] == expected, "\(value) in \(type)")
     }

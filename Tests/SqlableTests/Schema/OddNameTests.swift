@@ -87,7 +87,7 @@ private enum N20: OddlyNamed { static let hostile = "constraint failed: t.x" }
       let null = expectError(.constraint(.notNull)) { try Row(nil, .null, 5).insert().run(db) }
       #expect(null?.table == D.name && null?.column == text.name)
       try db.execute("UPDATE \(Row.self) SET \(text) = x'00' WHERE \(id) = 2")
-      let wrong = sqlError { _ = try Row.read().run(db).map { try String(sqlStorage: $0.values[1] ?? .null) } }
+      let wrong = sqlError { _ = try Row.read().run(db).map { try String(databaseValue: $0.values[1] ?? .null) } }
       #expect(wrong?.isDecoding == true)
       #expect(try Row(2).delete().run(db) == 1)
       #expect(try Row.delete(text == "d").run(db) == 1)

@@ -20,7 +20,7 @@ extension TableDeclaration {
 
 /// Rows of a table that is declared in a line: the values stand in the order of the columns, nil leaves one out.
 struct Table<Declaration: TableDeclaration>: Sqlable, Equatable {
-  var values: [SqlStorage?]
+  var values: [DatabaseValue?]
 
   static var tableName: String { Declaration.name }
   static var tableLayout: [Column] { Declaration.columns }
@@ -29,7 +29,7 @@ struct Table<Declaration: TableDeclaration>: Sqlable, Equatable {
   static var tableOptions: [TableOption] { Declaration.options }
   static var tableFullText: FullTextIndex { Declaration.fullText }
 
-  init(_ values: SqlStorage?...) { self.values = values }
+  init(_ values: DatabaseValue?...) { self.values = values }
 
   init(row: ReadRow) throws {
     values = try Declaration.columns.map { try (row.get($0) as Cell).storage }
@@ -43,15 +43,15 @@ struct Table<Declaration: TableDeclaration>: Sqlable, Equatable {
 
 /// A value of any class, as it is stored.
 struct Cell: SqlValue {
-  var storage: SqlStorage
+  var storage: DatabaseValue
   static let columnType = ColumnType.nullable(.blob)
-  var sqlStorage: SqlStorage { storage }
+  var databaseValue: DatabaseValue { storage }
 
-  init(storage: SqlStorage) { self.storage = storage }
-  init(sqlStorage: SqlStorage) throws { storage = sqlStorage }
+  init(storage: DatabaseValue) { self.storage = storage }
+  init(databaseValue: DatabaseValue) throws { storage = databaseValue }
 }
 
-extension SqlStorage: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByFloatLiteral {
+extension DatabaseValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByFloatLiteral {
   public init(integerLiteral value: Int64) { self = .integer(value) }
   public init(stringLiteral value: String) { self = .text(value) }
   public init(floatLiteral value: Double) { self = .real(value) }

@@ -50,7 +50,7 @@ import Testing
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)")
       try db.createTable(Table<Added>.self)
       let row = try #require(try Table<Added>.byId(1).run(db))
-      #expect(row.values.dropFirst().compactMap { $0 } == Added.values.map(SqlStorage.real))
+      #expect(row.values.dropFirst().compactMap { $0 } == Added.values.map(DatabaseValue.real))
     }
   }
 
@@ -147,7 +147,7 @@ import Testing
     _ values: [Value], in type: ColumnType = Value.columnType, _ isSame: (Value, Value) -> Bool = { $0 == $1 }
   ) throws {
     for value in values {
-      let again = try Value(sqlStorage: value.sqlStorage)
+      let again = try Value(databaseValue: value.databaseValue)
       #expect(isSame(again, value), "\(value)")
     }
     try withDatabase { db throws in
@@ -168,9 +168,9 @@ import Testing
     _ values: [Value], _ isSame: (Value, Value) -> Bool = { $0 == $1 }
   ) throws {
     for value in values {
-      let again = try [Value](sqlStorage: [value].sqlStorage)
+      let again = try [Value](databaseValue: [value].databaseValue)
       #expect(again.count == 1 && isSame(again[0], value), "\(value)")
-      let object = try [String: Value](sqlStorage: ["k": value].sqlStorage)
+      let object = try [String: Value](databaseValue: ["k": value].databaseValue)
       #expect(object["k"].map { isSame($0, value) } == true, "\(value)")
     }
   }

@@ -60,7 +60,7 @@ import Testing
         { _ = try Car.read().filter(Car.price.in([1, .nan])).run(db) },
         { try Car.update(Car.price.set(to: .nan)).run(db) },
         { try db.execute("UPDATE car SET price = \(Double.nan)") },
-        { try db.execute("UPDATE car SET price = \(SqlStorage.real(.nan))") },
+        { try db.execute("UPDATE car SET price = \(DatabaseValue.real(.nan))") },
         { _ = try Row.read().filter(Row.value == Celsius(degrees: .nan)).run(db) },
         { _ = try Row.read().filter(Row.value.in([Celsius(degrees: .nan)])).run(db) },
         { _ = try Row.read().filter(Row.value + Celsius(degrees: .nan) > 1).run(db) },
@@ -96,8 +96,8 @@ import Testing
 struct Celsius: SqlValue, Sendable, Equatable {
   var degrees: Double
   static let columnType = ColumnType.real
-  var sqlStorage: SqlStorage { get throws { .real(degrees) } }
+  var databaseValue: DatabaseValue { get throws { .real(degrees) } }
 
   init(degrees: Double) { self.degrees = degrees }
-  init(sqlStorage: SqlStorage) throws { degrees = try Double(sqlStorage: sqlStorage) }
+  init(databaseValue: DatabaseValue) throws { degrees = try Double(databaseValue: databaseValue) }
 }

@@ -106,15 +106,15 @@ import Testing
   @Test func idleZerosOfADecimalMayBeMany() throws {
     let zeros = String(repeating: "0", count: 1_000_000)
     for (text, expected) in [(zeros + "1.5" + zeros, "1.5"), ("-" + zeros + "." + zeros, "0"), ("1." + zeros, "1")] {
-      #expect(try Decimal(sqlStorage: .text(text)) == Decimal(string: expected))
+      #expect(try Decimal(databaseValue: .text(text)) == Decimal(string: expected))
     }
     let nines = String(repeating: "9", count: 1_000_000)
     for text in ["1" + zeros, "0." + zeros + "1", nines, "0." + nines, zeros + ".." + zeros, zeros + "x"] {
-      let error = sqlError { _ = try Decimal(sqlStorage: .text(text)) }
+      let error = sqlError { _ = try Decimal(databaseValue: .text(text)) }
       #expect(error?.mismatch?.expected == "a decimal number")
     }
-    #expect(try Decimal(sqlStorage: .text("1" + zeros.prefix(127))) == Decimal(string: "1e127"))
-    #expect(try Decimal(sqlStorage: .text("0." + zeros.prefix(126) + "1")) == Decimal(string: "1e-127"))
+    #expect(try Decimal(databaseValue: .text("1" + zeros.prefix(127))) == Decimal(string: "1e127"))
+    #expect(try Decimal(databaseValue: .text("0." + zeros.prefix(126) + "1")) == Decimal(string: "1e-127"))
   }
 
   @Test(arguments: [

@@ -41,7 +41,7 @@ enum BoundValue {
   }
 }
 
-extension SqlStorage {
+extension DatabaseValue {
   /// The value that waits to be bound; nil for a column that is left out.
   init?(_ parameter: BoundValue) {
     switch parameter {

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 import Synchronization
@@ -226,7 +226,7 @@ final class ParameterBuffer {
     state.parameters = larger
   }
 
-  func append(_ value: SqlStorage) { append(bytes.pointee.parameter(for: value)) }
+  func append(_ value: DatabaseValue) { append(bytes.pointee.parameter(for: value)) }
 
   func append(_ list: ValueList) {
     state.lists.append(list)
@@ -257,7 +257,7 @@ final class ParameterBuffer {
 }
 
 extension ParameterBytes {
-  mutating func parameter(for value: SqlStorage) -> BoundValue {
+  mutating func parameter(for value: DatabaseValue) -> BoundValue {
     switch value {
     case .null: .null
     case .integer(let integer): .integer(integer)

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
@@ -13,7 +13,7 @@ struct SqliteValue {
 
   /// A copy of the value. Throws for a text that is no valid UTF-8, which a `String` can't hold, and where there is no
   /// memory.
-  func storage() throws -> SqlStorage {
+  func storage() throws -> DatabaseValue {
     switch typeCode {
     case SQLITE_INTEGER: .integer(sqlite3_value_int64(pointer))
     case SQLITE_FLOAT: .real(sqlite3_value_double(pointer))
@@ -24,7 +24,7 @@ struct SqliteValue {
   }
 
   /// A copy of the value, in which a text is made valid UTF-8 where it is not.
-  var repaired: SqlStorage {
+  var repaired: DatabaseValue {
     if let storage = try? storage() { return storage }
     return typeCode == SQLITE3_TEXT ? .text((try? String(decoding: textBytes(), as: UTF8.self)) ?? "") : .blob(Data())
   }

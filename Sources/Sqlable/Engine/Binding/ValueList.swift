@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// The values of a long IN list, read by SQLite through a table-valued function.
 ///
@@ -10,7 +10,7 @@ final class ValueList {
   /// Owns the parameters and their bytes.
   private let buffer: ParameterBuffer
 
-  init(_ values: some Sequence<SqlStorage>) {
+  init(_ values: some Sequence<DatabaseValue>) {
     let buffer = ParameterBuffer()
     for value in values { buffer.append(value) }
     self.buffer = buffer

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import FoundationEssentials
 
 /// Where SQLite takes a value: a parameter of a statement, or the result of a function or of a column.
@@ -64,7 +64,7 @@ extension BoundValue {
   }
 }
 
-extension SqlStorage {
+extension DatabaseValue {
   /// Gives SQLite a copy of the value.
   func give(to target: some ValueTarget) -> Int32 {
     switch self {

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
@@ -18,22 +18,22 @@ struct HookedRow {
   var hasValues: Bool { handle != nil }
 
   /// The value that a column had before; nil for an insert, or where SQLite can't tell.
-  func oldValue(_ column: Int) -> SqlStorage? {
+  func oldValue(_ column: Int) -> DatabaseValue? {
     operation == .insert ? nil : value(column, Library.preupdate?.old).map(\.repaired)
   }
 
   /// The value that a column will have; nil for a delete, or where SQLite can't tell.
-  func newValue(_ column: Int) -> SqlStorage? {
+  func newValue(_ column: Int) -> DatabaseValue? {
     operation == .delete ? nil : value(column, Library.preupdate?.new).map(\.repaired)
   }
 
   /// The value that a column had before; nil also for a text that is no UTF-8, of which there is no exact copy.
-  func exactOldValue(_ column: Int) -> SqlStorage? {
+  func exactOldValue(_ column: Int) -> DatabaseValue? {
     operation == .insert ? nil : value(column, Library.preupdate?.old).flatMap { try? $0.storage() }
   }
 
   /// The value that a column will have; nil also for a text that is no UTF-8.
-  func exactNewValue(_ column: Int) -> SqlStorage? {
+  func exactNewValue(_ column: Int) -> DatabaseValue? {
     operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { try? $0.storage() }
   }
 

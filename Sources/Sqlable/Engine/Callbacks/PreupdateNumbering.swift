@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// By which numbers the pre-update hook knows the columns of a table that has generated columns which are not stored.
 ///
@@ -27,7 +27,7 @@ enum PreupdateNumbering {
     var passes = Passes()
 
     func willChange(_ row: HookedRow) {
-      func isNext(_ value: SqlStorage?) -> Bool { value == .text("next") }
+      func isNext(_ value: DatabaseValue?) -> Bool { value == .text("next") }
       switch row.operation {
       case .insert: passes.inserted = isNext(row.newValue(1))
       case .update: passes.updated = isNext(row.newValue(1))

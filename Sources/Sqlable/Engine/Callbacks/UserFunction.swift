@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import FoundationEssentials
 
 /// A function that the program has written and SQLite calls.
@@ -24,7 +24,7 @@ struct UserFunction: Sendable {
 
 /// What a scalar function does.
 protocol ScalarBody: Sendable {
-  func call(_ arguments: UserArguments) throws -> SqlStorage
+  func call(_ arguments: UserArguments) throws -> DatabaseValue
 }
 
 /// What an aggregate does, group by group.
@@ -35,7 +35,7 @@ protocol AggregateBody: Sendable {
 /// The state of an aggregate for one group of rows.
 protocol AggregateGroup: AnyObject {
   func step(_ arguments: UserArguments) throws
-  func finish() throws -> SqlStorage
+  func finish() throws -> DatabaseValue
 }
 
 /// The arguments of one call: valid only while it lasts.
@@ -52,7 +52,7 @@ struct UserArguments {
   }
 
   /// A copy of an argument; throws for a text that is no valid UTF-8.
-  subscript(index: Int) -> SqlStorage {
+  subscript(index: Int) -> DatabaseValue {
     get throws {
       guard index < count, let value = values?[index] else { return .null }
       return try SqliteValue(value).storage()
@@ -142,7 +142,7 @@ private final class FunctionContext {
       .assumingMemoryBound(to: Unmanaged<GroupState>?.self)
   }
 
-  private func answer(_ context: OpaquePointer?, _ body: () throws -> SqlStorage?) {
+  private func answer(_ context: OpaquePointer?, _ body: () throws -> DatabaseValue?) {
     userCode.enter()
     defer { userCode.leave() }
     do {

@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// What cuts texts into words for FTS5, written by the program.
 struct UserTokenizer: Sendable {

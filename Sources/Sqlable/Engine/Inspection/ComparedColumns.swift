@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// A column as it compares: its name, declared type and collation.
 struct ComparedColumn: Sendable, Hashable {

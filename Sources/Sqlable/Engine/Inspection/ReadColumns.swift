@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// The tables and columns that statements read.
 struct ReadColumns: Sendable, Equatable {

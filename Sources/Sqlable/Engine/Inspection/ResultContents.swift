@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 
 /// The values of a result as bytes, by which two are told apart.
 struct ResultContents: Equatable {

@@ -12,7 +12,7 @@ final class PreparedCore {
   private let table: TableInfo?
   private let kept: KeptStatement
   /// What is fixed in the statement, by its position counted from 1.
-  private let fixed: [(index: Int32, value: SqlStorage)]
+  private let fixed: [(index: Int32, value: DatabaseValue)]
   /// The long lists that are fixed in it.
   private let lists: [(index: Int32, list: ValueList)]
 
@@ -107,11 +107,11 @@ final class PreparedCore {
     }
     self.names = names
     self.sql = sql.text
-    var (fixed, lists): ([(Int32, SqlStorage)], [(Int32, ValueList)]) = ([], [])
+    var (fixed, lists): ([(Int32, DatabaseValue)], [(Int32, ValueList)]) = ([], [])
     for (position, value) in parameters.parameters.enumerated() {
       let index = Int32(position + 1)
       if case .list(let list) = value { lists.append((index, list.takeUnretainedValue())) }
-      if let value = SqlStorage(value) { fixed.append((index, value)) }
+      if let value = DatabaseValue(value) { fixed.append((index, value)) }
     }
     (self.fixed, self.lists) = (fixed, lists)
     withExtendedLifetime(parameters) {}
@@ -163,7 +163,7 @@ final class PreparedCore {
   }
 
   @usableFromInline
-  func beginReading(_ values: some PreparedValues, isLoop: Bool = false) throws -> Reading {
+  func beginReading(_ values: some PreparedValues, isLoop: Bool = false) throws -> StatementRun {
     try db.reading(of: table, isLoop: isLoop) { connection in
       let statement = try begin(values, connection)
       subject.expectColumns(of: statement)

@@ -185,7 +185,7 @@ extension SqlExpression {
         self = term.combined(.equal, with: value, for: column)
         return
       }
-      do { self = term.combined(.equal, in: try value.sqlStorage(in: type)) } catch {
+      do { self = term.combined(.equal, in: try value.databaseValue(in: type)) } catch {
         self.init(invalid: error, of: term)
       }
     } catch { self.init(invalid: error) }

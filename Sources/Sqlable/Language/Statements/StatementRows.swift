@@ -4,22 +4,22 @@ import FoundationEssentials
 @usableFromInline
 struct StoredRow: Sendable, Hashable {
   /// By bytes: == takes the two forms of an é for one, which are two columns.
-  private(set) var values: [ByBytes: SqlStorage] = [:]
+  private(set) var values: [ByBytes: DatabaseValue] = [:]
 
   init() {}
 
-  init(_ values: [String: SqlStorage]) {
+  init(_ values: [String: DatabaseValue]) {
     for (name, value) in values { self[name] = value }
   }
 
-  subscript(name: String) -> SqlStorage? {
+  subscript(name: String) -> DatabaseValue? {
     get { values[ByBytes(wrappedValue: name)] }
     set { values[ByBytes(wrappedValue: name)] = newValue }
   }
 
   /// The values by the columns' names, as they stand in JSON. Throws where two names are one key there.
-  func byName() throws -> [String: SqlStorage] {
-    var named: [String: SqlStorage] = [:]
+  func byName() throws -> [String: DatabaseValue] {
+    var named: [String: DatabaseValue] = [:]
     for (name, value) in values {
       guard let name = name.wrappedValue, named.updateValue(value, forKey: name) == nil else {
         throw SqlError.invalidStatement(
@@ -85,7 +85,7 @@ extension Statement {
       try writer.take(model)
       var row = StoredRow()
       for position in writer.values.indices {
-        if let value = SqlStorage(writer.values[position]) { row[table.columns[position].name] = value }
+        if let value = DatabaseValue(writer.values[position]) { row[table.columns[position].name] = value }
       }
       return row
     }

@@ -34,7 +34,7 @@ extension SqlExpression {
   /// `a AND b AND c`; true for no terms.
   public static func all(_ terms: [SqlExpression]) -> SqlExpression {
     switch terms.count {
-    case 0: SqlExpression(SqlStorage.integer(1))
+    case 0: SqlExpression(DatabaseValue.integer(1))
     case 1: terms[0]
     default: SqlExpression(.all(terms))
     }
@@ -43,7 +43,7 @@ extension SqlExpression {
   /// `a OR b OR c`; false for no terms.
   public static func any(_ terms: [SqlExpression]) -> SqlExpression {
     switch terms.count {
-    case 0: SqlExpression(SqlStorage.integer(0))
+    case 0: SqlExpression(DatabaseValue.integer(0))
     case 1: terms[0]
     default: SqlExpression(.any(terms))
     }

@@ -51,7 +51,7 @@ extension SqlExpression {
 
   @usableFromInline
   func compared(_ comparison: BinaryOperator, with value: (any SqlValue)?) -> SqlExpression {
-    let right = value.map { self.value($0) } ?? SqlExpression(SqlStorage.null)
+    let right = value.map { self.value($0) } ?? SqlExpression(DatabaseValue.null)
     if case .value(.null) = right.node {
       // nil on the right means IS NULL: "= NULL" is never true, which nobody wants to say.
       switch comparison {
@@ -69,7 +69,7 @@ extension SqlExpression {
   @inlinable
   consuming func compared<Value: SqlValue>(_ comparison: BinaryOperator, with value: Value) -> SqlExpression {
     guard let type = typeOfValues else { return compared(comparison, with: value as any SqlValue) }
-    do { return compared(comparison, in: try value.sqlStorage(in: type)) } catch {
+    do { return compared(comparison, in: try value.databaseValue(in: type)) } catch {
       return SqlExpression(invalid: error, of: self)
     }
   }
@@ -87,7 +87,7 @@ extension SqlExpression {
 
   /// A column compared with a value in its form.
   @usableFromInline
-  consuming func compared(_ comparison: BinaryOperator, in storage: SqlStorage) -> SqlExpression {
+  consuming func compared(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if case .null = storage, comparison == .equal { return SqlExpression(.isNull(self)) }
     if case .null = storage, comparison == .notEqual { return SqlExpression(.isNotNull(self)) }
     return combined(comparison, in: storage)
@@ -95,13 +95,13 @@ extension SqlExpression {
 
   /// A column beside a value in its form; NULL is no exception.
   @usableFromInline
-  consuming func combined(_ comparison: BinaryOperator, in storage: SqlStorage) -> SqlExpression {
+  consuming func combined(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if let defect = defect(ofComparing: storage) { return SqlExpression(invalid: defect, of: self) }
     return SqlExpression(.binary(comparison, self, SqlExpression(storage)), size: .ofTwo)
   }
 
   /// Why the column can't be compared with the value, if so.
-  private func defect(ofComparing storage: SqlStorage) -> (any Error)? {
+  private func defect(ofComparing storage: DatabaseValue) -> (any Error)? {
     do { _ = try storage.checked() } catch { return error }
     guard let type = typeOfValues, !type.compares(with: storage.storageClass) else { return nil }
     return type.mismatch(storage.storageClass)
@@ -138,17 +138,17 @@ extension SqlExpression {
   @inlinable
   func isIn<Value: SqlValue>(_ values: some Sequence<Value>) -> SqlExpression {
     guard let type = typeOfValues else { return isIn(values.map { $0 as any SqlValue }) }
-    var stored: [SqlStorage] = []
+    var stored: [DatabaseValue] = []
     stored.reserveCapacity(values.underestimatedCount)
     for value in values {
-      do { stored.append(try value.sqlStorage(in: type)) } catch { return SqlExpression(invalid: error, of: self) }
+      do { stored.append(try value.databaseValue(in: type)) } catch { return SqlExpression(invalid: error, of: self) }
     }
     return isIn(stored)
   }
 
   /// A column that is one of these values, in its form.
   @usableFromInline
-  func isIn(_ values: [SqlStorage]) -> SqlExpression {
+  func isIn(_ values: [DatabaseValue]) -> SqlExpression {
     for value in values {
       if let defect = defect(ofComparing: value) { return SqlExpression(invalid: defect, of: self) }
     }
@@ -157,7 +157,7 @@ extension SqlExpression {
 
   @usableFromInline
   func isIn(_ values: [any SqlValue]) -> SqlExpression {
-    var stored: [SqlStorage] = []
+    var stored: [DatabaseValue] = []
     stored.reserveCapacity(values.count)
     for value in values {
       let term = self.value(value)

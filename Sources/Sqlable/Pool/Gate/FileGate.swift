@@ -47,16 +47,16 @@ final class FileGate: Sendable {
     var turnEnd: ContinuousClock.Instant?
     /// Where the thread is that stands in line. It stays there when whoever sent it waits no more, and keeps the place
     /// for the next.
-    var place = Place.nowhere
+    var place = QueuePosition.nowhere
     /// Whether somebody waits for the turn.
     var isWanted = false
   }
 
-  private enum Place {
+  private enum QueuePosition {
     case nowhere, door, turn
   }
 
-  private enum Entrance {
+  private enum Admission {
     /// It has the turn, or there is no gate.
     case open
     case waits
@@ -70,19 +70,19 @@ final class FileGate: Sendable {
 
   // MARK: Taking turns
 
-  /// Waits for the turn, until the brake is pulled or its busy timeout has passed: then throws `.interrupted` or
+  /// Waits for the turn, until the interruption is pulled or its busy timeout has passed: then throws `.interrupted` or
   /// `.busy`.
-  func take(_ brake: Brake) throws {
-    brake.spent = .zero
+  func take(_ interruption: Interruption) throws {
+    interruption.spent = .zero
     let begin = ContinuousClock.now
-    let mayWait = brake.busyTimeout > .zero
+    let mayWait = interruption.busyTimeout > .zero
     guard case .waits = state.withLock({ enter(&$0, at: begin, mayWait: mayWait) }) else { return }
-    guard mayWait else { throw waitedTooLong(brake) }
+    guard mayWait else { throw waitedTooLong(interruption) }
     while true {
       _ = bell.wait(timeout: .now() + FileGate.slice)
       let waited = begin.duration(to: .now)
-      if try state.withLock({ try isOver(&$0, waited, brake) }) {
-        brake.spent = waited
+      if try state.withLock({ try isOver(&$0, waited, interruption) }) {
+        interruption.spent = waited
         return
       }
     }
@@ -117,7 +117,7 @@ final class FileGate: Sendable {
   /// Asked before the lock, which a thread may hold that a forked process does not have.
   private var isForked: Bool { ForkGuard.generation != generation }
 
-  private func enter(_ state: inout State, at now: ContinuousClock.Instant, mayWait: Bool) -> Entrance {
+  private func enter(_ state: inout State, at now: ContinuousClock.Instant, mayWait: Bool) -> Admission {
     look(&state, at: now)
     guard let file = state.file else { return .open }
     guard state.place == .nowhere else {
@@ -161,28 +161,30 @@ final class FileGate: Sendable {
   }
 
   /// Whether the wait is over: the turn has come, or there is no gate any more.
-  private func isOver(_ state: inout State, _ waited: Duration, _ brake: Brake) throws -> Bool {
+  private func isOver(_ state: inout State, _ waited: Duration, _ interruption: Interruption) throws -> Bool {
     if state.hasTurn { return true }
-    let isLate = waited >= brake.busyTimeout
+    let isLate = waited >= interruption.busyTimeout
     if state.place == .nowhere { return true }
-    if state.place == .door, isLate || waited > FileGate.patience, !brake.isPulled, state.file?.tryLock(.turn) == .got {
+    if state.place == .door, isLate || waited > FileGate.patience, !interruption.isRequested,
+      state.file?.tryLock(.turn) == .got
+    {
       // Whoever waits for it has waited long too: once, and then at the door again.
       (state.hasTurn, state.isWanted, state.turnEnd) = (true, false, nil)
       return true
     }
-    guard brake.isPulled || isLate else { return false }
+    guard interruption.isRequested || isLate else { return false }
     state.isWanted = false
-    guard !brake.isPulled else {
+    guard !interruption.isRequested else {
       throw SqlError(.interrupted, message: "the call was stopped while it waited for its turn to write", label: label)
     }
-    throw waitedTooLong(brake)
+    throw waitedTooLong(interruption)
   }
 
-  private func waitedTooLong(_ brake: Brake) -> SqlError {
+  private func waitedTooLong(_ interruption: Interruption) -> SqlError {
     SqlError(
       .busy,
       message: """
-        the turn to write to the file did not come within the busy timeout of \(brake.busyTimeout.seconds) s: \
+        the turn to write to the file did not come within the busy timeout of \(interruption.busyTimeout.seconds) s: \
         other pools, of other processes mostly, write to it; the transaction was not begun
         """,
       label: label)

@@ -34,9 +34,9 @@ private struct Busy: SqlValue {
 
   init(_ name: String, _ action: @escaping () throws -> Void = {}) { (self.name, self.action) = (name, action) }
 
-  init(sqlStorage: SqlStorage) throws { self.init(try String(sqlStorage: sqlStorage)) }
+  init(databaseValue: DatabaseValue) throws { self.init(try String(databaseValue: databaseValue)) }
 
-  var sqlStorage: SqlStorage {
+  var databaseValue: DatabaseValue {
     get throws {
       try action()
       return .text(name)

@@ -20,7 +20,7 @@ import Testing
           let select = builder.select(query)
           let text = QueryText(world: world, sources: generator.sources).text(query)
           let note: Comment = "seed \(seed): \(select.sql) \(select.bindings)\n\(text)"
-          let rows: [[SqlStorage]]
+          let rows: [[DatabaseValue]]
           do { rows = try select.run(warm).map(\.values) } catch {
             tooDeep += 1
             let isExpected = "\(error)".contains("nests deeper")
@@ -116,8 +116,8 @@ import Testing
   /// What is in a table after a change, which is undone; nil when it nests deeper than the library allows.
   private func outcome(
     _ table: any QueryModel.Type, _ db: SqliteDatabase, _ change: (SqliteDatabase) throws -> Void
-  ) throws -> [[SqlStorage]: Int]? {
-    var found: [[SqlStorage]: Int]?
+  ) throws -> [[DatabaseValue]: Int]? {
+    var found: [[DatabaseValue]: Int]?
     do {
       try db.transaction { db -> TransactionResult in
         try change(db)
@@ -131,7 +131,7 @@ import Testing
   }
 
   /// The rows of a table without their ids, in no order.
-  private func rows(of table: any QueryModel.Type, _ db: SqliteDatabase) throws -> [[SqlStorage]: Int] {
+  private func rows(of table: any QueryModel.Type, _ db: SqliteDatabase) throws -> [[DatabaseValue]: Int] {
     let rows = try db.query("SELECT * FROM \(table: table.tableName)", as: DynamicRow.self)
     return rows.reduce(into: [:]) { $0[Array($1.values.dropFirst()), default: 0] += 1 }
   }
@@ -163,7 +163,7 @@ import Testing
   private func models<Left: QueryNames, Right: QueryNames>(
     _ left: QueryRow<Left>.Type, _ right: QueryRow<Right>.Type, _ query: RandomQuery, _ world: QueryWorld,
     _ db: SqliteDatabase
-  ) throws -> [[SqlStorage]] {
+  ) throws -> [[DatabaseValue]] {
     var builder = QueryBuilder(world: world)
     let alias = Alias(right, world.aliases(1))
     let names = [0: Left.columns.map(\.expression), 1: Right.columns.map { alias[$0] }]
@@ -186,7 +186,7 @@ import Testing
 
   private func evaluation(
     _ query: RandomQuery, _ tables: [[[RandomValue]]], _ world: QueryWorld
-  ) throws -> [[SqlStorage]]? {
+  ) throws -> [[DatabaseValue]]? {
     do { return try QueryEvaluation(world: world, tables: tables).rows(query) } catch is QueryEvaluation.Unsupported {
       return nil
     }
@@ -211,11 +211,13 @@ import Testing
 }
 
 /// Whether rows are the same, in any order where the query has none.
-func same(_ left: [[SqlStorage]], _ right: [[SqlStorage]], _ query: RandomQuery) -> Bool {
+func same(_ left: [[DatabaseValue]], _ right: [[DatabaseValue]], _ query: RandomQuery) -> Bool {
   if !query.order.isEmpty, query.order.count(where: { if case .result = $0.key { true } else { false } }) > 0 {
     return left == right
   }
-  func counts(_ rows: [[SqlStorage]]) -> [[SqlStorage]: Int] { rows.reduce(into: [:]) { $0[$1, default: 0] += 1 } }
+  func counts(_ rows: [[DatabaseValue]]) -> [[DatabaseValue]: Int] {
+    rows.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+  }
   return counts(left) == counts(right)
 }
 

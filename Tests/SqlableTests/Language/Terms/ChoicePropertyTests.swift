@@ -8,11 +8,11 @@ import Testing
     try Pair.select(term).orderBy(Pair.id).run(db)
   }
 
-  private func values(_ db: SqliteDatabase, _ term: SqlExpression) throws -> [SqlStorage] {
+  private func values(_ db: SqliteDatabase, _ term: SqlExpression) throws -> [DatabaseValue] {
     try Pair.select(term).orderBy(Pair.id).run(db).map { $0.values[0] }
   }
 
-  private func stored(_ values: [Int?]) -> [SqlStorage] { values.map { $0.map { .integer(Int64($0)) } ?? .null } }
+  private func stored(_ values: [Int?]) -> [DatabaseValue] { values.map { $0.map { .integer(Int64($0)) } ?? .null } }
 
   @Test func aConditionThatIsNullIsNotTrue() throws {
     try withPairs { db throws in

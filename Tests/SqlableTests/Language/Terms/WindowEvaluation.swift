@@ -6,8 +6,8 @@ struct WindowEvaluation {
   let rows: [Reading]
 
   /// The value of every row, by its id.
-  func values() -> [Int: SqlStorage] {
-    var values: [Int: SqlStorage] = [:]
+  func values() -> [Int: DatabaseValue] {
+    var values: [Int: DatabaseValue] = [:]
     let partitions = Dictionary(grouping: rows) { row in window.partition.map { row.storage($0) } }
     for rows in partitions.values {
       let partition = Partition(rows: rows, order: window.order)
@@ -16,11 +16,11 @@ struct WindowEvaluation {
     return values
   }
 
-  private func value(_ partition: Partition, _ index: Int) -> SqlStorage {
+  private func value(_ partition: Partition, _ index: Int) -> DatabaseValue {
     let (rows, groups) = (partition.rows, partition.groups)
     let first = groups.firstIndex(of: groups[index]) ?? index
     let last = groups.lastIndex(of: groups[index]) ?? index
-    func amount(at index: Int) -> SqlStorage {
+    func amount(at index: Int) -> DatabaseValue {
       rows.indices.contains(index) ? stored(rows[index].amount) : .null
     }
     switch window.function {
@@ -46,7 +46,7 @@ struct WindowEvaluation {
     }
   }
 
-  private func aggregate(_ frame: [Reading]) -> SqlStorage {
+  private func aggregate(_ frame: [Reading]) -> DatabaseValue {
     let taken = frame.filter { row in window.least.map { (row.amount ?? .min) > $0 } ?? true }
     let amounts = taken.compactMap(\.amount)
     let sum = amounts.reduce(0, +)
@@ -64,7 +64,7 @@ struct WindowEvaluation {
     }
   }
 
-  private func stored(_ amount: Int?) -> SqlStorage { amount.map { .integer(Int64($0)) } ?? .null }
+  private func stored(_ amount: Int?) -> DatabaseValue { amount.map { .integer(Int64($0)) } ?? .null }
 }
 
 /// The rows of one partition in their order.
@@ -94,7 +94,7 @@ private struct Partition {
   }
 
   /// Below, equal to, or above zero; texts are compared by their bytes.
-  private static func order(_ left: SqlStorage, _ right: SqlStorage) -> Int {
+  private static func order(_ left: DatabaseValue, _ right: DatabaseValue) -> Int {
     switch (left, right) {
     case (.integer(let a), .integer(let b)): a < b ? -1 : a > b ? 1 : 0
     case (.real(let a), .real(let b)): a < b ? -1 : a > b ? 1 : 0

@@ -40,7 +40,7 @@ struct Reading: Sqlable, Equatable {
   }
 
   /// What is stored in a column that windows order or partition by.
-  func storage(_ term: WindowCase.Term) -> SqlStorage {
+  func storage(_ term: WindowCase.Term) -> DatabaseValue {
     switch term {
     case .id: .integer(Int64(id))
     case .part: part.map { .integer(Int64($0)) } ?? .null

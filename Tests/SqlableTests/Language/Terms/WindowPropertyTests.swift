@@ -30,7 +30,7 @@ import Testing
   }
 }
 
-extension SqlStorage {
+extension DatabaseValue {
   fileprivate var id: Int {
     if case .integer(let id) = self { Int(id) } else { -1 }
   }

@@ -88,7 +88,7 @@ struct ObservationOracle {
     return nil
   }
 
-  private static func name(_ table: String, _ key: [SqlStorage], _ id: Int) -> String {
+  private static func name(_ table: String, _ key: [DatabaseValue], _ id: Int) -> String {
     let parts = key.map { value in
       switch value {
       case .text(let text): text

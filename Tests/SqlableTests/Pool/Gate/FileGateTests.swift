@@ -8,7 +8,7 @@ import Testing
 /// Turns, as gates see them. Several gates of one process are to one another what those of several processes are.
 struct FileGateTests {
   /// Each wait has its own, as each handle has.
-  private var brake: Brake { Brake(busyTimeout: 60) }
+  private var interruption: Interruption { Interruption(busyTimeout: 60) }
 
   /// Calls `body` with the path of a file that stands for a database.
   private func withFile(_ body: (String) throws -> Void) throws {
@@ -27,14 +27,15 @@ struct FileGateTests {
 
   /// Has a gate wait for its turn on a thread; returns when it stands in line as the last of so many.
   private func wait(
-    _ gate: FileGate, at path: String, inLine count: Int, _ brake: Brake? = nil, _ then: @escaping @Sendable () -> Void
+    _ gate: FileGate, at path: String, inLine count: Int, _ interruption: Interruption? = nil,
+    _ then: @escaping @Sendable () -> Void
   ) -> DispatchGroup {
-    let brake = brake ?? self.brake
+    let interruption = interruption ?? self.interruption
     let group = DispatchGroup()
     group.enter()
     Thread.detachNewThread {
       do {
-        try gate.take(brake)
+        try gate.take(interruption)
         then()
       } catch {}
       gate.giveBack()
@@ -50,7 +51,7 @@ struct FileGateTests {
       var inOrder = 0
       for _ in 0..<10 {
         let first = gate(path)
-        try first.take(brake)
+        try first.take(interruption)
         let order = Collected<Int>()
         let groups = (1...5).map { number in
           wait(gate(path), at: path, inLine: number) { order.append(number) }
@@ -68,14 +69,14 @@ struct FileGateTests {
     try withFile { path in
       let (first, second) = (gate(path), gate(path))
       for _ in 0..<20 {
-        try first.take(brake)
+        try first.take(interruption)
         let order = Collected<Int>()
         let group = wait(second, at: path, inLine: 1) { order.append(2) }
         // Longer than it may have the turn again and again.
         usleep(5_000)
         #expect(first.isTurnOver)
         first.giveBack()
-        try first.take(brake)
+        try first.take(interruption)
         order.append(1)
         #expect(!first.isTurnOver)
         first.giveBack()
@@ -89,7 +90,7 @@ struct FileGateTests {
     try withFile { path in
       let gate = gate(path)
       for _ in 0..<1_000 {
-        try gate.take(brake)
+        try gate.take(interruption)
         #expect(!gate.isTurnOver)
         gate.giveBack()
       }
@@ -99,41 +100,41 @@ struct FileGateTests {
   @Test func whoWaitsIsStoppedByItsBrakeAndTheBusyTimeout() throws {
     try withFile { path in
       let (first, second) = (gate(path), gate(path))
-      try first.take(brake)
+      try first.take(interruption)
       for timeout in [0, 0.001, 0.05] {
-        let error = expectError(.busy) { try second.take(Brake(busyTimeout: timeout)) }
+        let error = expectError(.busy) { try second.take(Interruption(busyTimeout: timeout)) }
         #expect(error?.label == "shop" && error?.transaction == SqlError.TransactionFate.none)
         #expect(error?.message.contains("the turn to write") == true && error?.isRetryable == true)
       }
-      let pulled = Brake(busyTimeout: 60)
+      let requested = Interruption(busyTimeout: 60)
       Thread.detachNewThread {
         usleep(20_000)
-        pulled.pull()
+        requested.request()
       }
-      expectError(.interrupted) { try second.take(pulled) }
+      expectError(.interrupted) { try second.take(requested) }
       second.giveBack()
       // Its place in line is kept, and passed on when nobody wants it.
       first.giveBack()
-      try first.take(brake)
+      try first.take(interruption)
       first.giveBack()
-      try second.take(brake)
+      try second.take(interruption)
       second.giveBack()
-      try gate(path).take(Brake(busyTimeout: 5))
+      try gate(path).take(Interruption(busyTimeout: 5))
     }
   }
 
   @Test func aPlaceInLineIsKeptForTheNext() throws {
     try withFile { path in
       let (first, second, third) = (gate(path), gate(path), gate(path))
-      try first.take(brake)
-      expectError(.busy) { try second.take(Brake(busyTimeout: 0.01)) }
+      try first.take(interruption)
+      expectError(.busy) { try second.take(Interruption(busyTimeout: 0.01)) }
       waitForLine(of: 1, at: path)
       let order = Collected<Int>()
       let last = wait(third, at: path, inLine: 2) { order.append(3) }
       let next = DispatchGroup()
       next.enter()
-      Thread.detachNewThread { [brake] in
-        if (try? second.take(brake)) != nil { order.append(2) }
+      Thread.detachNewThread { [interruption] in
+        if (try? second.take(interruption)) != nil { order.append(2) }
         second.giveBack()
         next.leave()
       }
@@ -156,15 +157,15 @@ struct FileGateTests {
       try withFile { path in
         try obstacle(path + "-gate")
         let (first, second) = (gate(path), gate(path))
-        try first.take(brake)
-        try second.take(brake)
+        try first.take(interruption)
+        try second.take(interruption)
         first.giveBack()
         second.giveBack()
         #expect(neighbours(path) == ["db.sqlite", "db.sqlite-gate"])
       }
     }
     try withDirectory { directory in
-      try gate(directory + "/missing.sqlite").take(brake)
+      try gate(directory + "/missing.sqlite").take(interruption)
       #expect(files(in: directory) == [])
     }
   }
@@ -173,14 +174,14 @@ struct FileGateTests {
     try withFile { path in
       let (first, second) = (gate(path), gate(path))
       for gate in [first, second] {
-        try gate.take(brake)
+        try gate.take(interruption)
         gate.giveBack()
       }
       unlink(path + "-gate")
       // Looked for once a second.
       usleep(1_100_000)
-      try first.take(brake)
-      expectError(.busy) { try second.take(Brake(busyTimeout: 0.01)) }
+      try first.take(interruption)
+      expectError(.busy) { try second.take(Interruption(busyTimeout: 0.01)) }
       first.giveBack()
       #expect(neighbours(path) == ["db.sqlite", "db.sqlite-gate"])
     }
@@ -194,7 +195,7 @@ struct FileGateTests {
         chmod(path, mode)
         if geteuid() == 0 { chown(path, 1, 2) }
         let gate = gate(path)
-        try gate.take(brake)
+        try gate.take(interruption)
         var info = stat()
         #expect(stat(path + "-gate", &info) == 0 && info.st_mode & 0o7777 == mode && info.st_size == 0)
         if geteuid() == 0 { #expect(info.st_uid == 1 && info.st_gid == 2) }

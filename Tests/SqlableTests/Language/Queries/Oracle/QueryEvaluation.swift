@@ -9,9 +9,9 @@ struct QueryEvaluation {
   struct Unsupported: Error {}
 
   /// The row of each source in reach.
-  typealias Rows = [Int: [SqlStorage]]
+  typealias Rows = [Int: [DatabaseValue]]
 
-  func rows(_ query: RandomQuery, _ outer: Rows = [:]) throws -> [[SqlStorage]] {
+  func rows(_ query: RandomQuery, _ outer: Rows = [:]) throws -> [[DatabaseValue]] {
     var found = try core(query, outer)
     for (operation, other) in query.compounds {
       let rows = try core(other, outer).map(\.row)
@@ -46,12 +46,12 @@ struct QueryEvaluation {
     return rows
   }
 
-  private func distinct(_ rows: [[SqlStorage]]) -> [(row: [SqlStorage], keys: [SqlStorage])] {
-    var seen: Set<[SqlStorage]> = []
+  private func distinct(_ rows: [[DatabaseValue]]) -> [(row: [DatabaseValue], keys: [DatabaseValue])] {
+    var seen: Set<[DatabaseValue]> = []
     return rows.filter { seen.insert($0).inserted }.map { ($0, []) }
   }
 
-  private func core(_ query: RandomQuery, _ outer: Rows) throws -> [(row: [SqlStorage], keys: [SqlStorage])] {
+  private func core(_ query: RandomQuery, _ outer: Rows) throws -> [(row: [DatabaseValue], keys: [DatabaseValue])] {
     var combinations = [outer]
     for source in query.sources { combinations = try combinations.flatMap { try joined($0, source) } }
     if let filter = query.filter { combinations = try combinations.filter { try isTrue(filter, [$0]) } }
@@ -64,17 +64,17 @@ struct QueryEvaluation {
     let found = try groups.map { group in
       let row = try query.results.map { try value($0, group, outer) }
       let keys = try query.order.map { ordering in
-        if case .term(let term) = ordering.key { try value(term, group, outer) } else { SqlStorage.null }
+        if case .term(let term) = ordering.key { try value(term, group, outer) } else { DatabaseValue.null }
       }
       return (row: row, keys: keys)
     }
     guard query.isDistinct else { return found }
-    var seen: Set<[SqlStorage]> = []
+    var seen: Set<[DatabaseValue]> = []
     return found.filter { seen.insert($0.row).inserted }
   }
 
   private func grouped(_ rows: [Rows], by terms: [RandomTerm]) throws -> [[Rows]] {
-    var places: [[SqlStorage]: Int] = [:]
+    var places: [[DatabaseValue]: Int] = [:]
     var groups: [[Rows]] = []
     for row in rows {
       let key = try terms.map { try value($0, [row]) }
@@ -96,7 +96,7 @@ struct QueryEvaluation {
     return [left.merging([source.id: Array(repeating: .null, count: width)]) { $1 }]
   }
 
-  private func rows(of kind: RandomQuery.Source.Kind, _ outer: Rows) throws -> ([[SqlStorage]], width: Int) {
+  private func rows(of kind: RandomQuery.Source.Kind, _ outer: Rows) throws -> ([[DatabaseValue]], width: Int) {
     switch kind {
     case .table(let index): return (tables[index].map { $0.map(world.storage) }, 5)
     case .named(let query), .alias(let query): return (try rows(query, outer), 2)
@@ -105,7 +105,7 @@ struct QueryEvaluation {
       guard case .text(let text) = try value(term, [outer]) else { return ([], 2) }
       let elements = text.dropFirst().dropLast().split(separator: ",")
       return (
-        elements.enumerated().map { [.integer(Int64($0)), Int64($1).map(SqlStorage.integer) ?? .null] }, 2
+        elements.enumerated().map { [.integer(Int64($0)), Int64($1).map(DatabaseValue.integer) ?? .null] }, 2
       )
     }
   }
@@ -116,7 +116,7 @@ struct QueryEvaluation {
     truth(try value(term, group, outer)) == true
   }
 
-  private func truth(_ value: SqlStorage) -> Bool? {
+  private func truth(_ value: DatabaseValue) -> Bool? {
     switch value {
     case .integer(let number): number != 0
     case .real(let number): number != 0
@@ -124,12 +124,12 @@ struct QueryEvaluation {
     }
   }
 
-  private func condition(_ truth: Bool?) -> SqlStorage { truth.map { .integer($0 ? 1 : 0) } ?? .null }
+  private func condition(_ truth: Bool?) -> DatabaseValue { truth.map { .integer($0 ? 1 : 0) } ?? .null }
 
   /// The value of a term for a row, or for a group of rows.
-  func value(_ term: RandomTerm, _ group: [Rows], _ outer: Rows = [:]) throws -> SqlStorage {
+  func value(_ term: RandomTerm, _ group: [Rows], _ outer: Rows = [:]) throws -> DatabaseValue {
     let row = group.first ?? outer
-    func value(_ term: RandomTerm) throws -> SqlStorage { try self.value(term, group, outer) }
+    func value(_ term: RandomTerm) throws -> DatabaseValue { try self.value(term, group, outer) }
     switch term {
     case .column(let id, let position): return row[id]?[position] ?? .null
     case .value(let value): return world.storage(value)
@@ -179,21 +179,23 @@ struct QueryEvaluation {
     return try group.filter { try isTrue(filter, [$0]) }
   }
 
-  private func isIn(_ needle: SqlStorage, _ values: [SqlStorage]) -> SqlStorage {
+  private func isIn(_ needle: DatabaseValue, _ values: [DatabaseValue]) -> DatabaseValue {
     if values.isEmpty { return condition(false) }
     if needle == .null { return .null }
     if values.contains(needle) { return condition(true) }
     return condition(values.contains(.null) ? nil : false)
   }
 
-  private func computed(_ left: SqlStorage, _ right: SqlStorage, _ operation: (Int64, Int64) -> Int64) -> SqlStorage {
+  private func computed(_ left: DatabaseValue, _ right: DatabaseValue, _ operation: (Int64, Int64) -> Int64)
+    -> DatabaseValue
+  {
     guard case .integer(let left) = left, case .integer(let right) = right else { return .null }
     return .integer(operation(left, right))
   }
 
   private func compared(
-    _ left: SqlStorage, _ comparison: RandomTerm.Comparison, _ right: SqlStorage
-  ) -> SqlStorage {
+    _ left: DatabaseValue, _ comparison: RandomTerm.Comparison, _ right: DatabaseValue
+  ) -> DatabaseValue {
     switch comparison {
     case .same: return condition(left == right)
     case .notSame: return condition(left != right)
@@ -207,7 +209,7 @@ struct QueryEvaluation {
     }
   }
 
-  private func isLess(_ left: SqlStorage, _ right: SqlStorage) -> Bool {
+  private func isLess(_ left: DatabaseValue, _ right: DatabaseValue) -> Bool {
     switch (left, right) {
     case (.null, .null), (_, .null): false
     case (.null, _): true
@@ -221,7 +223,7 @@ struct QueryEvaluation {
     }
   }
 
-  private func aggregated(_ aggregate: RandomTerm.Aggregate, _ values: [SqlStorage]) -> SqlStorage {
+  private func aggregated(_ aggregate: RandomTerm.Aggregate, _ values: [DatabaseValue]) -> DatabaseValue {
     let sum = values.reduce(Int64(0)) { sum, value in
       if case .integer(let number) = value { sum + number } else { sum }
     }

@@ -124,7 +124,7 @@ struct QueryWorld: Sendable {
   let texts: [String]
   let aliases: @Sendable (Int) -> String
 
-  func storage(_ value: RandomValue) -> SqlStorage {
+  func storage(_ value: RandomValue) -> DatabaseValue {
     switch value {
     case .null: .null
     case .number(let number): .integer(Int64(number))
@@ -167,7 +167,7 @@ struct QueryRow<Names: QueryNames>: QueryModel {
   static var tableName: String { Names.tableName }
   static var columns: [Column] { Names.columns }
   static var tableLayout: [Column] { Names.columns }
-  let values: [SqlStorage]
+  let values: [DatabaseValue]
 
   init(row: ReadRow) throws {
     let numbers = try Names.columns[..<3].map { try row.get($0) as Int? }

@@ -319,7 +319,7 @@ struct OracleListValue: SqlValue {
   let value: OracleValue
 
   init(_ value: OracleValue) { self.value = value }
-  init(sqlStorage: SqlStorage) throws { throw Unsure() }
+  init(databaseValue: DatabaseValue) throws { throw Unsure() }
   static var columnType: ColumnType { .blob }
-  var sqlStorage: SqlStorage { get throws { try value.sqlValue.sqlStorage } }
+  var databaseValue: DatabaseValue { get throws { try value.sqlValue.databaseValue } }
 }

@@ -1,5 +1,5 @@
 /// Where in SQL text one is, after so many of its bytes: among the words, or in something that holds no parameter.
-struct SQLPlace {
+struct SQLLexer {
   private enum State: Equatable {
     case words
     /// After the first byte of what may begin a comment.
@@ -19,7 +19,7 @@ struct SQLPlace {
   mutating func advance(over text: String.UTF8View) {
     for byte in text {
       // Most of a text: nothing begins or ends at such a byte.
-      if state == .words, byte > 0x60 || SQLPlace.plain & (1 << UInt128(byte)) != 0 { continue }
+      if state == .words, byte > 0x60 || SQLLexer.plain & (1 << UInt128(byte)) != 0 { continue }
       advance(over: byte)
     }
   }

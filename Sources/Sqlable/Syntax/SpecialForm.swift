@@ -1,6 +1,6 @@
 extension SqlExpression {
   /// A term that SQL spells in a way of its own.
-  struct Special: Sendable, Hashable {
+  struct SpecialForm: Sendable, Hashable {
     var form: Form
     var terms: [SqlExpression]
 
@@ -43,8 +43,8 @@ extension SqlExpression {
     }
   }
 
-  static func special(_ form: Special.Form, _ terms: SqlExpression...) -> SqlExpression {
-    SqlExpression(.special(Special(form: form, terms: terms)))
+  static func special(_ form: SpecialForm.Form, _ terms: SqlExpression...) -> SqlExpression {
+    SqlExpression(.special(SpecialForm(form: form, terms: terms)))
   }
 
   static func call(_ function: Call.BuiltIn, _ arguments: [SqlExpression]) -> SqlExpression {

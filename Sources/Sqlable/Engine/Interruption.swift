@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Glibc
 import Synchronization
 
@@ -7,20 +7,20 @@ import Synchronization
 /// Not `sqlite3_interrupt`, which stops whatever runs when it arrives: that may be the next caller's, or nothing.
 ///
 /// Sound as `Sendable`: the flag is atomic, and the rest is touched by the thread that runs the statement only.
-final class Brake: @unchecked Sendable {
+final class Interruption: @unchecked Sendable {
   private let flag = Atomic(false)
   /// How long a statement waits for another connection's lock.
   let busyTimeout: Duration
 
   init(busyTimeout: Double) { self.busyTimeout = .seconds(busyTimeout) }
 
-  var isPulled: Bool { flag.load(ordering: .acquiring) }
+  var isRequested: Bool { flag.load(ordering: .acquiring) }
 
-  func pull() { flag.store(true, ordering: .releasing) }
+  func request() { flag.store(true, ordering: .releasing) }
 
-  func release() {
+  func reset() {
     flag.store(false, ordering: .releasing)
-    let wasLong = steps >= Brake.stepsBeforeTelling
+    let wasLong = steps >= Interruption.stepsBeforeTelling
     steps = 0
     if wasLong { longStatement.withLock { $0 = nil } }
   }
@@ -67,10 +67,10 @@ final class Brake: @unchecked Sendable {
   fileprivate var stops: Bool {
     if isOff { return false }
     steps += 1
-    if steps % Brake.stepsBeforeTelling == 0, let connection { tell(connection) }
-    guard let left = budget else { return isPulled }
+    if steps % Interruption.stepsBeforeTelling == 0, let connection { tell(connection) }
+    guard let left = budget else { return isRequested }
     budget = left - 1
-    return left < 1 || isPulled
+    return left < 1 || isRequested
   }
 
   /// When the connection began to wait for a lock.
@@ -92,7 +92,7 @@ final class Brake: @unchecked Sendable {
       waitingSince = .now - spent
       spent = .zero
     }
-    guard !isPulled, let since = waitingSince, ContinuousClock.now - since < busyTimeout else { return false }
+    guard !isRequested, let since = waitingSince, ContinuousClock.now - since < busyTimeout else { return false }
     // Of random length, or those who wait would meet again.
     let pause = min(500 << UInt32(min(attempts, 7)), 25_000)
     usleep(UInt32.random(in: UInt32(pause) / 2...UInt32(pause)))
@@ -104,27 +104,27 @@ extension Connection {
   /// Throws when what runs is to be stopped. SQLite looks every thousand steps of one statement: many small ones never
   /// get there.
   func checkBrake() throws {
-    guard brake?.isPulled == true else { return }
+    guard interruption?.isRequested == true else { return }
     throw error(SQLITE_INTERRUPT, sql: nil)
   }
 
-  /// Has statements stopped by a brake, while they run and while they wait for another connection's lock.
-  func use(_ brake: Brake) {
-    self.brake = brake
-    brake.connection = handle
-    let context = Unmanaged.passUnretained(brake).toOpaque()
+  /// Has statements stopped by a interruption, while they run and while they wait for another connection's lock.
+  func use(_ interruption: Interruption) {
+    self.interruption = interruption
+    interruption.connection = handle
+    let context = Unmanaged.passUnretained(interruption).toOpaque()
     // Every so many steps of a statement's program, of all its runs together.
     sqlite3_progress_handler(
       handle, 1_000,
       { context in
         guard let context else { return 0 }
-        return Unmanaged<Brake>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.stops } ? 1 : 0
+        return Unmanaged<Interruption>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.stops } ? 1 : 0
       }, context)
     sqlite3_busy_handler(
       handle,
       { context, attempts in
         guard let context else { return 0 }
-        return Unmanaged<Brake>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.waits(attempts) } ? 1 : 0
+        return Unmanaged<Interruption>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.waits(attempts) } ? 1 : 0
       }, context)
   }
 }

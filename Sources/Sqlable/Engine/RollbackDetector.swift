@@ -1,4 +1,4 @@
-import CSQLite
+import CSqlableSQLite
 import Glibc
 
 /// Sees whether SQLite has undone a statement that failed.
@@ -7,7 +7,7 @@ import Glibc
 /// keep what it did before. Neither result codes nor counts tell one from the other once a trigger or a cascade has
 /// written. The virtual tables that take part in a transaction are told of every savepoint that is rolled back, those
 /// around single statements included: `sqlable_undo_…` is one that holds nothing and counts them.
-final class UndoWitness {
+final class RollbackDetector {
   /// Another name in each process: a table of the name in the file would be the one that is written to.
   private static let table = "sqlable_undo_" + String(UInt64.random(in: .min ... .max), radix: 36)
 
@@ -32,7 +32,7 @@ final class UndoWitness {
   func joinTransaction() throws -> Bool {
     if !isRegistered {
       let code = sqlite3_create_module_v2(
-        connection.handle, UndoWitness.table, UndoWitness.module, Unmanaged.passRetained(counter).toOpaque()
+        connection.handle, RollbackDetector.table, RollbackDetector.module, Unmanaged.passRetained(counter).toOpaque()
       ) { counter in
         if let counter { Unmanaged<Counter>.fromOpaque(counter).release() }
       }
@@ -40,7 +40,7 @@ final class UndoWitness {
       isRegistered = true
     }
     // A delete without rows: an insert would change what last_insert_rowid() gives.
-    var text = "DELETE FROM main.\(UndoWitness.table)"
+    var text = "DELETE FROM main.\(RollbackDetector.table)"
     let statement = try join ?? text.withUTF8 { try connection.compile($0) }
     join = statement
     defer { statement.reset() }

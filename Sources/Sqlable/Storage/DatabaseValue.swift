@@ -4,7 +4,7 @@ import FoundationEssentials
 ///
 /// The enum is closed and compares as SQLite does by default: by class and content, texts byte by byte. So `.integer(1)` is
 /// not `.real(1)`, and "é" as one code point is not "é" as two.
-public enum SqlStorage: Sendable {
+public enum DatabaseValue: Sendable {
   case null
   case integer(Int64)
   case real(Double)
@@ -23,9 +23,9 @@ public enum SqlStorage: Sendable {
   }
 }
 
-extension SqlStorage {
+extension DatabaseValue {
   /// The value, unless SQLite would store something else: it makes NULL of NaN without a word.
-  func checked() throws -> SqlStorage {
+  func checked() throws -> DatabaseValue {
     if case .real(let real) = self, real.isNaN {
       throw SqlError.encoding(expected: "REAL", found: "NaN, which SQLite can't store")
     }
@@ -33,8 +33,8 @@ extension SqlStorage {
   }
 }
 
-extension SqlStorage: Hashable {
-  public static func == (left: SqlStorage, right: SqlStorage) -> Bool {
+extension DatabaseValue: Hashable {
+  public static func == (left: DatabaseValue, right: DatabaseValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
     case (.integer(let left), .integer(let right)): left == right
@@ -59,7 +59,7 @@ extension SqlStorage: Hashable {
 }
 
 /// `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}`, `{"null":true}`; infinity, which JSON lacks, is `{"real":"inf"}`.
-extension SqlStorage: Codable {
+extension DatabaseValue: Codable {
   private enum Key: String, CodingKey {
     case null, integer, real, text, blob
   }
