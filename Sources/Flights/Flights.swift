@@ -6,7 +6,7 @@ struct Main {
     exit(run(CommandLine.arguments.dropFirst()))
   }
 
-  /// Does what the command line says; the exit code.
+  /// Runs the command line, and returns the exit code.
   static func run(_ arguments: some Sequence<String>) -> Int32 {
     do {
       let options = try Options(arguments)

@@ -1,12 +1,12 @@
 import Foundation
 import Sqlable
 
-/// One run of the program: opens the database, imports, reports, asks, shows, closes.
+/// One run of the program: opens the database, imports the files, prints a report and the answers, and closes.
 struct Session {
   let options: Options
 
   func run() throws {
-    // The file first: when it can't be read, nothing happens to the database.
+    // The file first: if it can't be read, the database is not touched.
     let path = try options.flightsPath ?? DataFiles.path(of: DataFiles.flights)
     let files = DataFiles(flightsPath: options.flightsPath)
     let flights = try open(Flight.self, at: path)
@@ -28,9 +28,9 @@ struct Session {
     if options.asksQuestions {
       try ask(db)
     } else {
-      printSection("Read on a child handle meanwhile", background)
+      printSection("Read on a child handle during the import", background)
       for answer in try Overview(db: db).answers() { printSection(answer.question, answer.lines, sql: answer.sql) }
-      printSection("What an observer of the flights hears", try ObserverDemonstration(db: db).lines())
+      printSection("Notifications of an observer of the flights", try ObserverDemonstration(db: db).lines())
     }
     try db.close()
   }
@@ -38,13 +38,13 @@ struct Session {
 
 extension Session {
   #if DEBUG
-  /// The figures of a debug build say little about the library.
-  private static let buildNote = " (debug build; about ten times as quick with `swift run -c release`)"
+  /// Figures of a debug build say little about the library.
+  private static let buildNote = " (debug build; about ten times as fast with `swift run -c release`)"
   #else
   private static let buildNote = ""
   #endif
 
-  /// Creates the tables, or empties those of an earlier run; the number of flights that were there.
+  /// Creates the tables, or empties those of an earlier run; returns the number of flights deleted.
   private func prepareTables(_ db: SqliteDatabase) throws -> Int {
     try db.transaction { db in
       try db.createTable(Airline.self)
@@ -52,17 +52,17 @@ extension Session {
       try db.createTable(Plane.self)
       try db.createTable(Weather.self)
       try db.createTable(Flight.self)
-      // The flights refer to the airlines, so they go first.
-      let flights = try Flight.delete().run(db)
-      try Weather.delete().run(db)
-      try Plane.delete().run(db)
-      try Airport.delete().run(db)
-      try Airline.delete().run(db)
+      // The flights refer to the airlines, so they are deleted first.
+      let flights = try Flight.deleteAll().run(db)
+      try Weather.deleteAll().run(db)
+      try Plane.deleteAll().run(db)
+      try Airport.deleteAll().run(db)
+      try Airline.deleteAll().run(db)
       return flights
     }
   }
 
-  /// Imports what the flights refer to.
+  /// Imports the tables that the flights refer to.
   private func importReferences(from files: DataFiles, into db: SqliteDatabase) throws -> [ImportResult] {
     func importFile<Model: CSVModel>(_ model: Model.Type, _ name: String) throws -> ImportResult {
       let path = try files.path(of: name)
@@ -78,7 +78,7 @@ extension Session {
     ]
   }
 
-  /// Asks the twenty questions. Throws when a statement and the SQL written by hand give other answers.
+  /// Answers the twenty questions. Throws if a statement and its hand-written SQL give different answers.
   private func ask(_ db: SqliteDatabase) throws {
     var differing: [Int] = []
     for (index, question) in Question.all.enumerated() {
@@ -90,7 +90,7 @@ extension Session {
     print("\nAll \(Question.all.count) statements give the same answers as the SQL written by hand.")
   }
 
-  /// Imports the flights while a child handle reads them; what that one found.
+  /// Imports the flights while a child handle reads them; returns the findings of the child.
   private func importFlights(
     from flights: consuming sending CSVReader<Flight.CSV>, into db: SqliteDatabase, _ report: inout ImportReport
   ) throws -> [String] {
@@ -120,7 +120,7 @@ extension Session {
   }
 }
 
-/// An import that ended before its file did.
+/// An import that ended before the end of its file.
 struct ImportStopped: Error, CustomStringConvertible {
   var path: String
   var rows: Int
@@ -132,11 +132,11 @@ struct ImportStopped: Error, CustomStringConvertible {
   }
 }
 
-/// Questions to which a statement gives another answer than the SQL written by hand.
+/// Questions for which a statement and its hand-written SQL give different answers.
 struct AnswersDiffer: Error, CustomStringConvertible {
   var questions: [Int]
 
   var description: String {
-    "the statement and the SQL written by hand differ in \(questions.map(String.init).joined(separator: ", "))"
+    "statement and hand-written SQL differ in question \(questions.map(String.init).joined(separator: ", "))"
   }
 }

@@ -68,7 +68,7 @@ import Testing
       let token = db.observe(.update, on: Bicycle.self, id: 2) { id in heard.withLock { $0.append("observed \(id)") } }
       try db.transaction { db in
         try Bicycle.insert([Bicycle(name: "a", color: "b"), Bicycle(name: "c", color: "d")]).run(db)
-        try Bicycle.update(Bicycle.color.set(to: "x")).run(db)
+        try Bicycle.updateAll(Bicycle.color.set(to: "x")).run(db)
         #expect(heard.withLock { $0.isEmpty })
       }
       #expect(
@@ -77,7 +77,7 @@ import Testing
         ])
       db.removeObserver(token)
       _ = try? db.transaction { db in
-        try Bicycle.delete().run(db)
+        try Bicycle.deleteAll().run(db)
         throw CancellationError()
       }
       #expect(heard.withLock { $0.count } == 5)

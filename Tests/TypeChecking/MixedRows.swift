@@ -25,11 +25,11 @@ func rows(db: SqliteDatabase, boss: Alias<Person>) throws {
   _ = try Car.select(Car.name, Car.name, Car.name, Car.name, Car.name, Car.name, Car.name).first(db)?.1
   let q = Car.select(Car.name, Car.price, Car.seats, Car.soldAt, Car.color, Car.ownerId).named("c"); let _: Select<(String, Double, Int, Date, String?, Int?, Person?)> = q.read().leftJoin(Person.self, on: q.columns.5 == Person.id)
   let q = Car.select(Car.name, Car.price, Car.seats, Car.soldAt, Car.color, Car.ownerId).named("c"); let _: Select<(String, Double, Int, Date, String?, Int?, Person?)> = q.read().leftJoin(Person.self, on: Person.id == q.columns.5)
-  _ = values([(1, "a"), (2, 3)]) // refused: the rows are of different types, or hold what is no value
+  _ = values([(1, "a"), (2, 3)]) // refused: the rows have different types, or contain something that is not a value
   _ = values([(1, "a"), (2, "b")])
   _ = Car.read().filter(2 * Car.price > 3)
-  _ = Car.name * 2 // refused: the value is of another type than the term on the left
-  _ = Car.name + Car.price // refused: texts are put together by concatenated(_:)
+  _ = Car.name * 2 // refused: the value has a different type than the term on the left
+  _ = Car.name + Car.price // refused: use concatenated(_:) to concatenate text
   _ = Car.read().filter(Car.price * Car.seats > 3) // refused: operator function '*' requires the types 'Double' and 'Int' be equivalent
   _ = Car.read().filter(Car.price - Car.name == 3) // refused: operator function '-' requires the types 'Double' and 'String' be equivalent
   _ = Car.read().filter(Car.soldAt - Car.soldAt > 3) // refused: referencing operator function '-' on 'TypedTerm' requires that 'Date' conform to 'SqlNumber'

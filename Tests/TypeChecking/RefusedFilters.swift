@@ -8,17 +8,17 @@ func values(text: String, number: Int, date: Date) throws {
   _ = Car.read().filter(Car.name == text && Car.seats > number || Car.soldAt < date)
   _ = Car.read().filter(Car.color == nil && Car.ownerId == Person.id)
   _ = Car.read().filter(Bicycle.name == Car.name && Car.price > 2)
-  _ = Car.read().filter(Car.name == 5) // refused: the value is of another type than the term on the left
-  _ = Car.read().filter(Car.name == number) // refused: the value is of another type than the term on the left
-  _ = Car.read().filter(Car.price == "x") // refused: the value is of another type than the term on the left
-  _ = Car.read().filter(Car.price == text) // refused: the value is of another type than the term on the left
-  _ = Car.read().filter(Car.isElectric == 1) // refused: the value is of another type than the term on the left
-  _ = Car.read().filter(Car.isElectric == "yes") // refused: the value is of another type than the term on the left
-  _ = Car.read().filter(Car.soldAt == 0) // refused: the value is of another type than the term on the left
-  _ = Car.read().filter(Car.soldAt < "2026-11-21") // refused: the value is of another type than the term on the left
-  _ = Car.read().filter(Car.seats == 2.5) // refused: the value is of another type than the term on the left
-  _ = Car.read().filter(Car.seats < date) // refused: the value is of another type than the term on the left
-  _ = Car.read().filter(Car.color == 5) // refused: the value is of another type than the term on the left
+  _ = Car.read().filter(Car.name == 5) // refused: the value has a different type than the term on the left
+  _ = Car.read().filter(Car.name == number) // refused: the value has a different type than the term on the left
+  _ = Car.read().filter(Car.price == "x") // refused: the value has a different type than the term on the left
+  _ = Car.read().filter(Car.price == text) // refused: the value has a different type than the term on the left
+  _ = Car.read().filter(Car.isElectric == 1) // refused: the value has a different type than the term on the left
+  _ = Car.read().filter(Car.isElectric == "yes") // refused: the value has a different type than the term on the left
+  _ = Car.read().filter(Car.soldAt == 0) // refused: the value has a different type than the term on the left
+  _ = Car.read().filter(Car.soldAt < "2026-11-21") // refused: the value has a different type than the term on the left
+  _ = Car.read().filter(Car.seats == 2.5) // refused: the value has a different type than the term on the left
+  _ = Car.read().filter(Car.seats < date) // refused: the value has a different type than the term on the left
+  _ = Car.read().filter(Car.color == 5) // refused: the value has a different type than the term on the left
   _ = Car.read().filter(Car.name == nil) // refused: 'nil' is not compatible with expected argument type 'String'
   _ = Car.read().filter(Car.name != nil) // refused: 'nil' is not compatible with expected argument type 'String'
   _ = Car.read().filter(Car.price > nil) // refused: 'nil' is not compatible with expected argument type 'Double'
@@ -54,21 +54,21 @@ func lists(text: String, number: Int, date: Date) throws {
   _ = Car.read().filter(Car.name.in(Person.select(Person.name)) && Car.ownerId.in(Person.select(Person.id)))
   _ = Car.read().filter(Car.name.in(Car.select(Car.color)) && Car.color.notIn(Person.select(Person.name)))
   _ = Car.read().filter(Car.price.between(1, and: 2) && Car.name.isDistinct(from: Car.color))
-  _ = Car.read().filter(Car.price.between(1, and: "x")) // refused: the values are of another type than the term
-  _ = Car.read().filter(Car.name.between(1, and: 2)) // refused: the values are of another type than the term
-  _ = Car.read().filter(Car.name ∈ [1, 2]) // refused: the values are of another type than the term on the left
-  _ = Car.read().filter(Car.name.in([1, 2])) // refused: the values are of another type than the term
-  _ = Car.read().filter(Car.seats.notIn(["a"])) // refused: the values are of another type than the term
-  _ = Car.read().filter(Car.seats.in(["a", "b"])) // refused: the values are of another type than the term
-  _ = Car.read().filter(Car.color.in([1, 2])) // refused: the values are of another type than the term
+  _ = Car.read().filter(Car.price.between(1, and: "x")) // refused: the values have a different type than the term
+  _ = Car.read().filter(Car.name.between(1, and: 2)) // refused: the values have a different type than the term
+  _ = Car.read().filter(Car.name ∈ [1, 2]) // refused: the values have a different type than the term on the left
+  _ = Car.read().filter(Car.name.in([1, 2])) // refused: the values have a different type than the term
+  _ = Car.read().filter(Car.seats.notIn(["a"])) // refused: the values have a different type than the term
+  _ = Car.read().filter(Car.seats.in(["a", "b"])) // refused: the values have a different type than the term
+  _ = Car.read().filter(Car.color.in([1, 2])) // refused: the values have a different type than the term
   _ = Car.read().filter(Car.seats.in(5)) // refused: no exact matches in call to instance method 'in'
-  _ = Car.read().filter(Car.name.in(Person.select(Person.id))) // refused: the query gives another type than the term, or more than one column
-  _ = Car.read().filter(Car.name.notIn(Person.select(Person.id))) // refused: the query gives another type than the term, or more than one column
-  _ = Car.read().filter(Car.name.in(Person.select(Person.name, Person.id))) // refused: the query gives another type than the term, or more than one column
-  _ = Car.read().filter(Car.name.in(Person.read())) // refused: the query gives another type than the term, or more than one column
+  _ = Car.read().filter(Car.name.in(Person.select(Person.id))) // refused: the query has a different type than the term, or more than one column
+  _ = Car.read().filter(Car.name.notIn(Person.select(Person.id))) // refused: the query has a different type than the term, or more than one column
+  _ = Car.read().filter(Car.name.in(Person.select(Person.name, Person.id))) // refused: the query has a different type than the term, or more than one column
+  _ = Car.read().filter(Car.name.in(Person.read())) // refused: the query has a different type than the term, or more than one column
   _ = Car.read().filter(Car.name.is(5)) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.read().filter(Car.name.isNot(5)) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.read().filter(Car.name.isDistinct(from: 5)) // refused: cannot convert value of type 'Int' to expected argument type 'String'
-  _ = Car.read().filter(Car.name.isDistinct(from: Car.price)) // refused: the terms are of different types
-  _ = Car.read().filter(Car.name.isNotDistinct(from: Car.price)) // refused: the terms are of different types
+  _ = Car.read().filter(Car.name.isDistinct(from: Car.price)) // refused: the terms have different types
+  _ = Car.read().filter(Car.name.isNotDistinct(from: Car.price)) // refused: the terms have different types
 }

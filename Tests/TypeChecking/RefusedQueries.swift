@@ -19,11 +19,11 @@ func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter:
   _ = Car.select(Car.name).orderBy(Car.name, "desc") // refused: cannot convert value of type 'String' to expected argument type 'Order'
   _ = Car.read().orderBy(Car.name.desc)
   _ = Car.read().orderBy(Car.name, Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Order'
-  _ = Car.select(Car.name).union(Car.select(Car.price)) // refused: the other query gives other types, or another number of columns
-  _ = Car.select(Car.name).union(Car.select(Car.name, Car.price)) // refused: the other query gives other types, or another number of columns
-  _ = Car.select(Car.name, Car.price).unionAll(Car.select(Car.price, Car.name)) // refused: the other query gives other types, or another number of columns
-  _ = Car.select(Car.name).except(Car.read()) // refused: the other query gives other types, or another number of columns
-  _ = Car.read().union(Person.read()) // refused: the other query gives other types, or another number of columns
+  _ = Car.select(Car.name).union(Car.select(Car.price)) // refused: the other query has different types or a different number of columns
+  _ = Car.select(Car.name).union(Car.select(Car.name, Car.price)) // refused: the other query has different types or a different number of columns
+  _ = Car.select(Car.name, Car.price).unionAll(Car.select(Car.price, Car.name)) // refused: the other query has different types or a different number of columns
+  _ = Car.select(Car.name).except(Car.read()) // refused: the other query has different types or a different number of columns
+  _ = Car.read().union(Person.read()) // refused: the other query has different types or a different number of columns
   _ = Car.read(replacing: Car.price, with: Car.name.max()) // refused: no exact matches in call to static method 'read'
   _ = Car.read(replacing: Person.age, with: Person.age.max()) // refused: cannot convert value of type 'TypedColumn<Person, Int?>' to expected argument type 'TypedColumn<Car, Int?>'
   _ = Car.read(replacing: Car.price, with: 5) // refused: no exact matches in call to static method 'read'
@@ -38,7 +38,7 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.join(Person.self, on: "car.owner_id = person.id") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
   _ = Car.join(NoValue.self, on: Car.ownerId == 1) // refused: static method 'join(_:on:)' requires that 'NoValue' conform to 'Sqlable'
   _ = Car.join(person, on: Car.ownerId == Person.id) // refused: no exact matches in call to static method 'join'
-  _ = Car.select(Car.name).joining(Person.self) // refused: a join says which rows belong together: joining(_:on:)
+  _ = Car.select(Car.name).joining(Person.self) // refused: a join needs a condition: joining(_:on:)
 }
 
 // swift-format-ignore
@@ -46,16 +46,16 @@ func names(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   let q = Car.select(Car.price, Car.name).named("c"); _ = q.read().groupBy(q.columns.0, q.columns.1).orderBy(q.columns.0)
   let q = Car.select(Car.price, Car.name).named("c"); _ = rank().over(partitionBy: q.columns.0)
   let q = Car.select(Car.price, Car.name).named("c"); _ = Car.name.coalesce(q.columns.1) == q.columns.1
-  _ = Car.read().named("c") // refused: rows of a model get a name by Alias(Model.self, name) { _ in … }
+  _ = Car.read().named("c") // refused: use Alias(Model.self, name) { _ in … } to name rows of a model
   _ = Car.select(Car.name, Car.price).named("c").column // refused: value of type 'NamedQuery<String, Double>' has no member 'column'
-  _ = Car.select(Car.name).named("c").column == 5 // refused: the value is of another type than the term on the left
+  _ = Car.select(Car.name).named("c").column == 5 // refused: the value has a different type than the term on the left
   _ = Car.select(Car.name, Car.price).named("c") { c in Car.select(Car.name) } // refused: cannot convert value of type 'Select<String>' to closure result type 'Select<(String, Double)>'
   _ = Car.select(Car.name, Car.seats).named("c") { c in Car.select(Car.seats, Car.name) } // refused: cannot convert value of type '(NamedQuery<String, Int>) -> Select<(Int, String)>'
   _ = Alias(Car.self, "c")[Person.name] // refused: cannot convert value of type 'TypedColumn<Person, String>' to expected argument type 'TypedColumn<Car, String>'
   _ = Alias(Car.self, "c")["name"] // refused: cannot convert value of type 'String' to expected argument type 'Column'
-  _ = Alias(Car.self, "c")[Car.name] == 5 // refused: the value is of another type than the term on the left
-  _ = values([NoValue()]) // refused: the rows are of different types, or hold what is no value
+  _ = Alias(Car.self, "c")[Car.name] == 5 // refused: the value has a different type than the term on the left
+  _ = values([NoValue()]) // refused: the rows have different types, or contain something that is not a value
   let (_, _, _) = Car.select(Car.name, Car.price).named("c").columns // refused: '(TypedExpression<String>, TypedExpression<Double>)' is not convertible to '(TypedExpression<String>, TypedExpression<Double>, _)', tuples have a different number of elements
-  let q = Car.select(Car.price, Car.name).named("c"); _ = q.columns.1 == 5 // refused: the value is of another type than the term on the left
+  let q = Car.select(Car.price, Car.name).named("c"); _ = q.columns.1 == 5 // refused: the value has a different type than the term on the left
   let q = Car.select(Car.price, Car.name).named("c"); _ = Car.name == q.columns.0 // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'TypedExpression<Double>'
 }

@@ -32,7 +32,7 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   let frozen = Car.read(); frozen.limit = 5 // refused: cannot assign to value: 'limit' is a method
   _ = try db.prepare(Car.read()).run(db) // refused: instance method 'run' requires that 'SqliteDatabase' conform to 'SqlValue'
   _ = try db.prepare(Car.read().filter(Car.name == Parameter("x"))).run(NoValue()) // refused: instance method 'run' requires that 'NoValue' conform to 'SqlValue'
-  _ = try db.prepare("SELECT 1") // refused: what its rows hold is not said: prepare(_:as:)
+  _ = try db.prepare("SELECT 1") // refused: say what the rows hold: prepare(_:as:)
   _ = try db.query("SELECT \(NoValue())", as: Int.self) // refused: no exact matches in call to instance method 'appendInterpolation'
   _ = try db.query("SELECT 1", as: NoValue.self) // refused: no exact matches in call to instance method 'query'
   _ = try db.query("SELECT " + "1", as: Int.self) // refused: cannot convert value of type 'String' to expected argument type 'SQL'
@@ -43,5 +43,5 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   _ = Car.read() == Person.read() // refused: binary operator '==' cannot be applied to operands of type 'Statement<Car, [Car]>' and 'Statement<Person, [Person]>'
   try db.transaction { db in Car.read().run(db) } // refused: call can throw, but it is not marked with 'try' and the error is not handled
   let statement = Car.read(); statement.filter(Car.id == 1) // warned: result of call to 'filter' is unused
-  let f: (SqliteDatabase) throws -> Void = { db in _ = try db.transaction { db in try Car.delete().run(db) } }; _ = f
+  let f: (SqliteDatabase) throws -> Void = { db in _ = try db.transaction { db in try Car.deleteAll().run(db) } }; _ = f
 }

@@ -10,11 +10,11 @@ func numbers(text: String, number: Int, date: Date) throws {
   let _: TypedExpression<Int?> = Car.seats.optional + Car.ownerId
   _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: 2).else(3)
   _ = Case.when(Car.price > 5, then: Car.name).else("x")
-  _ = Car.price + "x" // refused: the value is of another type than the term on the left
+  _ = Car.price + "x" // refused: the value has a different type than the term on the left
   _ = Car.price + Car.seats // refused: requires the types 'Double' and 'Int' be equivalent
-  _ = Car.seats / 2.5 // refused: the value is of another type than the term on the left
-  _ = Car.isElectric + 1 // refused: the value is of another type than the term on the left
-  _ = Car.seats % "x" // refused: the value is of another type than the term on the left
+  _ = Car.seats / 2.5 // refused: the value has a different type than the term on the left
+  _ = Car.isElectric + 1 // refused: the value has a different type than the term on the left
+  _ = Car.seats % "x" // refused: the value has a different type than the term on the left
   _ = 2 * Car.price + 1 - Car.price / 3
   _ = 3 / Car.price + 2 * Car.price.optional
   _ = Car.read().filter(2 * Car.price > 3 && 20_000 > Car.price && "x" == Car.name)
@@ -26,12 +26,12 @@ func numbers(text: String, number: Int, date: Date) throws {
   _ = Car.color.ifNull(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.color.ifNull(Car.price) // refused: instance method 'ifNull' requires the types 'String?' and 'Double?' be equivalent
   _ = Car.price.least("x") // refused: cannot convert value of type 'String' to expected argument type 'Double'
-  _ = Case.when(Car.price > 5, then: 1).else("x") // refused: the result is of another type than the first
-  _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: "x").end() // refused: the result is of another type than the first
+  _ = Case.when(Car.price > 5, then: 1).else("x") // refused: the result has a different type than the first one
+  _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: "x").end() // refused: the result has a different type than the first one
   _ = Case.when(Car.price, then: 1).end() // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'SqlExpression'
   let _: TypedExpression<String> = Car.price + 1 // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
   _ = TypedExpression(NoValue()) // refused: generic struct 'TypedExpression' requires that 'NoValue' conform to 'SqlValue'
-  _ = Bicycle.name.typed(as: String.self) == 5 // refused: the value is of another type than the term on the left
+  _ = Bicycle.name.typed(as: String.self) == 5 // refused: the value has a different type than the term on the left
   _ = Bicycle.name.typed(as: NoValue.self) // refused: instance method 'typed(as:)' requires that 'NoValue' conform to 'SqlValue'
 }
 
@@ -39,20 +39,20 @@ func numbers(text: String, number: Int, date: Date) throws {
 func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name.concatenated("x").concatenated(Car.name).lowercase().trim("-").substr(1, 2)
   _ = Car.name.coalesce(Car.name, Person.name).instr(Car.name.uppercase())
-  _ = Car.name + "x" // refused: texts are put together by concatenated(_:)
-  _ = Car.name + Car.name // refused: texts are put together by concatenated(_:)
-  _ = Car.name - 1 // refused: the value is of another type than the term on the left
-  _ = Car.name * 2 // refused: the value is of another type than the term on the left
-  _ = -Car.name // refused: only numbers are negated
+  _ = Car.name + "x" // refused: use concatenated(_:) to concatenate text
+  _ = Car.name + Car.name // refused: use concatenated(_:) to concatenate text
+  _ = Car.name - 1 // refused: the value has a different type than the term on the left
+  _ = Car.name * 2 // refused: the value has a different type than the term on the left
+  _ = -Car.name // refused: only numbers can be negated
   _ = Car.price * Car.name // refused: requires the types 'Double' and 'String' be equivalent
   _ = Car.name.abs() // refused: referencing instance method 'abs()' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
   _ = Car.name.round() // refused: referencing instance method 'round' on 'TypedTerm' requires that 'String' conform to 'BinaryFloatingPoint'
   _ = Car.price.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Double' conform to 'SqlText'
   _ = Car.price.like("%x%") // refused: referencing instance method 'like(_:escape:)' on 'TypedTerm' requires that 'Double' conform to 'SqlText'
   _ = Car.seats.length() // refused: no exact matches in call to instance method 'length'
-  _ = Car.seats.concatenated("x") // refused: only texts are put together, with values of their own type
-  _ = Car.name.concatenated(5) // refused: only texts are put together, with values of their own type
-  _ = Car.name.concatenated(Car.price) // refused: only texts are put together, with terms of their own type
+  _ = Car.seats.concatenated("x") // refused: only text can be concatenated, with values of the same type
+  _ = Car.name.concatenated(5) // refused: only text can be concatenated, with values of the same type
+  _ = Car.name.concatenated(Car.price) // refused: only text can be concatenated, with terms of the same type
   _ = Car.name.instr(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.name.instr(Car.price) // refused: instance method 'instr' requires the types 'Double' and 'String' be equivalent
   _ = Car.seats.hasPrefix("x") // refused: referencing instance method 'hasPrefix' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
@@ -63,7 +63,7 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name.coalesce(Car.price) // refused: instance method 'coalesce' requires the types 'String' and 'Double' be equivalent
   _ = Car.name.nullIf(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.price.greatest(Car.name) // refused: instance method 'greatest' requires the types 'Double' and 'String' be equivalent
-  _ = Case.when(Car.price > 5, then: Car.name).else(Car.price) // refused: the result is of another type than the first
+  _ = Case.when(Car.price > 5, then: Car.name).else(Car.price) // refused: the result has a different type than the first one
   _ = Car.name.cast(to: NoValue.self) // refused: instance method 'cast(to:)' requires that 'NoValue' conform to 'SqlValue'
   let _: TypedExpression<Int> = Car.color.length() // refused: cannot assign value of type 'TypedExpression<Optional<String>.Count>' (aka 'TypedExpression<Optional<Int>>') to type 'TypedExpression<Int>'
   _ = Car.name & 1 // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'Int'
@@ -78,7 +78,7 @@ func texts(text: String, number: Int, date: Date) throws {
 // swift-format-ignore
 func dates(text: String, number: Int, date: Date) throws {
   _ = Car.soldAt.adding(1, .day).year() == 2026 && Car.soldAt.strftime("%Y") == "2026"
-  _ = Car.soldAt + 60 // refused: the value is of another type than the term on the left
+  _ = Car.soldAt + 60 // refused: the value has a different type than the term on the left
   _ = Car.soldAt - Car.soldAt // refused: referencing operator function '-' on 'TypedTerm' requires that 'Date' conform to 'SqlNumber'
   _ = Car.name.year() // refused: referencing instance method 'year()' on 'TypedTerm' requires that 'String' conform to 'SqlDate'
   _ = Car.seats.month() // refused: referencing instance method 'month()' on 'TypedTerm' requires that 'Int' conform to 'SqlDate'
@@ -94,13 +94,13 @@ func functions(f: ScalarFunction<Double, Double, Double>, g: AggregateFunction<D
   _ = f(Car.price, Car.price * 2)
   _ = f(Bicycle.price, Bicycle.price) > 5
   _ = g(Car.price, distinct: true, where: Car.name == "x")
-  _ = f(Car.price) // refused: the terms are not those that the function takes, in number or type
-  _ = f(Car.price, Car.name) // refused: the terms are not those that the function takes, in number or type
-  _ = f(Car.price, Car.price, Car.price) // refused: the terms are not those that the function takes, in number or type
-  _ = f(Car.price, Bicycle.price) // refused: the terms are not those that the function takes, in number or type
+  _ = f(Car.price) // refused: the number or types of the terms do not match the function's parameters
+  _ = f(Car.price, Car.name) // refused: the number or types of the terms do not match the function's parameters
+  _ = f(Car.price, Car.price, Car.price) // refused: the number or types of the terms do not match the function's parameters
+  _ = f(Car.price, Bicycle.price) // refused: the number or types of the terms do not match the function's parameters
   _ = f(1, 2) // refused: instance method 'callAsFunction' requires that 'Int' conform to 'TypedTerm'
-  _ = g(Car.name) // refused: the terms are not those that the function takes, in number or type
-  _ = g(Car.price, Car.price) // refused: the terms are not those that the function takes, in number or type
+  _ = g(Car.name) // refused: the number or types of the terms do not match the function's parameters
+  _ = g(Car.price, Car.price) // refused: the number or types of the terms do not match the function's parameters
   let _: TypedExpression<String> = f(Car.price, Car.price) // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
 }
 
@@ -119,9 +119,9 @@ func aggregates(text: String, number: Int, date: Date) throws {
   _ = countAll(where: Car.isElectric) // refused: cannot convert value of type 'TypedColumn<Car, Bool>' to expected argument type 'SqlExpression'
   _ = Car.price.sum(where: true) // refused: cannot convert value of type 'Bool' to expected argument type 'SqlExpression'
   _ = Car.name.groupConcat(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
-  _ = Car.name.count() == "x" // refused: the value is of another type than the term on the left
-  _ = scalar(Car.select(Car.price)) == "x" // refused: the value is of another type than the term on the left
-  _ = scalar(Car.select(Car.price, Car.name)) // refused: only a query of one column is a value
-  _ = scalar(Car.read()) // refused: only a query of one column is a value
+  _ = Car.name.count() == "x" // refused: the value has a different type than the term on the left
+  _ = scalar(Car.select(Car.price)) == "x" // refused: the value has a different type than the term on the left
+  _ = scalar(Car.select(Car.price, Car.name)) // refused: only a query of a single column is a value
+  _ = scalar(Car.read()) // refused: only a query of a single column is a value
   _ = Car.color.ifNull(Car.color.count()) // refused: instance method 'ifNull' requires the types 'String?' and 'Int?' be equivalent
 }

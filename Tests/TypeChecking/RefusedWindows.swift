@@ -17,7 +17,7 @@ func windows(text: String, number: Int, date: Date) throws {
   _ = ntile("x") // refused: cannot convert value of type 'String' to expected argument type 'Int'
   _ = Car.price.lag("x") // refused: cannot convert value of type 'String' to expected argument type 'Int'
   let _: TypedExpression<Double> = Car.price.lag().over() // refused: cannot assign value of type 'TypedExpression<Double?>' to type 'TypedExpression<Double>'
-  _ = rowNumber().over(orderBy: Car.price.desc) == "x" // refused: the value is of another type than the term on the left
+  _ = rowNumber().over(orderBy: Car.price.desc) == "x" // refused: the value has a different type than the term on the left
 }
 
 // swift-format-ignore
@@ -27,9 +27,9 @@ func json(text: String, number: Int, date: Date) throws {
   _ = JSONEach(Car.tags) // refused: missing argument for parameter 'as' in call
   _ = JSONEach("[1, 2]", as: "tag") // refused: initializer 'init(_:_:as:)' requires that 'String' conform to 'AnyTerm'
   _ = JSONEach(Car.tags, as: "tag").value(as: NoValue.self) // refused: instance method 'value(as:)' requires that 'NoValue' conform to 'SqlValue'
-  _ = JSONEach(Car.tags, as: "tag").value(as: String.self) == 5 // refused: the value is of another type than the term on the left
-  _ = JSONEach(Car.tags, as: "tag").type == 5 // refused: the value is of another type than the term on the left
+  _ = JSONEach(Car.tags, as: "tag").value(as: String.self) == 5 // refused: the value has a different type than the term on the left
+  _ = JSONEach(Car.tags, as: "tag").type == 5 // refused: the value has a different type than the term on the left
   _ = Car.tags.jsonContains(NoValue()) // refused: argument type 'NoValue' does not conform to expected type 'SqlValue'
-  _ = Car.tags == "x" // refused: the value is of another type than the term on the left
+  _ = Car.tags == "x" // refused: the value has a different type than the term on the left
   _ = Car.tags.sum() // refused: referencing instance method 'sum(distinct:where:)' on 'TypedTerm' requires that '[String]' conform to 'SqlNumber'
 }

@@ -1,7 +1,7 @@
-/// The columns that a reader needs from a file, in any order there.
+/// The columns that a reader needs from a file.
 ///
-/// The raw value indexes the reader's own table of positions, so that a field is reached without looking up a name. A
-/// file may hold the columns in another order, and further columns, which are skipped.
+/// The raw value is an index into the reader's table of positions, so a field is found without looking up a name. A
+/// file may have the columns in a different order, and further columns, which are skipped.
 protocol CSVColumn: RawRepresentable<Int>, CaseIterable, Sendable {}
 
 extension CSVColumn {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What is wrong with a file, a line of it, or one field: the line and the column are named, the value never is, since
-/// data may be private and a log is not.
+/// A problem with a file, a line of it, or one field. It names the line and the column, but never the value: data may
+/// be private, and logs are not.
 struct CSVError: Error, Hashable, Sendable {
   enum Problem: Hashable, Sendable {
     case cannotRead(errno: Int32)
@@ -24,12 +24,12 @@ struct CSVError: Error, Hashable, Sendable {
     case invalidUTF8
   }
 
-  /// The line the record starts on, counted from 1; 0 when it is about the file as a whole.
+  /// The line the record starts on, counted from 1; 0 for a problem with the whole file.
   var line: Int
   var column: String?
   var problem: Problem
 
-  /// Whether the rest of the file is out of reach too, so that skipping the line does not help.
+  /// Whether the rest of the file can't be read either, so that skipping the line does not help.
   var isFatal: Bool {
     switch problem {
     case .cannotRead, .isDirectory, .isEmpty, .missingColumns, .repeatedColumn: true
@@ -59,14 +59,14 @@ extension CSVError.Problem: CustomStringConvertible {
     case .repeatedColumn: "is in the header twice"
     case .fieldCount(let found, let expected): "\(found) \(found == 1 ? "field" : "fields") instead of \(expected)"
     case .textAfterQuote: "text after the closing quote"
-    case .unterminatedQuote: "a quote without its end"
+    case .unterminatedQuote: "unterminated quote"
     case .tooLong(let limit): "longer than \(limit) bytes"
     case .missing: "NA, but a value is needed"
     case .notAnInteger: "not a whole number"
     case .outOfRange: "a number too large for 64 bits"
     case .notANumber: "not a number"
     case .notADate: "not a time of the form 2013-01-31T23:00:00Z"
-    case .unknownWord: "not one of the known words"
+    case .unknownWord: "not a known value"
     case .invalidUTF8: "not valid UTF-8"
     }
   }

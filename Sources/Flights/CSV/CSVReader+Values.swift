@@ -1,7 +1,7 @@
 import Foundation
 
-/// The fields of the current record as values. `NA` is no value; a quoted `"NA"` is those two letters, which is how
-/// programs that write such files keep the two apart.
+/// The fields of the current record as values. `NA` stands for a missing value, a quoted `"NA"` for the two letters:
+/// programs that write such files distinguish them like this.
 extension CSVReader {
   func isMissing(_ column: Column) -> Bool { isMissing(field(column)) }
 
@@ -38,7 +38,7 @@ extension CSVReader {
     return date
   }
 
-  /// The bytes of a field, good until the next `advance()`.
+  /// The bytes of a field, valid until the next `advance()`.
   private func bytes(of field: Field) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: window.bytes + field.start, count: field.count)
   }
@@ -50,7 +50,7 @@ extension CSVReader {
 
   private func double(_ field: Field, _ column: Column) throws(CSVError) -> Double {
     guard !isMissing(field) else { throw error(.missing, in: column) }
-    // Swift reads "inf" and "nan" as numbers; a coordinate is neither.
+    // Swift parses "inf" and "nan" as numbers, but a coordinate is neither.
     guard let text = text(of: field), let number = Double(text), number.isFinite else {
       throw error(.notANumber, in: column)
     }
@@ -78,7 +78,7 @@ extension CSVReader {
     return isNegative ? number : -number
   }
 
-  /// The text of a field with its doubled quotes made single; nil when it is not UTF-8.
+  /// The text of a field with doubled quotes replaced by single ones; nil if it is not UTF-8.
   func text(of field: Field) -> String? {
     let bytes = bytes(of: field)
     guard field.hasDoubledQuotes else {

@@ -3,9 +3,9 @@
 ///     var flights = try CSVReader<Flight.CSV>.open(path)
 ///     while try flights.advance() { try use(flights.int(.day), flights.optionalText(.tailnum)) }
 ///
-/// RFC 4180, and what files in the wild add to it: a byte-order mark, LF or CRLF, a missing newline at the end, blank
-/// lines (skipped). A field's bytes stay in the window and are converted on demand; only text allocates, and short
-/// text does not. After an error that is not fatal, `advance()` goes on behind the malformed line.
+/// Accepts RFC 4180, and what files in the wild add to it: a byte-order mark, LF or CRLF, a missing newline at the end,
+/// blank lines (skipped). A field's bytes stay in the window and are converted on demand; only text allocates, and
+/// short text does not. After an error that is not fatal, `advance()` continues after the malformed line.
 struct CSVReader<Column: CSVColumn>: ~Copyable {
   struct Field {
     var start = 0
@@ -22,13 +22,13 @@ struct CSVReader<Column: CSVColumn>: ~Copyable {
   /// The position in the file of each of `Column`'s cases, by raw value.
   private var positions: [Int] = []
 
-  /// Where in the window the next record starts, and on which line.
+  /// The offset in the window at which the next record starts, and its line.
   private var next = 0
   private var nextLine = 1
 
   /// Opens a file and reads its header.
   ///
-  /// Not an `init`, since the compiler (6.3) refuses one that throws once a noncopyable value's properties are set.
+  /// Not an `init`, since the compiler (6.3) rejects one that throws after a noncopyable value's properties are set.
   static func open(_ path: String) throws(CSVError) -> sending CSVReader {
     var reader = CSVReader(window: try FileWindow(path: path))
     try reader.readHeader()
@@ -39,7 +39,7 @@ struct CSVReader<Column: CSVColumn>: ~Copyable {
     self.window = window
   }
 
-  /// How much of the file is done, for a progress display.
+  /// The number of bytes processed, for a progress display.
   var bytesRead: Int { window.bytesRead - window.count + next }
 
   /// Moves to the next record; false at the end of the file.
@@ -82,12 +82,12 @@ extension CSVReader {
   private enum Scan {
     case record(fields: Int)
     case endOfFile
-    /// The window ends before the record does; the position is that of the field.
+    /// The window ends before the end of the record; the position is that of the field.
     case incomplete(position: Int, isQuoted: Bool)
     case malformed(position: Int, CSVError.Problem)
   }
 
-  /// Scans records until there is one that is not blank; its number of fields, nil at the end of the file.
+  /// Scans to the next record that is not blank; returns its number of fields, or nil at the end of the file.
   private mutating func nextRecord() throws(CSVError) -> Int? {
     while true {
       line = nextLine
@@ -142,7 +142,7 @@ extension CSVReader {
           }
           let byte = bytes[index]
           if byte == Byte.quote {
-            // Whether this quote is doubled is known only with the byte behind it.
+            // Only the next byte shows whether this quote is doubled.
             guard index + 1 < end || isAtEnd else { return .incomplete(position: count, isQuoted: true) }
             guard index + 1 < end, bytes[index + 1] == Byte.quote else { break }
             field.hasDoubledQuotes = true
@@ -178,7 +178,7 @@ extension CSVReader {
     }
   }
 
-  /// The header decides how many fields there are; what a record has beyond that is counted but not kept.
+  /// The header decides the number of fields; further fields of a record are counted but not kept.
   private mutating func store(_ field: Field, at position: Int) {
     if position < fields.count {
       fields[position] = field
@@ -193,9 +193,9 @@ extension CSVReader {
     return .record(fields: count)
   }
 
-  /// Moves behind the line that the record starts on, however long that is.
+  /// Moves to the line after the one that the record starts on, however long that is.
   ///
-  /// Only that line, not all that a wrong quote took in: what stands on the lines below may well be sound.
+  /// Only that line, not all that a wrong quote has enclosed: the lines below may be well-formed.
   private mutating func skipLine() throws(CSVError) {
     while true {
       while next < window.count {

@@ -1,9 +1,9 @@
 import Foundation
 
 extension Date {
-  /// Reads `2013-01-31T23:00:00Z`; nil for any other form and for a day that does not exist.
+  /// Parses `2013-01-31T23:00:00Z`; nil for any other format and for a day that does not exist.
   ///
-  /// By hand, because Foundation's formatters take 500 ns and this is done for every flight.
+  /// Without Foundation's formatters, which take 500 ns: this is done for every flight.
   init?(utc bytes: UnsafeBufferPointer<UInt8>) {
     guard bytes.count == 20 else { return nil }
     func number(_ range: Range<Int>) -> Int? {

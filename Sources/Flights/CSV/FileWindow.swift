@@ -1,22 +1,22 @@
 import Foundation
 
-/// A part of a file that slides over it: one buffer, so the memory does not depend on the size of the file.
+/// A sliding window on a file: one buffer, so memory does not depend on the size of the file.
 ///
-/// `read(2)` directly, because a buffer that is reused is what keeps the memory constant and because pipes work as
-/// well as files.
+/// Calls `read(2)` directly, because reusing a buffer keeps memory constant, and because that works for pipes too.
 struct FileWindow: ~Copyable {
-  /// A record has to fit the window; only a quote that never ends, or a file that is no text, is longer than this.
+  /// A record must fit in the window; only an unterminated quote, or a file that is not text, is longer.
   static let limit = 1 << 20
 
   private(set) var bytes: UnsafeMutablePointer<UInt8>
   private var capacity: Int
   private let descriptor: Int32
 
-  /// How many bytes of the buffer are filled.
+  /// The number of bytes in the buffer.
   private(set) var count = 0
   private(set) var isAtEnd = false
-  /// How many bytes were read so far, and how many there are; a pipe does not know.
+  /// The number of bytes read so far.
   private(set) var bytesRead = 0
+  /// The size of the file; nil for a pipe.
   let fileSize: Int?
 
   init(path: String, capacity: Int = 1 << 18) throws(CSVError) {
@@ -28,7 +28,7 @@ struct FileWindow: ~Copyable {
       close(descriptor)
       throw CSVError(line: 0, problem: .cannotRead(errno: code))
     }
-    // open(2) accepts a directory and only read(2) refuses it: say so before anything is done for the import.
+    // open(2) accepts a directory, and only read(2) rejects it: report that before the import begins.
     guard status.st_mode & S_IFMT != S_IFDIR else {
       close(descriptor)
       throw CSVError(line: 0, problem: .isDirectory)
@@ -44,8 +44,8 @@ struct FileWindow: ~Copyable {
     close(descriptor)
   }
 
-  /// Drops what is before `start`, which becomes offset 0, and reads more behind the rest; false when the rest already
-  /// fills the largest window.
+  /// Drops the bytes before `start`, which becomes offset 0, and appends more; false if the rest already fills the
+  /// largest window.
   mutating func refill(keepingFrom start: Int) throws(CSVError) -> Bool {
     let kept = count - start
     if kept == capacity {

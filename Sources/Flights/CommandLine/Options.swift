@@ -1,21 +1,21 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options: Hashable, Sendable {
   enum ErrorPolicy: String, CaseIterable, Sendable {
     case stop, skip
   }
 
-  /// The flights to import; nil for the month that comes with the example.
+  /// The flights to import; nil for the month that comes with the program.
   var flightsPath: String?
   /// Where to keep the database; nil for a temporary directory that is removed at the end.
   var databasePath: String?
   var errorPolicy = ErrorPolicy.stop
-  /// Whether to ask the twenty questions and compare their answers, instead of showing a bit of everything.
+  /// Whether to answer the twenty questions and compare the answers, instead of showing the overview.
   var asksQuestions = false
   var isHelpWanted = false
 }
 
 extension Options {
-  /// What is wrong with the command line, in words for the person who wrote it.
+  /// A mistake on the command line, as a message to the user.
   struct UsageError: Error, Hashable, CustomStringConvertible {
     var description: String
   }
@@ -24,23 +24,23 @@ extension Options {
     Usage: Flights [path/to/flights.csv] [--questions] [--database PATH] [--on-error stop|skip] [--help]
 
     Imports the flights that left New York City in 2013 into an SQLite database and answers questions about them.
-    Without a file it takes January, which comes with the program.
+    Without a file it imports January, which comes with the program.
 
-      path/to/flights.csv     a file of the form of nycflights13's flights.csv, of any size. Files beside it that are named
-                              airlines.csv, airports.csv, planes.csv or weather.csv go before those of the program
-      --questions             ask twenty questions, each by a statement and by SQL written by hand, and compare
+      path/to/flights.csv     a file in the format of nycflights13's flights.csv, of any size. Files beside it named
+                              airlines.csv, airports.csv, planes.csv or weather.csv replace those of the program
+      --questions             answer twenty questions, each with a statement and with hand-written SQL, and compare
       --database PATH         keep the database there (default: a temporary directory, removed at the end).
-                              An existing database of this program is opened and its flights are replaced by
-                              those of the file; a database of anything else is left alone
-      --on-error stop|skip    at a malformed line: stop (the default) or skip it and go on.
-                              Either way the flights stored before it stay in the database
+                              The flights in an existing database of this program are replaced by those of the
+                              file; databases of other programs are not changed
+      --on-error stop|skip    at a malformed line: stop (the default) or skip it and continue.
+                              In both cases the flights stored before it stay in the database
       --help                  show this text
 
     Exit codes: 0 done, 1 a file cannot be read or stored, or two answers to a question differ, 2 a mistake on the
     command line.
     """
 
-  /// Reads the arguments that follow the program's name.
+  /// Parses the arguments after the program's name.
   init(_ arguments: some Sequence<String>) throws(UsageError) {
     var remaining = Array(arguments)[...]
     var takesOptions = true

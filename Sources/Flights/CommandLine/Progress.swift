@@ -1,7 +1,7 @@
 import Foundation
 
-/// Says on the standard error how far a long piece of work is: a line that is rewritten on a terminal, now and then a
-/// line of its own elsewhere, so that a log stays short. Work of less than a moment says nothing.
+/// Shows the progress of long work on the standard error: a line that is rewritten on a terminal, and a new line now
+/// and then elsewhere, so that a log stays short. Short work shows nothing.
 struct Progress {
   let title: String
   private let isTerminal: Bool
@@ -17,7 +17,7 @@ struct Progress {
     next = start + interval
   }
 
-  /// Shows the state if it is time to; `total` is nil when it is not known, as for a pipe.
+  /// Shows the state if an update is due; `total` is nil if unknown, as for a pipe.
   mutating func update(done: Int, of total: Int?, rows: Int) {
     let now = ContinuousClock.now
     guard now >= next else { return }
@@ -29,13 +29,13 @@ struct Progress {
     hasLine = isTerminal
   }
 
-  /// Takes the line away again, so that what follows starts at the margin.
+  /// Clears the line, so that later output starts at the margin.
   mutating func finish() {
     if hasLine { Progress.write("\r\u{1B}[K") }
     hasLine = false
   }
 
-  /// A closed standard error is no reason to stop an import, so what `write(2)` returns is of no interest.
+  /// Ignores the result of `write(2)`: a closed standard error is no reason to stop an import.
   static func write(_ text: String) {
     fflush(nil)
     var text = text

@@ -1,13 +1,13 @@
 import Sqlable
 import Synchronization
 
-/// Shows when an observer hears of a change: after the commit, and never of what was rolled back.
+/// Shows when an observer is notified of a change: after the commit, and never of a rolled-back one.
 struct ObserverDemonstration {
   let db: SqliteDatabase
 
   private struct ChangeOfMind: Error {}
 
-  /// What the observer was told, as lines to print. The table is as before when it returns.
+  /// Returns the observer's notifications, as lines to print. Leaves the table unchanged.
   func lines() throws -> [String] {
     guard var flight = try Flight.read().orderBy(Flight.id).first().run(db) else { return [] }
     let heard = Mutex<[String]>([])
@@ -28,7 +28,7 @@ struct ObserverDemonstration {
         throw ChangeOfMind()
       }
     } catch is ChangeOfMind {
-      // The closure's own error comes out of the transaction that it ended.
+      // The transaction rethrows the error of its closure.
       table.add("an insert that is rolled back:", newlyHeard())
     }
     let id = try db.transaction { db in

@@ -1,14 +1,14 @@
 import Foundation
 import Sqlable
 
-/// A first look at the flights: structs, counts, groups and raw SQL, some of each.
+/// An overview of the flights, with structs, counts, groups and raw SQL.
 struct Overview {
   let db: SqliteDatabase
 
   struct Answer {
     var question: String
     var lines: [String]
-    /// The SQL of the statement, where it is of interest.
+    /// The SQL of the statement, if it is to be shown.
     var sql: String?
   }
 
@@ -20,7 +20,7 @@ struct Overview {
 
 extension Overview {
   func busiestDestinations(count: Int = 5) throws -> Answer {
-    // A left join, since four of the destinations are in no table of airports.
+    // A left join, since four destinations are not in the table of airports.
     let busiest = Flight.leftJoin(Airport.self, on: Flight.destination == Airport.faa)
       .select(Flight.destination, Airport.name.typed(as: String?.self), countAll())
       .groupBy(Flight.destination).orderBy(countAll().desc, Flight.destination.asc).limit(count)
@@ -31,7 +31,7 @@ extension Overview {
     return Answer(question: "The busiest destinations", lines: table.lines)
   }
 
-  /// Of the airline with the most flights.
+  /// The worst delays of the airline with the most flights.
   func worstDelays(count: Int = 5) throws -> Answer? {
     let carriers = try db.query(
       "SELECT carrier FROM flight GROUP BY carrier ORDER BY count(*) DESC, carrier LIMIT 1", as: String.self)
@@ -83,12 +83,12 @@ extension Overview {
     }
     try add("were cancelled", Flight.count().filter(!Flight.departure))
     try add(
-      "left, but did not arrive where they were to",
+      "left, but did not reach their destination",
       Flight.count().filter(Flight.departure.isNotNull && Flight.arrival.isNull))
     try add(
-      "left late, but arrived in time",
+      "left late, but arrived on time",
       Flight.count().filter(Flight.departureDelay > 0 && Flight.arrivalDelay <= 0))
-    // One parameter, however many planes: the list is bound as a whole.
+    // One parameter, however many planes: the list is bound as one value.
     try add(
       "were of a plane that is not in the table",
       Flight.count().filter(Flight.tailnum.isNotNull && Flight.tailnum.notIn(tailnums)))

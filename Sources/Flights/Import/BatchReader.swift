@@ -1,27 +1,27 @@
 import Dispatch
 import Synchronization
 
-/// Records that are stored together, and what happened on the way to them.
+/// Records that are stored together, with the malformed lines among them.
 struct Batch<Model: CSVModel>: Sendable {
-  /// Larger ones are no faster (measured from 500 to 30,000), smaller ones would wait for the file more often.
+  /// Larger batches are no faster (measured from 500 to 30,000), smaller ones would wait for the file more often.
   static var size: Int { 2_000 }
 
   var rows: [Model] = []
-  /// The lines that the rows came from, for the sake of those that a constraint refuses.
+  /// The lines of the rows, to report those that a constraint rejects.
   var lines: [Int] = []
-  /// The malformed lines that were passed over.
+  /// The malformed lines that were skipped.
   var skipped: [CSVError] = []
   /// The malformed line that ends the import, once the rows before it are stored.
   var failure: CSVError?
   var isLast = false
-  /// How much of the file is read.
+  /// The number of bytes of the file read so far.
   var bytesRead = 0
 }
 
-/// Reads batches ahead on a thread of its own: an import then takes the longer of the times for reading and for
-/// storing, not both.
+/// Reads batches ahead on a separate thread: an import then takes the time for reading or for storing, whichever is
+/// longer, not both.
 ///
-/// Sound as `Sendable` because everything that changes is behind a lock. At most two batches wait, so the memory stays
+/// Sound as `Sendable`: mutable state is atomic or guarded by a lock. At most two batches wait, so memory stays
 /// constant.
 final class BatchReader<Model: CSVModel>: Sendable {
   let fileSize: Int?
@@ -29,11 +29,11 @@ final class BatchReader<Model: CSVModel>: Sendable {
   private let reader: Mutex<CSVReader<Model.CSV>>
   private let batches = Mutex<[Batch<Model>]>([])
   private let isCancelled = Atomic(false)
-  // A semaphore must not be freed below the value that it began with, so both begin with 0.
+  // A semaphore must not be freed below its initial value, so both begin with 0.
   private let filled = DispatchSemaphore(value: 0)
   private let room = DispatchSemaphore(value: 0)
 
-  /// Begins to read what is left of a file whose header has been read.
+  /// Starts reading the rest of a file whose header has been read.
   init(_ reader: consuming sending CSVReader<Model.CSV>, policy: Options.ErrorPolicy) {
     fileSize = reader.window.fileSize
     self.policy = policy
@@ -52,14 +52,14 @@ final class BatchReader<Model: CSVModel>: Sendable {
     }
   }
 
-  /// Waits for the next batch; not to be called after the last one.
+  /// Waits for the next batch; must not be called after the last one.
   func next() -> Batch<Model> {
     filled.wait()
     defer { room.signal() }
     return batches.withLock { $0.removeFirst() }
   }
 
-  /// Ends the reading when the batches are no longer wanted.
+  /// Stops reading when no more batches are needed.
   func cancel() {
     isCancelled.store(true, ordering: .relaxed)
     room.signal()
@@ -69,7 +69,7 @@ final class BatchReader<Model: CSVModel>: Sendable {
     var batch = Batch<Model>()
     batch.rows.reserveCapacity(Batch<Model>.size)
     batch.lines.reserveCapacity(Batch<Model>.size)
-    // Skipped lines count too: a file of nothing else would make one batch without end.
+    // Skipped lines count too: a file of nothing else would make one endless batch.
     while batch.rows.count + batch.skipped.count < Batch<Model>.size {
       do throws(CSVError) {
         guard try reader.advance() else {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of a data set: those that come with the program, and those that the user has.
+/// The files of a data set: those that come with the program, and those of the user.
 struct DataFiles: Sendable {
   /// The flights to import; nil for the month that comes with the program.
   var flightsPath: String?
@@ -11,11 +11,11 @@ struct DataFiles: Sendable {
   static let flights = "flights-2013-01.csv"
   static let weather = "weather-2013-01.csv"
 
-  /// The path of a file: one of the same name beside the flights of the user, where there is one, else that which comes with
+  /// The path of a file: the one of the same name beside the user's flights if it exists, else the one that comes with
   /// the program.
   func path(of name: String) throws -> String { try ownPath(of: name) ?? DataFiles.path(of: name) }
 
-  /// The names of the files that are beside the flights of the user.
+  /// The names of the files found beside the user's flights.
   var ownNames: [String] {
     [DataFiles.airlines, DataFiles.airports, DataFiles.planes, DataFiles.weather]
       .compactMap { ownPath(of: $0).map { URL(fileURLWithPath: $0).lastPathComponent } }
@@ -23,13 +23,13 @@ struct DataFiles: Sendable {
 
   private func ownPath(of name: String) -> String? {
     guard let flightsPath else { return nil }
-    // The weather that comes with the program is that of a month.
+    // The weather that comes with the program is of one month, and named for it.
     let own = name == DataFiles.weather ? "weather.csv" : name
     let path = URL(fileURLWithPath: flightsPath).deletingLastPathComponent().appendingPathComponent(own).path
     return FileManager.default.fileExists(atPath: path) ? path : nil
   }
 
-  /// Not `Bundle.module`, which stops the process where the files are missing, as when the executable is copied
+  /// Without `Bundle.module`, which stops the process if the files are missing, as when the executable is copied
   /// elsewhere.
   static func path(of name: String) throws -> String {
     let executable = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()

@@ -1,9 +1,9 @@
 import Foundation
 import Sqlable
 
-/// Where the database is: a path of the user's, or a temporary directory.
+/// The location of the database: a path given by the user, or a temporary directory.
 struct DatabasePlace {
-  /// Written into the file's header, so that a database is known as this program's before anything in it is replaced.
+  /// Written to the file's header to identify databases of this program, before anything in them is replaced.
   static let applicationId = 0x466C_6774  // "Flgt"
 
   let path: String
@@ -23,12 +23,12 @@ struct DatabasePlace {
 
   var isTemporary: Bool { temporaryDirectory != nil }
 
-  /// Opens the database, creating it if there is none.
+  /// Opens the database, creating it if it is missing.
   func open() throws -> SqliteDatabase {
     do {
       try checkOwner()
       let db = try SqliteDatabase(filepath: path, configuration: Configuration(label: "flights"))
-      // A pragma takes no parameters; the number is a constant of this program.
+      // A pragma takes no parameters, and the number is a constant.
       try db.execute(SQL(verbatim: "PRAGMA application_id = \(DatabasePlace.applicationId)"))
       return db
     } catch let error as SqlError {
@@ -36,8 +36,8 @@ struct DatabasePlace {
     }
   }
 
-  /// Refuses a database of another program. Where its header tells, it is not opened, which would leave the empty files of a
-  /// write-ahead log beside it; else it is opened for reading only, so that it stays as it is to the last byte.
+  /// Throws for a database of another program. If the header shows that, the file is not opened, which would leave
+  /// empty write-ahead log files beside it; otherwise it is opened read-only, so that every byte stays as it is.
   private func checkOwner() throws {
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else { return }
@@ -48,8 +48,8 @@ struct DatabasePlace {
     }
   }
 
-  /// What the file's first bytes say, unless it is no database or a journal beside it may know better. No handle of this
-  /// program is open yet, whose locks would be lost when the file is closed.
+  /// Reads the file's header; nil if it is not a database, or a journal beside it may have newer data. To be called
+  /// before a handle is open, whose locks would be lost when the file is closed.
   private func headerSays() throws -> (owner: Int, isEmpty: Bool)? {
     for journal in ["-wal", "-journal"] {
       let attributes = try? FileManager.default.attributesOfItem(atPath: path + journal)
@@ -60,7 +60,7 @@ struct DatabasePlace {
     guard let header = try file.read(upToCount: 100), header.count == 100,
       header.starts(with: Data("SQLite format 3\0".utf8))
     else { return nil }
-    // Numbers of four bytes, the highest first; the cookie rises from 0 with the first table.
+    // Big-endian numbers of four bytes. The schema cookie is 0 until the first table is created.
     func number(at offset: Int) -> Int { header.dropFirst(offset).prefix(4).reduce(0) { $0 << 8 | Int($1) } }
     return (owner: number(at: 68), isEmpty: number(at: 40) == 0)
   }
@@ -73,7 +73,7 @@ struct DatabasePlace {
     return (owner, isEmpty)
   }
 
-  /// Removes a temporary database. Its handles have to be closed before.
+  /// Removes a temporary database. Its handles must be closed before.
   func remove() {
     guard let temporaryDirectory else { return }
     try? SqliteDatabase.deleteDatabase(at: path)

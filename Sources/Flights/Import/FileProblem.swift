@@ -1,6 +1,6 @@
 import Sqlable
 
-/// A file that can't be used, and why, in words for the person who named it.
+/// A file that can't be used, with the reason, as a message to the user.
 struct FileProblem: Error, CustomStringConvertible {
   var path: String
   var reason: String
@@ -9,9 +9,9 @@ struct FileProblem: Error, CustomStringConvertible {
 }
 
 extension FileProblem {
-  /// Says whose problem an error is, which the error itself does not know.
+  /// Adds the file to an error that does not name it.
   init(path: String, _ error: any Error) {
-    // The message of a database's error is meant for people, its description, with the SQL, for a log.
+    // The message of a database error is for users; its description has the SQL, and is for logs.
     self.init(path: path, reason: (error as? SqlError)?.message ?? "\(error)")
   }
 }

@@ -1,4 +1,4 @@
-/// What came of importing one file.
+/// The result of importing one file.
 struct ImportResult: Sendable {
   struct Skipped: Hashable, Sendable, CustomStringConvertible {
     var line: Int
@@ -7,17 +7,17 @@ struct ImportResult: Sendable {
     var description: String { "line \(line): \(reason)" }
   }
 
-  /// How many skipped lines are kept to be shown; the rest is only counted, so that a file of nothing but malformed
-  /// lines costs no memory.
+  /// The maximum number of skipped lines kept to be shown. Others are only counted, so that a file of malformed lines
+  /// takes no memory.
   static let shownSkips = 20
 
   let table: String
-  /// The rows that are stored, each batch being committed.
+  /// The number of rows committed.
   var rows = 0
   var duration = Duration.zero
   private(set) var skipped: [Skipped] = []
   private(set) var skippedCount = 0
-  /// What ended the import before the file did. The rows above are stored all the same.
+  /// The error that ended the import before the end of the file. `rows` are stored nevertheless.
   var failure: (any Error)?
 
   init(table: String) {
@@ -28,7 +28,7 @@ struct ImportResult: Sendable {
     skippedCount += 1
     guard skipped.count < ImportResult.shownSkips else { return }
     skipped.append(Skipped(line: line, reason: reason))
-    // What a constraint refuses is found after the malformed lines of its batch.
+    // Lines rejected by a constraint are found after the malformed lines of their batch.
     skipped.sort { $0.line < $1.line }
   }
 }

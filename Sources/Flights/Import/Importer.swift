@@ -1,14 +1,13 @@
 import Sqlable
 
-/// Stores the records of a file, a batch per transaction.
+/// Stores the records of a file, one batch per transaction.
 ///
-/// A batch is stored whole or not at all, so whatever ends an import leaves a file that can be used: with the batches
-/// before.
+/// A batch is stored as a whole or not at all: whatever ends an import, the database has all batches before.
 struct Importer {
   let db: SqliteDatabase
   var policy = Options.ErrorPolicy.stop
 
-  /// Imports what is left of a file whose header has been read; `onCommit` is told how many rows are stored.
+  /// Imports the rest of a file whose header has been read; calls `onCommit` with the number of rows stored so far.
   func run<Model: CSVModel>(
     _ model: Model.Type, from reader: consuming sending CSVReader<Model.CSV>,
     onCommit: (_ rows: Int) -> Void = { _ in }
@@ -46,7 +45,7 @@ struct Importer {
     }
   }
 
-  /// Stores what can be stored of a batch that a constraint has refused, such as one with a flight of an unknown
+  /// Stores the acceptable rows of a batch that a constraint has rejected, such as one with a flight of an unknown
   /// airline.
   private func storeOneByOne<Model: CSVModel>(_ batch: Batch<Model>, _ result: inout ImportResult) throws {
     var refusal: LineRefused?
@@ -57,7 +56,7 @@ struct Importer {
           try row.insert().run(db)
           stored += 1
         } catch let error as SqlError {
-          // A refused statement undoes only itself, so the transaction goes on.
+          // A rejected statement rolls back only itself, so the transaction continues.
           guard case .constraint(let constraint) = error.kind, error.transaction == .untouched else { throw error }
           let reason = "refused by a constraint (\(constraint))"
           guard policy == .skip else {
@@ -73,7 +72,7 @@ struct Importer {
   }
 }
 
-/// A well-formed line that the database does not take.
+/// A well-formed line that the database rejects.
 struct LineRefused: Error, CustomStringConvertible {
   var line: Int
   var reason: String

@@ -1,6 +1,6 @@
 import Sqlable
 
-/// An airline, known by its carrier code: a natural key, of text.
+/// An airline. Its key is the carrier code: a natural key, a text.
 ///
 /// Its columns are typed: `Airline.name == 5` does not compile, and neither does reading `name` as a number.
 struct Airline: Hashable, Sendable {

@@ -1,8 +1,8 @@
 import Sqlable
 
-/// An airport, known by the code that the FAA gave it.
+/// An airport. Its key is the FAA code.
 ///
-/// Its columns are untyped, the shortest form by hand: what does not fit is refused when it is read or written.
+/// Its columns are untyped, the shortest form by hand: values of a wrong type are rejected when read or written.
 struct Airport: Hashable, Sendable {
   var faa: String
   var name: String
@@ -12,9 +12,9 @@ struct Airport: Hashable, Sendable {
   var altitude: Int
   /// Hours from UTC, without daylight saving time.
   var timeZone: Int
-  /// `A`: as in the United States, `N`: none, `U`: unknown.
+  /// Daylight saving time: `A` as in the United States, `N` none, `U` unknown.
   var daylightSaving: String
-  /// A name of the tz database; three airports have none.
+  /// A name of the tz database; three airports lack one.
   var timeZoneName: String?
 }
 

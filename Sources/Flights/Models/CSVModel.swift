@@ -1,9 +1,9 @@
 import Sqlable
 
-/// A struct that is kept in a table and comes from a file of comma-separated values.
+/// A struct that is stored in a table and read from a CSV file.
 protocol CSVModel: Sqlable {
   associatedtype CSV: CSVColumn
 
-  /// Makes one of the current line. Column and value do not fit: the error names line and column.
+  /// Makes one from the current line. If a value does not fit, the error names line and column.
   init(csv line: borrowing CSVReader<CSV>) throws(CSVError)
 }

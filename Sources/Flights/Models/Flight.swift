@@ -1,11 +1,10 @@
 import Foundation
 import Sqlable
 
-/// One flight that was to leave New York City.
+/// A scheduled flight from New York City.
 ///
-/// The data has no short key of its own, so SQLite numbers the flights. Times are those of the local clock, as numbers
-/// (517 is 5:17); delays are in minutes, early is negative. A cancelled flight has no times, a diverted one no arrival
-/// delay.
+/// The data has no short key, so SQLite numbers the flights. Times are local, as numbers (517 is 5:17); delays are in
+/// minutes, negative if early. A cancelled flight has no times, a diverted one no arrival delay.
 struct Flight: Hashable, Sendable {
   var id: Int?
   var year: Int
@@ -42,9 +41,9 @@ extension Flight: Sqlable {
   static let arrival = column("arr_time", Int?.self)
   static let scheduledArrival = column("sched_arr_time", Int.self)
   static let arrivalDelay = column("arr_delay", Int?.self)
-  // Every carrier is in the table of airlines. Not so the planes (a sixth of the flights have a tail number that
-  // planes.csv lacks) and the airports (four destinations are missing), so those columns are plain text: a foreign key
-  // would refuse the flights.
+  // Every carrier is in the table of airlines, so this column is a foreign key. Planes (a sixth of the flights have a
+  // tail number that planes.csv lacks) and airports (four destinations are missing) are not complete: foreign keys
+  // would reject those flights.
   static let carrier = column("carrier", String.self, ForeignKey<Airline>())
   static let number = column("flight", Int.self)
   static let tailnum = column("tailnum", String?.self)
@@ -64,7 +63,7 @@ extension Flight: Sqlable {
     airTime.column, distance.column, scheduledHour.column, scheduledMinute.column, timeHour.column,
   ]
 
-  /// The general way of writing: a value per column, nil for none of ours.
+  /// The general form of writing: a value per column, nil for a column that is not this struct's.
   func valueForColumn(_ column: Column) -> SqlValue? {
     switch column {
     case Flight.id: id
@@ -91,25 +90,25 @@ extension Flight: Sqlable {
     }
   }
 
-  /// The fast way of writing, for a struct that is stored by the hundred thousand: no box and no switch per value. NULL is
+  /// The fast form of writing, for structs stored by the hundred thousand: no box and no switch per value. NULL is
   /// stored for nil, so all flights have the same columns, and one statement inserts them all.
   func write(to row: inout RowWriter) throws {
     row.set(Flight.id, id)
     row.set(Flight.year, year)
     row.set(Flight.month, month)
     row.set(Flight.day, day)
-    row.setOrNull(Flight.departure, departure)
+    row.set(Flight.departure, departure)
     row.set(Flight.scheduledDeparture, scheduledDeparture)
-    row.setOrNull(Flight.departureDelay, departureDelay)
-    row.setOrNull(Flight.arrival, arrival)
+    row.set(Flight.departureDelay, departureDelay)
+    row.set(Flight.arrival, arrival)
     row.set(Flight.scheduledArrival, scheduledArrival)
-    row.setOrNull(Flight.arrivalDelay, arrivalDelay)
+    row.set(Flight.arrivalDelay, arrivalDelay)
     row.set(Flight.carrier, carrier)
     row.set(Flight.number, number)
-    row.setOrNull(Flight.tailnum, tailnum)
+    row.set(Flight.tailnum, tailnum)
     row.set(Flight.origin, origin)
     row.set(Flight.destination, destination)
-    row.setOrNull(Flight.airTime, airTime)
+    row.set(Flight.airTime, airTime)
     row.set(Flight.distance, distance)
     row.set(Flight.scheduledHour, scheduledHour)
     row.set(Flight.scheduledMinute, scheduledMinute)

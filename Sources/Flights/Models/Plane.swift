@@ -1,8 +1,8 @@
 import Sqlable
 
-/// A plane, known by the number on its tail.
+/// A plane. Its key is the tail number.
 struct Plane: Hashable, Sendable {
-  /// What the aviation authority calls its type; an enum with raw values is a column value in one word.
+  /// The type of aircraft, as the FAA calls it. An enum with raw values only needs `SqlValue` to be a column value.
   enum Kind: String, SqlValue {
     case singleEngine = "Fixed wing single engine"
     case multiEngine = "Fixed wing multi engine"
@@ -10,14 +10,14 @@ struct Plane: Hashable, Sendable {
   }
 
   var tailnum: String
-  /// The year it was built in, where that is known.
+  /// The year it was built, if known.
   var year: Int?
   var kind: Kind
   var manufacturer: String
   var model: String
   var engines: Int
   var seats: Int
-  /// Cruising speed in miles per hour, which few of them have on record.
+  /// The cruising speed in miles per hour, recorded for few planes.
   var speed: Int?
   var engine: String
 }

@@ -3,29 +3,29 @@ import Sqlable
 
 /// The weather of one hour at one of the three airports.
 ///
-/// The key is airport and hour as a point in time. By the local clock it would not be one: the hour in November in which
-/// the clocks are put back is there twice.
+/// The key is the airport and the hour as a point in time. In local time it would not be unique: when the clocks go
+/// back in November, an hour occurs twice.
 struct Weather: Hashable, Sendable {
   var origin: String
   var year: Int
   var month: Int
   var day: Int
   var hour: Int
-  /// In degrees Fahrenheit, as the dew point.
+  /// In degrees Fahrenheit, like the dew point.
   var temperature: Double?
   var dewPoint: Double?
   /// In per cent.
   var humidity: Double?
   /// In degrees.
   var windDirection: Int?
-  /// In miles per hour, as the gusts.
+  /// In miles per hour, like the gusts.
   var windSpeed: Double?
   var windGust: Double?
   /// In inches.
   var precipitation: Double
   /// In millibars.
   var pressure: Double?
-  /// In miles, ten at most.
+  /// In miles, at most ten.
   var visibility: Double
   /// The hour as a point in time.
   var timeHour: Date
@@ -61,14 +61,14 @@ extension Weather: Sqlable {
     row.set(Weather.month, month)
     row.set(Weather.day, day)
     row.set(Weather.hour, hour)
-    row.setOrNull(Weather.temperature, temperature)
-    row.setOrNull(Weather.dewPoint, dewPoint)
-    row.setOrNull(Weather.humidity, humidity)
-    row.setOrNull(Weather.windDirection, windDirection)
-    row.setOrNull(Weather.windSpeed, windSpeed)
-    row.setOrNull(Weather.windGust, windGust)
+    row.set(Weather.temperature, temperature)
+    row.set(Weather.dewPoint, dewPoint)
+    row.set(Weather.humidity, humidity)
+    row.set(Weather.windDirection, windDirection)
+    row.set(Weather.windSpeed, windSpeed)
+    row.set(Weather.windGust, windGust)
     row.set(Weather.precipitation, precipitation)
-    row.setOrNull(Weather.pressure, pressure)
+    row.set(Weather.pressure, pressure)
     row.set(Weather.visibility, visibility)
     row.set(Weather.timeHour, timeHour)
   }

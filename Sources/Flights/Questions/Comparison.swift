@@ -4,10 +4,10 @@ import Sqlable
 /// Three answers to one question.
 struct Comparison {
   let statement: Answer
-  /// What the SQL that the library makes of the statement answers when it is run as text: tells what the typed form costs.
+  /// The answer of the statement's SQL, run as text: shows the cost of the typed form.
   let asText: Answer
   let byHand: Answer
-  /// The first row that is not the same in all, counted from 1; nil when there is none. Order counts.
+  /// The first row that differs between the answers, counted from 1; nil if there is none. Order counts.
   let difference: Int?
 
   init(statement: Answer, asText: Answer, byHand: Answer) {
@@ -27,7 +27,7 @@ struct Comparison {
     left.count == right.count && zip(left, right).allSatisfy { isSame($0, $1) }
   }
 
-  /// Whether two values are stored alike. The last digits of a number may depend on the order in which rows are added.
+  /// Whether two values are stored alike. The last digits of a sum may depend on the order of the rows.
   private static func isSame(_ left: Answer.Cell, _ right: Answer.Cell) -> Bool {
     guard let left = try? left.databaseValue, let right = try? right.databaseValue else { return false }
     if case (.real(let left), .real(let right)) = (left, right) {
@@ -36,14 +36,14 @@ struct Comparison {
     return left == right
   }
 
-  /// The answer's first rows, how long they took, and whether both are the same.
+  /// The first rows of the answer, the times, and whether all answers are the same.
   func lines(of question: Question, count: Int) -> [String] {
     var table = TextTable(columns: question.places.map { isNumber($0) ? .right : .left })
     table.add(question.columns)
     for row in statement.rows.prefix(count) { table.add(question.places.map { Comparison.text(row[$0]) }) }
     let rest = statement.rows.count - count
     let more = rest > 0 ? "  and \(rest.grouped) more" : statement.rows.isEmpty ? "  nothing" : ""
-    let outcome = difference.map { "ANOTHER ANSWER from row \($0) on" } ?? "same answer"
+    let outcome = difference.map { "DIFFERENT ANSWER from row \($0) on" } ?? "same answer"
     let times = zip(["", "as text ", "by hand "], [statement, asText, byHand])
       .map { "\($0)\($1.duration.inMilliseconds) ms" }.joined(separator: ", ")
     return table.lines + (more.isEmpty ? [] : [more]) + ["  (\(times): \(outcome))"]
@@ -53,7 +53,7 @@ struct Comparison {
     statement.rows.contains { $0[column] is Int || $0[column] is Double || $0[column] is Int? || $0[column] is Double? }
   }
 
-  /// A value for people.
+  /// A value as text to show.
   static func text(_ value: Answer.Cell) -> String {
     switch value {
     case let date as Date: return date.formattedHour
@@ -70,7 +70,7 @@ struct Comparison {
 }
 
 extension Double {
-  /// With so many decimals, the same on every machine.
+  /// With a number of decimals, independent of the locale.
   fileprivate func rounded(to digits: Int) -> String { String(format: "%.\(digits)f", self) }
 }
 

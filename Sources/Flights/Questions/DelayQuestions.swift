@@ -1,6 +1,6 @@
 import Sqlable
 
-// Who is late, and when: filters, groups and aggregates with conditions.
+// Delays: filters, groups and aggregates with conditions.
 
 extension Question {
   static var delays: [Question] { [lateAllTheSame, carriersByDelay, cancelledPerDay, shareOfEachCarrier] }

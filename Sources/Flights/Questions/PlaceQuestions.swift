@@ -1,6 +1,6 @@
 import Sqlable
 
-// Airports: joins with a table that lacks some of them, set operations, and a tree of routes.
+// Airports: joins with an incomplete table, set operations, and a tree of routes.
 
 extension Question {
   static var places: [Question] { [destinationsOnTheMap, destinationsNotOnRecord, commonDestinations, routes] }

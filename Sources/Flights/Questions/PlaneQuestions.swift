@@ -1,6 +1,6 @@
 import Sqlable
 
-// Planes: joins, an anti-join, and what happened to each of them before its first long delay.
+// Planes: joins, an anti-join, and running totals until the first long delay.
 
 extension Question {
   static var planes: [Question] {

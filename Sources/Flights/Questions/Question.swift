@@ -1,23 +1,23 @@
 import Foundation
 import Sqlable
 
-/// A question about the flights: a statement that answers it, and SQL written by hand that has to answer the same.
+/// A question about the flights, with a statement that answers it and hand-written SQL that must give the same answer.
 struct Question {
   let title: String
-  /// What the columns of the answer that are shown are called.
+  /// The titles of the columns that are shown.
   let columns: [String]
-  /// Their places among all columns, which are compared.
+  /// Their positions among all columns; all are compared.
   let places: [Int]
-  /// The SQL that the library makes of the statement.
+  /// The SQL of the statement.
   let sql: String
   let byHand: SQL
-  /// Runs the statement, its SQL as text, and the SQL written by hand.
+  /// Runs the statement, its SQL as text, and the hand-written SQL.
   fileprivate let run: (SqliteDatabase) throws -> Comparison
 
   static var all: [Question] { delays + planes + places + weather + rankings + sequences }
 }
 
-/// The rows of an answer, and how long it took to get them, as structs or tuples.
+/// The rows of an answer, and the time it took to read them as structs or tuples.
 struct Answer {
   typealias Cell = any SqlValue
 
@@ -26,7 +26,7 @@ struct Answer {
 }
 
 extension Question {
-  /// A query of columns and terms. What is written by hand is read into the same types.
+  /// A query of columns and terms. The hand-written SQL is read into the same types.
   init<each Value: SqlValue>(
     _ title: String, _ columns: [String], _ statement: Select<(repeat each Value)>, byHand: SQL
   ) {
@@ -50,7 +50,7 @@ extension Question {
       byHand: byHand, answer: answer, answerOfSQL: answer)
   }
 
-  /// A statement that reads structs, of which these columns are shown.
+  /// A statement that reads structs, and the columns to show.
   init<Model: Sqlable>(
     _ title: String, _ columns: [Column], _ statement: Statement<Model, [Model]>, byHand: SQL
   ) {
@@ -78,12 +78,12 @@ extension Question {
     }
   }
 
-  /// Runs statement and SQL, and compares all their rows.
+  /// Runs the statement and the SQL, and compares all rows.
   func compare(_ db: SqliteDatabase) throws -> Comparison { try run(db) }
 }
 
 extension Answer {
-  /// Reads twice, and takes the lesser time: the first of several readers finds the pages that they share in no cache.
+  /// Reads twice and takes the shorter time: the first read may find the shared pages uncached.
   fileprivate static func measured<Row>(_ read: () throws -> [Row], _ cells: (Row) -> [Cell]) rethrows -> Answer {
     func timed() throws -> (rows: [Row], duration: Duration) {
       let start = ContinuousClock.now

@@ -1,6 +1,6 @@
 import Sqlable
 
-// Ranks and other windows, over rows and over groups.
+// Rankings: ranks and other window functions, over rows and over groups.
 
 extension Question {
   static var rankings: [Question] { [topDestinations, mostDelayedOfTheMonth, busiestHours] }

@@ -1,6 +1,6 @@
 import Sqlable
 
-// One row after another: means that roll, and the row before.
+// Sequences of rows: rolling means, and the previous row.
 
 extension Question {
   static var sequences: [Question] { [rollingDelay, delayOfTheFlightBefore] }

@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-// The weather of the hour: joins on two columns, and conditions as groups.
+// Weather: joins on two columns, and groups by conditions.
 
 extension Question {
   static var weather: [Question] { [weatherAndDelay, worstHours] }

@@ -1,4 +1,4 @@
-/// What the imports did, for people.
+/// The results of the imports, as lines to print.
 struct ImportReport {
   var results: [ImportResult]
 

@@ -1,4 +1,5 @@
-/// Numbers for people.
+// Numbers as text for the report.
+
 extension Int {
   /// 336776 as `336,776`, the same on every machine.
   var grouped: String {
@@ -23,14 +24,14 @@ extension Duration {
   }
 }
 
-/// So many of something in so much time.
+/// A count per time.
 struct Rate {
   var count: Int
   var duration: Duration
 
   var perSecond: Int {
     let rate = Double(count) / duration.seconds
-    // Nothing in no time is no number.
+    // 0 divided by 0 is not a number.
     return rate.isFinite ? Int(rate) : 0
   }
 }

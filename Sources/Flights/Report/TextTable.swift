@@ -1,4 +1,4 @@
-/// Rows of texts as aligned columns.
+/// A table of texts with aligned columns.
 struct TextTable {
   enum Alignment { case left, right }
 
@@ -21,7 +21,7 @@ struct TextTable {
     rows.append(cells)
   }
 
-  /// The lines, each indented and none with spaces at its end.
+  /// The lines, indented, without trailing spaces.
   var lines: [String] {
     let widths = alignments.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

@@ -1,15 +1,15 @@
-// Which indexes would serve a statement.
+// Index advice for statements and queries.
 
 extension Statement {
-  /// Proposes indexes for the tables that the statement would read from the first row to the last to find some of them.
+  /// Proposes indexes for the tables that the statement would scan completely to find some of their rows.
   ///
   /// ```swift
   /// for index in try Bicycle.read().filter(Bicycle.name == "Trek").advice(db) { print(index.sql) }
   /// // CREATE INDEX "bicycle_name" ON "bicycle" ("name")
   /// ```
   ///
-  /// They were tried: in a copy of the schema, in memory, SQLite's own planner uses them for this statement. Nothing is
-  /// changed in the database, and an index is not free: every write keeps it up to date. Empty where none is missing,
+  /// The indexes are tested: SQLite's own planner uses them for this statement, in an in-memory copy of the schema. The
+  /// database is not changed. An index is not free: every write must update it. Returns nothing if no index is missing,
   /// or none would help. Throws what ``explain(_:)`` throws.
   public func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
     let plan = try explain(db)
@@ -20,10 +20,10 @@ extension Statement {
 }
 
 extension Select {
-  /// Proposes indexes for the tables that the query would read from the first row to the last to find some of them.
+  /// Proposes indexes for the tables that the query would scan completely to find some of their rows.
   ///
-  /// They were tried: in a copy of the schema, in memory, SQLite's own planner uses them for this query. Nothing is
-  /// changed in the database. Throws what ``explain(_:)`` throws.
+  /// The indexes are tested: SQLite's own planner uses them for this query, in an in-memory copy of the schema. The
+  /// database is not changed. Throws what ``explain(_:)`` throws.
   public func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
     let plan = try explain(db)
     var candidates = IndexCandidates()
@@ -32,14 +32,14 @@ extension Select {
   }
 }
 
-/// An index that would serve a statement.
+/// An index that would speed up a statement.
 public struct IndexAdvice: Sendable, Hashable, CustomStringConvertible {
   public let table: String
   /// The columns, in the order of the index.
   public let columns: [String]
   /// `CREATE INDEX "bicycle_name" ON "bicycle" ("name")`; in a model it is `Index(Bicycle.name)`.
   public let sql: String
-  /// How SQLite would find the rows with all that is proposed.
+  /// The query plan with all proposed indexes.
   public let plan: QueryPlan
 
   public var description: String { sql }
@@ -52,7 +52,7 @@ extension SqliteDatabase {
     guard !plan.scans.isEmpty else { return [] }
     return try locked {
       let copy = try SchemaCopy(of: openConnection(), functions: functions)
-      // All at once: which of them go together is the planner's to know.
+      // All at once, so that the planner decides which to combine.
       var indexes: [(table: TableInfo, columns: [IndexColumn], name: String, sql: String)] = []
       for table in candidates.tables {
         for columns in table.lists {

@@ -1,6 +1,6 @@
-// Query plans and advice, on whatever runs statements.
+// Query plans and advice, on any executor.
 
-/// What is explained on a handle as it is run there: a long list is one value, a ``Parameter`` counts as NULL.
+/// What a handle explains as it would run it: a long list is one value, a ``Parameter`` counts as NULL.
 protocol Explainable {
   func explain(_ db: SqliteDatabase) throws -> QueryPlan
   func advice(_ db: SqliteDatabase) throws -> [IndexAdvice]
@@ -28,7 +28,7 @@ extension SQL: Explainable {
   }
 
   func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
-    throw SqlError.misuse("indexes are proposed for statements and queries, not for SQL text")
+    throw SqlError.misuse("index advice is for statements and queries, not for SQL text")
   }
 }
 
@@ -37,7 +37,7 @@ extension SqlRows: Explainable {
   func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try text.advice(db) }
 }
 
-/// The query plan of something that is not run.
+/// The query plan of something, which is not run.
 private struct Explanation<Work: Runnable>: Runnable {
   let work: Work
 
@@ -67,7 +67,7 @@ private struct Explanation<Work: Runnable>: Runnable {
   }
 }
 
-/// Looking for indexes, on whatever has a handle.
+/// Index advice, on executors that have a handle.
 private struct Advising<Work: Runnable>: Runnable {
   let work: Work
 
@@ -84,26 +84,26 @@ private struct Advising<Work: Runnable>: Runnable {
   func run(over transport: some SqlTransport) async throws -> [IndexAdvice] { throw Advising.needsHandle }
 
   private static var needsHandle: SqlError {
-    .misuse("indexes are tried in a copy of the schema, for which a statement and a handle or a pool are needed")
+    .misuse("index advice needs a statement or query, and a handle or a pool, to copy the schema from")
   }
 }
 
 extension Runnable {
-  /// How SQLite would find the rows, with the values: the query plan of what it runs first. Nothing is run or changed.
+  /// Returns the query plan of its first statement, with the values. Nothing is run or changed.
   public func explain(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> QueryPlan {
     try db.run(Explanation(work: self), file: file, line: line)
   }
 
-  /// How SQLite would find the rows, with the values: the query plan of what it runs first. Nothing is run or changed.
+  /// Returns the query plan of its first statement, with the values. Nothing is run or changed.
   public func explain(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> QueryPlan {
     try await db.run(Explanation(work: self), file: file, line: line)
   }
 
-  /// Proposes indexes for the tables that are read from the first row to the last to find some of them.
+  /// Proposes indexes for the tables that are scanned completely to find some of their rows.
   ///
   /// Throws `.misuse` for SQL text.
   public func advice(
@@ -112,9 +112,9 @@ extension Runnable {
     try db.run(Advising(work: self), file: file, line: line)
   }
 
-  /// Proposes indexes for the tables that are read from the first row to the last to find some of them.
+  /// Proposes indexes for the tables that are scanned completely to find some of their rows.
   ///
-  /// Throws `.misuse` for SQL text, and for a database elsewhere.
+  /// Throws `.misuse` for SQL text, and on a remote database.
   public func advice(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [IndexAdvice] {

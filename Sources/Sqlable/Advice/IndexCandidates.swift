@@ -1,8 +1,8 @@
-/// The columns by which a statement looks for rows, by table: what an index could serve.
+/// The columns by which a statement finds rows, by table: candidates for an index.
 struct IndexCandidates {
   private(set) var tables: [Table] = []
 
-  /// A table, under its name in the statement, and how its columns are used.
+  /// A table, by its name in the statement, and how its columns are used.
   struct Table {
     let name: String
     let table: TableInfo
@@ -11,7 +11,7 @@ struct IndexCandidates {
     var order: [IndexColumn] = []
     var groups: [IndexColumn] = []
 
-    /// The columns of possible indexes, the most promising first.
+    /// The column lists of possible indexes, most promising first.
     var lists: [[IndexColumn]] {
       var lists: [[IndexColumn]] = []
       func add(_ columns: [IndexColumn]) {
@@ -27,7 +27,7 @@ struct IndexCandidates {
       return lists.filter { !isKey($0) }
     }
 
-    /// Whether the table is found by these columns as it is.
+    /// Whether the columns are the table's key, which needs no index.
     private func isKey(_ columns: [IndexColumn]) -> Bool {
       table.key.prefix(1).map { table.columns[$0].name } == columns.prefix(1).map(\.name) && columns.count == 1
     }
@@ -65,7 +65,7 @@ struct IndexCandidates {
     for group in query.groups {
       if let (table, column) = column(group, sources) { tables[table].groups.append(column) }
     }
-    // An order serves where nothing stands between the table and the result.
+    // An index can serve an order only if nothing comes between the table and the result.
     if query.sources.count == 1, query.groups.isEmpty, query.compounds.isEmpty { addOrder(query.order, query.sources) }
     for compound in query.compounds { add(compound.query.clauses, outer: outer) }
   }
@@ -78,7 +78,7 @@ struct IndexCandidates {
 
   private mutating func addOrder(_ order: [OrderTerm], _ sources: [SelectQuery.Source]) {
     for term in order {
-      // No index has NULL at its other end.
+      // No index sorts NULL to the other end.
       guard term.direction == .asc || term.direction == .desc, let (table, found) = column(term.expression, sources)
       else { return }
       tables[table].order.append(IndexColumn(name: found.name, isDescending: term.direction == .desc))
@@ -121,13 +121,13 @@ struct IndexCandidates {
     tables[table].compared.append(column)
   }
 
-  /// Looks into the queries that a term holds.
+  /// Adds the subqueries of a term.
   private mutating func add(subqueriesOf term: SqlExpression, _ sources: [SelectQuery.Source]) {
     if case .query(let query) = term.node { add(query.query.clauses, outer: sources) }
     for term in term.node.terms { add(subqueriesOf: term, sources) }
   }
 
-  /// The table and column that a term is, if it is one.
+  /// The table and column that a term refers to, if it is a column.
   private func column(_ term: SqlExpression, _ sources: [SelectQuery.Source]) -> (table: Int, column: IndexColumn)? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {

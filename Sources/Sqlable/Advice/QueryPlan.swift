@@ -1,22 +1,22 @@
-/// How SQLite finds the rows of a statement.
+/// The plan by which SQLite finds the rows of a statement.
 public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
   public let sql: String
   public let steps: [Step]
 
   public struct Step: Sendable, Hashable {
     public let id: Int
-    /// The step that this one is a part of; 0 for none.
+    /// The step of which this one is a part; 0 for none.
     public let parent: Int
-    /// What is done, in SQLite's words: `SCAN bicycle`, `SEARCH bicycle USING INDEX bicycle_color (color=?)`.
+    /// The step in SQLite's words: `SCAN bicycle`, `SEARCH bicycle USING INDEX bicycle_color (color=?)`.
     public let detail: String
   }
 
-  /// The tables, by their names in the statement, that are read from the first row to the last, without any index.
+  /// The tables that are scanned completely without an index, by their names in the statement.
   ///
-  /// Right for a small table, and for a statement that wants all rows; for others see `advice(db)`.
+  /// Fine for a small table, and for a statement that needs all rows; otherwise see `advice(db)`.
   public var scans: [String] {
     steps.compactMap { step in
-      // An index that is made for the statement alone reads all rows too.
+      // Building an automatic index for the statement reads all rows too.
       let detail = step.detail
       if detail.begins(with: "SEARCH "), let found = detail.prefix(before: " USING AUTOMATIC ") {
         return found.suffix(after: "SEARCH ")
@@ -30,7 +30,7 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// One line a step, parts indented.
+  /// One line per step, with nested steps indented.
   public var description: String {
     func lines(of parent: Int, indent: String) -> [String] {
       steps.filter { $0.parent == parent }.flatMap { step in
@@ -42,15 +42,15 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Statement {
-  /// How SQLite would find the rows: its query plan.
+  /// Returns the query plan: how SQLite would find the rows.
   ///
   /// ```swift
   /// print(try Bicycle.byId(2).explain(db))     // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
   /// ```
   ///
-  /// It is the plan of a run with the statement's values, which SQLite looks at: a text decides whether `hasPrefix`
-  /// goes by an index. A ``Parameter`` counts as NULL. Nothing is run or changed. Throws what running the statement
-  /// would throw before its first row.
+  /// The plan is that of a run with the statement's values, which SQLite considers: the text decides whether
+  /// `hasPrefix` uses an index. A ``Parameter`` counts as NULL. Nothing is run or changed. Throws what running the
+  /// statement would throw before its first row.
   public func explain(_ db: SqliteDatabase) throws -> QueryPlan {
     if tree.takesRows, rows.count == 0 {
       throw SqlError.invalidStatement("there are no rows to insert, so there is nothing to explain")
@@ -60,8 +60,8 @@ extension Statement {
 }
 
 extension Select {
-  /// How SQLite would find the rows with the query's values: its query plan. A ``Parameter`` counts as NULL. Nothing is
-  /// run; throws what running it would throw before its first row.
+  /// Returns the query plan with the query's values. A ``Parameter`` counts as NULL. Nothing is run; throws what
+  /// running it would throw before its first row.
   public func explain(_ db: SqliteDatabase) throws -> QueryPlan { try db.plan(of: query.withValues()) }
 }
 
@@ -83,7 +83,7 @@ extension Connection {
 }
 
 extension QueryPlan {
-  /// The plan that an `EXPLAIN QUERY PLAN` has given.
+  /// The plan from the rows of an `EXPLAIN QUERY PLAN`.
   init(sql: String, rows: [[DatabaseValue]]) {
     self.init(
       sql: sql,
@@ -95,13 +95,13 @@ extension QueryPlan {
       })
   }
 
-  /// What is done in the words that SQLite has for it since 3.36; `SCAN TABLE car AS c` before is `SCAN c` since.
+  /// A step in the words that SQLite uses since 3.36; the earlier `SCAN TABLE car AS c` is now `SCAN c`.
   fileprivate static func detail(_ detail: String) -> String {
     guard Library.versionNumber < 3_036_000 else { return detail }
     for verb in ["SCAN ", "SEARCH "] {
       for kind in ["TABLE ", "SUBQUERY "] where detail.begins(with: verb + kind) {
         let rest = String(decoding: detail.utf8.dropFirst(verb.utf8.count + kind.utf8.count), as: UTF8.self)
-        // The name in the statement stands last, before how its rows are found.
+        // The name in the statement comes last, before the way its rows are found.
         let marks = [" USING ", " VIRTUAL TABLE "]
         let tail = marks.compactMap { mark in rest.suffix(after: mark).map { mark + $0 } }.max { $0.count < $1.count }
         let names = String(decoding: rest.utf8.dropLast(tail?.utf8.count ?? 0), as: UTF8.self)

@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// The schema of a database in memory, without its rows, to try indexes on.
+/// An in-memory copy of a database's schema, without rows, for testing indexes.
 struct SchemaCopy {
   private let connection: Connection
 
@@ -10,7 +10,7 @@ struct SchemaCopy {
       cacheCapacity: 0)
     try functions?.apply(to: connection)
     var (virtual, others): ([String], [String]) = ([], [])
-    // A program may replace LIKE and every function, so Swift looks at the texts.
+    // A program may replace LIKE and every function, so the texts are filtered in Swift.
     try original.eachRow(
       """
       SELECT sql FROM (SELECT type, sql, rowid AS place FROM main.sqlite_schema
@@ -25,16 +25,17 @@ struct SchemaCopy {
         others.append(row[0])
       }
     }
-    // Tables before what is on them; the tables that belong to a virtual one come into being with it.
+    // Tables before what depends on them; shadow tables are created with their virtual table.
     let statements = virtual + others
     for statement in statements {
-      // What can't be made here, for want of a module or because it is there already, is not what is scanned.
+      // A statement that fails here, because a module is missing or the table exists already, creates nothing that is
+      // scanned.
       _ = try? connection.pragma(statement)
     }
     try copyStatistics(from: original)
   }
 
-  /// What ANALYZE has found out about the rows, if it ever ran: the planner decides by it.
+  /// Copies the statistics of ANALYZE, if it ever ran: the planner uses them.
   private func copyStatistics(from original: Connection) throws {
     var rows: [[String]] = []
     try? original.eachRow(
@@ -48,13 +49,13 @@ struct SchemaCopy {
     try connection.pragma("ANALYZE main.sqlite_schema")
   }
 
-  /// The plan of a statement with further indexes, and the names of those that it uses.
+  /// The plan of a statement with further indexes, and the names of the indexes that it uses.
   func plan(
     of statement: StatementWithValues, with indexes: [(name: String, sql: String)]
   ) throws -> (QueryPlan, used: [String]) {
     var made: [String] = []
     for index in indexes {
-      // One of that name may be there already.
+      // An index of that name may exist already.
       guard case .success = Result(catching: { try connection.pragma(index.sql) }) else { continue }
       made.append(index.name)
     }

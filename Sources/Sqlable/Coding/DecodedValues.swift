@@ -1,8 +1,8 @@
-// Values in statements that were decoded, held against the model's columns as those are that a program writes: decoded
-// terms know their columns by name only.
+// Checks the values in decoded statements against the model's columns, as is done for those written in Swift: decoded
+// terms know their columns only by name.
 
 extension StatementTree {
-  /// Throws `.encoding` for a value that its column does not store or compare with.
+  /// Throws `.encoding` for a value that its column can't store or be compared with.
   func checkValues(of table: TableInfo) throws {
     for term in terms { try term.checkValues(of: table) }
     for assignment in assignments {
@@ -35,7 +35,7 @@ extension RowSelection {
 }
 
 extension SqlExpression {
-  /// Throws where a value does not fit the column that it is beside, here or further inside.
+  /// Throws if a value, here or in a subterm, does not fit the column that it is compared with.
   fileprivate func checkValues(of table: TableInfo) throws {
     switch node {
     case .binary(let operation, let left, let right):
@@ -51,16 +51,16 @@ extension SqlExpression {
     for term in node.terms { try term.checkValues(of: table) }
   }
 
-  /// The column as the model declares it; any other term as it is.
+  /// The column as the model declares it; any other term unchanged.
   private func declared(in table: TableInfo) -> SqlExpression {
     guard case .column(let column) = node, let position = table.position(named: column.name) else { return self }
     return SqlExpression(.column(ColumnReference(table.columns[position])))
   }
 
-  /// Throws where a value among terms that are compared has another form than the columns among them.
+  /// Throws if a value among compared terms does not fit the columns among them.
   private static func check(_ terms: [SqlExpression], of table: TableInfo) throws {
     for case .column(let column) in terms.map(\.node) {
-      // SQLite keeps in a BLOB column whatever another program has stored there.
+      // SQLite converts nothing in a BLOB column: it may hold any value that another program stored.
       guard let type = column.definition?.type, type.storageClass != .blob else { continue }
       for case .value(let value) in terms.map(\.node) where !type.compares(with: value.storageClass) {
         throw type.mismatch(value.storageClass).at(table: table.name, column: column.name)
@@ -73,7 +73,7 @@ extension SqlExpression {
     throw SqlError.encoding(expected: "TEXT", found: "\(value.storageClass)").at(table: table.name)
   }
 
-  /// Throws where it would be stored in a column of another type, as far as that is known.
+  /// Throws if the term is known not to fit the column that it is assigned to.
   fileprivate func checkIsStored(in column: Column, of table: TableInfo) throws {
     if case .value(let value) = node {
       guard column.type.stores(value) else {

@@ -1,11 +1,11 @@
 // The JSON form of expressions:
 // {"binary":{"_0":"=","_1":{"column":{"_0":"color"}},"_2":{"value":{"_0":{"text":"red"}}}}}.
 //
-// Written by hand: the compiler's own code for so many cases takes more stack a level than a deep tree has.
+// Written by hand: the synthesized code for so many cases uses more stack per level than a deep tree leaves.
 
 extension SqlExpression: Codable {
   public init(from decoder: any Decoder) throws {
-    // A tree is made from its leaves up: without a look at the way down to here the stack would end first.
+    // A tree is built from its leaves up, so its depth is known too late: the coding path prevents a stack overflow.
     let path = decoder.codingPath
     if path.count > SqlExpression.maximumDepth,
       path.count(where: { $0.intValue == nil && !$0.stringValue.hasPrefix("_") }) > SqlExpression.maximumDepth + 10
@@ -58,7 +58,7 @@ extension SqlExpression.Node: Codable {
       case .all(let terms), .any(let terms): [(.first, terms)]
       case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term): [(.first, term)]
       case .binary(.json, _, _), .binary(.jsonValue, _, _):
-        throw SqlError.invalidStatement("a statement with steps into JSON has no form as data yet")
+        throw SqlError.invalidStatement("a statement with JSON paths can't be encoded")
       case .binary(let operation, let left, let right): [(.first, operation), (.second, left), (.third, right)]
       case .between(let term, let low, let high): [(.first, term), (.second, low), (.third, high)]
       case .isIn(let term, let values): [(.first, term), (.second, values)]
@@ -116,14 +116,14 @@ extension SqlExpression.Node: Codable {
   }
 
   private static var withoutForm: SqlError {
-    .invalidStatement("a statement with subqueries, aliases or functions has no form as data yet")
+    .invalidStatement("a statement with subqueries, aliases or functions can't be encoded")
   }
 
   private static var unknownTerm: SqlError {
-    .invalidStatement("a term of the statement is none that the library knows")
+    .invalidStatement("the statement contains an unknown term")
   }
 
-  /// By itself, when its arguments are there: what it has on the stack is not there at every level.
+  /// A separate function, called after decoding the arguments, so that its stack frame is not part of each level.
   @inline(never)
   private static func call(_ arguments: [SqlExpression], _ parts: KeyedDecodingContainer<Part>) throws -> Self {
     guard let call = SqlExpression.Call(elementary: try first(parts), arguments) else { throw unknownTerm }

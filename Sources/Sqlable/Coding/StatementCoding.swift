@@ -1,33 +1,33 @@
-// The JSON form of statements: the tree as it is, with every key, empty ones too. It can be stored and sent between
-// processes of the same version; a decoded statement is checked against its model before anybody can run it.
+// The JSON form of statements: the tree with all keys, including those without a value. It can be stored and sent
+// between processes of the same version; decoding checks a statement against its model.
 
 extension Statement: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case table, query, rows
   }
 
-  /// Throws what running the statement would throw before SQLite sees it: a column of another table, a value that can't
-  /// be stored. A change that returns rows is encoded as a ``ReturningStatement``.
+  /// Encodes the statement. Throws the error that running it would throw before SQLite sees it, such as for a column of
+  /// another table or a value that can't be stored. Encode a change that returns rows as a ``ReturningStatement``.
   public func encode(to encoder: any Encoder) throws {
     guard !tree.returnsRows else {
       throw SqlError.invalidStatement(
         tree.returned == .rows
-          ? "a change that returns rows is encoded as a ReturningStatement"
-          : "a change that returns terms has no form as data")
+          ? "a change that returns rows must be encoded as a ReturningStatement"
+          : "a change that returns terms can't be encoded")
     }
     try encodeChecked(to: encoder)
   }
 
-  /// Throws `.invalidStatement` when the statement is of another table or of another kind, and `.schema` when it names
-  /// a column that the model has not.
+  /// Decodes a statement. Throws `.invalidStatement` if it is for another table or of another kind, and `.schema` if it
+  /// contains a column that the model does not have.
   ///
-  /// A change that returns rows is decoded as a ``ReturningStatement``. ``StatementRules`` allow other tables and fewer
-  /// kinds.
+  /// Decode a change that returns rows as a ``ReturningStatement``. ``StatementRules`` can allow other tables and
+  /// restrict the kinds.
   public init(from decoder: any Decoder) throws { try self.init(from: decoder, returning: false) }
 
   func encodeChecked(to encoder: any Encoder) throws {
     let table = try tree.table
-    // Columns are known by their names on the other side, where one of another table could pass for this one's.
+    // Encoded columns are only names, so after decoding a column of another table could pass for one of this table.
     _ = try withValues()
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(table.name, forKey: .table)
@@ -35,7 +35,7 @@ extension Statement: Codable {
     try container.encode(try storedRows().map { try $0.byName() }, forKey: .rows)
   }
 
-  /// Decodes a change that returns rows, or a statement of any other kind.
+  /// Decodes a change that returns rows if `returning` is true, otherwise any other statement.
   init(from decoder: any Decoder, returning: Bool) throws {
     let rules = try StatementRules.of(decoder)
     let container = try decoder.container(exactly: Key.self)
@@ -43,31 +43,31 @@ extension Statement: Codable {
     let own = try TableInfo.of(Model.self).name
     let named = try container.decode(String.self, forKey: .table)
     guard named.isExactly(form.tableName ?? own) else {
-      throw SqlError.invalidStatement("the statement is of another table than \(own)").at(table: own)
+      throw SqlError.invalidStatement("the statement is not for table \(own)").at(table: own)
     }
-    // Before anything is kept of a table whose name comes from outside.
+    // Checked before a table with a name from untrusted input is created, which is never freed.
     let tableName = try form.tableName.map { try rules.spelling(of: $0, own: own) }
     guard form.returning == returning else {
       throw SqlError.invalidStatement(
         returning
-          ? "the statement returns no rows" : "a change that returns rows is decoded as a ReturningStatement"
+          ? "the statement returns no rows" : "a change that returns rows must be decoded as a ReturningStatement"
       ).at(table: own)
     }
     let stored = try container.decode([[String: DatabaseValue]].self, forKey: .rows)
     let tree = form.tree(of: tableName.map(TableInfo.unchecked(Model.self).named) ?? .unchecked(Model.self))
     let isAtomic = tree.takesRows && form.kind != .insertMany
     guard form.gives(Output.self, of: Model.self), tree.takesRows || stored.isEmpty, !isAtomic || stored.count == 1
-    else { throw SqlError.invalidStatement("the statement is of another kind").at(table: own) }
+    else { throw SqlError.invalidStatement("the statement is of another kind than its type").at(table: own) }
     self.tree = tree
     let all = stored.map { StoredRow($0) }
     rows = tree.takesRows ? .stored(all) : .none
     guard rules.kinds.contains(kind) else {
-      throw SqlError.invalidStatement("the decoder does not allow statements that \(kind)").at(table: own)
+      throw SqlError.invalidStatement("the decoder does not allow statements of kind \(kind)").at(table: own)
     }
     try checkDecoded(all)
   }
 
-  /// Renders the statement, which checks every name and value, and every rule that a modifier must keep.
+  /// Renders the statement, which checks all names, values and modifiers.
   private func checkDecoded(_ stored: [StoredRow]) throws {
     let table = try tree.table
     try tree.checkValues(of: table)
@@ -79,11 +79,11 @@ extension Statement: Codable {
         _ = try withValues()
         return
       }
-      // Structs may still come, from a stream.
+      // Rows may still be streamed when it runs.
       writer.clear()
       for position in table.columns.indices where !table.cells[position].isGenerated { writer.put(.null, at: position) }
       let empty = writer
-      // It owns memory that is reached by its address only.
+      // It owns memory that is accessed only through pointers.
       try withExtendedLifetime(empty) {
         try StatementWriter(table: table, sql: sql, parameters: buffer).write(tree, row: empty.values)
       }
@@ -91,9 +91,10 @@ extension Statement: Codable {
   }
 }
 
-/// A change that returns the rows that it changed, as data.
+/// A change that returns rows, for encoding and decoding.
 ///
-/// A decoded ``Statement`` changes nothing where its type is that of a read, so these have a type of their own:
+/// A decoded ``Statement`` with the type of a read never changes anything, so changes that return rows have their own
+/// type:
 ///
 /// ```swift
 /// let change = ReturningStatement(Bicycle.delete(Bicycle.color == "red").returning())
@@ -189,7 +190,8 @@ extension ColumnReference: Codable {
   }
 }
 
-/// SQLite's own, by their names: what comes from elsewhere calls nothing that the program has registered.
+/// Encodes SQLite's built-in collations by name. Others throw, so that decoded input can't call collations that the
+/// program registered.
 extension Collate: Codable {
   public init(from decoder: any Decoder) throws {
     self.init(rawValue: try decoder.singleValueContainer().decode(String.self))
@@ -204,6 +206,6 @@ extension Collate: Codable {
 
   private func checkHasForm() throws {
     guard case .named = self else { return }
-    throw SqlError.invalidStatement("a collation that is not SQLite's own has no form as data")
+    throw SqlError.invalidStatement("only SQLite's built-in collations can be encoded")
   }
 }

@@ -1,12 +1,12 @@
-/// A statement as data: what any of them may have, side by side.
+/// The encoded form of a statement: the parts of all kinds of statements side by side.
 struct StatementForm {
   enum Kind: String, Codable {
     case read, first, count, exists
     case insert, insertMany, save
-    /// An update of a struct, or by assignments.
-    case update, assign
-    /// A delete of a struct, or of all that are selected.
-    case deleteRow, delete
+    /// An update of a struct's row, by assignments to the selected rows, or by assignments to every row.
+    case update, assign, assignAll
+    /// A delete of a struct's row, of the selected rows, or of every row.
+    case deleteRow, delete, deleteAll
   }
 
   let kind: Kind
@@ -19,13 +19,13 @@ struct StatementForm {
   private var columns: [ColumnReference]?
   private var assignments: [Assignment] = []
   let returning: Bool
-  /// The table that it is about, where that is not the model's own.
+  /// The statement's table, if it is not the model's own.
   let tableName: String?
 
-  /// Throws for what has no form as data.
+  /// Throws if the statement can't be encoded.
   init<Model: Sqlable, Output>(_ tree: StatementTree, of model: Model.Type, _ output: Output.Type) throws {
     if case .terms = tree.returned {
-      throw SqlError.invalidStatement("a change that returns terms has no form as data")
+      throw SqlError.invalidStatement("a change that returns terms can't be encoded")
     }
     returning = tree.returnsRows
     let table = tree.tableInfo
@@ -45,20 +45,30 @@ struct StatementForm {
       case .row: kind = .insert
       case .rows: kind = .insertMany
       case .save: kind = .save
-      case .query: throw SqlError.invalidStatement("an insert of a query has no form as data yet")
+      case .query: throw SqlError.invalidStatement("an insert from a query can't be encoded")
       }
       (conflict, upsert, columns) = (query.conflict, query.rest.value.upsert, query.rest.value.columns)
     case .update(let query):
-      kind = query.isOfRow ? .update : .assign
+      kind =
+        switch query.extent {
+        case .row: .update
+        case .selected: .assign
+        case .all: .assignAll
+        }
       (conflict, columns, assignments) = (query.conflict, query.rest.value.columns, query.rest.value.assignments)
       select(query.selection)
     case .delete(let query):
-      kind = query.isOfRow ? .deleteRow : .delete
+      kind =
+        switch query.extent {
+        case .row: .deleteRow
+        case .selected: .delete
+        case .all: .deleteAll
+        }
       select(query.selection)
     }
-    // What is forgotten above would be lost without a word.
+    // Detects parts that the code above does not encode and that would otherwise be lost silently.
     guard self.tree(of: table) == tree else {
-      throw SqlError.invalidStatement("the statement has a part that has no form as data").at(table: table.name)
+      throw SqlError.invalidStatement("the statement has a part that can't be encoded").at(table: table.name)
     }
   }
 
@@ -67,7 +77,7 @@ struct StatementForm {
     (filter, order, limit, offset) = (selection.filter, rest.order, rest.limit, rest.offset)
   }
 
-  /// The statement of the table: what it does not take it refuses, as it does when a program writes it.
+  /// Builds the statement for a table through its modifiers, so that unsupported parts are rejected as in Swift.
   func tree(of table: TableInfo) -> StatementTree {
     var tree: StatementTree =
       switch kind {
@@ -79,8 +89,10 @@ struct StatementForm {
       case .save: .insert(InsertQuery(.save, into: table))
       case .update: .update(UpdateQuery(ofRowIn: table, writing: []))
       case .assign: .update(UpdateQuery(table, assignments))
-      case .deleteRow: .delete(DeleteQuery(table, isOfRow: true))
-      case .delete: .delete(DeleteQuery(table, isOfRow: false))
+      case .assignAll: .update(UpdateQuery(table, assignments, .all))
+      case .deleteRow: .delete(DeleteQuery(table, .row))
+      case .delete: .delete(DeleteQuery(table, .selected))
+      case .deleteAll: .delete(DeleteQuery(table, .all))
       }
     if let filter { tree.filter(filter) }
     if !order.isEmpty { tree.order(by: order) }
@@ -89,15 +101,15 @@ struct StatementForm {
     if let conflict { tree.onConflict(conflict) }
     if let upsert { tree.onConflict(upsert) }
     if let columns { tree.write(columns) }
-    if kind != .assign, !assignments.isEmpty { tree.refuse("assignments") }
+    if kind != .assign, kind != .assignAll, !assignments.isEmpty { tree.refuse("assignments") }
     if returning { tree.giveRows() }
     if kind == .first { tree.takeFirst() }
     return tree
   }
 
-  /// Whether running it gives that.
+  /// Whether the statement's output has this type.
   func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
-    // By a table of all kinds: what is not in it is given by no decoded statement.
+    // A closed table of all kinds: no decoded statement has any other output type.
     let isRead = kind == .read || kind == .first || kind == .count || kind == .exists
     if returning { return !isRead && (output == [Model].self || output == Model?.self) }
     return switch kind {
@@ -105,7 +117,7 @@ struct StatementForm {
     case .first: output == Model?.self
     case .exists: output == Bool.self
     case .insertMany: output == [Int].self
-    case .count, .insert, .save, .update, .assign, .deleteRow, .delete: output == Int.self
+    case .count, .insert, .save, .update, .assign, .assignAll, .deleteRow, .delete, .deleteAll: output == Int.self
     }
   }
 }

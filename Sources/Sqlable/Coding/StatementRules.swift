@@ -1,4 +1,4 @@
-/// What a statement does, as far as a decoder tells one from another.
+/// The kinds of statements that a decoder distinguishes.
 public enum StatementKind: String, Sendable, Hashable, CaseIterable {
   /// `read()`
   case read
@@ -6,21 +6,25 @@ public enum StatementKind: String, Sendable, Hashable, CaseIterable {
   case first
   case count
   case exists
-  /// Of one struct or many. With an answer to a conflict it replaces or updates the rows that are in the way.
+  /// An insert of one or several structs. With a conflict policy or upsert it may replace or update conflicting rows.
   case insert
-  /// Inserts a struct, or updates the row that has its key.
+  /// Inserts a struct, or updates the row with its key.
   case save
-  /// Of the row of a struct, or of all that meet a filter.
+  /// An update of a struct's row, or of all rows that match a filter.
   case update
-  /// Of the row of a struct, or of all that meet a filter.
+  /// An update of every row of the table.
+  case updateAll
+  /// A delete of a struct's row, or of all rows that match a filter.
   case delete
+  /// A delete of every row of the table.
+  case deleteAll
 
-  /// The kinds that change nothing.
+  /// The kinds that only read.
   public static let reads: Set<StatementKind> = [.read, .first, .count, .exists]
 }
 
 extension Statement {
-  /// What the statement does.
+  /// The kind of the statement.
   public var kind: StatementKind {
     switch tree {
     case .select(let query):
@@ -30,13 +34,13 @@ extension Statement {
       case .exists: .exists
       }
     case .insert(let query): query.form == .save ? .save : .insert
-    case .update: .update
-    case .delete: .delete
+    case .update(let query): query.extent == .all ? .updateAll : .update
+    case .delete(let query): query.extent == .all ? .deleteAll : .delete
     }
   }
 }
 
-/// Which statements a decoder accepts: of which kinds, and of which tables beside the model's own.
+/// The kinds of statements that a decoder accepts, and the tables besides the model's own.
 ///
 /// ```swift
 /// let decoder = JSONDecoder()
@@ -44,13 +48,13 @@ extension Statement {
 /// let count = try decoder.decode(Statement<Bicycle, Int>.self, from: data)
 /// ```
 ///
-/// Without rules a decoder accepts every kind that gives what the Swift type says, and the model's own table alone.
-/// What the rules do not allow throws `.invalidStatement`. They hold for every statement that the decoder meets, also
-/// inside other types.
+/// Without rules a decoder accepts every kind that matches the Swift type, but only the model's own table. A statement
+/// that the rules do not allow throws `.invalidStatement`. The rules apply to all statements that the decoder decodes,
+/// including those inside other types.
 public struct StatementRules: Sendable, Hashable {
   public var kinds: Set<StatementKind>
-  /// The tables that a statement may be about by `in`. SQLite takes A to Z and a to z in a name for the same, and so
-  /// does the decoder: the statement gets the name as it is spelled here.
+  /// The tables that a statement may use with `in`. Names are compared as SQLite does, ignoring the case of A to Z; the
+  /// decoded statement gets the name as spelled here.
   public var tables: Set<String>
 
   public init(kinds: Set<StatementKind> = Set(StatementKind.allCases), tables: Set<String> = []) {
@@ -61,7 +65,7 @@ public struct StatementRules: Sendable, Hashable {
 
 extension CodingUserInfoKey {
   /// The ``StatementRules`` of a decoder.
-  // It is nil for no name: the failable initializer is its protocol's.
+  // It is never nil: the protocol requires the failable initializer.
   public static let statementRules = CodingUserInfoKey(rawValue: "Sqlable.StatementRules").unsafelyUnwrapped
 }
 
@@ -69,18 +73,18 @@ extension StatementRules {
   static func of(_ decoder: any Decoder) throws -> StatementRules {
     guard let value = decoder.userInfo[.statementRules] else { return StatementRules() }
     guard let rules = value as? StatementRules else {
-      throw SqlError.misuse("the decoder's userInfo has something else than StatementRules for .statementRules")
+      throw SqlError.misuse("the decoder's userInfo[.statementRules] is not a StatementRules value")
     }
     return rules
   }
 
-  /// The name of a table as the program spells it. Throws for one that is neither the model's own nor allowed.
+  /// Returns the name of a table as the program spells it. Throws if the table is neither the model's own nor allowed.
   func spelling(of name: String, own: String) throws -> String {
     if name.isSameName(as: own) { return own }
     if tables.contains(where: name.isExactly) { return name }
-    // Of several spellings the least, so that the answer does not depend on the order of a set.
+    // The least of several spellings, so that the result does not depend on the order of a set.
     guard let spelling = tables.filter(name.isSameName(as:)).min() else {
-      throw SqlError.invalidStatement("the statement is of a table that the decoder does not allow").at(table: own)
+      throw SqlError.invalidStatement("the decoder does not allow the statement's table").at(table: own)
     }
     return spelling
   }

@@ -3,15 +3,15 @@ import Synchronization
 
 /// The functions, collations and tokenizers of a handle, its children and their children.
 ///
-/// A connection may be touched with its handle's lock held only, so a handle takes what was registered on another when
-/// it is used the next time.
+/// A connection may be touched only with its handle's lock held, so a handle applies what was registered on another
+/// when it is next used.
 final class FunctionRegistry: Sendable {
   enum Entry: Sendable {
     case function(UserFunction)
     case collation(UserCollation)
     case tokenizer(UserTokenizer)
 
-    /// SQLite compares names without regard to the case of the letters A to Z.
+    /// SQLite ignores the case of the letters A to Z in names.
     fileprivate var key: Key {
       switch self {
       case .function(let function): .function(function.name.foldedName, argumentCount: function.argumentCount)
@@ -20,7 +20,7 @@ final class FunctionRegistry: Sendable {
       }
     }
 
-    /// Gives SQLite's code; `observation` is that of the connection's handle, where it has one.
+    /// Returns SQLite's result code; `observation` is that of the connection's handle, if it has one.
     func register(on connection: Connection, _ observation: HandleObservation?) -> Int32 {
       switch self {
       case .function(let function): return connection.register(function)
@@ -42,13 +42,13 @@ final class FunctionRegistry: Sendable {
   private let entries = Guarded<[Key: (entry: Entry, version: Int)]>([:])
   private let latest = Atomic(0)
 
-  /// Raised by every registration.
+  /// Incremented by every registration.
   var version: Int { latest.load(ordering: .acquiring) }
 
-  /// Whether there is one of that kind and name.
+  /// Whether an entry of this kind and name is registered.
   func holds(_ entry: Entry) -> Bool { entries.withLock { $0[entry.key] != nil } }
 
-  /// Takes note of what a connection has registered, for the others.
+  /// Adds what a connection has registered, for the other connections.
   func add(_ entry: Entry, registeredOn connection: Connection) {
     let version = entries.withLock { entries in
       let version = latest.load(ordering: .relaxed) + 1
@@ -59,8 +59,8 @@ final class FunctionRegistry: Sendable {
     if connection.functionsVersion == version - 1 { connection.functionsVersion = version }
   }
 
-  /// Registers what others have registered meanwhile. What can't be replaced, because the handle reads rows, is left
-  /// for the next time.
+  /// Registers what was registered on other connections meanwhile. A replacement that SQLite refuses because the handle
+  /// is reading rows is retried at the next use.
   func apply(to connection: Connection, _ observation: HandleObservation? = nil) throws {
     let (entries, version) = self.entries.withLock { entries in
       (entries.values.filter { $0.version > connection.functionsVersion }, latest.load(ordering: .relaxed))
@@ -77,21 +77,21 @@ final class FunctionRegistry: Sendable {
 }
 
 extension SqliteDatabase {
-  /// Makes a function known to this handle and to all that belong to it: its children, made before or later, and its
-  /// parent. It takes the place of one with the same name and number of arguments.
+  /// Registers a function on this handle and its whole family: its children, existing and future, and its parent. It
+  /// replaces one with the same name and number of arguments.
   ///
-  /// Throws `.misuse` for a name that is empty, longer than 255 bytes or has a NUL byte, for more than 100 parameters,
-  /// and when it would replace another while rows of this handle are being read.
+  /// Throws `.misuse` for a name that is empty, longer than 255 bytes or contains a NUL byte, for more than 100
+  /// parameters, and if it would replace another while rows of this handle are being read.
   public func register<Output, each Argument>(_ function: ScalarFunction<Output, repeat each Argument>) throws {
     try register(.function(function.function), name: function.name)
   }
 
-  /// Makes an aggregate known to this handle and to all that belong to it, as with a ``ScalarFunction``.
+  /// Registers an aggregate on this handle and its whole family, like a ``ScalarFunction``.
   public func register<Output, each Argument>(_ function: AggregateFunction<Output, repeat each Argument>) throws {
     try register(.function(function.function), name: function.name)
   }
 
-  /// Makes a collation known to this handle and to all that belong to it. It takes the place of one with the same name.
+  /// Registers a collation on this handle and its whole family. It replaces one with the same name.
   ///
   /// Throws `.misuse` as for a function, and for the names of SQLite's own collations.
   public func register(_ collation: Collation) throws {
@@ -101,17 +101,17 @@ extension SqliteDatabase {
     try register(.collation(collation.collation), name: collation.name)
   }
 
-  /// Makes a tokenizer for full-text tables known to this handle and to all that belong to it.
+  /// Registers a tokenizer for full-text tables on this handle and its whole family.
   ///
-  /// Register it before a table that uses it is touched: each handle of a file needs it, in whatever process. Throws
-  /// `.misuse` as for a function, for the names of FTS5's own tokenizers, for a name that is registered already (tables
-  /// that are in use would keep the earlier one), and when this SQLite was built without FTS5.
+  /// Register it before using a table that needs it: every handle of the file needs it, in every process. Throws
+  /// `.misuse` as for a function, for the names of FTS5's own tokenizers, for a name that is already registered (tables
+  /// in use would keep the earlier one), and if this SQLite was built without FTS5.
   public func register(_ tokenizer: Tokenizer) throws {
     guard let own = tokenizer.own, !FullTextModule.tokenizers.contains(where: { $0.isSameName(as: own.name) }) else {
-      throw misuse("FTS5's own tokenizers are there already, and can't be replaced")
+      throw misuse("FTS5's own tokenizers can't be replaced")
     }
     guard functions?.holds(.tokenizer(own)) != true else {
-      throw misuse("a tokenizer of the name \(own.name) is registered already")
+      throw misuse("a tokenizer named \(own.name) is already registered")
     }
     try register(.tokenizer(own), name: own.name)
   }
@@ -121,7 +121,7 @@ extension SqliteDatabase {
       throw misuse("the name of a function, collation or tokenizer must have 1 to 255 bytes and no NUL byte")
     }
     if case .function(let function) = entry, function.argumentCount > 100 {
-      throw misuse("function \(name) has \(function.argumentCount) parameters; SQLite takes up to 100")
+      throw misuse("function \(name) has \(function.argumentCount) parameters; the limit is 100")
     }
     try locked {
       let connection = try openConnection()
@@ -129,17 +129,17 @@ extension SqliteDatabase {
       switch entry.register(on: connection, observation) {
       case SQLITE_OK: functions?.add(entry, registeredOn: connection)
       case SQLITE_NOTFOUND: throw SqlError.withoutFullText.labelled(configuration.label)
-      case SQLITE_BUSY: throw misuse("\(name) can't be replaced while rows of the handle are being read")
+      case SQLITE_BUSY: throw misuse("can't replace \(name) while rows of the handle are being read")
       case let code: throw connection.error(code, sql: nil)
       }
     }
   }
 
-  /// Throws inside a function of the program's own, which SQLite calls in the middle of a statement: a write there
-  /// would change what the statement reads, and a transaction can't end while one runs.
+  /// Throws inside a user-defined function, which SQLite calls in the middle of a statement: a write there would change
+  /// what the statement reads, and a transaction can't end while a statement runs.
   func checkIsNotInFunction(_ connection: Connection) throws {
     guard !connection.userCode.isRunning else {
-      throw misuse("a function that a statement calls can read on the handle, but not change anything")
+      throw misuse("a function called by a statement can only read on its handle")
     }
   }
 }

@@ -1,10 +1,11 @@
 import Glibc
 
-/// A recursive lock: a handle's owner may run statements inside its own transaction closure, anybody else waits.
+/// A recursive lock: the thread that holds it may run statements inside its own transaction closure; other threads
+/// wait.
 @usableFromInline
 final class HandleLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  /// How often the owning thread has locked; touched only while locked.
+  /// How often the owning thread has locked it; accessed only while locked.
   @exclusivity(unchecked) private(set) var depth = 0
 
   init() {

@@ -2,10 +2,10 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// Where a database is, and how a connection to it is opened.
+/// Where a database is, and how to open a connection to it.
 enum Location: Sendable {
   case file(String)
-  /// ``MemoryFileSystem`` keeps it by this name for as long as a connection is open.
+  /// In memory: ``MemoryFileSystem`` keeps it under this name while a connection is open.
   case memory(name: String)
 
   static func newMemory() -> Location { .memory(name: MemoryFileSystem.newDatabaseName()) }
@@ -27,12 +27,12 @@ enum Location: Sendable {
       connection = try Connection(
         path: path, flags: flags, label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
     case .memory(let name):
-      guard !configuration.isReadOnly else { throw SqlError.misuse("a new database in memory can't be read-only") }
+      guard !configuration.isReadOnly else { throw SqlError.misuse("an in-memory database can't be opened read-only") }
       let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       if Library.sharesMemory {
         guard let system = MemoryFileSystem.name else {
           throw SqlError(
-            .cannotOpen, message: "this SQLite was built without databases in memory that connections share")
+            .cannotOpen, message: "this SQLite was built without memdb, which in-memory databases need")
         }
         connection = try Connection(
           path: name, flags: flags, fileSystem: system, label: configuration.label,
@@ -46,18 +46,18 @@ enum Location: Sendable {
     return connection
   }
 
-  /// Opens another connection to what `parent` has open, whatever is at the path by now.
+  /// Opens another connection to the database of `parent`. Throws `.io` if its file is no longer the one at its path.
   func openChild(of parent: Connection, _ configuration: Configuration) throws -> Connection {
     guard case .file = self else {
       guard Library.sharesMemory else {
-        throw SqlError.misuse(Library.needed(for: "a child of a database in memory", since: 36))
+        throw SqlError.misuse(Library.needed(for: "a child of an in-memory database", since: 36))
       }
       return try open(configuration)
     }
-    // Asked once more when it is open: another file may take the place of this one meanwhile.
+    // Checked again once the child is open: another file may take the path in between.
     try Location.check(parent)
-    // By the name that SQLite gave it: the working directory may be another one today. And without the right to create
-    // it.
+    // By the path that SQLite resolved, since the working directory may have changed; and without the right to create
+    // the file.
     let connection = try Connection(
       path: parent.absolutePath, flags: configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
       label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
@@ -69,11 +69,11 @@ enum Location: Sendable {
 
   private static func check(_ connection: Connection) throws {
     guard !connection.fileHasMoved else {
-      throw SqlError(.io, message: "the database file was moved or deleted; its handle can have no more children")
+      throw SqlError(.io, message: "the database file was moved or deleted; its handle can't create children")
     }
   }
 
-  /// How many bytes a file has; 0 for one that is not there. It is not opened: closing it would drop SQLite's locks.
+  /// The size of a file in bytes; 0 if there is none. The file is not opened: closing it would drop SQLite's locks.
   static func size(ofFileAt path: String) -> Int {
     var info = stat()
     return stat(path, &info) == 0 ? Int(info.st_size) : 0
@@ -81,10 +81,10 @@ enum Location: Sendable {
 
   private static func prepareDirectory(for path: String, _ configuration: Configuration) throws {
     guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw SqlError.misuse("the path of a database can't be empty or hold a NUL byte")
+      throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
     }
     var isDirectory = false
-    // SQLite opens a directory for reading, and calls the first read from it a disk I/O error.
+    // SQLite opens a directory for reading, and reports the first read from it as a disk I/O error.
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
       throw SqlError(.cannotOpen, message: "the path of the database is a directory: \(path)")
     }
@@ -96,16 +96,16 @@ enum Location: Sendable {
     do {
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     } catch {
-      throw SqlError(.cannotOpen, message: "the directory of the database can't be created: \(directory)")
+      throw SqlError(.cannotOpen, message: "can't create the directory of the database: \(directory)")
     }
   }
 }
 
 extension Connection {
-  /// Sets what a connection has of its own; SQLite's defaults are those of 2004, kept for compatibility.
+  /// Applies the settings of the connection; SQLite's defaults date from 2004 and are kept for compatibility.
   fileprivate func apply(_ configuration: Configuration, isInMemory: Bool) throws {
     setBusyTimeout(milliseconds: Int32(configuration.busyTimeout * 1000))
-    try setFlag(SQLITE_DBCONFIG_DQS_DML, false)  // "nosuch" is a missing column, not a text
+    try setFlag(SQLITE_DBCONFIG_DQS_DML, false)  // "nosuch" is a missing column, not a string
     try setFlag(SQLITE_DBCONFIG_DQS_DDL, false)
     try setFlag(SQLITE_DBCONFIG_TRUSTED_SCHEMA, configuration.trustsSchema)
     try setFlag(SQLITE_DBCONFIG_DEFENSIVE, true)
@@ -118,26 +118,26 @@ extension Connection {
     if let pages = configuration.maximumPageCount { try pragma("PRAGMA max_page_count = \(pages)") }
     guard !isInMemory else { return }
     try pragma("PRAGMA wal_autocheckpoint = \(configuration.walAutocheckpoint)")
-    // The first statement that reads the file: it tells a file of another kind, or a directory, now and not later.
+    // Reads the file for the first time, so that a file of another format is rejected now.
     guard configuration.isReadOnly else {
-      // SQLite opens a file that it can't write to for reading, and would tell with the first write.
+      // SQLite opens a file that it can't write to as read-only, and would report that at the first write.
       guard !isReadOnly else {
         throw SqlError(.readOnly, message: "the database file can't be written to")
       }
       let mode = try setJournalMode(configuration)
       guard mode == configuration.journalMode.rawValue else {
         throw SqlError(
-          .cannotOpen, message: "the database can't be put into journal mode \(configuration.journalMode.rawValue)")
+          .cannotOpen, message: "can't change the database to journal mode \(configuration.journalMode.rawValue)")
       }
       return
     }
     try pragma("PRAGMA schema_version")
   }
 
-  /// Sets the journal mode and gives the one that holds.
+  /// Sets the journal mode and returns the resulting one.
   ///
-  /// To change it a connection needs the file to itself. SQLite does not wait for that as it waits for a lock, so
-  /// several that open a new file at once would find it busy.
+  /// Changing it takes exclusive access to the file. SQLite does not wait for that as it waits for a lock, so
+  /// connections that open a new file at the same time would find it busy.
   private func setJournalMode(_ configuration: Configuration) throws -> String? {
     let end = ContinuousClock.now + .seconds(configuration.busyTimeout)
     var pause: UInt32 = 500
@@ -145,7 +145,7 @@ extension Connection {
       do {
         return try pragma("PRAGMA journal_mode = \(configuration.journalMode.rawValue)")
       } catch let error as SqlError where error.kind == .busy && ContinuousClock.now < end {
-        // Of random length, or those who wait would meet again.
+        // Random, so that waiting connections do not retry in step.
         usleep(UInt32.random(in: pause / 2...pause))
         pause = min(pause * 2, 50_000)
       }

@@ -7,16 +7,16 @@ extension SqliteDatabase {
   /// ```
   ///
   /// - Parameters:
-  ///   - change: the change to hear of; nil for all three.
-  ///   - tableName: the table, where it is another one than the model's own.
-  ///   - id: the row's id, or its key where that is no integer; nil for all rows. An update that changes the key is
-  ///     told to observers of the old key and of the new one.
-  ///   - body: gets the row's id after the change: 0 in a WITHOUT ROWID table whose key is no integer, for which the
-  ///     other form of this method gives the key. An error that it throws reaches `didFail`.
+  ///   - change: the kind of change to observe; nil for all three.
+  ///   - tableName: the table, if it is not the model's own.
+  ///   - id: the row's id, or its key if that is not an integer; nil for all rows. An update that changes the key
+  ///     notifies the observers of the old key and of the new one.
+  ///   - body: receives the row's id after the change: 0 in a WITHOUT ROWID table whose key is not an integer; the
+  ///     other overload provides the key. An error that it throws goes to `didFail`.
   ///
-  /// Changes of this handle come on the thread that committed, after the commit and in the order of change, those of
-  /// its children on `queue`. It may itself read, write, observe and remove: what it commits is delivered after what is
-  /// being delivered. Nothing is told of what was rolled back.
+  /// Changes of this handle are delivered on the thread that committed, after the commit and in the order of change;
+  /// those of its children on `queue`. `body` may itself read, write, observe and remove observers: what it commits is
+  /// delivered after the commit being delivered. Rolled-back changes are not reported.
   @discardableResult
   public func observe<Model: Sqlable>(
     _ change: Change? = nil, on model: Model.Type, in tableName: String? = nil, id: (any SqlValue)? = nil,
@@ -25,7 +25,7 @@ extension SqliteDatabase {
     observe(change, on: model, in: tableName, id: id) { (change: RowChange) in try body(change.id) }
   }
 
-  /// Calls `body` with each changed row: its change, its id and key, and what they were before.
+  /// Calls `body` with each changed row: the change, the id and key, and their values before.
   ///
   /// ```swift
   /// db.observe(on: Country.self) { (change: RowChange) in print(change.change, change.key) }
@@ -46,14 +46,14 @@ extension SqliteDatabase {
 }
 
 extension ObserverRegistry.Observer {
-  /// One of a model's rows. Throws for a model whose rows can't be observed.
+  /// An observer of a model's rows. Throws for a model whose rows can't be observed.
   init<Model: Sqlable>(
     of model: Model.Type, _ change: Change?, in tableName: String?, id: (any SqlValue)?,
     _ body: @escaping @Sendable (RowChange) throws -> Void
   ) throws {
     let table = try TableInfo.of(model, named: tableName ?? TableInfo.of(model).name)
     if table.fullText?.isExternal == false {
-      throw SqlError.misuse("a full-text table can't be observed: SQLite tells nothing of its rows")
+      throw SqlError.misuse("a full-text table can't be observed: SQLite does not report changes of its rows")
         .at(table: table.name)
     }
     let key = try id.map { id in

@@ -1,9 +1,9 @@
-// The one way of a statement to SQLite: what holds for every run of it, and where its errors get their place.
+// How every statement runs: what each run needs, and where errors get their place.
 
-/// A read that has begun, with the handle's lock held.
+/// A read in progress, with the handle's lock held.
 ///
-/// It owns the statement by hand. Whoever has it last finalizes it, and that is to be over when the lock is given back:
-/// the connection is another thread's then, or closed by an observer.
+/// It retains the statement by hand. The last reference finalizes the statement, and must go before the lock is
+/// released: after that the connection belongs to another thread, or an observer has closed it.
 @usableFromInline
 struct StatementRun {
   @usableFromInline let owned: Unmanaged<PreparedStatement>
@@ -11,23 +11,23 @@ struct StatementRun {
 
   @inlinable var statement: PreparedStatement { owned.takeUnretainedValue() }
 
-  /// Goes to the next row; false when there is none.
+  /// Advances to the next row; returns false if there is none.
   @inlinable
   @inline(__always)
   func step() throws -> Bool { try owned._withUnsafeGuaranteedRef { try $0.step() } }
 
-  /// The row that it stands on.
+  /// The current row.
   @inlinable
   @inline(__always)
   var row: ReadRow { owned._withUnsafeGuaranteedRef { ReadRow($0) } }
 
-  /// The integer that it gives; 0 without a row.
+  /// Returns the integer in the first column of the first row; 0 without a row.
   func integer() throws -> Int { try step() ? Int(statement.integer(at: 0)) : 0 }
 }
 
 extension SqliteDatabase {
-  /// Begins a read of the statement that `prepare` gives, compiled, bound and its columns expected; `endReading` ends
-  /// it. In a loop the caller's code may end what transaction it likes.
+  /// Begins a read of the statement that `prepare` returns, compiled, bound and with its columns set; `endReading` ends
+  /// it. With `isLoop` the caller's code may end any transaction meanwhile.
   @inline(__always)
   func reading(
     of table: TableInfo? = nil, isLoop: Bool = false, _ prepare: (Connection) throws -> PreparedStatement
@@ -39,7 +39,7 @@ extension SqliteDatabase {
       let statement = try prepare(connection)
       return StatementRun(owned: .passRetained(statement), protectedLevels: isLoop ? protectedLevels : beginRun())
     } catch {
-      // With the lock held: whether a transaction is open is another thread's affair behind it.
+      // With the lock held: after that, another thread may begin or end a transaction.
       let error = located(error, in: table)
       unlockAndDeliver()
       throw error
@@ -54,8 +54,8 @@ extension SqliteDatabase {
     unlockAndDeliver()
   }
 
-  /// Calls `body` as the run of a statement: with the handle's lock held, and with a transaction that is alive and that
-  /// the code of structs and values can't end meanwhile.
+  /// Calls `body` as the run of a statement: with the handle's lock held, after checking that the transaction is alive,
+  /// and with transactions that code of structs and values can't end meanwhile.
   @inline(__always)
   func running<Value>(
     of table: TableInfo? = nil, _ body: (Connection) throws -> Value
@@ -71,8 +71,8 @@ extension SqliteDatabase {
     } catch { throw located(error, in: table) }
   }
 
-  /// The error with all that is known of its place: the handle's label, the column of the statement's table, and, where
-  /// SQLite did not say it, what became of the transaction. To be called with the lock held.
+  /// The error with its place: the handle's label, the column of the statement's table, and, if SQLite did not report
+  /// it, the fate of the transaction. Call with the lock held.
   func located(_ error: any Error, in table: TableInfo?) -> any Error {
     guard let error = error as? SqlError else { return error }
     let labelled = error.labelled(configuration.label)

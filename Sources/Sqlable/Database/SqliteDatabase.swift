@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// A connection to an SQLite database file: what statements are run against.
+/// A connection to an SQLite database file, on which statements run.
 ///
 /// ```swift
 /// let db = try SqliteDatabase(filepath: "/var/lib/bikes/bikes.sqlite")
@@ -9,18 +9,17 @@ import FoundationEssentials
 /// try bike.insert().run(db)
 /// ```
 ///
-/// The rule is one handle per thread, got from ``createChild()``, since a transaction belongs to its handle. Breaking
-/// the rule is slow, not wrong: a lock is held for every statement and for the whole of a `transaction` closure, so a
-/// second thread waits.
+/// Use one handle per thread, made with ``createChild()``: a transaction belongs to its handle. Sharing a handle is
+/// slow, but safe: it locks for every statement and for the whole of a `transaction` closure, so a second thread waits.
 ///
-/// Sound as `Sendable`, though the compiler can't see it:
-/// 1. What is `open` is only touched with `lock` held.
-/// 2. The registries behind `observation` and `functions` have locks of their own.
-/// 3. Everything else never changes.
+/// Sound as `Sendable`, though the compiler can't check it:
+/// 1. `open` and `transactions` are accessed with `lock` held, or by the pool or filter that alone has the handle.
+/// 2. `registry`, `order` and the function registry have their own locks.
+/// 3. Everything else is immutable.
 public final class SqliteDatabase: @unchecked Sendable {
-  /// The path that the handle, or the parent of a child, was opened with; empty for an in-memory database.
+  /// The path with which the handle, or the parent of a child, was opened; empty for an in-memory database.
   public let filepath: String
-  /// What the handle was opened with.
+  /// The configuration with which the handle was opened.
   public let configuration: Configuration
 
   /// The version of the SQLite library that this process uses, such as `3.40.1`.
@@ -34,16 +33,16 @@ public final class SqliteDatabase: @unchecked Sendable {
   private let order: HandleObservation.CommitOrder
   private let forkGeneration: Int
 
-  /// What a handle has until it is closed.
+  /// The state of a handle that is not closed.
   private struct Open {
     var connection: Connection?
     var observation: HandleObservation?
     var functions: FunctionRegistry? {
       didSet { unretainedFunctions = functions.map(Unmanaged.passUnretained) }
     }
-    /// The same for every statement to ask: counting its references would be work that all threads do at one address.
+    /// The same, checked by every statement: reference counting would make all threads contend for one address.
     private(set) var unretainedFunctions: Unmanaged<FunctionRegistry>?
-    /// Whether a pool lends the handle, and alone may close it.
+    /// Whether a pool owns the handle; then only the pool may close it.
     var isPools = false
   }
 
@@ -53,21 +52,21 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   // MARK: Opening
 
-  /// Has SQLite count the memory that it has, for the whole process.
+  /// Enables SQLite's memory statistics for the whole process.
   ///
   /// ```swift
   /// try SqliteDatabase.keepMemoryStatistics()     // before the first handle
   /// ```
   ///
-  /// It is off unless this is called, or another library has begun to use SQLite before: the count takes a lock that
-  /// all threads share for each of SQLite's allocations. Without it SQLite tells that it uses no memory, and limits of
-  /// its heap have no effect. Throws `.misuse` when a handle was opened before.
+  /// They are off unless this is called, or another library has used SQLite before: each of SQLite's allocations takes
+  /// a lock that all threads share to count them. Without them SQLite reports that it uses no memory, and limits on its
+  /// heap have no effect. Throws `.misuse` if a handle was opened before.
   public static func keepMemoryStatistics() throws { try MemoryStatistics.keep() }
 
-  /// Opens the database at a path, creating it and the directories above it when they are missing.
+  /// Opens the database at a path. Creates the file and the directories above it if they are missing.
   ///
-  /// Throws `.cannotOpen` for a directory or a path that can't be reached, `.notADatabase` for a file of another kind,
-  /// `.readOnly` where the file can't be written to, and `.misuse` for a configuration that makes no sense.
+  /// Throws `.cannotOpen` for a directory or an unreachable path, `.notADatabase` for a file of another format,
+  /// `.readOnly` if the file can't be written to, and `.misuse` for an invalid configuration.
   public convenience init(filepath: String, configuration: Configuration = Configuration()) throws {
     let location: Location = filepath == ":memory:" ? .newMemory() : .file(filepath)
     try self.init(
@@ -75,7 +74,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
-  /// Opens a database that lives in memory, until its last handle is closed. Its children share it.
+  /// Opens a database in memory, which lives until its last handle is closed. Its children share it.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
     let location = Location.newMemory()
     return try SqliteDatabase(
@@ -83,7 +82,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
-  /// An empty database in memory, with the functions and collations of this handle.
+  /// An empty in-memory database with the functions and collations of this handle.
   func scratch() throws -> SqliteDatabase {
     let location = Location.newMemory()
     return try SqliteDatabase(
@@ -91,16 +90,16 @@ public final class SqliteDatabase: @unchecked Sendable {
       registry: ObserverRegistry(parent: nil), order: .init(), functions: functions ?? .init(), location.open)
   }
 
-  /// Opens another connection to the same database, to be used on another thread.
+  /// Opens another connection to the same database, for use on another thread.
   ///
-  /// What the child commits reaches the observers of this handle too, on this handle's ``queue``; what this handle
-  /// commits does not reach the child's. A child may have children. It lives on when its parent is closed.
+  /// The observers of this handle also receive the child's commits, on this handle's ``queue``; the child's observers
+  /// do not receive this handle's. A child can have children. It stays open when its parent is closed.
   ///
-  /// Throws `.io` when the file was moved, deleted or replaced since this handle was opened. A relative path means what
-  /// it meant then, whatever the working directory is now.
+  /// Throws `.io` if the file was moved, deleted or replaced since this handle was opened. A relative path keeps the
+  /// meaning it had then, even if the working directory changes.
   public func createChild() throws -> SqliteDatabase { try createChild(isReadOnly: configuration.isReadOnly) }
 
-  /// Opens another connection to the same database; one that is read-only can't be given the right to write by any SQL.
+  /// Opens another connection to the same database. No SQL can make a read-only one writable.
   func createChild(isReadOnly: Bool) throws -> SqliteDatabase {
     try locked {
       let connection = try openConnection()
@@ -139,7 +138,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   }
 
   deinit {
-    // A connection that was carried over a fork must not be closed either: closing drops the parent's file locks.
+    // A forked child process must not even close the connection: closing drops the parent's file locks.
     if isForked, let connection { _ = Unmanaged.passRetained(connection) }
     observation?.close()
   }
@@ -149,26 +148,26 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Closes the connection. Every later call on this handle throws `.closed`; closing again does nothing.
   ///
   /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read, and for
-  /// the handle of a pool, which the pool closes. A handle that is lost (`.handleLost`) can be closed, which rolls its
-  /// transaction back.
+  /// the handle of a pool, which closes its handles itself. A lost handle (`.handleLost`) can be closed, which rolls
+  /// its transaction back.
   public func close() throws {
     guard !lockedAnyway({ open.isPools }) else { throw misuse("a pool closes its handles itself") }
     try closeByOwner()
   }
 
-  /// To be called by the pool, for a handle of its own.
+  /// Marks the handle as owned by a pool.
   func belongToPool() { open.isPools = true }
 
-  /// Closes the connection; for a handle of a pool.
+  /// Closes the connection, also that of a pool's handle.
   func closeByOwner() throws {
     try lockedAnyway {
       guard let connection else { return }
       try checkFork()
       guard connection.isLost || (connection.transactionLevel == 0 && connection.isAutocommit) else {
-        throw misuse("a handle can't be closed while its transaction is open")
+        throw misuse("can't close a handle while its transaction is open")
       }
       guard lock.depth == 1, connection.openCursors == 0 else {
-        throw misuse("a handle can't be closed while its rows are being read")
+        throw misuse("can't close a handle while its rows are being read")
       }
       observation?.close()
       transactions.levels = []
@@ -176,19 +175,19 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Whether the handle can be used.
+  /// Whether the handle is open.
   public var isOpen: Bool { lockedAnyway { connection != nil } }
 
-  /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`),
-  /// journal, and the file at which pools take turns (`-gate`).
+  /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`), rollback
+  /// journal (`-journal`), and the lock file of pools (`-gate`).
   ///
-  /// Files that are not there are no error; a directory is one, and is left alone. Close the handles first: one that is
-  /// still open would write to a file that no longer has a name, which it refuses.
+  /// Missing files are not an error. Throws `.misuse` for a directory, which stays. Close the handles first: one that
+  /// is still open would write to a deleted file, and throws `.io` instead.
   public static func deleteDatabase(at filepath: String) throws {
     guard !filepath.isEmpty, !filepath.utf8.contains(0) else {
-      throw SqlError.misuse("the path of a database can't be empty or hold a NUL byte")
+      throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
     }
-    // A directory would be removed with all that is in it.
+    // removeItem would delete a directory with everything in it.
     var isDirectory = false
     if FileManager.default.fileExists(atPath: filepath, isDirectory: &isDirectory), isDirectory {
       throw SqlError.misuse("the path of the database is a directory: \(filepath)")
@@ -199,14 +198,14 @@ public final class SqliteDatabase: @unchecked Sendable {
       } catch let error as CocoaError where error.code == .fileNoSuchFile {
         continue
       } catch {
-        throw SqlError(.io, message: "the file of the database, or one beside it, can't be deleted")
+        throw SqlError(.io, message: "can't delete the database file, or one that belongs to it")
       }
     }
   }
 
   // MARK: Use
 
-  /// Calls `body` with the handle's lock held and the handle fit for use.
+  /// Calls `body` with the handle's lock held and the handle usable.
   @inlinable
   func locked<Result>(_ body: () throws -> Result) throws -> Result {
     try enter()
@@ -214,17 +213,17 @@ public final class SqliteDatabase: @unchecked Sendable {
     return try body()
   }
 
-  /// Takes the lock of a handle that is fit for use, for `unlockAndDeliver()` to give back.
+  /// Takes the lock of a usable handle; `unlockAndDeliver()` releases it.
   ///
-  /// Whoever delivers calls observers, which may close the handle: nothing of the connection is to be held any more.
+  /// Delivery calls observers, which may close the handle: the caller must hold nothing of the connection by then.
   @usableFromInline
   func enter() throws {
-    // Before the lock: a thread that the child process does not have may hold it for ever.
+    // Before the lock: in a child process, a thread that does not exist there may hold it forever.
     try checkFork()
     lock.lock()
     guard let connection else {
       lock.unlock()
-      throw SqlError(.closed, message: "the handle was closed before", label: configuration.label)
+      throw SqlError(.closed, message: "the handle is closed", label: configuration.label)
     }
     if let functions = open.unretainedFunctions,
       functions._withUnsafeGuaranteedRef({ $0.version }) != connection.functionsVersion
@@ -233,8 +232,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Registers what was registered on another handle, with the lock held, which is given back when that fails. A
-  /// connection that is lost comes here with every call, and is refused.
+  /// Applies the registrations of other handles. Call with the lock held; a failure releases it. A lost connection
+  /// comes here with every call, and is refused.
   private func refresh(_ connection: Connection) throws {
     do {
       if let lost = connection.lost {
@@ -248,16 +247,16 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Calls `body` with the lock held, whatever state the handle is in.
+  /// Calls `body` with the lock held, in any state of the handle.
   func lockedAnyway<Result>(_ body: () throws -> Result) rethrows -> Result {
-    // Nothing changes any more in a child process, where the lock may be held for ever.
+    // In a child process nothing changes, and the lock may be held forever.
     if isForked { return try body() }
     lock.lock()
     defer { lock.unlock() }
     return try body()
   }
 
-  /// Lets go of the lock; whoever lets go last delivers what was committed, since observers may call anything.
+  /// Releases the lock. The last release delivers what was committed, because observers may call anything.
   @usableFromInline
   func unlockAndDeliver() {
     let observation = lock.depth == 1 ? self.observation : nil
@@ -265,31 +264,31 @@ public final class SqliteDatabase: @unchecked Sendable {
     if let observation, observation.hasPending { observation.deliverPending() }
   }
 
-  /// Whether the handle was carried over a fork, into a process that must not touch its connection.
+  /// Whether the process has forked since the handle was opened. This process must not touch the connection then.
   var isForked: Bool { ForkGuard.generation != forkGeneration }
 
   @usableFromInline
   func checkFork() throws {
     guard !isForked else {
-      throw misuse("the handle was opened before fork(); a child process opens its own")
+      throw misuse("the handle was opened before fork(); a child process must open its own")
     }
   }
 
-  /// The connection of a handle that is fit for use, which `locked` has made sure of.
+  /// The connection of a usable handle, which `locked` has ensured.
   func openConnection() throws -> Connection {
     guard let connection else {
-      throw SqlError(.closed, message: "the handle was closed before", label: configuration.label)
+      throw SqlError(.closed, message: "the handle is closed", label: configuration.label)
     }
     return connection
   }
 
-  /// A call on this handle that can't work.
+  /// The error for a call on this handle that can't work.
   func misuse(_ message: String) -> SqlError {
     let error = SqlError.misuse(message).labelled(configuration.label)
     return isForked ? error : error.inTransaction(transactionLevel > 0)
   }
 
-  /// Frees memory that SQLite can do without: cached pages and compiled statements.
+  /// Frees memory that SQLite can rebuild: cached pages and compiled statements.
   public func releaseMemory() throws {
     try locked { try openConnection().releaseMemory() }
   }

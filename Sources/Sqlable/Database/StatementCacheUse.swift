@@ -1,22 +1,22 @@
-/// How a handle's cache of compiled statements has been used since the handle was opened.
+/// How a handle has used its statement cache since it was opened.
 ///
 /// ```swift
 /// let use = try db.statementCacheUse
 /// print(use.statements, use.bytes, use.hitRate)     // 14 31902 0.998
 /// ```
 public struct StatementCacheUse: Sendable, Hashable {
-  /// How many statements are in it now.
+  /// The number of statements in the cache.
   public let statements: Int
-  /// How many bytes they took when they were compiled; at most ``Configuration/statementCacheBytes``.
+  /// Their memory in bytes, as of their compilation; at most ``Configuration/statementCacheBytes``.
   public let bytes: Int
-  /// How often a statement was found compiled.
+  /// How often a statement was found in the cache.
   public let hits: Int
-  /// How often one had to be compiled.
+  /// How often a statement had to be compiled.
   public let misses: Int
-  /// How many statements left to make room for others. Far fewer than misses, or the cache is too small.
+  /// How many statements were evicted. Should be far less than `misses`; otherwise the cache is too small.
   public let evictions: Int
 
-  /// The share of runs, 0 to 1, that found their statement compiled; 0 before the first.
+  /// The share of runs, 0 to 1, that found their statement in the cache; 0 before the first.
   public var hitRate: Double { hits + misses == 0 ? 0 : Double(hits) / Double(hits + misses) }
 }
 
@@ -28,7 +28,7 @@ extension StatementCacheUse {
 
   static let none = StatementCacheUse(statements: 0, bytes: 0, hits: 0, misses: 0, evictions: 0)
 
-  /// That of several caches together.
+  /// The sum of both.
   func joined(with other: StatementCacheUse) -> StatementCacheUse {
     StatementCacheUse(
       statements: statements + other.statements, bytes: bytes + other.bytes, hits: hits + other.hits,
@@ -37,11 +37,11 @@ extension StatementCacheUse {
 }
 
 extension SqliteDatabase {
-  /// How the handle's cache of compiled statements has been used: many evictions ask for a larger
-  /// ``Configuration/statementCacheBytes``; a rate far below 1 without them says that statements of ever new shapes are
-  /// run.
+  /// How the handle has used its statement cache. Many evictions call for a larger
+  /// ``Configuration/statementCacheBytes``; a rate far below 1 without them means that statements of ever new shapes
+  /// are run.
   ///
-  /// Of this handle alone, not of its children. `BEGIN`, `COMMIT` and the like are not counted. Throws `.closed`.
+  /// Covers this handle alone, not its children. `BEGIN`, `COMMIT` and the like are not counted. Throws `.closed`.
   public var statementCacheUse: StatementCacheUse {
     get throws {
       try locked {

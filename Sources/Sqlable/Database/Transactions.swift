@@ -1,26 +1,27 @@
 /// How a transaction takes SQLite's locks.
 public enum TransactionKind: Sendable, Hashable {
-  /// `BEGIN IMMEDIATE`: the right to write is taken at the start, so no statement inside can find it taken.
+  /// `BEGIN IMMEDIATE`: takes the write lock at the start, so no statement inside can find it taken.
   case immediate
-  /// `BEGIN DEFERRED`: a snapshot for reading. A write inside it may throw `.busy` at once, whatever the busy timeout.
+  /// `BEGIN DEFERRED`: a snapshot for reading. A write inside it can throw `.busy` at once, regardless of the busy
+  /// timeout.
   case deferred
-  /// `BEGIN EXCLUSIVE`: as immediate; outside WAL mode readers are kept out too.
+  /// `BEGIN EXCLUSIVE`: like immediate; outside WAL mode it also locks readers out.
   case exclusive
 }
 
-/// What a transaction's closure wants done with its work.
+/// How a transaction's closure wants the transaction to end.
 public enum TransactionResult: Sendable, Hashable {
   case commit, rollback
 }
 
-/// The open transactions of a handle, the outermost first.
+/// The open transactions of a handle, outermost first.
 final class TransactionStack {
   struct Level {
-    /// Opened by a closure, which alone may end it.
+    /// Whether a closure opened it, which alone may end it.
     let isScoped: Bool
     /// How many changes were recorded when it began.
     let mark: Int
-    /// What was done by then to the tables that live results read; nil where none reads any, and of the outermost.
+    /// What had been done to the tables that live results read; nil if none reads any, and for the outermost.
     let summarized: ChangeBuffer.Summarized?
   }
 
@@ -28,10 +29,10 @@ final class TransactionStack {
     didSet { counts.levels = levels.count }
   }
 
-  /// What every statement asks.
+  /// The counts that every statement checks.
   struct Counts {
     fileprivate(set) var levels = 0
-    /// How many levels were open when the statement that is being run began: it counts on them.
+    /// How many levels were open when the running statement began; its code must not end them.
     var protectedLevels = 0
   }
 
@@ -39,20 +40,20 @@ final class TransactionStack {
 }
 
 extension SqliteDatabase {
-  /// How many transactions are open: 0 is none, 1 a transaction, more are savepoints inside it.
+  /// The number of open transactions: 0 is none, 1 a transaction, more are savepoints inside it.
   public var transactionLevel: Int { lockedAnyway { transactions.levels.count } }
 
   // MARK: With a closure
 
-  /// Runs `body` in a transaction, committed when it returns and rolled back when it throws.
+  /// Runs `body` in a transaction, which commits when it returns and rolls back when it throws.
   ///
   /// ```swift
   /// let id = try db.transaction { db in try bike.insert().run(db) }     // BEGIN IMMEDIATE … COMMIT
   /// ```
   ///
-  /// Inside another transaction it is a savepoint, whatever `kind` says. The error of the closure is the one that comes
-  /// out. Throws `.busy` when another connection writes for longer than the busy timeout; after any error nothing of
-  /// the transaction is stored. Other threads that use this handle wait until the closure has returned.
+  /// Inside another transaction it is a savepoint, whatever `kind` is. Rethrows the closure's error. Throws `.busy` if
+  /// another connection holds the write lock for longer than the busy timeout. After any error nothing of the
+  /// transaction is stored. Other threads that use this handle wait until the closure returns.
   @discardableResult
   public func transaction<Value>(
     _ kind: TransactionKind = .immediate, _ body: (SqliteDatabase) throws -> Value
@@ -60,7 +61,7 @@ extension SqliteDatabase {
     try scoped(kind, body)
   }
 
-  /// Runs `body` in a transaction that it decides about itself.
+  /// Runs `body` in a transaction, which commits or rolls back as `body` returns.
   ///
   /// ```swift
   /// try db.transaction { db in
@@ -68,7 +69,7 @@ extension SqliteDatabase {
   ///   return changed > 10 ? .rollback : .commit
   /// }
   /// ```
-  // Disfavored: a closure without a return would be taken for one that forgot it.
+  // Disfavored: otherwise a closure without a return would be taken for one that forgot it.
   @_disfavoredOverload
   @discardableResult
   public func transaction(
@@ -77,18 +78,18 @@ extension SqliteDatabase {
     try scoped(kind, body)
   }
 
-  // MARK: For several callers
+  // MARK: Shared by several callers
 
   /// Begins a transaction that several callers share, each with a savepoint in it; none of them can end it.
   func beginShared() throws { try locked { _ = try begin(.immediate, isScoped: true) } }
 
-  /// Whether what was begun as shared is open, and nothing inside it.
+  /// Whether the shared transaction is open, with nothing open inside it.
   var isSharedTransactionWhole: Bool {
     guard let connection else { return false }
     return transactions.levels.count == 1 && !connection.isAutocommit && !connection.hasLostTransaction
   }
 
-  /// Throws unless what was begun as shared is open, and nothing inside it.
+  /// Throws unless the shared transaction is open, with nothing open inside it.
   func checkShared() throws {
     try locked {
       try checkTransactionIsAlive(openConnection())
@@ -96,7 +97,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Commits what was begun as shared. Throws, and leaves it open, when that fails.
+  /// Commits the shared transaction. If that fails it throws, and leaves the transaction open.
   func commitShared() throws {
     try locked {
       try checkShared()
@@ -104,7 +105,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Undoes what was begun as shared, with all that is inside it.
+  /// Rolls back the shared transaction and everything inside it.
   func rollBackShared() { lockedAnyway { _ = rollBack(from: 1) } }
 
   func scoped<Value>(
@@ -117,7 +118,7 @@ extension SqliteDatabase {
         value = try body(self)
         try checkIsInnermost(level)
       } catch { throw rolledBack(level, because: error) }
-      // Asked of the value: which of the two forms above was called is the compiler's choice, not the user's.
+      // Decided by the value: the compiler chooses between the two overloads above, not the user.
       switch value as? TransactionResult ?? .commit {
       case .rollback: if let failure = rollBack(from: level) { throw failure }
       case .commit: try commitOrRollBack(level)
@@ -126,12 +127,12 @@ extension SqliteDatabase {
     }
   }
 
-  // MARK: By hand
+  // MARK: Without a closure
 
-  /// Begins a transaction, or a savepoint inside the open one, and returns its level, 1 being the outermost.
+  /// Begins a transaction, or a savepoint inside the open one, and returns its level; 1 is the outermost.
   ///
   /// Prefer ``transaction(_:_:)-(_,(SqliteDatabase)->Value)``: between these calls other threads that use this handle
-  /// are not kept waiting, and what they run belongs to the transaction.
+  /// do not wait, and what they run belongs to the transaction.
   @discardableResult
   public func beginTransaction(_ kind: TransactionKind = .immediate) throws -> Int {
     try locked { try begin(kind, isScoped: false) }
@@ -139,14 +140,14 @@ extension SqliteDatabase {
 
   /// Commits the innermost transaction.
   ///
-  /// Throws `.misuse` without a transaction, when it belongs to a closure, or inside a struct's own code while a
-  /// statement takes its values from it or makes its rows. When the commit itself fails with `.constraint(.foreignKey)`
-  /// or `.busy` the transaction is still open.
+  /// Throws `.misuse` without a transaction, if it belongs to a closure, and inside code that a running statement
+  /// calls, such as a struct's `write(to:)` and `init(row:)`. If the commit itself fails with
+  /// `.constraint(.foreignKey)` or `.busy`, the transaction stays open.
   public func commitTransaction() throws {
     try locked {
       try checkIsNotInFunction(openConnection())
-      guard let innermost = transactions.levels.last else { throw misuse("commit without a transaction") }
-      guard !innermost.isScoped else { throw misuse("a closure's transaction ends when the closure returns") }
+      guard let innermost = transactions.levels.last else { throw misuse("there is no transaction to commit") }
+      guard !innermost.isScoped else { throw misuse("a closure's transaction commits when the closure returns") }
       try checkIsNotCountedOn(transactions.levels.count)
       try commitInnermost()
     }
@@ -157,22 +158,22 @@ extension SqliteDatabase {
   /// ```swift
   /// let outer = try db.beginTransaction()      // 1
   /// try db.beginTransaction()                  // 2
-  /// try db.rollbackTransaction(outer)          // none is open any more
+  /// try db.rollbackTransaction(outer)          // ends both
   /// ```
   ///
-  /// Throws `.misuse` when there is no such transaction, when one of them belongs to a closure, or inside a struct's
-  /// own code while a statement takes its values from it or makes its rows. Should SQLite fail to undo a savepoint, the
-  /// whole transaction is lost; should it fail to undo the transaction, the handle is (`.handleLost`). Nothing is
-  /// stored either way.
+  /// Throws `.misuse` if there is no such transaction, if one of them belongs to a closure, and inside code that a
+  /// running statement calls, such as a struct's `write(to:)` and `init(row:)`. If SQLite fails to roll back a
+  /// savepoint, the whole transaction is lost; if it fails to roll back the transaction, the handle is lost
+  /// (`.handleLost`). Nothing is stored either way.
   public func rollbackTransaction(_ level: Int? = nil) throws {
     try locked {
       try checkIsNotInFunction(openConnection())
       let level = level ?? transactions.levels.count
       guard level >= 1, level <= transactions.levels.count else {
-        throw misuse("rollback without a transaction at that level")
+        throw misuse("there is no transaction at that level to roll back")
       }
       guard !transactions.levels[(level - 1)...].contains(where: \.isScoped) else {
-        throw misuse("a closure's transaction is rolled back by returning .rollback or throwing")
+        throw misuse("a closure's transaction rolls back when the closure returns .rollback or throws")
       }
       try checkIsNotCountedOn(level)
       if let failure = rollBack(from: level) { throw failure }
@@ -180,27 +181,27 @@ extension SqliteDatabase {
   }
 }
 
-// MARK: - The steps, with the lock held
+// MARK: - Steps with the lock held
 
 extension SqliteDatabase {
-  /// Throws when what began after the level is still open.
+  /// Throws if a transaction begun after the level is still open.
   func checkIsInnermost(_ level: Int) throws {
     guard transactions.levels.count == level else {
       throw misuse("a transaction begun inside the closure was left open")
     }
   }
 
-  /// Undoes the level, and gives the error with what became of the transaction.
+  /// Rolls back the level, and returns the error with the fate of the transaction.
   func rolledBack(_ level: Int, because error: any Error) -> any Error {
     let isLost = rollBack(from: level) != nil
-    // The fate that an error tells was true where it was thrown; here the transaction ends.
+    // The error's fate was true where it was thrown; here the transaction ends.
     guard level == 1 || isLost, var error = error as? SqlError, error.transaction == .untouched else { return error }
     error.transaction = .rolledBack
     return error
   }
 
-  /// Commits the level, which is the innermost, and undoes it where that fails: what a failed commit leaves open (a
-  /// broken foreign key, say) would stay open for ever.
+  /// Commits the level, which is the innermost, and rolls it back if that fails: what a failed commit leaves open
+  /// (because of a broken foreign key, say) would stay open forever.
   func commitOrRollBack(_ level: Int) throws {
     do { try commitInnermost() } catch var error as SqlError {
       let isLost = rollBack(from: level) != nil
@@ -210,7 +211,7 @@ extension SqliteDatabase {
   }
 
   func begin(_ kind: TransactionKind, isScoped: Bool) throws -> Int {
-    // The code of a struct or value may have forked, or lost the handle, since the run was entered.
+    // Code of a struct or value may have forked, or lost the handle, since the run began.
     try checkFork()
     let connection = try openConnection()
     if let lost = connection.lost { throw lost }
@@ -221,11 +222,11 @@ extension SqliteDatabase {
       observation?.refresh()
       if kind == .deferred { try observation?.refreshKeys(isBeginning: true) }
       do { try connection.run(.begin(kind)) } catch {
-        // It may have begun all the same, and nobody would end it.
+        // It may have begun despite the error, and nothing would end it.
         connection.undoTransaction()
         throw error
       }
-      // Until it reads, the schema is still anybody's to change.
+      // Until it reads, other connections can still change the schema.
       if kind == .deferred { observation?.schemaDidChange() }
     } else {
       try connection.run(.savepoint)
@@ -245,9 +246,9 @@ extension SqliteDatabase {
     return level
   }
 
-  /// Commits the innermost level. Throws, and leaves the level open, when that fails.
+  /// Commits the innermost level. If that fails it throws, and leaves the level open.
   private func commitInnermost() throws {
-    // The closure may be what forked: the transaction is the parent process's.
+    // The closure may have forked: the transaction belongs to the parent process.
     try checkFork()
     let connection = try openConnection()
     try checkTransactionIsAlive(connection)
@@ -255,7 +256,7 @@ extension SqliteDatabase {
       try connection.run(.release)
       pop(connection)
     } else if let observation {
-      // Again: a deferred transaction was not looked at, and any file can be deleted since.
+      // Checked again: a deferred transaction was not checked, and the file may have been deleted since.
       if connection.isWriting { try checkFile(connection) }
       try observation.commit {
         try connection.run(.commit)
@@ -264,9 +265,9 @@ extension SqliteDatabase {
     }
   }
 
-  /// Undoes the level and everything inside it. A transaction that SQLite undid already is only taken off the books.
+  /// Rolls back the level and everything inside it. A transaction that SQLite has already rolled back is only popped.
   ///
-  /// Gives an error when SQLite could not undo it: the whole transaction is lost then, or the handle.
+  /// Returns an error if SQLite could not roll back: then the whole transaction is lost, or the handle.
   private func rollBack(from level: Int) -> SqlError? {
     guard let connection, !isForked else { return nil }
     var failure: SqlError?
@@ -289,8 +290,8 @@ extension SqliteDatabase {
     if transactions.levels.isEmpty { connection.lostTransaction = nil }
   }
 
-  /// To be called before a statement that is run calls its caller's code: what is open now, that code may not end.
-  /// Gives what `endRun` is to have.
+  /// Call before a running statement calls code of its caller, which must not end the transactions open now. Returns
+  /// the argument for `endRun`.
   @usableFromInline
   func beginRun() -> Int {
     let protectedLevels = transactions.counts.protectedLevels
@@ -298,7 +299,7 @@ extension SqliteDatabase {
     return protectedLevels
   }
 
-  /// How many levels the code that is running is counting on.
+  /// How many levels the running code must leave open.
   var protectedLevels: Int { transactions.counts.protectedLevels }
 
   @usableFromInline
@@ -306,13 +307,13 @@ extension SqliteDatabase {
 
   private func checkIsNotCountedOn(_ level: Int) throws {
     guard level > transactions.counts.protectedLevels else {
-      throw misuse("a transaction can't end while a statement of its handle takes values or makes rows")
+      throw misuse("can't commit or roll back inside write(to:) or init(row:)")
     }
   }
 
-  /// Throws when an earlier error has undone the open transaction as a whole.
+  /// Throws if an earlier error has rolled back the open transaction as a whole.
   ///
-  /// SQLite is outside a transaction then, and would store what comes next at once.
+  /// SQLite is then outside a transaction, and would store the next write at once.
   func checkTransactionIsAlive(_ connection: Connection) throws {
     guard connection.hasLostTransaction, let lost = connection.lostTransaction else { return }
     var error = lost
@@ -320,14 +321,14 @@ extension SqliteDatabase {
     throw error
   }
 
-  /// Throws when what is written would go into a file that nobody finds any more, or what is read would come from one.
+  /// Throws if a write would go to a file that is no longer at its path, or a read would come from one.
   func checkFile(_ connection: Connection, isRead: Bool = false) throws {
     guard !connection.fileHasMoved else {
       throw SqlError(
         .io,
         message: isRead
-          ? "the database file was moved, deleted or replaced; what is read would not be of the file at its path"
-          : "the database file was moved or deleted; what is written now would be lost",
+          ? "the database file was moved, deleted or replaced; a read would not see the file at its path"
+          : "the database file was moved or deleted; a write would be lost",
         transaction: transactions.levels.isEmpty ? .none : .untouched, label: configuration.label)
     }
   }

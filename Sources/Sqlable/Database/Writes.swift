@@ -1,22 +1,22 @@
-// What a write of a statement does beside the statement: transactions of its own, and what observers are to hear.
+// What a write does beyond its statement: transactions of its own, and recording changes for observers.
 
 extension SqliteDatabase {
-  /// A write that has begun.
+  /// A write in progress.
   struct Write {
-    /// How many changes were recorded before it; nil outside a transaction, where nobody observes.
+    /// How many changes were recorded before it; nil outside a transaction, where nothing is observed.
     fileprivate var mark: Int?
-    /// What tells whether its failure was undone; nil where every failure is.
+    /// The count of rollbacks before it, which tells whether its failure was rolled back; nil if every failure is.
     fileprivate var watched: Int?
-    /// The level of the transaction that is its own; 0 where it needs none.
+    /// The level of its own transaction; 0 if it needs none.
     fileprivate var level = 0
-    /// Whether it is one statement.
+    /// Whether it is a single statement.
     fileprivate var isAtomic = true
   }
 
-  /// Calls `body` as one write of the run that goes on: in a transaction of its own when somebody observes, so that its
-  /// changes come with a commit, or when it is of several parts, of which none is to stay when another fails.
+  /// Calls `body` as one write of the current run. It gets a transaction of its own if there are observers, so that its
+  /// changes come with a commit, or if it has several parts, none of which must stay if another fails.
   ///
-  /// - Parameter mayKeep: Whether the statement's own text may have it keep what it did before it failed.
+  /// - Parameter mayKeep: Whether the statement's own text can make it keep what it did before it failed.
   @inline(__always)
   func writing<Value>(
     on connection: Connection, atomically isAtomic: Bool = true, mayKeep: Bool = false, _ body: () throws -> Value
@@ -30,13 +30,14 @@ extension SqliteDatabase {
 
   private func beginWrite(_ connection: Connection, atomically isAtomic: Bool, mayKeep: Bool) throws -> Write {
     try checkIsNotInFunction(connection)
-    // Again: the code of a struct or value may have run what undid the transaction.
+    // Checked again: code of a struct or value may have caused a rollback.
     try checkTransactionIsAlive(connection)
     guard let observation else { return Write() }
     observation.refresh()
     if isAtomic {
       if transactions.counts.levels > 0 { return try beginRecording(connection, observation, mayKeep: mayKeep) }
-      // One that is stopped may have been stored already: SQLite asks once more when it is over.
+      // A write that can be interrupted needs a transaction: SQLite calls the progress handler once more after storing
+      // it, and would report it as interrupted.
       if !observation.isActive && connection.interruption == nil {
         try checkFile(connection)
         return Write()
@@ -70,7 +71,7 @@ extension SqliteDatabase {
     } catch { throw ofOwn(error, levels: write.level - 1) }
   }
 
-  /// To be called after a write has failed: what was recorded is forgotten when it is undone.
+  /// Call after a write has failed. Drops the recorded changes if the write was rolled back.
   private func failed(_ error: any Error, _ write: Write) -> any Error {
     let isKept = keepsChanges(write)
     if !isKept, let mark = write.mark { observation?.forget(after: mark) }
@@ -78,7 +79,7 @@ extension SqliteDatabase {
     guard isKept, write.isAtomic else {
       return ofOwn(rolledBack(write.level, because: error), levels: write.level - 1)
     }
-    // What a failing statement keeps is committed, as it is when nobody observes.
+    // Commits what a failed statement keeps, as SQLite does without a transaction.
     do { try commit(write) } catch { return error }
     return ofOwn(error, levels: write.level - 1)
   }
@@ -89,18 +90,18 @@ extension SqliteDatabase {
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// The error of a write in a transaction of its own, inside so many others: without one there is none whose fate it
-  /// could tell.
+  /// The error of a write in a transaction of its own, inside `levels` others: without others there is no transaction
+  /// whose fate it could report.
   private func ofOwn(_ error: any Error, levels: Int) -> any Error {
     guard levels == 0, var error = error as? SqlError else { return error }
     error.transaction = .none
     return error
   }
 
-  /// Begins a deferred transaction that has done nothing yet anew, as an immediate one.
+  /// Restarts a deferred transaction that has done nothing yet as an immediate one.
   ///
-  /// For its first write, when the schema is to be looked at before: a transaction that has read is refused the right
-  /// to write at once, whatever the busy timeout, while another connection writes.
+  /// Needed before its first write if the schema must be read first: while another connection writes, a transaction
+  /// that has read is refused the write lock at once, regardless of the busy timeout.
   private func takeRightToWrite(_ connection: Connection) throws {
     guard connection.isIdle, !connection.isReadOnly else { return }
     let levels = transactions.levels.count
@@ -108,7 +109,7 @@ extension SqliteDatabase {
       try connection.run(kind)
       for _ in 1..<levels { try connection.run(.savepoint) }
     }
-    // Meanwhile there is none whose fate an error could tell.
+    // Meanwhile there is no transaction whose fate an error could report.
     connection.transactionLevel = 0
     defer { connection.transactionLevel = levels }
     do {
@@ -117,7 +118,8 @@ extension SqliteDatabase {
     } catch {
       guard var error = error as? SqlError else { throw error }
       error.transaction = .untouched
-      // As it was, which nothing may keep from success: without a transaction the next statement would be stored alone.
+      // Restores the deferred transaction, or marks it as lost: without one the next statement would be stored on its
+      // own.
       do {
         if let lost = connection.undoTransaction() { throw lost }
         try begin(.beginDeferred)
@@ -131,7 +133,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Takes note of observers that came while a write goes on.
+  /// Picks up observers that were added during a write.
   func refreshObservation() throws {
     observation?.refresh()
     try observation?.refreshKeys(isBeginning: false)

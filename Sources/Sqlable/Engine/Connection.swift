@@ -2,56 +2,55 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// One connection of SQLite: opening, compiling, and what went wrong. Not safe to share; its owner holds a lock.
+/// One SQLite connection: opening, compiling and errors. Not thread-safe; its owner holds a lock.
 @usableFromInline
 final class Connection {
   let handle: OpaquePointer
   let label: String?
-  /// Whether it may create files: that of the database, and those that it attaches.
+  /// Whether it may create files: the database, and those that it attaches.
   let canCreateFiles: Bool
   let cache: StatementCache
-  /// Where statements are written.
+  /// The buffer in which statements are written.
   let sql = SqlBuffer()
-  /// Where their values wait to be bound.
+  /// The values of these statements, to be bound.
   @usableFromInline let parameters = ParameterBuffer()
-  /// The calls of the program's own functions.
+  /// The user code that it is running.
   let userCode = UserCode()
-  /// Up to which of the registrations its functions and collations are.
+  /// The registry version this connection has applied.
   @exclusivity(unchecked) var functionsVersion = 0
-  /// How many transactions are open: 0 is none, 1 a transaction, more are savepoints inside it.
+  /// The number of open transactions: 0 is none, 1 a transaction, more are savepoints inside it.
   var transactionLevel = 0
-  /// The error that undid the open transaction as a whole; set until the transaction's owner has heard of it.
+  /// The error that rolled back the open transaction as a whole; set until the owner ends the transaction.
   var lostTransaction: SqlError? {
     didSet { hasLostTransaction = lostTransaction != nil }
   }
-  /// The same for every statement to ask, without a copy of the error.
+  /// Whether `lostTransaction` is set; every statement checks this, without a copy of the error.
   private(set) var hasLostTransaction = false
-  /// What every call throws when the connection is lost: its transaction is over for its owner, and SQLite could not
-  /// end it.
+  /// The error that every call throws once the connection is lost: its transaction is over for its owner, but SQLite
+  /// could not end it.
   var lost: SqlError?
   var isLost: Bool { lost != nil }
-  /// Whether it reads for many, one after the other, each of whom is to find it as the others did.
+  /// Whether it is a reader that a pool lends to one caller after another, and that no caller may leave changed.
   var isShared = false
-  /// Whether SQL has been compiled that may leave a shared connection with other settings or files, as SQLite does with
-  /// flags when it compiles them.
+  /// Whether compiled SQL may have left a shared connection with other settings or files. Compiling is enough: SQLite
+  /// sets the flag of a pragma while compiling it.
   private(set) var hasOtherSettings = false
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
-  /// What stops its statements, where something does.
+  /// Interrupts its statements, if set.
   var interruption: Interruption?
-  /// Whether triggers hear of the rows that REPLACE deletes.
+  /// Whether delete triggers fire for rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
-  /// How many cursors have not come to their end.
+  /// How many cursors have not reached their end.
   var openCursors = 0
-  /// The program's collations, by their folded names.
+  /// The user-defined collations, by their folded names.
   var collations: [[UInt8]: UserCollation] = [:]
   private var schemaVersionStatement: PreparedStatement?
   private var dataVersionStatement: PreparedStatement?
   private var control: [PreparedStatement] = []
 
-  /// The statements that every transaction needs, compiled when the connection opens: a ROLLBACK that has to be
-  /// compiled first could fail for want of memory. None of them reads the schema, so none meets a lock or a damaged
-  /// file.
+  /// The statements that every transaction needs, compiled when the connection opens: compiling a ROLLBACK when it is
+  /// needed could fail for lack of memory. None of them reads the schema, so none meets a lock or a damaged file.
   enum Control: Int, CaseIterable {
     case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, release, rollbackTo
 
@@ -70,8 +69,7 @@ final class Connection {
     }
   }
 
-  /// Opens the file as it is named, with the default file system unless another is named: `file:` at its start is no
-  /// URI.
+  /// Opens the file at `path` with the named VFS, or the default one. A path that starts with `file:` is not a URI.
   init(path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int) throws {
     self.label = label
     try Library.check()
@@ -98,7 +96,7 @@ final class Connection {
 
   deinit {
     finalizeStatements()
-    // _v2: should a statement still be alive somewhere, the connection goes with it instead of leaking.
+    // _v2: while a statement is still alive, SQLite delays the close until it is finalized.
     sqlite3_close_v2(handle)
   }
 
@@ -111,24 +109,25 @@ final class Connection {
 
   // MARK: Statements
 
-  /// Drops all compiled statements that somebody may run again; what is in use goes when its run is over.
+  /// Drops all compiled statements that could run again; one in use is finalized when its run ends.
   func dropStatements() {
     cache.removeAll()
     for statement in kept { statement.statement = nil }
   }
 
-  /// Takes note of a statement that is compiled for good, until whoever made it lets go of it.
+  /// Keeps a statement that stays compiled until its owner abandons it.
   func keep(_ statement: KeptStatement) {
-    // Finalized here: whoever abandons one, on another thread, may let go of it after this.
+    // Finalized here: an owner on another thread may release its reference after this, and must not be the one to
+    // finalize.
     for statement in kept where statement.isAbandoned { statement.statement = nil }
     kept.removeAll { $0.statement == nil && $0.isAbandoned }
     kept.append(statement)
   }
 
-  /// The compiled form of the statement that `sql` holds the key of, from the cache if it ran before.
+  /// The compiled statement whose key `sql` holds, from the cache if it ran before.
   ///
-  /// Without `write` the key is the text. A shorter key spares the writing of the text, which `write` puts into `sql`
-  /// when the statement has to be compiled.
+  /// Without `write` the key is the text. A shorter key saves writing the text, which `write` puts into `sql` if the
+  /// statement must be compiled.
   func prepareBuffered(orElse write: () throws -> Void = {}) throws -> PreparedStatement {
     let hash = sql.hash
     if let statement = cache.take(sql, hash: hash) { return statement }
@@ -136,7 +135,7 @@ final class Connection {
     try checkBrake()
     try write()
     let statement = try compile(sql.buffer)
-    // A list of a hundred thousand values compiles to megabytes, and its length hardly comes again.
+    // A list of a hundred thousand values compiles to megabytes, and its length rarely recurs.
     if statement.parameterCount <= Connection.maximumCachedParameters { cache.insert(statement, key: key, hash: hash) }
     return statement
   }
@@ -145,26 +144,26 @@ final class Connection {
   func compile(_ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false) throws -> PreparedStatement {
     let (statement, rest) = try compileFirst(text, isOwn: isOwn)
     guard let statement else {
-      throw SqlError.invalidStatement("the SQL text holds no statement").labelled(label)
+      throw SqlError.invalidStatement("the SQL text contains no statement").labelled(label)
     }
-    // By its text: SQLite carries out some pragmas as soon as it compiles them.
+    // Checked in the text: compiling the rest would already run some pragmas.
     guard !rest.holdsStatement else {
-      throw SqlError.invalidStatement("the SQL text holds more than one statement; execute(_:) runs many")
+      throw SqlError.invalidStatement("the SQL text contains more than one statement; execute(_:) runs several")
         .labelled(label)
     }
     return statement
   }
 
-  /// Compiles the first statement of a text; none when it holds only blanks and comments.
+  /// Compiles the first statement of a text; returns none if it holds only blanks and comments.
   ///
-  /// - Parameter isOwn: Whether the text is the library's: it changes no settings.
+  /// - Parameter isOwn: Whether the text is the library's own, which changes no settings.
   func compileFirst(
     _ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false
   ) throws -> (statement: PreparedStatement?, rest: UnsafeBufferPointer<UInt8>) {
     guard let start = text.baseAddress, !text.isEmpty else { return (nil, text) }
-    // SQLite would stop there, and what follows would be dropped without a word.
+    // SQLite would stop there and ignore the rest without an error.
     guard memchr(start, 0, text.count) == nil else {
-      throw SqlError.invalidStatement("the SQL text holds a NUL byte").labelled(label)
+      throw SqlError.invalidStatement("the SQL text contains a NUL byte").labelled(label)
     }
     guard let count = Int32(exactly: text.count) else { throw error(SQLITE_TOOBIG, sql: nil) }
     if isShared, !isOwn { noteSettings(text) }
@@ -182,15 +181,15 @@ final class Connection {
     return (PreparedStatement(handle: handle, connection: self), rest)
   }
 
-  /// To be called before SQL is compiled on a shared connection. SQLite carries out many pragmas then: behind EXPLAIN
-  /// too, and those whose text goes on with what it refuses.
+  /// Call before compiling SQL on a shared connection. SQLite runs many pragmas while compiling them, also after
+  /// EXPLAIN and also if the rest of the text is invalid.
   private func noteSettings(_ text: UnsafeBufferPointer<UInt8>) {
-    // Four words: EXPLAIN QUERY PLAN PRAGMA. SQLite does not tell a pragma that only asks from others.
+    // Four words, for EXPLAIN QUERY PLAN PRAGMA. SQLite does not tell a pragma that only reads from one that sets.
     if text[...].firstKeywords(4).contains(where: ["PRAGMA", "ATTACH", "DETACH"].contains) { hasOtherSettings = true }
   }
 
-  /// The statement that `compile` gives, with the values bound that are in `parameters` since `mark`. It holds on to
-  /// them until it is finished.
+  /// The statement that `compile` returns, with the values bound that are in `parameters` since `mark`. It keeps them
+  /// until it is finished.
   ///
   /// `check` sees it before anything is bound.
   @inline(__always)
@@ -225,13 +224,13 @@ final class Connection {
   func bind(_ statement: PreparedStatement, _ parameters: ParameterBuffer, since mark: ParameterBuffer.Mark) throws {
     if let (_, placeholder) = parameters.placeholders(since: mark)?.first {
       throw SqlError.misuse(
-        "the statement has a parameter, \(placeholder.name), and so has to be prepared to be run")
+        "the statement has a parameter, \(placeholder.name), and must be prepared to be run")
     }
     let code = parameters.bind(from: mark.count, to: statement.handle)
     guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
   }
 
-  /// Ends a run: the statement rests, its values are gone, the next one may have it.
+  /// Ends a run: resets the statement, releases its values, and makes it available to the next run.
   @usableFromInline
   func finish(_ statement: PreparedStatement) {
     statement.reset()
@@ -245,8 +244,8 @@ final class Connection {
 
   func run(_ kind: Control) throws {
     let statement = control[kind.rawValue]
-    // SQLite asks whether to stop even when a statement is over: what has begun or ended a transaction would be told as
-    // failed.
+    // SQLite calls the progress handler even after a statement has taken effect: one that began or ended a transaction
+    // would be reported as failed.
     interruption?.isOff = true
     defer {
       interruption?.isOff = false
@@ -255,14 +254,14 @@ final class Connection {
     _ = try statement.step()
   }
 
-  /// Changes whenever any connection changes the schema.
+  /// A number that changes whenever any connection changes the schema.
   func schemaVersion() throws -> Int64 {
     let statement = try schemaVersionStatement ?? compile("PRAGMA main.schema_version")
     schemaVersionStatement = statement
     return try number(statement)
   }
 
-  /// Another number than before when another connection has committed since.
+  /// A number that changes when another connection commits.
   func dataVersion() throws -> Int64 {
     let statement = try dataVersionStatement ?? compile("PRAGMA main.data_version")
     dataVersionStatement = statement
@@ -274,12 +273,12 @@ final class Connection {
     return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
   }
 
-  /// Compiles a statement of the library's own.
+  /// Compiles one of the library's own statements.
   func compile(_ text: StaticString) throws -> PreparedStatement {
     try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isOwn: true)
   }
 
-  /// Runs a statement of the library's own that binds nothing, such as a pragma, and gives the first column of its
+  /// Runs one of the library's own statements without values, such as a pragma, and returns the first column of its
   /// first row as text.
   @discardableResult
   func pragma(_ text: String) throws -> String? {
@@ -288,8 +287,8 @@ final class Connection {
     return result
   }
 
-  /// Runs a statement of the library's own and gives each row as texts, NULL as an empty one. It binds what is in
-  /// `parameters`; what is given later is NULL.
+  /// Runs one of the library's own statements and calls `body` with each row as texts, an empty one for NULL. Binds the
+  /// values in `parameters`; placeholders are NULL.
   func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in
@@ -308,20 +307,20 @@ final class Connection {
 
   // MARK: State
 
-  /// Whether SQLite itself is outside every transaction.
+  /// Whether SQLite is outside every transaction.
   var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
 
   /// Whether the open transaction may have written something.
   var isWriting: Bool { transactionState("main") == SQLITE_TXN_WRITE }
 
-  /// Whether the open transaction has neither read nor written yet, in any of the attached databases.
+  /// Whether the open transaction has neither read nor written yet, in any attached database.
   var isIdle: Bool { !isAutocommit && transactionState(nil) == SQLITE_TXN_NONE }
 
   private func transactionState(_ database: String?) -> Int32 {
     Library.transactionState?(handle, database) ?? SQLITE_TXN_WRITE
   }
 
-  /// Whether SQLite opened the file for reading only, asked for or not.
+  /// Whether SQLite opened the file read-only, requested or not.
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
   var lastInsertedId: Int64 {
@@ -329,16 +328,16 @@ final class Connection {
     set { sqlite3_set_last_insert_rowid(handle, newValue) }
   }
 
-  /// Rows that the latest INSERT, UPDATE or DELETE changed itself, without triggers and cascades.
+  /// The number of rows that the latest INSERT, UPDATE or DELETE changed itself, without triggers and cascades.
   var changes: Int { Int(Library.changes(handle)) }
 
-  /// Rows changed since the connection was opened, with those of triggers and cascades; it may overflow.
+  /// The number of rows changed since the connection was opened, including triggers and cascades; it may overflow.
   var totalChanges: Int32 { sqlite3_total_changes(handle) }
 
-  /// The path of the file, as SQLite resolved it when it was opened.
+  /// The path of the file, as SQLite resolved it when opening.
   var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
 
-  /// Whether the file that this connection writes to is no longer the one at its path.
+  /// Whether the file of this connection is no longer the one at its path.
   var fileHasMoved: Bool {
     var moved: Int32 = 0
     return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0
@@ -353,7 +352,7 @@ final class Connection {
     sqlite3_busy_timeout(handle, milliseconds)
   }
 
-  /// Frees what SQLite can rebuild: cached pages and, in the statement cache, compiled statements.
+  /// Frees what SQLite can rebuild: cached pages and compiled statements.
   func releaseMemory() {
     dropStatements()
     sqlite3_db_release_memory(handle)

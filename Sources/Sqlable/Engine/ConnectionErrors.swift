@@ -1,10 +1,10 @@
 import CSqlableSQLite
 
 extension Connection {
-  /// What a result code of this connection means, and what became of the open transaction.
+  /// Makes an error from a result code of this connection, with the fate of the open transaction.
   ///
-  /// A full disk, an I/O error and an interrupt can undo the whole transaction; SQLite then is back in autocommit mode,
-  /// where the next write of an unsuspecting caller would be stored on its own. So the loss is remembered.
+  /// A full disk, an I/O error or an interrupt can roll back the whole transaction. SQLite is then in autocommit mode,
+  /// where the caller's next write would be stored on its own. So the loss is recorded.
   func error(_ code: Int32, sql: String?, running statement: PreparedStatement? = nil) -> SqlError {
     let primary = code & 0xFF
     let failure = Connection.failure(code, handle: handle)
@@ -23,25 +23,25 @@ extension Connection {
     return error
   }
 
-  /// Why a text did not compile.
+  /// The error for SQL that did not compile.
   func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
     var error = error(code, sql: String(decoding: text, as: UTF8.self))
     if let offset = Library.errorOffset?(handle), offset >= 0 { error.offset = Int(offset) }
     guard error.message == "too many SQL variables" else { return error }
     let limit = sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1)
-    // Without its text, of which a million question marks tell nothing.
+    // Without the SQL: a million question marks explain nothing.
     var tooMany = SqlError.invalidStatement(
-      "the statement binds more than \(limit) values, the limit of this SQLite; bind a list of any length as one value, "
-        + "as in: IN (SELECT value FROM json_each(\\(json: values)))"
+      "the statement binds more than \(limit) values, the limit of this SQLite; bind a list of any length as one "
+        + "value: IN (SELECT value FROM json_each(\\(json: values)))"
     ).labelled(label)
     tooMany.transaction = error.transaction
     return tooMany
   }
 
-  /// What SQLite tells of a failure with this code beyond the code.
+  /// SQLite's extended code and message for a failure with this code.
   static func failure(_ code: Int32, handle: OpaquePointer?) -> (extendedCode: Int32, message: String) {
     let (primary, latest) = (code & 0xFF, sqlite3_extended_errcode(handle))
-    // It tells of the connection's latest failure, which need not be this one.
+    // SQLite reports the connection's latest failure, which may not be this one.
     let isLatest = handle != nil && latest & 0xFF == primary
     let text = (isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)).map { String(cString: $0) }
     return (isLatest && code == primary ? latest : code, withoutAdvice(text ?? "unknown error"))
@@ -67,7 +67,7 @@ extension Connection {
     return error
   }
 
-  /// The message without what SQLite 3.46 and later add where a name in double quotes is no column:
+  /// The message without the advice that SQLite 3.46 and later add when a name in double quotes is not a column:
   /// `no such column: "a" - should this be a string literal in single-quotes?`
   static func withoutAdvice(_ message: String) -> String {
     let advice = "\" - should this be a string literal in single-quotes?"
@@ -76,12 +76,13 @@ extension Connection {
     return "no such column: " + String(decoding: name.utf8.dropLast(advice.utf8.count), as: UTF8.self)
   }
 
-  /// What a message says that refuses a part of the schema as unsafe, with what helps; nil for any other.
+  /// Rewrites a message that refuses a part of the schema as unsafe, and names the settings that help; nil for any
+  /// other message.
   ///
-  /// SQLite calls such a schema malformed, where an index or a generated column is meant.
+  /// SQLite calls the schema malformed if the part is in an index or a generated column.
   private func refusal(_ message: String) -> String? {
     guard let part = SqlError.unsafePart(ofMessage: message) else { return nil }
-    return "unsafe use of \(part) in the schema: Configuration(trustsSchema: true) allows what SQLite has, "
-      + "isAllowedInSchema: true a function of the program's own"
+    return "unsafe use of \(part) in the schema: Configuration(trustsSchema: true) allows SQLite's own functions "
+      + "and virtual tables, isAllowedInSchema: true allows a function of the program"
   }
 }

@@ -1,14 +1,14 @@
 import CSqlableSQLite
 
-/// What FTS5 needs to be used by triggers of a schema that is not trusted.
+/// What FTS5 needs so that triggers of an untrusted schema can use it.
 ///
-/// The triggers that keep a full-text index in step write to a virtual table, and without trust in the schema SQLite
-/// lets a trigger do that only where the table says that it is innocuous. FTS5 says so in newer versions and not in
-/// 3.40. To trust the whole schema instead would open all that it keeps shut. So it is said for FTS5 where that does
-/// not: while a table is connected it has its tokenizer made, and there SQLite takes the word for the table that it
-/// connects.
+/// The triggers that keep a full-text index up to date write to a virtual table. In an untrusted schema SQLite allows
+/// that only if the table is marked innocuous. Newer versions of FTS5 mark theirs, 3.40 does not. Trusting the whole
+/// schema would allow everything else too. So FTS5's tables are marked here: while FTS5 connects a table it creates the
+/// tokenizer, and SQLite then accepts the mark for the table being connected.
 enum FullTextModule {
-  /// Whether FTS5 is there and does not say itself that it is innocuous; nil until there was memory enough to find out.
+  /// Whether this SQLite has FTS5 and FTS5 does not mark its tables innocuous; nil until there was enough memory to
+  /// find out.
   private static let isToBeAllowed = Library.Probe<Bool> {
     Library.ask { handle in
       guard sqlable_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0) == SQLITE_OK else { return nil }
@@ -24,12 +24,12 @@ enum FullTextModule {
     }
   }
 
-  /// FTS5's own.
+  /// The tokenizers that FTS5 has built in.
   static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
-  /// Puts tokenizers that say it in the place of FTS5's own, which they make use of.
+  /// Replaces FTS5's built-in tokenizers with ones that mark the table innocuous and then call the original.
   static func allowInTriggers(on connection: Connection) throws {
-    // A connection without them would refuse the triggers later, and not say why.
+    // Without them the connection would refuse the triggers later, and not say why.
     guard let isToBeAllowed = isToBeAllowed.answer else { throw connection.error(SQLITE_NOMEM, sql: nil) }
     guard isToBeAllowed else { return }
     guard let api = connection.fullTextAPI, let find = api.pointee.xFindTokenizer,
@@ -48,7 +48,7 @@ enum FullTextModule {
       let code = create(api, name, own.toOpaque(), &methods) { context in
         if let context { Unmanaged<BuiltInTokenizer>.fromOpaque(context).release() }
       }
-      // FTS5 does not let go of what it did not take.
+      // FTS5 does not destroy the context when it refuses the tokenizer.
       guard code == SQLITE_OK else {
         own.release()
         throw connection.error(code, sql: nil)
@@ -56,13 +56,13 @@ enum FullTextModule {
     }
   }
 
-  /// Says that the table that is being connected may be used by triggers. To be called while its tokenizer is made.
+  /// Marks the table being connected as one that triggers may use. Call while its tokenizer is created.
   static func allowInTriggers(_ handle: OpaquePointer) {
     if isToBeAllowed.answer == true { _ = sqlable_vtab_innocuous(handle) }
   }
 }
 
-/// One of FTS5's own tokenizers, on one connection.
+/// One of FTS5's built-in tokenizers, on one connection.
 private final class BuiltInTokenizer {
   typealias Create =
     @convention(c) (
@@ -90,7 +90,7 @@ private final class BuiltInTokenizer {
 }
 
 extension Connection {
-  /// What FTS5 is extended by; nil when this SQLite was built without FTS5.
+  /// FTS5's extension API; nil if this SQLite was built without FTS5.
   var fullTextAPI: UnsafeMutablePointer<fts5_api>? {
     var statement: OpaquePointer?
     defer { sqlite3_finalize(statement) }
@@ -98,11 +98,11 @@ extension Connection {
     var api: UnsafeMutablePointer<fts5_api>?
     let type: StaticString = "fts5_api_ptr"
     withUnsafeMutablePointer(to: &api) { api in
-      // SQLite keeps the address of the name, which a String would have for the call only.
+      // SQLite keeps the address of the name; a String's address would be valid only during the call.
       type.utf8Start.withMemoryRebound(to: CChar.self, capacity: type.utf8CodeUnitCount + 1) { type in
         _ = sqlite3_bind_pointer(statement, 1, api, type, nil)
       }
-      // FTS5 writes to where the pointer shows while the statement is stepped.
+      // FTS5 writes through the pointer during the step.
       sqlite3_step(statement)
     }
     return api

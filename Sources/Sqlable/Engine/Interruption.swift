@@ -2,11 +2,14 @@ import CSqlableSQLite
 import Glibc
 import Synchronization
 
-/// Stops what a connection runs or waits for, from another thread, for as long as it is pulled.
+/// Interrupts a connection's statements and lock waits from another thread, from `request()` until `reset()`.
 ///
-/// Not `sqlite3_interrupt`, which stops whatever runs when it arrives: that may be the next caller's, or nothing.
+/// `sqlite3_interrupt` stops whatever runs when it arrives, which may be the next caller's statement, or nothing.
 ///
-/// Sound as `Sendable`: the flag is atomic, and the rest is touched by the thread that runs the statement only.
+/// Sound as `Sendable`:
+/// 1. The flag is atomic.
+/// 2. `longStatement` has its own lock.
+/// 3. Only the thread that runs the statement touches the rest.
 final class Interruption: @unchecked Sendable {
   private let flag = Atomic(false)
   /// How long a statement waits for another connection's lock.
@@ -25,14 +28,14 @@ final class Interruption: @unchecked Sendable {
     if wasLong { longStatement.withLock { $0 = nil } }
   }
 
-  /// The SQL of a statement that has run for long, for others to know.
+  /// The SQL of the running statement once it has run for long, for other threads to read.
   let longStatement = Guarded<String?>(nil)
-  /// How many thousand steps the call's statements have taken.
+  /// How many thousand steps the statements of the call have taken.
   @exclusivity(unchecked) fileprivate var steps = 0
-  /// So many thousand are told: a millisecond or two.
+  /// A statement that takes this many thousand steps is reported; that is one or two milliseconds.
   fileprivate static let stepsBeforeTelling = 64
 
-  /// To be called on the thread that runs the statement.
+  /// Publishes the SQL of the running statement. Call on the thread that runs it.
   fileprivate func tell(_ connection: OpaquePointer) {
     var statement = sqlite3_next_stmt(connection, nil)
     while let candidate = statement, sqlite3_stmt_busy(candidate) == 0 {
@@ -43,11 +46,11 @@ final class Interruption: @unchecked Sendable {
     longStatement.withLock { $0 = text }
   }
 
-  /// How often the progress handler may still be called; nil for as long as it takes.
+  /// How many more progress callbacks are allowed; nil for no limit.
   @exclusivity(unchecked) fileprivate var budget: Int?
 
-  /// Calls `body` on the thread that has the connection, with its statements stopped when they take more than so many
-  /// thousand steps together, or have to wait for a lock. Tells whether they were.
+  /// Calls `body` on the connection's thread. Stops its statements if together they take more than `thousands` thousand
+  /// steps, or if one must wait for a lock. Returns whether it stopped them.
   func withBudget(_ thousands: Int, _ body: () throws -> Void) rethrows -> Bool {
     budget = thousands
     defer { budget = nil }
@@ -60,10 +63,10 @@ final class Interruption: @unchecked Sendable {
     }
   }
 
-  /// Whether running statements are not stopped, though those are that wait for a lock.
+  /// Whether running statements ignore a request; waiting for a lock still stops.
   @exclusivity(unchecked) var isOff = false
 
-  /// Whether a statement is to be stopped that has taken another thousand steps.
+  /// Whether a statement that has taken another thousand steps must stop.
   fileprivate var stops: Bool {
     if isOff { return false }
     steps += 1
@@ -76,13 +79,13 @@ final class Interruption: @unchecked Sendable {
   /// When the connection began to wait for a lock.
   @exclusivity(unchecked) fileprivate var waitingSince: ContinuousClock.Instant?
 
-  /// How much of the busy timeout was spent before SQLite was asked; the next wait for a lock begins with that.
+  /// How much of the busy timeout passed before SQLite was called; the next wait for a lock counts it.
   @exclusivity(unchecked) var spent = Duration.zero
 
-  /// The connection that it stops.
+  /// The connection that it interrupts.
   fileprivate var connection: OpaquePointer?
 
-  /// Waits for a lock a little longer, unless that was long enough.
+  /// Waits a little longer for a lock; returns false if the busy timeout has passed or the statement must stop.
   fileprivate func waits(_ attempts: Int32) -> Bool {
     if budget != nil {
       budget = -1
@@ -93,7 +96,7 @@ final class Interruption: @unchecked Sendable {
       spent = .zero
     }
     guard !isRequested, let since = waitingSince, ContinuousClock.now - since < busyTimeout else { return false }
-    // Of random length, or those who wait would meet again.
+    // Random, so that waiting connections do not retry in step.
     let pause = min(500 << UInt32(min(attempts, 7)), 25_000)
     usleep(UInt32.random(in: UInt32(pause) / 2...UInt32(pause)))
     return true
@@ -101,19 +104,20 @@ final class Interruption: @unchecked Sendable {
 }
 
 extension Connection {
-  /// Throws when what runs is to be stopped. SQLite looks every thousand steps of one statement: many small ones never
-  /// get there.
+  /// Throws if an interruption is requested. SQLite checks every thousand steps of one statement, which many small
+  /// statements never reach.
   func checkBrake() throws {
     guard interruption?.isRequested == true else { return }
     throw error(SQLITE_INTERRUPT, sql: nil)
   }
 
-  /// Has statements stopped by a interruption, while they run and while they wait for another connection's lock.
+  /// Makes the interruption stop this connection's statements, while they run and while they wait for another
+  /// connection's lock.
   func use(_ interruption: Interruption) {
     self.interruption = interruption
     interruption.connection = handle
     let context = Unmanaged.passUnretained(interruption).toOpaque()
-    // Every so many steps of a statement's program, of all its runs together.
+    // SQLite counts the steps of a statement over all its runs.
     sqlite3_progress_handler(
       handle, 1_000,
       { context in

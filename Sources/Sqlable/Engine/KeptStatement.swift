@@ -1,11 +1,12 @@
 import Synchronization
 
-/// A compiled statement that is not the cache's: the connection owns it and may drop it, whoever made it can tell.
+/// A compiled statement outside the cache, such as that of a ``Prepared``. The connection owns it and may drop it;
+/// `statement` is then nil.
 final class KeptStatement {
-  /// Touched with the handle's lock held only.
+  /// Accessed only with the handle's lock held.
   @exclusivity(unchecked) var statement: PreparedStatement?
-  /// Whether whoever made it has let go of it, on whatever thread: a statement can't be finalized while its connection
-  /// is in use, so that is left to the connection.
+  /// Whether its creator has been deallocated, on any thread. A statement can't be finalized while another thread uses
+  /// the connection, so the connection finalizes it later.
   private let abandoned = Atomic(false)
 
   var isAbandoned: Bool { abandoned.load(ordering: .acquiring) }

@@ -1,32 +1,34 @@
 import CSqlableSQLite
 
-/// What this SQLite is too old for, or was built without, as its own messages show it.
+/// The feature that this SQLite is too old for, or was built without, deduced from its messages.
 ///
-/// SQLite says `near "RETURNING": syntax error` and `no such function: sqrt`. The reason is worked out after a failure
-/// only: a statement that works costs nothing more, and raw SQL gets the same answer as the library's own.
+/// SQLite says `near "RETURNING": syntax error` and `no such function: sqrt`. The reason is worked out only after a
+/// failure: a statement that works costs nothing more, and raw SQL gets the same answer as the library's own
+/// statements.
 enum LackingFeature {
-  /// A form of SQL that came with a version.
+  /// A form of SQL that a version added.
   private struct Form {
     let name: String
     let since: Int
-    /// The words at one of which an older parser stops, in upper case; none for any word.
+    /// The words at which an older parser may stop, in upper case; empty for any word.
     let stops: [String]
-    /// What a text that uses it holds, in upper case: the parser stops at such words for other reasons too.
+    /// What SQL that uses the form contains, in upper case. The stops are not enough: the parser stops at such words
+    /// for other reasons too.
     let sign: String
   }
 
   private static let forms = [
     Form(name: "RETURNING", since: 35, stops: ["RETURNING"], sign: "RETURNING"),
-    // Behind a table it is taken for an alias, and the parser stops later.
+    // After a table name it parses as an alias, and the parser stops later.
     Form(name: "RETURNING", since: 35, stops: [], sign: " RETURNING "),
-    Form(name: "a hint of materialization", since: 35, stops: ["MATERIALIZED", "NOT"], sign: "MATERIALIZED"),
+    Form(name: "a MATERIALIZED hint", since: 35, stops: ["MATERIALIZED", "NOT"], sign: "MATERIALIZED"),
     Form(name: "DROP COLUMN", since: 35, stops: ["DROP"], sign: "ALTER"),
     Form(name: "a STRICT table", since: 37, stops: ["STRICT", ","], sign: "STRICT"),
     Form(name: "the operator -> or ->>", since: 38, stops: [">", ">>"], sign: "->"),
     Form(name: "IS DISTINCT FROM", since: 39, stops: ["DISTINCT"], sign: "DISTINCT"),
   ]
 
-  /// The functions that came after 3.34, by the version, of which JSON and mathematics can be left out of a build.
+  /// The functions added after 3.34, by version. A build can also leave out JSON and mathematics.
   private static let functions: [(since: Int, names: Set<String>)] = [
     (35, ["sign"]), (38, ["unixepoch", "format"]), (41, ["unhex"]), (42, ["json_error_position"]),
     (43, ["octet_length", "timediff"]), (44, ["concat", "concat_ws", "string_agg"]),
@@ -50,7 +52,8 @@ enum LackingFeature {
     "->", "->>",
   ]
 
-  /// Whether UPDATE and DELETE take a LIMIT, tried out: the option is for the grammar, and may be listed without.
+  /// Whether UPDATE and DELETE take a LIMIT. Probed: the compile option changes the grammar, and can be listed without
+  /// effect.
   private static let limitsChanges = Library.Probe<Bool> {
     Library.ask { handle in
       let code = sqlite3_exec(handle, "CREATE TABLE a (b); DELETE FROM a LIMIT 1", nil, nil, nil)
@@ -58,11 +61,11 @@ enum LackingFeature {
     }
   }
 
-  /// Why there are no full-text tables.
-  static let noFullText = "full-text tables need an SQLite that is built with SQLITE_ENABLE_FTS5"
-  private static let noJSON = "JSON needs an SQLite that is built with it, as 3.38 and later are by default"
+  /// The message if full-text tables are missing.
+  static let noFullText = "full-text tables need an SQLite built with SQLITE_ENABLE_FTS5"
+  private static let noJSON = "JSON functions need an SQLite built with them, as 3.38 and later are by default"
 
-  /// Which SQLite would do what failed with this message; nil when it failed for another reason.
+  /// The SQLite that the failed statement needs; nil if it failed for another reason.
   static func reason(of message: String, sql: String?) -> String? {
     if message.begins(with: "no such ") {
       if let name = message.suffix(after: "no such function: ") { return reason(ofFunction: name.asciiLowercased) }
@@ -75,10 +78,10 @@ enum LackingFeature {
     if message == "RIGHT and FULL OUTER JOINs are not currently supported" {
       return Library.needed(for: "a RIGHT or FULL JOIN", since: 39)
     }
-    // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about this statement.
+    // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about the statement.
     let isOfSchema = message.begins(with: "malformed database schema ")
-    // A parser that knows LIMIT there, in a library without it, says it the other way round, and names ORDER BY in
-    // full.
+    // A parser that knows LIMIT there, in a library without it, words the message the other way round, and names ORDER
+    // BY in full.
     guard let rest = message.suffix(after: "near \""),
       let stop = (rest.prefix(before: "\": syntax error") ?? rest.prefix(before: " BY\"") ?? rest.prefix(before: "\""))?
         .asciiUppercased
@@ -92,14 +95,14 @@ enum LackingFeature {
     if let text, ["LIMIT", "ORDER"].contains(stop), limitsChanges.answer == false,
       text.begins(with: "UPDATE") || text.begins(with: "DELETE")
     {
-      return "an UPDATE or DELETE with \(stop) needs an SQLite that is built with SQLITE_ENABLE_UPDATE_DELETE_LIMIT"
+      return "an UPDATE or DELETE with \(stop) needs an SQLite built with SQLITE_ENABLE_UPDATE_DELETE_LIMIT"
     }
     return nil
   }
 
   private static func reason(ofFunction name: String) -> String? {
     if mathematics.contains(name) {
-      return "the function \(name) needs an SQLite of 3.35 or later that is built with SQLITE_ENABLE_MATH_FUNCTIONS; "
+      return "the function \(name) needs SQLite 3.35 or later, built with SQLITE_ENABLE_MATH_FUNCTIONS; "
         + "this is \(Library.version)"
     }
     for (since, names) in functions where names.contains(name) && Library.versionNumber < 3_000_000 + since * 1_000 {

@@ -1,35 +1,35 @@
 import CSqlableSQLite
 import Glibc
 
-/// What the SQLite that this process runs with can do, asked of it and not assumed.
+/// What the SQLite of this process can do, probed rather than assumed.
 enum Library {
   static let version = String(cString: sqlite3_libversion())
-  /// The same as one number: 3,040,001 for 3.40.1.
+  /// The version as one number: 3,040,001 for 3.40.1.
   static let versionNumber = Int(sqlite3_libversion_number())
-  /// The first that has all that can't be done without: the state of a transaction.
+  /// The minimum version, the first that reports the state of a transaction.
   private static let leastVersionNumber = 3_034_000
 
-  /// Throws where this SQLite is too old.
+  /// Throws if this SQLite is too old.
   static func check() throws {
     guard versionNumber < leastVersionNumber else { return }
     throw SqlError.misuse(needed(for: "this library", since: 34))
   }
 
-  /// Says that something needs SQLite 3.x or later.
+  /// The message that something needs SQLite 3.x or later.
   static func needed(for what: String, since minor: Int) -> String {
     "\(what) needs SQLite 3.\(minor) or later; this is \(version)"
   }
 
-  /// Whether statements can return the rows that they change.
+  /// Whether statements can return the rows they change.
   static let hasReturning = versionNumber >= 3_035_000
-  /// Whether several connections can share a database in memory without sharing their locks too.
+  /// Whether several connections can share an in-memory database without sharing their locks too.
   static let sharesMemory = versionNumber >= 3_036_000
-  /// Whether ADD COLUMN holds the rows that are there against the checks of the new column.
+  /// Whether ADD COLUMN checks existing rows against the constraints of the new column.
   static let checksAddedColumns = versionNumber >= 3_037_000
-  /// Whether a DELETE of all rows counts those of a table without rowid; 3.34 does not, 3.40 does.
+  /// Whether a DELETE of all rows counts those of a WITHOUT ROWID table; 3.34 does not, 3.40 does.
   static let countsClearedRows = versionNumber >= 3_040_000
 
-  /// The functions of the pre-update hook, or nil when this SQLite was built without it.
+  /// The functions of the pre-update hook; nil if this SQLite was built without it.
   static let preupdate: Preupdate? = {
     guard let hook = symbol("sqlite3_preupdate_hook"), let old = symbol("sqlite3_preupdate_old"),
       let new = symbol("sqlite3_preupdate_new")
@@ -46,29 +46,29 @@ enum Library {
     let new: sqlable_preupdate_value
   }
 
-  /// Tells which table a column of a result comes from, or nil when this SQLite was built without it.
+  /// Returns the table that a result column comes from; nil if this SQLite was built without it.
   static let columnTableName: sqlable_column_text? = symbol("sqlite3_column_table_name").map {
     unsafeBitCast($0, to: sqlable_column_text.self)
   }
 
-  /// Tells where in a text SQLite found an error, or nil before 3.38.
+  /// Returns the offset of an error in the SQL; nil before 3.38.
   static let errorOffset: sqlable_error_offset? = symbol("sqlite3_error_offset").map {
     unsafeBitCast($0, to: sqlable_error_offset.self)
   }
 
-  /// Counts rows past 2^31; before 3.37 there are counts of 32 bits only.
+  /// Counts rows beyond 2^31; before 3.37 there are only 32-bit counts.
   static let changes: sqlable_count =
     symbol("sqlite3_changes64").map { unsafeBitCast($0, to: sqlable_count.self) } ?? { Int64(sqlite3_changes($0)) }
 
-  /// Tells whether a transaction has read or written, or nil before 3.34.
+  /// Returns whether a transaction has read or written; nil before 3.34.
   static let transactionState: sqlable_transaction_state? = symbol("sqlite3_txn_state").map {
     unsafeBitCast($0, to: sqlable_transaction_state.self)
   }
 
-  /// How far apart SQLite's values of one row lie, asked of a row of its own; 0 when they don't lie in one array, or
-  /// there was no memory to ask, which makes reading slower and nothing else.
+  /// The distance between SQLite's values of one row, in bytes, measured on a row of its own; 0 if they do not lie in
+  /// one array, or if memory ran out, which only makes reading slower.
   ///
-  /// A value is found by this number only where the first and the last of a row lie as far apart as it says.
+  /// A value is located by this number only in a row whose first and last value have the matching distance.
   static let valueStride: Int =
     ask("SELECT 1, 'two', 3.5, NULL, x'05'") { row in
       let addresses = (0..<5).map { Int(bitPattern: sqlite3_column_value(row, $0)) }
@@ -77,7 +77,7 @@ enum Library {
       return stride
     } ?? 0
 
-  /// How many digits SQLite writes when it makes a text of a REAL: 15, or 17 where it tells 0.1 + 0.2 from 0.3.
+  /// How many digits SQLite writes when it converts a REAL to TEXT: 15, or 17 if it tells 0.1 + 0.2 from 0.3.
   static var realDigits: Int32 { digits.answer ?? 15 }
   private static let digits = Probe<Int32> {
     ask("SELECT CAST(0.1 + 0.2 AS TEXT)") { row in
@@ -86,7 +86,7 @@ enum Library {
     }
   }
 
-  /// What a database of its own tells of this SQLite; nil where there is no memory for one, or `body` gives nil.
+  /// Calls `body` with a new in-memory database; returns nil if memory runs out or `body` returns nil.
   static func ask<Answer>(_ body: (OpaquePointer) -> Answer?) -> Answer? {
     var handle: OpaquePointer?
     defer { sqlite3_close(handle) }
@@ -97,7 +97,7 @@ enum Library {
     return body(handle)
   }
 
-  /// What the first row of a query tells of this SQLite.
+  /// Runs a query on a new in-memory database and calls `body` with its first row.
   private static func ask<Answer>(_ sql: String, _ body: (OpaquePointer) -> Answer?) -> Answer? {
     ask { handle in
       var statement: OpaquePointer?
@@ -109,14 +109,14 @@ enum Library {
     }
   }
 
-  /// A question about this SQLite, asked until there was memory enough to answer it.
+  /// A question about this SQLite, asked until there was enough memory to answer it.
   final class Probe<Answer: Sendable>: Sendable {
     private let known = Guarded<Answer?>(nil)
     private let ask: @Sendable () -> Answer?
 
     init(_ ask: @escaping @Sendable () -> Answer?) { self.ask = ask }
 
-    /// Nil where there was not.
+    /// Nil while there was not.
     var answer: Answer? {
       known.withLock { known in
         if known == nil { known = ask() }
@@ -126,6 +126,6 @@ enum Library {
   }
 
   private static func symbol(_ name: String) -> UnsafeMutableRawPointer? {
-    dlsym(nil, name)  // nil is RTLD_DEFAULT: wherever this process has SQLite from
+    dlsym(nil, name)  // nil is RTLD_DEFAULT: the SQLite that this process has loaded
   }
 }

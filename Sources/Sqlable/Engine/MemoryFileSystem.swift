@@ -1,17 +1,17 @@
 import CSqlableSQLite
 import Glibc
 
-/// The file system of databases in memory: SQLite's memdb for those, and the default one for every other file.
+/// The VFS of in-memory databases: SQLite's memdb for these, and the default VFS for every other file.
 ///
-/// ATTACH and VACUUM INTO open their files by way of the main database's file system, and memdb takes any name for a
-/// piece of memory: they would succeed and write no file. Memdb's own connections share a database by its name, which
-/// SQLite's `mode=memory` does only with a shared cache, where readers and writers lock one another out table by table.
+/// ATTACH and VACUUM INTO open their files through the main database's VFS, and memdb takes any name for a piece of
+/// memory: they would succeed without writing a file. Connections of memdb share a database by its name. SQLite's
+/// `mode=memory` does that only with a shared cache, where readers and writers lock each other out, table by table.
 enum MemoryFileSystem {
-  /// What it is called; nil where this SQLite has no memdb.
+  /// The name of the VFS; nil if this SQLite has no memdb.
   static let name: String? = systems?.name
 
-  /// The name of a new database. No file has it: the default file system is asked by absolute paths only. It can't be
-  /// guessed, so that no SQL attaches what belongs to another handle.
+  /// The name of a new database. No file has it: the default VFS gets only absolute paths. It can't be guessed, so SQL
+  /// can't attach a database of another handle.
   static func newDatabaseName() -> String {
     prefix + String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
   }
@@ -19,12 +19,12 @@ enum MemoryFileSystem {
   private static let prefix = "\\sqlable-memory-"
 
   private struct Systems: @unchecked Sendable {
-    // Sound as `Sendable`: SQLite keeps file systems for as long as the process lives, and nothing here changes them.
+    // Sound as `Sendable`: SQLite keeps a VFS for the life of the process, and nothing here changes it.
     let name: String
     let memory: UnsafeMutablePointer<sqlite3_vfs>
     let files: UnsafeMutablePointer<sqlite3_vfs>
 
-    /// Which one has the file. Files without a name are SQLite's temporary ones, which stay in memory too.
+    /// The VFS that has the file. Files without a name are SQLite's temporary ones, which stay in memory too.
     func system(of name: UnsafePointer<CChar>?) -> UnsafeMutablePointer<sqlite3_vfs> {
       guard let name, strncmp(name, MemoryFileSystem.prefix, MemoryFileSystem.prefix.utf8.count) != 0 else {
         return memory
@@ -34,16 +34,17 @@ enum MemoryFileSystem {
   }
 
   private static let systems: Systems? = {
-    // Looking for one initializes SQLite, which has to come before anything is registered.
+    // Looking up a VFS initializes SQLite: the memory setting must be applied before, and a VFS can be registered only
+    // after.
     MemoryStatistics.settle()
     guard let files = sqlite3_vfs_find(nil), let memory = sqlite3_vfs_find("memdb") else { return nil }
     let name = "sqlable-memory"
     let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-    // The default one's clock, random numbers and the like, none of which cares whom it is called for.
+    // The clock, random numbers and the like of the default VFS; they do not depend on the VFS they are called through.
     own.initialize(to: files.pointee)
     own.pointee.pNext = nil
     own.pointee.zName = UnsafePointer(strdup(name))
-    // SQLite makes room for a file before it is known of which kind it is.
+    // SQLite allocates the file object before its kind is known.
     own.pointee.szOsFile = max(files.pointee.szOsFile, memory.pointee.szOsFile)
     own.pointee.xOpen = { _, name, file, flags, outFlags in
       guard let system = MemoryFileSystem.systems?.system(of: name) else { return SQLITE_CANTOPEN }

@@ -1,25 +1,27 @@
 import CSqlableSQLite
 import Synchronization
 
-/// SQLite's count of the memory that it has, for the whole process: each of its allocations takes a lock for it.
+/// SQLite's memory statistics, for the whole process. When enabled, each SQLite allocation takes a process-wide lock.
 enum MemoryStatistics {
   private static let areKept = Atomic<Bool>(false)
   private static let isSettled = Atomic<Bool>(false)
 
-  /// Has SQLite keep them. Throws once a connection was opened: SQLite takes it before its first call only.
+  /// Enables the statistics. Throws once a connection has been opened: SQLite accepts the setting only before its first
+  /// use.
   static func keep() throws {
     guard !isSettled.load(ordering: .acquiring) else {
-      throw SqlError.misuse("memory statistics are kept from the first handle of a process on, or not at all")
+      throw SqlError.misuse("keepMemoryStatistics() must be called before the first handle is opened")
     }
     areKept.store(true, ordering: .releasing)
   }
 
-  /// Comes before the first call of SQLite. Where another library was the first, its setting stays.
+  /// Applies the setting; call before the first call of SQLite. If another library used SQLite first, its setting
+  /// stays.
   static func settle() { settled }
 
   private static let settled: Void = {
     isSettled.store(true, ordering: .releasing)
-    // SQLITE_MISUSE says that SQLite is in use already, and changes nothing.
+    // SQLITE_MISUSE means that SQLite is already in use; nothing changes then.
     if !areKept.load(ordering: .acquiring) { _ = sqlable_config_memory_statistics(0) }
   }()
 }

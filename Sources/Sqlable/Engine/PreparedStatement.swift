@@ -2,7 +2,7 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// A statement that SQLite has compiled, and the row that it stands on.
+/// A compiled statement and its current row.
 @usableFromInline
 final class PreparedStatement {
   @usableFromInline let handle: OpaquePointer
@@ -10,13 +10,13 @@ final class PreparedStatement {
   unowned let connection: Connection
   /// Whether it can't change the database.
   let isReadOnly: Bool
-  /// What its rows are like, where that is no model's table alone.
+  /// The layout of its rows; nil if they are rows of one model.
   private(set) var layout: ResultLayout?
 
-  /// Whether a run has it: its rows are being read, so no other run may reset it, and it does not leave the cache.
+  /// Whether a run uses it. Then no other run may reset it, and the cache does not evict it.
   @exclusivity(unchecked) var isInUse = true
 
-  /// The mark of the parameters that it has bound.
+  /// The mark of its bound values in the parameter buffer.
   @exclusivity(unchecked) var mark: ParameterBuffer.Mark?
 
   init(handle: OpaquePointer, connection: Connection) {
@@ -31,21 +31,21 @@ final class PreparedStatement {
     sqlite3_finalize(handle)
   }
 
-  /// How many bytes it takes.
+  /// The memory it uses, in bytes.
   var memoryUsed: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_MEMUSED, 0)) }
 
   var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
 
-  /// The statement's first word in capitals. Kept: a raw statement is asked several times.
+  /// The statement's first word, upper-cased. Cached, because running raw SQL checks it several times.
   private(set) lazy var firstKeyword = firstKeywords(1).first
 
-  /// The statement's first words in capitals, comments passed over.
+  /// The statement's first words, upper-cased, without comments.
   func firstKeywords(_ count: Int) -> [String] { withBytes { $0[...].firstKeywords(count) } }
 
-  /// Whether its own text may say OR FAIL.
+  /// Whether its text contains FAIL, and so perhaps OR FAIL.
   private(set) lazy var mayKeepWhatFailed = withBytes { $0.holdsFail }
 
-  /// Calls `body` with the statement's text where SQLite keeps it.
+  /// Calls `body` with the statement's text in SQLite's memory.
   private func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     guard let text = sqlite3_sql(handle) else { return body(UnsafeBufferPointer(start: nil, count: 0)) }
     let count = strlen(text)
@@ -54,8 +54,8 @@ final class PreparedStatement {
     }
   }
 
-  /// Says which columns the rows will have, by position, ``RowState/noColumn`` after the last; the memory must outlive
-  /// the statement's run.
+  /// Sets the columns of the rows, by position, terminated by ``RowState/noColumn``; the memory must outlive the
+  /// statement's run.
   @usableFromInline
   func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
     row.pointee.expect(columns, count: count)
@@ -63,23 +63,23 @@ final class PreparedStatement {
     row.pointee.statement = Unmanaged.passUnretained(self)
   }
 
-  /// Says that nothing is known of the columns but their number.
+  /// Sets columns of which only the number is known.
   func expectAnyColumns() { expectColumns(RowState.noColumns, count: columnCount) }
 
-  /// Says what the rows are like, which the statement keeps.
+  /// Sets the layout of the rows, and keeps it.
   func expect(_ layout: ResultLayout) {
     if self.layout !== layout { self.layout = layout }
     expectColumns(layout.identities, count: layout.count)
   }
 
-  /// The names of the result's columns; right only after the first step, which may compile the statement anew.
+  /// Returns the names of the result's columns; valid only after the first step, which may recompile the statement.
   func readColumnNames() -> [String] {
     (0..<sqlite3_column_count(handle)).map { index in
       sqlite3_column_name(handle, index).map { String(cString: $0) } ?? ""
     }
   }
 
-  /// Goes to the next row; false when there is none.
+  /// Advances to the next row; returns false if there is none.
   @inlinable
   func step() throws -> Bool {
     let code = sqlite3_step(handle)
@@ -87,7 +87,7 @@ final class PreparedStatement {
       try row.pointee.begin()
       return true
     }
-    // Nothing is left of the last row, though the statement is not at rest yet.
+    // The last row is gone, although the statement has not been reset.
     row.pointee.nextGeneration()
     if code == SQLITE_DONE { return false }
     throw failure(code)
@@ -101,37 +101,36 @@ final class PreparedStatement {
   // MARK: Without a model
 
   var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
-  /// Whether a parameter is more than a mere `?`.
+  /// Whether a parameter has a name or a number, instead of being a plain `?`.
   var namesParameters: Bool {
     (0..<sqlite3_bind_parameter_count(handle)).contains { sqlite3_bind_parameter_name(handle, $0 + 1) != nil }
   }
   var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
-  /// The integer at a position of the row; 0 for anything else.
+  /// The value at a position of the row, converted to an integer by SQLite.
   func integer(at position: Int32) -> Int64 { sqlite3_column_int64(handle, position) }
 
-  /// Binds one value, counted from 1. Texts and blobs are not copied and must outlive the run.
+  /// Binds a value at a position counted from 1. Texts and blobs are not copied, and must outlive the run.
   func bind(_ parameter: BoundValue, at index: Int32) throws {
     let code = parameter.give(to: ParameterTarget(statement: handle, index: index))
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Binds one value, counted from 1, that SQLite copies and keeps.
+  /// Binds a copy of a value, which SQLite keeps, at a position counted from 1.
   func bindCopy(_ value: DatabaseValue, at index: Int32) throws {
     let code = value.give(to: ParameterTarget(statement: handle, index: index))
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Makes ready for other values and another run.
+  /// Resets the statement for another run with other values.
   func rewind() { sqlite3_reset(handle) }
 
-  /// Ends the run: no lock is held, whatever happened before. Values stay bound until others are, and nobody reads
-  /// them.
+  /// Ends the run and releases its locks, even after an error. Values stay bound until replaced, but are not read.
   func reset() {
     sqlite3_reset(handle)
     row.pointee.end()
   }
 
-  /// Lets go of the values that SQLite owns a part of.
+  /// Clears the bound values, and with them SQLite's references to lists.
   func clearBindings() { sqlite3_clear_bindings(handle) }
 }

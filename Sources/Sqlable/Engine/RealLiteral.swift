@@ -1,28 +1,28 @@
 import CSqlableSQLite
 import Glibc
 
-// Numbers in SQL text. SQLite's own reading of them is not exact: of random numbers about one in a hundred comes back
-// one unit in the last place off.
+// Numbers in SQL text. SQLite does not parse them exactly: about one random number in a hundred comes back one unit in
+// the last place off.
 
 extension Connection {
-  /// A number as SQL spells it, in a way that this SQLite reads as exactly that number.
+  /// A literal that this SQLite reads as exactly this number.
   ///
-  /// `isConstant` asks for a plain literal, which is all that ALTER TABLE takes. For numbers near the ends of the range
-  /// there may be none; that throws `.encoding`.
+  /// `isConstant` requires a plain literal, the only form that ALTER TABLE takes. There may be none for numbers near
+  /// the ends of the range; that throws `.encoding`.
   func literal(_ real: Double, isConstant: Bool) throws -> String {
     guard real.isFinite else { return real > 0 ? "9e999" : "(-9e999)" }
-    // The shortest one first. More digits lie closer to the middle of what rounds to the number.
+    // Shortest first. More digits come closer to the middle of the range that rounds to the number.
     for digits in [nil, 17, 18, 19, 20, 16] {
       let spelling = digits.map { real.magnitude.text(digits: $0) } ?? "\(real.magnitude)"
       if try number(spelling) == real.magnitude { return real < 0 ? "(-\(spelling))" : spelling }
     }
     guard !isConstant else {
-      throw SqlError.encoding(expected: "a REAL that SQLite reads exactly as a constant", found: "another REAL")
+      throw SqlError.encoding(expected: "a REAL that SQLite reads exactly from a literal", found: "one that it rounds")
     }
     return real.product
   }
 
-  /// The number that SQLite reads.
+  /// The number that SQLite reads from a literal.
   private func number(_ literal: String) throws -> Double {
     var text = "SELECT \(literal)"
     return try text.withUTF8 { text in
@@ -34,9 +34,9 @@ extension Connection {
 }
 
 extension Double {
-  /// The text that SQLite makes of it, to store it or to compare it with a TEXT: `1.0e+20`.
+  /// The text that SQLite converts it to, to store it as TEXT or to compare it with TEXT: `1.0e+20`.
   var sqliteText: String {
-    // 17 digits, a sign, a point and an exponent are 25 bytes.
+    // 17 digits, a sign, a point and an exponent take 25 bytes.
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 40) { buffer in
       guard let start = buffer.baseAddress else { return "" }
       sqlable_real_text(self, Library.realDigits, start, Int32(buffer.count))
@@ -44,16 +44,16 @@ extension Double {
     }
   }
 
-  /// `d.ddde±x` with so many digits.
+  /// `d.ddde±x` with this many digits.
   fileprivate func text(digits: Int) -> String {
     var buffer = [CChar](repeating: 0, count: 64)
     let count = withVaList([Int32(digits - 1), self]) { vsnprintf(&buffer, buffer.count, "%.*e", $0) }
     return String(decoding: buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// A whole number times or divided by powers of two, every step of which is exact: `(4503599627370497 * 1.0 / 1024)`.
+  /// An integer multiplied or divided by powers of two, exact in every step: `(4503599627370497 * 1.0 / 1024)`.
   fileprivate var product: String {
-    // The significand as a whole number; of a subnormal number it has fewer bits.
+    // The significand as an integer; that of a subnormal number has fewer bits.
     var exponent = Int(self.exponent) - 52
     var whole = Int64(significand * 0x1p52)
     while whole != 0, whole.isMultiple(of: 2) {

@@ -1,19 +1,19 @@
-/// What is known of a column of a result.
+/// What is known about a column of a result.
 struct ResultColumn {
-  /// What the column is known by when it is read.
+  /// The identity by which the column is read.
   let identity: UnsafeRawPointer
-  /// How its values are stored, where something says so.
+  /// How its values are stored, if known.
   let type: ColumnType?
 }
 
-/// What the columns of a result are, in memory that stays where it is.
+/// The columns of a result, at stable addresses.
 ///
-/// Sound as `Sendable`: the memory is written once, here.
+/// Sound as `Sendable`: the memory is written once, in `init`.
 @usableFromInline
 final class ResultLayout: @unchecked Sendable {
-  /// The identities of the columns, by position; ``RowState/noColumn`` ends them.
+  /// The identities of the columns, by position, terminated by ``RowState/noColumn``.
   let identities: UnsafePointer<UnsafeRawPointer>
-  /// How their values are stored, where a column says so.
+  /// How the values of the columns are stored, by position; nil if unknown.
   @usableFromInline let types: UnsafePointer<ColumnType?>
   let count: Int
 
@@ -37,10 +37,10 @@ final class ResultLayout: @unchecked Sendable {
 }
 
 extension PreparedStatement {
-  /// Throws when a result has fewer columns than are to be read.
+  /// Throws if the result has fewer columns than will be read.
   func check(_ layout: ResultLayout) throws {
     guard columnCount >= layout.count else {
-      throw SqlError.misuse("the result has \(columnCount) columns, and \(layout.count) are to be read")
+      throw SqlError.misuse("the result has \(columnCount) columns, but \(layout.count) are read")
     }
   }
 }

@@ -1,14 +1,14 @@
 import CSqlableSQLite
 import Glibc
 
-/// Sees whether SQLite has undone a statement that failed.
+/// Detects whether SQLite rolled back a failed statement.
 ///
-/// A failing statement undoes itself, but for RAISE(FAIL) in a trigger, OR FAIL, and ON CONFLICT FAIL in a table, which
-/// keep what it did before. Neither result codes nor counts tell one from the other once a trigger or a cascade has
-/// written. The virtual tables that take part in a transaction are told of every savepoint that is rolled back, those
-/// around single statements included: `sqlable_undo_…` is one that holds nothing and counts them.
+/// SQLite rolls back a failed statement, except for RAISE(FAIL) in a trigger, OR FAIL, and ON CONFLICT FAIL in a table,
+/// which keep what it did before. Once a trigger or a cascade has written, neither result codes nor counts tell the
+/// cases apart. But virtual tables that take part in a transaction are notified of every savepoint that is rolled back,
+/// including those around single statements: `sqlable_undo_…` is an empty virtual table that counts them.
 final class RollbackDetector {
-  /// Another name in each process: a table of the name in the file would be the one that is written to.
+  /// A random name per process: a table of that name in the file would be written to instead.
   private static let table = "sqlable_undo_" + String(UInt64.random(in: .min ... .max), radix: 36)
 
   private unowned let connection: Connection
@@ -16,7 +16,7 @@ final class RollbackDetector {
   private var isRegistered = false
   private var join: PreparedStatement?
 
-  /// How many savepoints were rolled back, shared with SQLite's tables, which go with the connection.
+  /// The number of savepoints rolled back, shared with SQLite's virtual tables, which live as long as the connection.
   final class Counter {
     @exclusivity(unchecked) fileprivate var rollbacks = 0
 
@@ -24,11 +24,11 @@ final class RollbackDetector {
 
   init(_ connection: Connection) { self.connection = connection }
 
-  /// How many savepoints were rolled back since it takes part in the transaction.
+  /// The number of savepoints rolled back in transactions that it joined.
   var rollbacks: Int { counter.rollbacks }
 
-  /// Takes part in the open transaction; once in each is enough. False where the right to write can't be had: then the
-  /// statement that is to be watched changes nothing in database "main" either.
+  /// Joins the open transaction; once per transaction is enough. Returns false if the write lock is not available: then
+  /// the statement to be watched can't change the `main` database either.
   func joinTransaction() throws -> Bool {
     if !isRegistered {
       let code = sqlite3_create_module_v2(
@@ -39,7 +39,7 @@ final class RollbackDetector {
       guard code == SQLITE_OK else { throw connection.error(code, sql: nil) }
       isRegistered = true
     }
-    // A delete without rows: an insert would change what last_insert_rowid() gives.
+    // A DELETE of no rows: an INSERT would change last_insert_rowid().
     var text = "DELETE FROM main.\(RollbackDetector.table)"
     let statement = try join ?? text.withUTF8 { try connection.compile($0) }
     join = statement
@@ -50,21 +50,21 @@ final class RollbackDetector {
     return true
   }
 
-  /// To be called before the connection closes.
+  /// Call before the connection closes.
   func close() { join = nil }
 
   // MARK: The module
 
-  /// What SQLite sees as the table: its own header first, ours behind it.
+  /// The table as SQLite sees it: SQLite's header first, our fields after it.
   private struct Table {
     var base = sqlite3_vtab()
     var counter: Unmanaged<Counter>?
   }
 
-  // Written once, then only read, by SQLite; it must stay at one address for as long as a connection lives.
+  // Written once, then only read, by SQLite. It must stay at one address while any connection lives.
   nonisolated(unsafe) private static let module: UnsafePointer<sqlite3_module> = {
     var module = sqlite3_module()
-    // Version 2 has savepoints. No xCreate: the module is eponymous only.
+    // Version 2 has savepoints. Without xCreate the module is eponymous-only.
     module.iVersion = 2
     module.xConnect = { database, counter, _, _, table, _ in
       let code = sqlite3_declare_vtab(database, "CREATE TABLE x(value)")
@@ -101,9 +101,9 @@ final class RollbackDetector {
       return SQLITE_OK
     }
     module.xRowid = { _, _ in SQLITE_OK }
-    // Without it SQLite would take the table for one that can't be written to.
+    // Without it SQLite would treat the table as read-only.
     module.xUpdate = { _, _, _, _ in SQLITE_READONLY }
-    // Without it the table would take no part in transactions.
+    // Without it the table would not take part in transactions.
     module.xBegin = { _ in SQLITE_OK }
     module.xSync = { _ in SQLITE_OK }
     module.xCommit = { _ in SQLITE_OK }
@@ -123,10 +123,10 @@ final class RollbackDetector {
 }
 
 extension Connection {
-  /// Whether a statement that fails may keep what it did before: where some text of the schema holds the word FAIL,
-  /// which can be written in no other way, and where a database is attached, whose schema others may change unseen.
+  /// Whether a failed statement may keep what it did before: true if any SQL of the schema contains the word FAIL,
+  /// without which that can't be declared, or if a database is attached, whose schema others can change unnoticed.
   ///
-  /// A column `failed_at` counts too: then the statement is watched, and it is the witness who tells.
+  /// A column `failed_at` counts too; then statements are watched, and the detector decides.
   func mayKeepWhatFailed() throws -> Bool {
     var isPossible = false
     try eachRow("PRAGMA database_list") { row in
@@ -141,7 +141,7 @@ extension Connection {
 }
 
 extension Collection<UInt8> {
-  /// Whether the letters FAIL are in it, in whatever case.
+  /// Whether it contains the letters FAIL, in upper or lower case.
   var holdsFail: Bool {
     var rest = self[...]
     while let start = rest.firstIndex(where: { $0 | 0x20 == UInt8(ascii: "f") }) {

@@ -1,35 +1,71 @@
 import CSqlableSQLite
 import Synchronization
 
-/// Where the reading of a row stands: plain memory, since exclusivity checks on the properties of a class cost more than
-/// the column reads themselves.
+/// The state of reading a row. Plain memory, since exclusivity checks on class properties cost more than the column
+/// reads themselves.
 ///
-/// The memory is recycled but never freed. A row that a caller keeps for longer than its statement is at rest therefore
-/// meets another generation in valid memory, and reading it throws.
+/// The memory is recycled, never freed. A row kept beyond its statement's run therefore finds another generation in
+/// valid memory, and reading it throws.
 ///
-/// Whoever keeps a row may ask for its generation on any thread, while another statement has the memory: it is atomic, and
-/// looked at before anything else.
+/// A kept row may check its generation on any thread, while another statement owns the memory. So the generation is
+/// atomic, and checked before anything else.
 @usableFromInline
 struct RowState: ~Copyable {
-  /// The statement that stands on the row.
+  /// The statement that is positioned on the row.
   @usableFromInline var handle: OpaquePointer?
-  /// Raised for every row, so that a row kept from before is recognised.
+  /// Incremented for every row, so that reading an earlier row is detected.
   @usableFromInline let generation = Atomic<UInt64>(0)
-  /// The column that is expected to be read next.
+  /// The position of the column that is expected to be read next.
   @usableFromInline var next = 0
   /// How many columns the row has.
   @usableFromInline var count = 0
-  /// The columns of the model that is being read, among those of the row.
+  /// The positions of the columns of the model that is being read.
   @usableFromInline var window = 0..<0
-  /// The identities of the columns, by position; ``noColumn`` ends them.
+  /// The identities of the columns, by position, terminated by ``noColumn``.
   @usableFromInline var columns = RowState.noColumns
-  /// SQLite's value at position 0, when the others are known to follow it in one array.
+  /// SQLite's value at position 0 if the row's values are known to lie in one array.
   @usableFromInline var firstValue: UnsafeRawPointer?
   @usableFromInline let valueStride = Library.valueStride
-  /// The statement, for what only an error and a search need.
+  /// The statement, needed only for errors and searches.
   var statement: Unmanaged<PreparedStatement>?
+  #if DEBUG
+  /// While a model's use of its columns is checked, the columns that it has read. `window` is empty then, so that
+  /// every read takes the searching path, which records it.
+  private var tracked: (window: Range<Int>, columns: Set<UnsafeRawPointer>)?
+  #endif
 
   init() {}
+
+  /// The positions to search for a column of the model.
+  var searched: Range<Int> {
+    #if DEBUG
+    tracked?.window ?? window
+    #else
+    window
+    #endif
+  }
+
+  /// Records that a column was read.
+  @usableFromInline
+  mutating func noteRead(_ position: Int) {
+    #if DEBUG
+    tracked?.columns.insert(columns[position])
+    #endif
+  }
+
+  #if DEBUG
+  mutating func beginTracking() {
+    tracked = (window, [])
+    window = window.lowerBound..<window.lowerBound
+  }
+
+  mutating func endTracking() -> Set<UnsafeRawPointer> {
+    guard let tracked else { return [] }
+    window = tracked.window
+    self.tracked = nil
+    return tracked.columns
+  }
+  #endif
 
   /// SQLite's value at a position of the row.
   @inlinable
@@ -45,7 +81,7 @@ struct RowState: ~Copyable {
     sqlite3_column_name(handle, Int32(position)).map { String(cString: $0) }
   }
 
-  /// The table that a column of the result comes from, where it comes from one and this SQLite can tell.
+  /// The table a result column comes from; nil if it comes from none, or this SQLite can't tell.
   func tableName(at position: Int) -> String? {
     guard let handle else { return nil }
     return Library.columnTableName?(handle, Int32(position)).map { String(cString: $0) }
@@ -58,7 +94,7 @@ struct RowState: ~Copyable {
 }
 
 extension RowState {
-  /// The states that no statement has at present, for all connections.
+  /// The unused states, shared by all connections.
   private static let free = Guarded<[UnsafeMutablePointer<RowState>]>([])
 
   static func take() -> UnsafeMutablePointer<RowState> {
@@ -81,20 +117,21 @@ extension RowState {
   @inlinable
   func isCurrent(_ row: UInt64) -> Bool { generation.load(ordering: .relaxed) == row }
 
-  /// Makes the row before one that was. Only the thread that has the statement calls it.
+  /// Makes the current row stale. Only the thread that owns the statement calls it.
   @inlinable
   func nextGeneration() {
     generation.store(generation.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
-  /// Stands for the columns of a row of which none is known. Sound: written once, here.
+  /// The identities of a row whose columns are unknown. Sound: written once, here.
   nonisolated(unsafe) static let noColumns: UnsafePointer<UnsafeRawPointer> = {
     let none = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: 1)
     none.initialize(to: noColumn)
     return UnsafePointer(none)
   }()
 
-  /// What no column is known by: the end of the columns, where reading one more is found out without counting.
+  /// The identity of no column. It terminates the list, so that reading one column too many is detected without
+  /// counting.
   static var noColumn: UnsafeRawPointer { UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped }
 
   mutating func expect(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
@@ -104,16 +141,16 @@ extension RowState {
     firstValue = nil
   }
 
-  /// Another row is the current one.
+  /// Starts a new row.
   @inlinable
   mutating func begin() throws {
     nextGeneration()
     next = 0
-    // One call a row instead of one a column, as long as the row lies where the last one was found to lie.
+    // One call per row instead of one per column, while rows stay at the same address.
     if firstValue == nil || firstValue != UnsafeRawPointer(sqlite3_column_value(handle, 0)) { try findValues() }
   }
 
-  /// Finds out whether the row's values lie in one array. Throws when there are fewer of them than are to be read.
+  /// Checks whether the row's values lie in one array. Throws if the result has fewer columns than will be read.
   @usableFromInline
   mutating func findValues() throws {
     firstValue = nil
@@ -124,8 +161,8 @@ extension RowState {
     firstValue = first
   }
 
-  /// Throws when a result has fewer columns than are to be read: compiled anew by a step, a `SELECT *` may have. A value that
-  /// is not there lies nowhere near the others, so nobody else has to ask.
+  /// Throws if the result has fewer columns than will be read: a step can recompile the statement, and `SELECT *` can
+  /// then return fewer. A missing value never lies at the expected address, so only this path needs the check.
   private func checkCount() throws {
     guard columnCount < count, let statement = statement?.takeUnretainedValue(), let layout = statement.layout,
       layout.identities == columns
@@ -133,7 +170,7 @@ extension RowState {
     try statement.check(layout)
   }
 
-  /// No row is current any more.
+  /// Ends the run; no row is current.
   mutating func end() {
     nextGeneration()
     handle = nil

@@ -1,20 +1,19 @@
 import CSqlableSQLite
 
-/// What SQLite says of a statement that failed while it ran, without the values that it quotes: those that were bound,
-/// and those of rows.
+/// SQLite's message for a statement that failed while running, without the bound or stored values it may quote.
 ///
-/// A message is kept where SQLite builds it of words of its own and of names in the schema, and nothing else is;
-/// compiling sees no values, so what a statement's text says when it is compiled again is kept as well. Of all others
-/// the words remain that stand before the value, and where none are known, those of the result code.
+/// A message is kept if SQLite builds it from its own words and schema names, or if compiling the statement again
+/// produces it, since compiling sees no values. Any other message is cut off before the value or, if its beginning is
+/// unknown, replaced by the text of the result code.
 enum RunMessage {
-  /// The message without values; nil where SQLite's may be one of compiling the statement, or is unknown.
+  /// The message if it is known to quote no value; nil if it is unknown, or may come from compiling the statement.
   static func known(_ message: String, code: Int32, extendedCode: Int32) -> String? {
     if isOfCode(message, code) || isOfCode(message, extendedCode) || fixed.contains(message) { return message }
     if code == SQLITE_CONSTRAINT, isOfSchema(message, extendedCode) { return message }
     return UserCode.isMarker(message) ? message : nil
   }
 
-  /// What is left of a message that may quote a value.
+  /// A message that may quote a value, cut off before the value.
   static func shortened(_ message: String, code: Int32) -> String {
     for (beginning, words) in shortenings where message.begins(with: beginning) { return words }
     for (end, words) in endings where message.ends(with: end) { return words }
@@ -25,8 +24,7 @@ enum RunMessage {
     sqlite3_errstr(code).map { String(cString: $0) } == message
   }
 
-  /// Whether SQLite has built the message when it compiled the statement, of names in the schema and the text of a
-  /// check.
+  /// Whether SQLite built the message at compile time, from schema names and the text of a check.
   private static func isOfSchema(_ message: String, _ extendedCode: Int32) -> Bool {
     let beginning: String? =
       switch SqlError.Constraint(extendedCode: extendedCode) {
@@ -34,15 +32,15 @@ enum RunMessage {
       case .notNull: "NOT NULL constraint failed: "
       case .unique, .primaryKey, .rowId: "UNIQUE constraint failed: "
       case .dataType: "cannot store "
-      // That of a foreign key is fixed. RAISE with an expression, as newer versions allow, may begin as it does.
+      // A foreign key's message is fixed. Newer versions allow RAISE with an expression, whose text may begin like it.
       case .foreignKey, .trigger: nil
-      // R*Tree names its table and two of its columns.
+      // R*Tree's message names its table and two of its columns.
       case .other: "rtree constraint failed: "
       }
     return beginning.map(message.begins(with:)) ?? false
   }
 
-  /// Whole messages.
+  /// Complete messages, which quote no value.
   private static let fixed: Set<String> = [
     // Functions
     "integer overflow", "LIKE or GLOB pattern too complex", "ESCAPE expression must be a single character",
@@ -82,7 +80,7 @@ enum RunMessage {
     "wrong number of arguments to function highlight()", "wrong number of arguments to function snippet()",
   ]
 
-  /// The beginnings of messages that go on with a value, and what is said instead.
+  /// The beginnings of messages that continue with a value, and their replacements.
   private static let shortenings: [(String, String)] = [
     ("fts5: syntax error near ", "fts5: syntax error"),
     ("fts5 expression tree is too large", "fts5 expression tree is too large"),
@@ -132,7 +130,7 @@ enum RunMessage {
     ("database schema is locked: ", "database schema is locked"),
   ]
 
-  /// The same of messages that begin with a value.
+  /// The ends of messages that begin with a value, and their replacements.
   private static let endings: [(String, String)] = [
     (" is already in use", "the name is already in use"),
     (" is locked", "the database is locked"),
@@ -141,31 +139,30 @@ enum RunMessage {
 }
 
 extension Connection {
-  /// Why a statement that ran has failed, in words that quote no value.
+  /// The message for a statement that failed while running, without values.
   func runMessage(_ message: String, code: Int32, extendedCode: Int32, _ statement: PreparedStatement) -> String {
     if let known = RunMessage.known(message, code: code, extendedCode: extendedCode) { return known }
     switch code {
     case SQLITE_CONSTRAINT where raisedMessages().contains(message): return message
-    // Bits beyond those of an extended code: it stands for an error of the program's own, whose message is not looked
-    // at.
+    // Bits above SQLite's extended codes mark an error thrown by user code, which replaces this one.
     case SQLITE_ERROR where extendedCode > 0xFFFF: break
     case SQLITE_ERROR, SQLITE_CORRUPT:
       let words = statement.firstKeywords(2)
-      // They are made of the statement's text, in which nothing is bound, and of the schema.
+      // Built from the schema and from the statement's text, which holds no bound values.
       if words == ["CREATE", "VIRTUAL"] || words == ["ALTER", "TABLE"] && message.begins(with: "error in ") {
         return message
       }
       if let found = messageOfCompiling(statement, code: code) { return found }
     case SQLITE_CANTOPEN where !canCreateFiles && statement.firstKeywords(1) == ["ATTACH"]:
-      return "unable to open database: it can't be opened, or is not there yet, and this handle, as any child and any "
-        + "of a pool's, can attach no file that is not there yet; create it with a handle of its own"
+      return "unable to open database: the file can't be opened or does not exist; a child or pool handle can't create "
+        + "a file with ATTACH, so create it with a handle of its own first"
     default: break
     }
     return RunMessage.shortened(message, code: code)
   }
 
-  /// What SQLite says of the statement's text when it is compiled once more: it was compiled anew when it ran, where
-  /// the schema had changed. Nil when it compiles.
+  /// SQLite's message when the statement's text is compiled again; nil if it compiles. SQLite recompiles a statement at
+  /// run time after a schema change, so the failure may be a compile error.
   private func messageOfCompiling(_ statement: PreparedStatement, code: Int32) -> String? {
     var again: OpaquePointer?
     defer { sqlite3_finalize(again) }
@@ -173,8 +170,8 @@ extension Connection {
     return sqlite3_errmsg(handle).map { Connection.withoutAdvice(String(cString: $0)) }
   }
 
-  /// The texts that triggers hand to RAISE. Where it is given an expression, as newer versions allow, what that gives
-  /// may be a value.
+  /// The texts that triggers pass to RAISE. RAISE with an expression, which newer versions allow, is left out: its
+  /// result may be a value.
   private func raisedMessages() -> Set<String> {
     var databases: [String] = []
     try? eachRow("PRAGMA database_list") { databases.append($0[1]) }
@@ -188,7 +185,7 @@ extension Connection {
   }
 }
 
-/// The texts and names that stand as the second argument of RAISE in a trigger.
+/// The literals and names that are the second argument of RAISE in a trigger.
 private func raisedTexts(_ sql: String) -> [String] {
   var texts: [String] = []
   var rest = sql.utf8[...]
@@ -200,7 +197,7 @@ private func raisedTexts(_ sql: String) -> [String] {
   }
   while !rest.isEmpty {
     guard let word = rest.nextToken() else {
-      // A sign, or the end.
+      // Punctuation, or the end of the text.
       rest = rest.dropFirst()
       continue
     }

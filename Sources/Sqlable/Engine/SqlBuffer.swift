@@ -1,8 +1,8 @@
-/// A statement while it is written: its text, or the key by which its compiled form is found.
+/// A statement being written: its text, or the key that finds its compiled form.
 ///
-/// The same calls write both. A key holds what the text holds, only shorter: a constant piece of SQL is the address
-/// that it has in the program, a table or column the address of its declaration, all else is written out. So two
-/// statements with one key have one text. A statement that ran before is found without its text being written.
+/// The same calls write both. A key holds what the text holds, only shorter: a constant piece of SQL is its address in
+/// the program, a table or column the address of its declaration, and the rest is written out. So two statements with
+/// the same key have the same text, and a statement that ran before is found without writing its text.
 final class SqlBuffer {
   private struct State {
     var bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: 1024)
@@ -25,10 +25,10 @@ final class SqlBuffer {
   /// The text written so far.
   var text: String { String(decoding: buffer, as: UTF8.self) }
 
-  /// Whether a key is written, and no text.
+  /// Whether a key is being written, not a text.
   var isKey: Bool { state.isKey }
 
-  /// Whether the statement can be found by the key: nothing in it is without a form there.
+  /// Whether the statement can be found by its key: every part of it has a form there.
   var hasKey: Bool { state.hasKey }
 
   /// Begins a text.
@@ -37,7 +37,7 @@ final class SqlBuffer {
     state.isKey = false
   }
 
-  /// Begins the key of a statement of that kind.
+  /// Begins the key of a statement of this kind.
   func begin(key kind: KeyKind) {
     state.count = 0
     state.isKey = true
@@ -46,14 +46,14 @@ final class SqlBuffer {
     append(word: UInt64(kind.rawValue) << 8)
   }
 
-  /// What a key is of.
+  /// What a key stands for.
   enum KeyKind: UInt8 {
     case statement = 1
     case row = 2
     case query = 3
   }
 
-  /// Notes that the statement can be known by its text only, or not at all.
+  /// Marks the statement as one without a key, to be found by its text, if at all.
   func refuseKey() { state.hasKey = false }
 
   /// Drops everything after the first `count` bytes.
@@ -61,16 +61,16 @@ final class SqlBuffer {
     state.count = count
   }
 
-  // MARK: What text and key have in common
+  // MARK: Texts and keys
 
-  /// Writes a piece of SQL that is the same in all statements that have it.
+  /// Writes a piece of SQL that is constant in the program.
   @inline(__always)
   func append(_ piece: StaticString) {
     if state.isKey { return append(word: UInt64(UInt(bitPattern: piece.utf8Start))) }
     append(piece.utf8Start, count: piece.utf8CodeUnitCount)
   }
 
-  /// Writes a piece of SQL that is made for the statement.
+  /// Writes a piece of SQL that was made for this statement.
   func append(text: String) {
     var text = text
     text.withUTF8 { append($0) }
@@ -79,21 +79,21 @@ final class SqlBuffer {
   func append(_ text: [UInt8]) { text.withUnsafeBufferPointer { append($0) } }
 
   func append(_ text: UnsafeBufferPointer<UInt8>) {
-    // No address is as high, and what follows is as long as that says.
+    // The flag exceeds every address; the rest is the length of what follows.
     if state.isKey { append(word: 1 << 62 | UInt64(truncatingIfNeeded: text.count)) }
     if let start = text.baseAddress { append(start, count: text.count) }
   }
 
-  /// Writes the name of what is declared: in a key its address, where it stays for ever.
+  /// Writes the name of a declaration; in a key, its address, which never changes.
   @inline(__always)
   func append(_ name: [UInt8], of declaration: AnyObject) {
     if state.isKey { return append(address: declaration) }
     name.withUnsafeBufferPointer { append($0) }
   }
 
-  // MARK: Of keys only
+  // MARK: Keys
 
-  /// Writes the address of what stays there for ever.
+  /// Writes the address of an object that is never deallocated.
   @inline(__always)
   func append(address object: AnyObject) { append(word: UInt64(UInt(bitPattern: ObjectIdentifier(object)))) }
 
@@ -121,7 +121,8 @@ final class SqlBuffer {
     state.capacity = capacity
   }
 
-  /// A hash of the bytes, eight at a time: identifiers only, never values, so nobody outside can aim at collisions.
+  /// A hash of the bytes, eight at a time. They hold identifiers, never values, so input from outside can't force
+  /// collisions.
   var hash: UInt64 {
     let (bytes, count) = (bytes, count)
     var hash = 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: count)

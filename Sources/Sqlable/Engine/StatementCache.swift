@@ -1,18 +1,17 @@
 import Glibc
 
-/// The compiled statements of one connection, by their text or a shorter key, the least recently used one leaving
-/// first.
+/// The compiled statements of one connection, by SQL text or a shorter key; the least recently used are evicted first.
 ///
-/// It is bounded by what SQLite says that they take in memory: a look-up by key takes two kilobytes, a report with ten
-/// joins a hundred. A statement that is being read stays in here, marked as in use, and does not leave; the same text
-/// run meanwhile is compiled a second time, and that copy is not kept.
+/// The limit is the memory that SQLite reports for them: a look-up by key takes two kilobytes, a report with ten joins
+/// a hundred. A statement in use stays in the cache, marked `isInUse`, and is not evicted. Running the same text
+/// meanwhile compiles a second copy, which is not cached.
 final class StatementCache {
   private final class Entry {
     let key: [UInt8]
     let statement: PreparedStatement
-    /// What it takes, in bytes.
+    /// Its memory, in bytes.
     let size: Int
-    /// Which use of the cache was its latest.
+    /// The value of `State.uses` at its latest use.
     @exclusivity(unchecked) var latestUse: Int
 
     init(key: [UInt8], statement: PreparedStatement, size: Int, latestUse: Int) {
@@ -39,23 +38,23 @@ final class StatementCache {
     var evictions = 0
   }
 
-  /// How many bytes the statements may take together.
+  /// The memory limit for all statements together, in bytes.
   let capacity: Int
   @exclusivity(unchecked) private var state = State()
-  /// What the objects around a statement and its key take.
+  /// The memory of the objects around a statement and its key, in bytes.
   private static let overhead = 384
 
   init(capacity: Int) { self.capacity = capacity }
 
   var count: Int { state.entries.count }
-  /// How many bytes the statements took when they were compiled.
+  /// The memory of all statements, in bytes, as of their compilation.
   var size: Int { state.size }
   var hits: Int { state.hits }
   var misses: Int { state.misses }
-  /// How many statements left to make room.
+  /// How many statements were evicted.
   var evictions: Int { state.evictions }
 
-  /// The statement with that text, if it is compiled and nobody uses it.
+  /// The statement with this key, marked as in use; nil if it is not cached or already in use.
   func take(_ key: SqlBuffer, hash: UInt64) -> PreparedStatement? {
     guard let entry = state.entries[hash], !entry.statement.isInUse, entry.matches(key) else {
       state.misses += 1
@@ -68,12 +67,11 @@ final class StatementCache {
     return entry.statement
   }
 
-  /// Keeps a statement that was just compiled, unless it alone takes more than there is. The one with the same hash, if
-  /// any, makes room.
+  /// Caches a newly compiled statement, unless it alone exceeds the capacity. It replaces one with the same hash.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     if let entry = state.entries[hash] {
-      // In use: the other text, or the same one further up the call stack, keeps its place.
+      // One in use keeps its place: a text with the same hash, or the same text further up the call stack.
       guard !entry.statement.isInUse else { return }
       evict(hash)
     }
@@ -86,7 +84,7 @@ final class StatementCache {
     state.size += size
   }
 
-  /// Drops every statement, from the cache if not from whoever uses it.
+  /// Removes every statement; one in use lives until its run ends.
   func removeAll() { (state.entries, state.size) = ([:], 0) }
 
   private func evict(_ hash: UInt64) {
@@ -94,7 +92,8 @@ final class StatementCache {
     state.evictions += 1
   }
 
-  /// Has those leave that were used longest ago: of many an eighth at once, since all are looked at to find them.
+  /// Evicts the least recently used statements. A large cache evicts an eighth of its capacity at once, because finding
+  /// them scans all entries.
   private func makeRoom(for size: Int) {
     guard self.size > capacity - size else { return }
     let room = max(size, count > 64 ? capacity / 8 : 0)

@@ -1,31 +1,30 @@
-// How transactions are undone, and what becomes of them when SQLite fails at that too.
+// Rolling back transactions, and what happens if SQLite fails to.
 //
-// ROLLBACK itself hardly fails. But a schema change that is undone, or a function that is replaced, makes SQLite
-// compile a kept statement anew when it is next run, which takes memory; and ROLLBACK TO takes memory of its own.
+// ROLLBACK itself rarely fails. But after a schema change was rolled back, or a function replaced, SQLite recompiles a
+// statement on its next run, which takes memory; and ROLLBACK TO takes memory of its own.
 
 extension Connection {
-  /// Undoes the open transaction. Gives the error of a connection that is lost when SQLite can't.
+  /// Rolls back the open transaction. If SQLite can't, the connection is lost, and its error is returned.
   @discardableResult
   func undoTransaction() -> SqlError? {
     guard let cause = endTransaction() else { return nil }
     return lose(because: cause)
   }
 
-  /// Undoes what was done since the innermost savepoint, and takes that away. When SQLite can't, gives the error by
-  /// which the whole transaction is lost: what is left of the savepoint must not be stored with the rest.
+  /// Rolls back to the innermost savepoint, and releases it. If SQLite can't, returns the error by which the whole
+  /// transaction is lost: what is left of the savepoint must not be stored with the rest.
   func undoSavepoint() -> SqlError? {
     guard !hasLostTransaction else { return lostTransaction }
-    // Released only when it was undone. One that stays behind would be taken for the savepoint around it, of the same
-    // name.
+    // Released only after it was rolled back. One left behind would be taken for the savepoint around it, which has the
+    // same name.
     guard let cause = repeated(.rollbackTo) ?? repeated(.release) else { return nil }
     loseTransaction(because: cause)
-    // At once, so that other connections can write; its owner ends it on the books.
+    // At once, so that other connections can write; the owner's own rollback then finds it already done.
     _ = endTransaction()
     return lostTransaction
   }
 
-  /// Takes note that nothing of the open transaction is stored, whatever its owner does: every statement throws, until
-  /// it is ended.
+  /// Marks the open transaction as lost: nothing of it is stored, and every statement throws until its owner ends it.
   func loseTransaction(because cause: SqlError) {
     guard lostTransaction == nil else { return }
     var error = cause
@@ -33,19 +32,19 @@ extension Connection {
     lostTransaction = error
   }
 
-  /// Tries once more to end the transaction of a lost connection, which keeps other connections from writing.
+  /// Retries the rollback of a lost connection, whose transaction keeps other connections from writing.
   func undoLostTransaction() {
     if !isAutocommit { try? run(.rollback) }
   }
 
-  /// Rolls back, if there is something to. Gives the cause when there still is.
+  /// Rolls back if a transaction is open. Returns the cause if one still is.
   private func endTransaction() -> SqlError? {
     guard !isAutocommit, let cause = repeated(.rollback), !isAutocommit else { return nil }
     return cause
   }
 
-  /// Runs a statement, and once more should it fail for want of memory: it may be there the next moment, and SQLite
-  /// frees what it can do without when it runs short. Gives the second error.
+  /// Runs a statement, and retries it once after releasing memory: lack of memory may be the cause, and may have
+  /// passed. Returns the last error.
   private func repeated(_ kind: Control) -> SqlError? {
     var cause: SqlError?
     for _ in 0..<2 {
@@ -55,24 +54,25 @@ extension Connection {
       } catch {
         cause = error as? SqlError ?? SqlError(.other, message: "\(kind.sql) failed", label: label)
       }
-      // What has undone the whole transaction leaves nothing to repeat.
+      // If SQLite has rolled back the whole transaction, there is nothing to retry.
       if isAutocommit { break }
       releaseMemory()
     }
     return cause
   }
 
-  /// Refuses all further use. Nothing of what is open can be stored: no COMMIT is run any more.
+  /// Marks the connection as lost: it refuses all further use. No COMMIT runs, so nothing of an open transaction can be
+  /// stored.
   private func lose(because cause: SqlError) -> SqlError {
     var error = cause
     error.kind = .handleLost
     error.message = """
-      the handle is lost: its transaction could not be rolled back (\(cause.message)); nothing of the transaction \
-      will be stored. Close the handle, which frees its locks, and open another
+      the handle is lost: its transaction could not be rolled back (\(cause.message)), and none of it will be stored; \
+      close the handle to release its locks, and open a new one
       """
     error.transaction = .rolledBack
     lost = error
-    // Every call compares this number, and takes the slow way when it is another than the registry's.
+    // Every call compares this number with the registry's, and takes the slow path if they differ.
     functionsVersion = -1
     return error
   }

@@ -1,15 +1,15 @@
 import CSqlableSQLite
 
-/// An order of texts that the program has written and SQLite asks for.
+/// A user-defined collation, as SQLite calls it.
 struct UserCollation: Sendable {
   let name: String
-  /// Below, at or above zero.
+  /// Returns a negative number, zero or a positive number.
   let compare: @Sendable (String, String) -> Int
 }
 
 extension Connection {
-  /// Makes a collation known, in place of one of the same name. Gives SQLite's code, which is SQLITE_BUSY for one that
-  /// is there already while a statement runs.
+  /// Registers a collation, replacing one of the same name. Returns SQLite's result code: SQLITE_BUSY if it would
+  /// replace one while a statement runs.
   func register(_ collation: UserCollation) -> Int32 {
     let context = Unmanaged.passRetained(CollationContext(collation, userCode))
     let code = sqlite3_create_collation_v2(
@@ -23,7 +23,7 @@ extension Connection {
         if let context { Unmanaged<CollationContext>.fromOpaque(context).release() }
       })
     if code == SQLITE_OK { collations[collation.name.foldedName] = collation }
-    // Unlike a function's, SQLite does not let go of a collation that it did not take.
+    // Unlike sqlite3_create_function_v2, this call does not destroy the context when it fails.
     if code != SQLITE_OK { context.release() }
     return code
   }
@@ -41,7 +41,7 @@ private final class CollationContext {
   func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int32 {
     userCode.enter()
     defer { userCode.leave() }
-    // A collation can't fail: what is no valid UTF-8 is repaired.
+    // A collation can't report an error, so invalid UTF-8 is repaired.
     let order = collation.compare(String(decoding: left, as: UTF8.self), String(decoding: right, as: UTF8.self))
     return Int32(order.signum())
   }

@@ -1,24 +1,24 @@
 import CSqlableSQLite
 
 extension SqlError.Kind {
-  /// The kind that a result code of SQLite stands for.
+  /// The kind for a result code of SQLite.
   ///
-  /// SQLITE_ERROR covers missing tables, missing columns and syntax; only the message tells them apart. Left for
-  /// `.other` are the codes that no call of this library can meet (EMPTY, AUTH, NOTICE, WARNING, ROW, DONE), and those
-  /// of a mistake inside SQLite (INTERNAL, NOTFOUND).
+  /// SQLITE_ERROR covers missing tables, missing columns and syntax errors; only the message tells them apart. `.other`
+  /// covers the codes that no call of this library can meet (EMPTY, AUTH, NOTICE, WARNING, ROW, DONE), and those of a
+  /// bug in SQLite (INTERNAL, NOTFOUND).
   init(code: Int32, extendedCode: Int32, message: String) {
     switch code {
-    // PROTOCOL: other connections held the locks of the write-ahead log through all of SQLite's own attempts, some ten
+    // PROTOCOL: other connections held the locks of the write-ahead log during all of SQLite's own retries, some ten
     // seconds.
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
-    // READONLY_DBMOVED: the file was deleted or renamed, which has nothing to do with the right to write.
+    // READONLY_DBMOVED: the file was deleted or renamed; it is not about write permission.
     case SQLITE_READONLY: self = extendedCode == SQLITE_READONLY | 4 << 8 ? .io : .readOnly
     case SQLITE_PERM: self = .readOnly
     case SQLITE_FULL: self = .full
-    // NOLFS: the file has grown beyond what the system's calls can address.
+    // NOLFS: the file has outgrown what the system calls can address.
     case SQLITE_IOERR, SQLITE_NOLFS: self = .io
     case SQLITE_CANTOPEN: self = .cannotOpen
-    // What the handle refuses of a sound schema SQLite may call malformed.
+    // SQLite can call a sound schema malformed if it uses what the handle refuses.
     case SQLITE_CORRUPT, SQLITE_ERROR:
       if SqlError.unsafePart(ofMessage: message) != nil {
         self = .schema(.mismatch(message))
@@ -32,17 +32,17 @@ extension SqlError.Kind {
     case SQLITE_MISUSE, SQLITE_RANGE: self = .misuse(message)
     case SQLITE_SCHEMA: self = .schema(.mismatch(message))
     case SQLITE_MISMATCH: self = .constraint(.dataType)
-    // RESTRICT is a trigger to SQLite; only the message says what it is about.
+    // SQLite reports RESTRICT as a trigger; only the message says that it is a foreign key.
     case SQLITE_CONSTRAINT where message == "FOREIGN KEY constraint failed": self = .constraint(.foreignKey)
     case SQLITE_CONSTRAINT: self = .constraint(SqlError.Constraint(extendedCode: extendedCode))
     default: self = .other
     }
   }
 
-  /// The kind that the message of a plain error tells.
+  /// The kind for the message of a plain SQLITE_ERROR.
   private init(message: String) {
     if let table = message.suffix(after: "no such table: ") {
-      // The table that a foreign key refers to comes with its schema's name.
+      // SQLite names the table that a foreign key refers to with its schema.
       self = .schema(.missingTable(table.begins(with: "main.") ? table.suffix(after: ".") ?? table : table))
     } else if let column = message.suffix(after: "no such column: ") {
       self = .schema(.missingColumn(column))
@@ -53,7 +53,7 @@ extension SqlError.Kind {
     }) {
       self = .syntax
     } else if message == "unsupported file format" {
-      // The header is of a version to come.
+      // The header has a future version.
       self = .notADatabase
     } else {
       self = .other
@@ -62,7 +62,7 @@ extension SqlError.Kind {
 }
 
 extension SqlError {
-  /// What reading a text or blob throws that SQLite has no memory for.
+  /// The error when SQLite has no memory for reading a text or blob.
   @usableFromInline
   static var withoutMemory: any Error {
     SqlError(.outOfMemory, message: "out of memory", code: Int(SQLITE_NOMEM), extendedCode: Int(SQLITE_NOMEM))
@@ -70,7 +70,8 @@ extension SqlError {
 }
 
 extension SqlError {
-  /// What a message says that a view, a trigger or a table's definition may not use; nil for a message of another kind.
+  /// The part that a view, a trigger or a table's definition may not use, according to the message; nil for any other
+  /// message.
   static func unsafePart(ofMessage message: String) -> String? {
     let beginning = "unsafe use of "
     if message.begins(with: beginning) { return message.suffix(after: beginning) }
@@ -97,7 +98,7 @@ extension SqlError.Constraint {
 }
 
 extension String {
-  /// What follows the first occurrence of `marker`, or nil without one.
+  /// The text after the first occurrence of `marker`; nil if there is none.
   func suffix(after marker: String) -> String? {
     guard let first = marker.utf8.first else { return self }
     var rest = utf8[...]

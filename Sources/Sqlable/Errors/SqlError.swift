@@ -1,4 +1,4 @@
-/// What went wrong, where, and what became of the transaction: the one error type that this library throws.
+/// The one error type of this library: what failed, where, and the fate of the transaction.
 ///
 /// ```swift
 /// do { try bike.insert().run(db) } catch let error as SqlError {
@@ -10,19 +10,19 @@
 /// }
 /// ```
 ///
-/// A value that was bound or read never enters an error.
+/// It never contains a value that was bound or read.
 public struct SqlError: Error, Sendable, Hashable {
   /// The class of the failure, to switch over.
   public var kind: Kind
-  /// SQLite's primary result code (`SQLITE_BUSY` is 5); 0 when SQLite was not asked.
+  /// SQLite's primary result code (`SQLITE_BUSY` is 5); 0 if the error is not SQLite's.
   public var code: Int
-  /// SQLite's extended result code (`SQLITE_CONSTRAINT_UNIQUE` is 2067); 0 when SQLite was not asked.
+  /// SQLite's extended result code (`SQLITE_CONSTRAINT_UNIQUE` is 2067); 0 if the error is not SQLite's.
   public var extendedCode: Int
-  /// One sentence that says what happened.
+  /// What happened, in one sentence.
   public var message: String
-  /// The statement that failed, with `?` in the place of every value.
+  /// The statement that failed, with `?` for every value.
   public var sql: String?
-  /// How many bytes (UTF-8) of `sql` stand before what SQLite could not follow, when it can tell; it can since 3.38.
+  /// The byte offset (UTF-8) in `sql` of what SQLite could not parse, if known; SQLite reports it since 3.38.
   public var offset: Int?
   /// The table that the failure belongs to, when known.
   public var table: String?
@@ -30,7 +30,7 @@ public struct SqlError: Error, Sendable, Hashable {
   public var column: String?
   /// The row id that the failure belongs to, when known.
   public var rowId: Int?
-  /// What became of the transaction that was open when the failure happened.
+  /// The fate of the transaction that was open when the error occurred.
   public var transaction: TransactionFate
   /// The label of the handle, from its `Configuration`.
   public var label: String?
@@ -61,18 +61,19 @@ public struct SqlError: Error, Sendable, Hashable {
     self.label = label
   }
 
-  /// Whether the same call can succeed when it is made again: another connection held a lock.
+  /// Whether the same call can succeed when retried: another connection held a lock.
   ///
-  /// Inside a transaction whose fate is `.untouched` the statement alone may be repeated; after `.rolledBack` the whole
-  /// transaction has to be, and so has a deferred one that wants to write after another has (`extendedCode` 517).
-  /// Outside a transaction 517 is met in a loop over rows of the same handle, which holds on to what another connection
-  /// has changed since: before the loop has ended no repetition helps, and this is false.
+  /// In a transaction whose fate is `.untouched` retry the statement alone; after `.rolledBack` retry the whole
+  /// transaction. Also retry the whole transaction if it is deferred and could not write because another connection has
+  /// written since it read (`extendedCode` 517). Outside a transaction 517 occurs in a loop over rows of the same
+  /// handle, whose snapshot is older than another connection's commit: no retry helps until the loop has ended, and
+  /// this is false.
   public var isRetryable: Bool { kind == .busy && !(extendedCode == 517 && transaction == .none) }
 }
 
 extension SqlError {
   public enum Kind: Sendable, Hashable {
-    /// A constraint refused the change.
+    /// The change violates a constraint.
     case constraint(Constraint)
     /// Another connection held a lock for longer than the busy timeout.
     case busy
@@ -80,39 +81,40 @@ extension SqlError {
     case readOnly
     /// The disk, or the page limit of the database, is full.
     case full
-    /// The operating system failed to read or write.
+    /// The operating system failed to read or write, or the database file was moved or deleted.
     case io
     /// The database file can't be opened or created.
     case cannotOpen
     /// The database file is damaged.
     case corrupt
-    /// The file is not an SQLite database, or one in a format that this SQLite does not know.
+    /// The file is not an SQLite database, or has a format that this SQLite does not know.
     case notADatabase
     /// The statement was interrupted.
     case interrupted
     /// A deadline passed.
     case timeout
-    /// The database has another schema than the model.
+    /// The schema of the database differs from the model.
     case schema(SchemaProblem)
-    /// A stored value does not fit the Swift type that it is read into.
+    /// A stored value does not fit the Swift type into which it is read.
     case decoding(Mismatch)
-    /// A Swift value does not fit the column that it is written to.
+    /// A Swift value does not fit the column to which it is written.
     case encoding(Mismatch)
-    /// The statement makes no sense, and says why; SQLite never saw it.
+    /// The statement is invalid, for the reason given; SQLite never saw it.
     case invalidStatement(String)
-    /// SQLite refused the text of the statement.
+    /// SQLite could not parse the statement.
     case syntax
     /// A value, or a row, is larger than SQLite's limit.
     case tooBig
     /// SQLite ran out of memory.
     case outOfMemory
-    /// The library was called in a way that can't work, and says why.
+    /// The library was called in a way that can't work, for the reason given.
     case misuse(String)
-    /// The handle was closed before.
+    /// The handle or pool is closed.
     case closed
-    /// SQLite could not end the handle's transaction: nothing of it will be stored. Close the handle and open another.
+    /// SQLite could not roll back the handle's transaction, and none of it will be stored. Close the handle and open
+    /// another.
     case handleLost
-    /// Anything else that SQLite reports, such as an error of one of its functions; `code` and `message` say what.
+    /// Any other error of SQLite, such as one of its functions; see `code` and `message`.
     case other
   }
 
@@ -128,7 +130,7 @@ extension SqlError {
     case mismatch(String)
   }
 
-  /// Two types that do not meet: names of types and storage classes, never a value.
+  /// Two types that do not match: names of types and storage classes, never a value.
   public struct Mismatch: Sendable, Hashable {
     public var expected: String
     public var found: String
@@ -140,12 +142,12 @@ extension SqlError {
   }
 
   public enum TransactionFate: Sendable, Hashable {
-    /// No transaction was open: what the failing statement had done is undone, nothing else was affected. The exception
-    /// here and below is a rule of the table or a trigger that says FAIL: the rows before the failing one are kept.
+    /// No transaction was open. What the failed statement did is rolled back, and nothing else was affected. The
+    /// exception, here and below, is a FAIL rule in a table or trigger: the rows before the failed one are kept.
     case none
-    /// The transaction is still open and keeps what earlier statements did; the failing one is undone.
+    /// The transaction is still open and keeps what earlier statements did; what the failed one did is rolled back.
     case untouched
-    /// The whole transaction is gone: nothing of it is stored.
+    /// The whole transaction is rolled back; nothing of it is stored.
     case rolledBack
   }
 }
@@ -171,7 +173,7 @@ extension SqlError: CustomStringConvertible {
   /// `at line 1, column 8 `, both counted from 1.
   private var placeInText: String {
     guard let sql, let offset, offset <= sql.utf8.count else { return "" }
-    // By bytes: a line break of two is one character, and none of "\n".
+    // By bytes: to Swift, "\r\n" is one character, which is not equal to "\n".
     let lines = sql.utf8.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let column = lines.last.map { String(decoding: $0, as: UTF8.self).count } ?? 0
     return "at line \(lines.count), column \(column + 1) "
@@ -199,28 +201,28 @@ extension SqlError {
     SqlError(.invalidStatement(message), message: message)
   }
 
-  /// A value of the wrong type on its way out of the database; the place is filled in where it is known.
+  /// The error for a value of the wrong type read from the database; its place is added where known.
   @usableFromInline
   static func decoding(expected: String, found: String) -> SqlError {
     SqlError(
       .decoding(Mismatch(expected: expected, found: found)), message: "expected \(expected), found \(found)")
   }
 
-  /// A value of the wrong type on its way into the database; the place is filled in where it is known.
+  /// The error for a value of the wrong type written to the database; its place is added where known.
   @usableFromInline
   static func encoding(expected: String, found: String) -> SqlError {
     SqlError(
       .encoding(Mismatch(expected: expected, found: found)), message: "expected \(expected), found \(found)")
   }
 
-  /// The same error with the label of the handle that it belongs to, unless it has one.
+  /// The same error with the label of the handle it belongs to, unless it has one.
   func labelled(_ label: String?) -> SqlError {
     var error = self
     error.label = error.label ?? label
     return error
   }
 
-  /// The same error with its place filled in, keeping what is known already.
+  /// The same error with its place filled in, except what is known already.
   func at(table: String?, column: String? = nil, rowId: Int? = nil) -> SqlError {
     var error = self
     error.table = error.table ?? table
@@ -229,7 +231,7 @@ extension SqlError {
     return error
   }
 
-  /// The same error of the library's own, thrown where a transaction may be open.
+  /// The same error of the library's own, with the fate of a transaction that may be open.
   func inTransaction(_ isOpen: Bool) -> SqlError {
     guard isOpen, transaction == .none, kind != .handleLost else { return self }
     var error = self

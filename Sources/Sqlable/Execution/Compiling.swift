@@ -1,13 +1,13 @@
-// Finding the compiled statement of a query. What a service runs again and again is found without writing its text:
-// statements about one struct by the columns that the struct gives, all others by their shape.
+// Finding the compiled statement of a query. Statements that a service repeats are found without writing their text:
+// those about one struct by the columns that the struct sets, all others by their shape.
 
 extension Connection {
-  /// Runs an update or delete by a condition, or an insert of what a query gives: the number of rows changed.
+  /// Runs an update or delete by a condition, or an insert from a query; returns the number of rows changed.
   func change(_ tree: StatementTree, of table: TableInfo) throws -> Int {
     try runToEnd(prepared(tree, table: table))
   }
 
-  /// Runs a statement about one struct: an insert gives the row's id, an update or delete the number of rows changed.
+  /// Runs a statement about one struct: an insert returns the row's id, an update or delete the number of rows changed.
   func change(_ tree: StatementTree, of table: TableInfo, _ row: RowValues) throws -> Int {
     let statement = try prepared(tree, table: table, row: row)
     guard case .insert(let query) = tree else { return try runToEnd(statement) }
@@ -15,13 +15,13 @@ extension Connection {
     return try insert(statement, query, row: row)
   }
 
-  /// Runs a change whose values are bound, and gives the number of rows that it changed.
+  /// Runs a change whose values are bound, and returns the number of rows that it changed.
   func runToEnd(_ statement: PreparedStatement) throws -> Int {
     defer { finish(statement) }
     return try stepToEnd(statement)
   }
 
-  /// The same of a statement that is finished elsewhere.
+  /// The same for a statement that the caller finishes.
   func stepToEnd(_ statement: PreparedStatement) throws -> Int {
     while try statement.step() {}
     return changes
@@ -43,15 +43,15 @@ extension Connection {
     try StatementWriter(table: table, sql: sql, parameters: parameters).write(tree, row: row)
   }
 
-  /// The compiled statement that `write` writes, with its values bound: found by its key, or, where that says that
-  /// there is none, by its text. It is called once for each that is needed.
+  /// The compiled statement that `write` writes, with its values bound; found by its key or, if `write` refuses a key,
+  /// by its text. `write` is called once for each of the two that is needed.
   @inline(__always)
   func prepared(
     _ kind: SqlBuffer.KeyKind, write: () throws -> Void
   ) throws -> (statement: PreparedStatement, hasKey: Bool) {
     let mark = parameters.mark
     sql.begin(key: kind)
-    // What is wrong with it the text tells.
+    // Writing the text reports the error.
     do { try write() } catch { sql.refuseKey() }
     let hasKey = sql.hasKey
     if !hasKey { parameters.drop(since: mark) }
@@ -71,8 +71,8 @@ extension Connection {
     return (statement, hasKey)
   }
 
-  /// The compiled statement for a struct with these values, with the values bound. They must stay until its run is
-  /// over.
+  /// The compiled statement for a struct with these values, with the values bound. They must stay valid until its run
+  /// ends.
   func prepared(_ tree: StatementTree, table: TableInfo, row: RowValues) throws -> PreparedStatement {
     guard let plain = tree.plainChange, let shape = row.shape, plain.isInsert || row.holdsKey(of: table) else {
       return try prepared(.statement) { try write(tree, table, row) }.statement
@@ -105,7 +105,8 @@ extension Connection {
 }
 
 extension Connection {
-  /// Throws where the statement would leave an index behind that is not told of the rows that REPLACE deletes.
+  /// Throws if the statement would make a full-text index stale: the triggers that update it do not fire for rows that
+  /// REPLACE deletes.
   func check(_ tree: StatementTree, _ table: TableInfo) throws {
     guard tree.conflict == .replace, !firesDeleteTriggersOnReplace, case .external = table.fullText?.content else {
       return
@@ -116,7 +117,7 @@ extension Connection {
   }
 }
 
-/// A change of one struct with nothing else in it: its columns, and an answer to a conflict, say all.
+/// A change of one struct that is fully described by its columns and a conflict policy.
 private struct PlainChange {
   enum Form {
     case insert, save, update, delete
@@ -127,7 +128,7 @@ private struct PlainChange {
 
   var isInsert: Bool { form == .insert || form == .save }
 
-  /// What tells it from another in a key.
+  /// Distinguishes the form in a key.
   var verb: StaticString {
     switch form {
     case .insert: "INSERT"
@@ -147,7 +148,7 @@ extension StatementTree {
     }
   }
 
-  /// The statement as a change of one struct; nil when there is more in it.
+  /// The statement as a change of one struct; nil if there is more to it.
   fileprivate var plainChange: PlainChange? {
     switch self {
     case .insert(let query) where query.rest.isDefault && query.form != .query:
@@ -162,7 +163,7 @@ extension StatementTree {
 }
 
 extension PreparedStatement {
-  /// Binds a struct's values in the order in which the statement of that form names them.
+  /// Binds a struct's values in the order in which the statement of this form names them.
   fileprivate func bind(_ row: RowValues, as change: PlainChange, key: [Int]) throws {
     switch change.form {
     case .insert, .save: try bindInsert(row)
@@ -192,7 +193,7 @@ extension PreparedStatement {
 }
 
 extension RowValues {
-  /// Whether the struct has a row to be found by. Where it has none the writer says so.
+  /// Whether the struct has a key to find its row by. If not, the writer throws.
   fileprivate func holdsKey(of table: TableInfo) -> Bool {
     !table.key.isEmpty
       && table.key.allSatisfy { position in

@@ -1,4 +1,4 @@
-/// The rows of a statement or query, one at a time: as many are read, and made structs, as are asked for.
+/// The rows of a statement or query, one at a time: only the rows asked for are read and decoded.
 ///
 /// ```swift
 /// let bikes = try Bicycle.read().orderBy(Bicycle.name).cursor(db)
@@ -7,10 +7,10 @@
 /// }
 /// ```
 ///
-/// Its handle can be used meanwhile, by other threads too: the lock is held for each step only. Rows that are changed
-/// meanwhile may or may not be seen. Until its end is reached, or it is let go of, it holds on to what it reads: the
-/// write-ahead log can't shrink, and the handle can't be closed. It is not `Sendable`: it is used, and let go of, by
-/// one thread.
+/// The handle can be used meanwhile, by other threads too: its lock is held only during each step. Rows changed
+/// meanwhile may or may not be seen. Until it reaches its end or is deallocated, a cursor keeps its snapshot: the
+/// write-ahead log can't shrink, and the handle can't be closed. It is not `Sendable`: use and release it on one
+/// thread.
 public final class Cursor<Element> {
   private let core: CursorCore
   private let element: (PreparedStatement) throws -> Element
@@ -20,31 +20,30 @@ public final class Cursor<Element> {
     self.element = element
   }
 
-  /// The next row, or nil after the last.
+  /// Returns the next row, or nil after the last.
   ///
-  /// Throws `.decoding` when a value does not fit; the row is passed over then. After any other error there are no more
-  /// rows.
+  /// An error while decoding a row, such as `.decoding`, skips the row. After any other error there are no more rows.
   public func next() throws -> Element? { try core.next(element) }
 }
 
 extension Statement where Output == [Model] {
-  /// Reads row after row, as they are asked for. A change that returns its rows throws `.invalidStatement`.
+  /// Returns a cursor that reads row after row. Throws `.invalidStatement` for a change that returns its rows.
   public func cursor(_ db: SqliteDatabase) throws -> Cursor<Model> {
     let table = try tree.table
     guard case .select(let query) = tree else {
-      throw SqlError.invalidStatement("a change that returns its rows is run, it has no cursor").at(table: table.name)
+      throw SqlError.invalidStatement("a change that returns its rows has no cursor; run it").at(table: table.name)
     }
     let core = try CursorCore(db, table: table) { sql, parameters in
       try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
     } expect: {
       $0.expectColumns(table.identities, count: table.count)
     }
-    return Cursor(core) { try Model(row: ReadRow($0)) }
+    return Cursor(core) { try ReadRow($0).model() }
   }
 }
 
 extension Select {
-  /// Reads row after row, as they are asked for.
+  /// Returns a cursor that reads row after row.
   public func cursor(_ db: SqliteDatabase) throws -> Cursor<Row> {
     let layout = ResultLayout(query.clauses.columns)
     let core = try CursorCore(db, table: nil) { sql, parameters in
@@ -59,11 +58,11 @@ extension Select {
   }
 }
 
-/// The compiled statement of a cursor, which is its own until the end; its handle's lock is held whenever it changes.
+/// The compiled statement of a cursor, which it owns to the end; it changes only with the handle's lock held.
 final class CursorCore {
   private let db: SqliteDatabase
   private let table: TableInfo?
-  /// The bound values, which stay where they are.
+  /// The bound values, at stable addresses.
   private let parameters = ParameterBuffer()
   private var statement: PreparedStatement?
 

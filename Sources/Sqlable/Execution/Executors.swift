@@ -1,22 +1,22 @@
-// What runs statements: handles, pools, and what a program adds.
+// What runs statements: handles, pools, and the program's own executors.
 
 /// Runs statements and waits for them: a handle, or a pool.
 ///
-/// What all executors have, `query(_:as:)`, `execute(_:)` and the `run`, `first`, `count` and `explain` of statements,
-/// comes with this one function.
+/// This one method provides everything that executors share: `query(_:as:)`, `execute(_:)`, and the `run`, `first`,
+/// `count` and `explain` of statements.
 public protocol SqlExecutor: Sendable {
-  /// Runs a statement. `file` and `line` say where the call was made.
+  /// Runs a statement. `file` and `line` are the call site.
   func run<Work: Runnable>(_ work: Work, file: StaticString, line: UInt) throws -> Work.Output
 }
 
-/// Runs statements in `async` code: a pool, or a database elsewhere that is reached by a ``SqlTransport``.
+/// Runs statements in `async` code: a pool, or a remote database reached by a ``SqlTransport``.
 public protocol AsyncSqlExecutor: Sendable {
-  /// Runs a statement. `file` and `line` say where the call was made.
+  /// Runs a statement. `file` and `line` are the call site.
   func run<Work: Runnable>(_ work: Work, file: StaticString, line: UInt) async throws -> Work.Output
   where Work.Output: Sendable
 }
 
-/// A database that closures can be run on: a handle, or a pool. A store that is generic over it serves both.
+/// A database on which closures run: a handle, or a pool. A store that is generic over it serves both.
 ///
 /// ```swift
 /// struct Garage<Database: SqlDatabase> {
@@ -30,15 +30,15 @@ public protocol AsyncSqlExecutor: Sendable {
 /// }
 /// ```
 public protocol SqlDatabase: SqlExecutor {
-  /// Calls `body` with a handle, in a transaction of that kind: a deferred one reads, any other writes.
+  /// Calls `body` with a handle, in a transaction of this kind: a deferred one reads, any other writes.
   func withTransaction<Value>(
     _ kind: TransactionKind, file: StaticString, line: UInt, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value
 }
 
 extension SqlDatabase {
-  /// Calls `body` with a handle: everything that it reads is of one snapshot of the database.
-  // Disfavored, as the next: handles and pools have forms of their own.
+  /// Calls `body` with a handle; all its reads see one snapshot of the database.
+  // Disfavored, like the next: handles and pools have overloads of their own.
   @_disfavoredOverload
   @discardableResult
   public func read<Value>(
@@ -47,7 +47,7 @@ extension SqlDatabase {
     try withTransaction(.deferred, file: file, line: line, body)
   }
 
-  /// Calls `body` with a handle in a transaction, committed when it returns and rolled back when it throws.
+  /// Calls `body` with a handle in a transaction, which commits when it returns and rolls back when it throws.
   @_disfavoredOverload
   @discardableResult
   public func transaction<Value>(

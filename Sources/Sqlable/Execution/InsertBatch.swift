@@ -1,13 +1,12 @@
-/// The inserts of one run: rows that give the same columns share a compiled statement, which is looked up once.
+/// The inserts of one run. Rows that set the same columns share a compiled statement, which is looked up once.
 struct InsertBatch {
   private let query: InsertQuery
   private let table: TableInfo
   private let connection: Connection
-  /// Whether its columns were chosen, so that a statement binds other values than those that a row gives, in another
-  /// order.
+  /// Whether the caller chose the columns: then a statement binds other values than the row's, in another order.
   private let hasChosenColumns: Bool
-  /// The compiled statements, by the columns that they bind, the latest first: rows with and without an optional take
-  /// turns.
+  /// The compiled statements by the columns that they bind, latest first: rows with and without an optional value
+  /// alternate.
   private var shapes: [(columns: UInt64, statement: PreparedStatement)] = []
   private static let maximumShapes = 8
 
@@ -18,14 +17,14 @@ struct InsertBatch {
     hasChosenColumns = !query.rest.isDefault && query.rest.value.columns != nil
   }
 
-  /// Inserts one row and gives its id.
+  /// Inserts one row and returns its id.
   mutating func insert(_ row: RowValues) throws -> Int {
     let statement = try statement(for: row)
     defer { statement.rewind() }
     return try connection.insert(statement, query, row: row)
   }
 
-  /// The statement for these columns, with the values bound.
+  /// The statement for the row's columns, with the values bound.
   private mutating func statement(for row: RowValues) throws -> PreparedStatement {
     let columns = hasChosenColumns ? nil : row.shape
     if let columns, let known = shapes.first(where: { $0.columns == columns })?.statement {
@@ -36,13 +35,13 @@ struct InsertBatch {
       connection.finish(shapes.removeLast().statement)
     }
     let new = try connection.prepared(.insert(query), table: table, row: row)
-    // The values belong to the row, which releases them itself.
+    // The values belong to the row, which releases them.
     new.mark = nil
     shapes.insert((columns ?? 0, new), at: 0)
     return new
   }
 
-  /// Gives the statements back.
+  /// Finishes the statements.
   mutating func finish() {
     for (_, statement) in shapes { connection.finish(statement) }
     shapes = []
@@ -50,24 +49,24 @@ struct InsertBatch {
 }
 
 extension Connection {
-  /// Runs an insert that is bound and gives the row's id: 0 when nothing was inserted, or when the table has no integer
-  /// id.
+  /// Runs an insert whose values are bound and returns the row's id: 0 if nothing was inserted, or if the table has no
+  /// integer id.
   func insert(
     _ statement: PreparedStatement, _ query: InsertQuery, row: RowValues
   ) throws -> Int {
     let table = query.table
-    // A statement that inserts nothing leaves the id of an earlier one behind.
+    // A statement that inserts nothing leaves the id of an earlier one.
     lastInsertedId = 0
     var id: Int64 = 0
     while try statement.step() { id = statement.integer(at: 0) }
     if id == 0 { id = lastInsertedId }
     if id == 0, !Library.hasReturning, changes > 0, query.isUpsert { id = try idOfUpdatedRow(query, row) }
     guard id == 0, table.key.count == 1, case .integer(let key) = row[table.key[0]] else { return Int(id) }
-    // A save of a row that is there already, and has no other column, does nothing; the row is stored all the same.
+    // Saving an existing row that has only key columns changes nothing, but the row is stored.
     return query.form == .save || (table.isWithoutRowid && changes > 0) ? Int(key) : 0
   }
 
-  /// The id of the row that an upsert has updated, for an SQLite without RETURNING: the row that it conflicted with.
+  /// The id of the row that an upsert has updated, if SQLite lacks RETURNING: that of the row it conflicted with.
   private func idOfUpdatedRow(_ query: InsertQuery, _ row: RowValues) throws -> Int64 {
     let table = query.table
     guard !table.isWithoutRowid else { return 0 }

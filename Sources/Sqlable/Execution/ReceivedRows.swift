@@ -1,4 +1,4 @@
-/// Rows that came from elsewhere, read as those of a statement: `init(row:)` sees no difference.
+/// Rows from a remote database, read like those of a statement: `init(row:)` sees no difference.
 struct ReceivedRows {
   let answer: SqlAnswer
   /// The SQL that was sent, for errors.
@@ -12,7 +12,7 @@ struct ReceivedRows {
     }
   }
 
-  /// All rows, each made into what `body` makes of it.
+  /// Returns the result of `body` for each row.
   func map<Row>(_ columns: ExpectedColumns, _ body: (ReadRow) throws -> Row) throws -> [Row] {
     var rows: [Row] = []
     rows.reserveCapacity(answer.rows.count)
@@ -20,7 +20,7 @@ struct ReceivedRows {
     return rows
   }
 
-  /// They are bound to a `SELECT ?, ?, …`, which gives them back.
+  /// Binds each row to a `SELECT ?, ?, …`, which returns it.
   private func read(_ columns: ExpectedColumns, _ body: (ReadRow) throws -> Void) throws {
     guard let count = answer.rows.first?.count, count > 0 else { return }
     let db = try ReceivedRows.takeHandle()
@@ -62,7 +62,7 @@ struct ReceivedRows {
 }
 
 extension SqlAnswer {
-  /// The integer of an answer of one value; 0 for none.
+  /// The integer of an answer with one value; 0 if there is none.
   var integer: Int {
     guard case .integer(let integer)? = rows.first?.first else { return 0 }
     return Int(integer)

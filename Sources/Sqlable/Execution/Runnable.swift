@@ -1,6 +1,6 @@
 /// Something that can be run: a statement, a query, a change that returns terms, SQL text.
 ///
-/// Code that wraps statements is written once for all of them, and for handles and pools:
+/// Code that wraps statements can be written once for all of them, and for handles and pools:
 ///
 /// ```swift
 /// func timed<Work: Runnable>(_ work: Work, on db: some SqlExecutor) throws -> Work.Output {
@@ -11,25 +11,25 @@
 /// let bikes = try timed(Bicycle.read(), on: db)     // [Bicycle]
 /// ```
 ///
-/// There is no need to conform to it, but for what runs others in a way of its own.
+/// Conform to it only to run other statements in a special way.
 public protocol Runnable<Output>: Sendable {
-  /// What running it gives.
+  /// The result of running it.
   associatedtype Output
 
-  /// The SQL, with `?` for every value; of several statements, that of the first.
+  /// The SQL, with `?` for every value; if there are several statements, that of the first.
   var sql: String { get }
 
-  /// Whether it changes nothing. A pool runs it on a reader then.
+  /// Whether it changes nothing. If so, a pool runs it on a reader.
   var isReadOnly: Bool { get }
 
-  /// The SQL with its values, as a database elsewhere gets it: one request for each row of a batch, and of several
-  /// statements that of the first. Throws whatever makes it impossible to run.
+  /// Returns the SQL with its values, as sent to a remote database: one request for each row of a batch; if there are
+  /// several statements, that of the first. Throws if it can't be run.
   func requests() throws -> [SqlRequest]
 
   /// Runs it on a handle.
   func run(_ db: SqliteDatabase) throws -> Output
 
-  /// Runs it on a database elsewhere: sends the SQL with its values, and makes the result of the answers.
+  /// Runs it on a remote database: sends the SQL with its values, and makes the result from the answers.
   func run(over transport: some SqlTransport) async throws -> Output
 }
 
@@ -41,7 +41,7 @@ extension Runnable {
     try db.run(self, file: file, line: line)
   }
 
-  /// Runs it on a pool, or on a database elsewhere.
+  /// Runs it on a pool or a remote database.
   @discardableResult
   @inlinable
   public func run(

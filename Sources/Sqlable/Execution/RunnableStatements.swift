@@ -1,10 +1,10 @@
-// Statements, queries and changes as what can be run, on handles, pools and elsewhere.
+// Statements, queries and changes as runnable things, on handles, pools and remote databases.
 
 extension Statement: Runnable {
   /// Whether it changes nothing.
   public var isReadOnly: Bool { !tree.changesRows }
 
-  /// Runs it. Where the type of its result is known one of the other forms is taken.
+  /// Runs it. If the type of the result is known, one of the other overloads is used.
   @_disfavoredOverload
   @discardableResult
   @inlinable
@@ -17,7 +17,7 @@ extension Statement: Runnable {
     throw noSuchResult
   }
 
-  /// The result as what the statement gives.
+  /// Casts a result to the output of the statement.
   @usableFromInline
   func result(_ value: some Any) throws -> Output {
     guard let output = value as? Output else { throw noSuchResult }
@@ -25,7 +25,7 @@ extension Statement: Runnable {
   }
 
   @usableFromInline
-  var noSuchResult: SqlError { .invalidStatement("no statement gives a \(Output.self)") }
+  var noSuchResult: SqlError { .invalidStatement("no statement returns a \(Output.self)") }
 
   public func requests() throws -> [SqlRequest] {
     try (0..<(tree.takesRows ? rows.count : 1)).map { index in
@@ -36,13 +36,13 @@ extension Statement: Runnable {
   public func run(over transport: some SqlTransport) async throws -> Output {
     let requests = try requests()
     if tree.isUpsert, !tree.isSave, !Library.hasReturning, Output.self == Int.self || Output.self == [Int].self {
-      // A handle looks for the row that was updated.
-      throw SqlError.misuse(Library.needed(for: "the id of an upsert on a database elsewhere", since: 35))
+      // Only a handle can look up the row that was updated.
+      throw SqlError.misuse(Library.needed(for: "the id of an upsert on a remote database", since: 35))
     }
     let answers = requests.isEmpty ? [] : try await transport.answers(to: requests)
     guard answers.count == requests.count else { throw SqlError.withoutAnswer }
     if Output.self == [Model].self { return try result(models(answers, requests)) }
-    // Before it is made a Model?: nil as? Output would find nothing.
+    // Checked before conversion to Model?: nil as? Output would fail.
     if let none = Model?.none as? Output { return try models(answers, requests).first as? Output ?? none }
     if Output.self == Bool.self { return try result(answers.first?.integer != 0) }
     if Output.self == [Int].self { return try result(answers.indices.map { try id(answers[$0], row: $0) }) }
@@ -57,16 +57,16 @@ extension Statement: Runnable {
   private func models(_ answers: [SqlAnswer], _ requests: [SqlRequest]) throws -> [Model] {
     let layout = try layout
     return try zip(answers, requests).flatMap { answer, request in
-      try ReceivedRows(answer: answer, sql: request.sql).map(.positioned(layout)) { try Model(row: $0) }
+      try ReceivedRows(answer: answer, sql: request.sql).map(.positioned(layout)) { try $0.model() }
     }
   }
 
-  /// What the rows of the model are like.
+  /// The layout of the model's rows.
   var layout: ResultLayout {
     get throws { ResultLayout(try tree.table.columns.map { ResultColumn($0) }) }
   }
 
-  /// The id of a row that was inserted, as a handle gives it.
+  /// The id of an inserted row, as a handle returns it.
   private func id(_ answer: SqlAnswer, row index: Int) throws -> Int {
     if answer.integer != 0 { return answer.integer }
     if answer.changes > 0, answer.lastInsertedId != 0 { return answer.lastInsertedId }
@@ -113,7 +113,7 @@ struct FirstRow<Row>: Runnable {
   func run(over transport: some SqlTransport) async throws -> Row? { try await limited.run(over: transport).first }
 }
 
-/// How many rows a query has.
+/// The number of rows of a query.
 struct RowCount<Row>: Runnable {
   let query: Select<Row>
 
@@ -133,17 +133,17 @@ extension Select {
 }
 
 extension SelectStatement {
-  /// Reads the first row, or nil when there is none.
+  /// Reads the first row; returns nil if there is none.
   public func first(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
     try db.run(FirstRow(query: asSelect()), file: file, line: line)
   }
 
-  /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
+  /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.
   public func count(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
     try db.run(RowCount(query: asSelect()), file: file, line: line)
   }
 
-  /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
+  /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.
   public func count(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Int {
@@ -152,7 +152,7 @@ extension SelectStatement {
 }
 
 extension SelectStatement where Row: Sendable {
-  /// Reads the first row, or nil when there is none.
+  /// Reads the first row; returns nil if there is none.
   public func first(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Row? {

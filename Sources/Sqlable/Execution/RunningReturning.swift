@@ -1,4 +1,4 @@
-// Changes that give the rows that they changed.
+// Changes that return the rows they changed.
 
 extension Statement {
   @usableFromInline
@@ -7,12 +7,13 @@ extension Statement {
     try returned(db, table) { statement in
       statement.expectColumns(table.identities, count: table.count)
     } read: { statement in
-      models.append(try Model(row: ReadRow(statement)))
+      models.append(try ReadRow(statement).model())
     }
     return models
   }
 
-  /// Runs the change as one, and calls `read` for each row that it returns, of which `expect` says what it is like.
+  /// Runs the change as one write. `expect` sets the columns of the rows that it returns, and `read` is called for
+  /// each.
   func returned(
     _ db: SqliteDatabase, _ table: TableInfo, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void
@@ -28,8 +29,8 @@ extension Statement {
 }
 
 extension SqliteDatabase {
-  /// Runs a change as one, and calls `read` for each row that it returns. `take` writes the values of one struct after
-  /// the other, for a statement about structs, until it returns false.
+  /// Runs a change as one write, and calls `read` for each row that it returns. For a statement about structs, `take`
+  /// writes the values of one struct after another, until it returns false.
   fileprivate func change(
     _ tree: StatementTree, of table: TableInfo, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool
@@ -40,7 +41,8 @@ extension SqliteDatabase {
           try connection.read(connection.prepared(tree, table: table, row: row), expect, read)
         }
       }
-      // RETURNING changes all rows before it gives the first, and they would stay changed when one is no struct.
+      // RETURNING changes all rows before it returns the first: if one does not fit the struct, all must be rolled
+      // back.
       try writing(on: connection, atomically: false) {
         try connection.read(connection.prepared(tree, table: table), expect, read)
       }
@@ -49,7 +51,7 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// Runs a statement to its end, and lets go of it.
+  /// Runs a statement to its end, and finishes it.
   fileprivate func read(
     _ statement: PreparedStatement, _ expect: (PreparedStatement) -> Void, _ body: (PreparedStatement) throws -> Void
   ) throws {
@@ -60,7 +62,7 @@ extension Connection {
 }
 
 extension Returning {
-  /// Runs the change as one: when a value does not fit its type nothing is changed.
+  /// Runs the change as one write: if a value does not fit its type, nothing is changed.
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [Row] {
     let layout = layout
@@ -74,7 +76,7 @@ extension Returning {
     return rows
   }
 
-  /// What the rows are like.
+  /// The layout of the rows.
   var layout: ResultLayout {
     ResultLayout(terms.map { ResultColumn(type: $0.columnDefinition?.type) })
   }

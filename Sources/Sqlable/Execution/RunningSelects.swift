@@ -1,10 +1,10 @@
-// How queries are run. The loops over rows are inlinable: in the module of the caller they become loops without dynamic
+// Running queries. The loops over rows are inlinable: in the module of the caller they become loops without dynamic
 // calls.
 
 extension Select {
   /// Reads the rows.
   ///
-  /// Throws `.schema` when table or column is missing, `.decoding` when a value does not fit its type.
+  /// Throws `.schema` if a table or column is missing, `.decoding` if a value does not fit its type.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Row] {
     let reading = try db.beginReading(query)
@@ -12,7 +12,7 @@ extension Select {
     return try reading.all(read)
   }
 
-  /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
+  /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
   @inlinable
   public func forEach(_ db: SqliteDatabase, _ body: (Row) throws -> Iteration) throws {
     let reading = try db.beginReading(query, isLoop: true)
@@ -22,7 +22,7 @@ extension Select {
 }
 
 extension SelectStatement {
-  /// Reads the first row, or nil when there is none.
+  /// Reads the first row; returns nil if there is none.
   @inlinable
   public func first(_ db: SqliteDatabase) throws -> Row? {
     let select = asSelect()
@@ -31,15 +31,15 @@ extension SelectStatement {
     return try reading.next(select.read)
   }
 
-  /// How many rows the query has: `SELECT count(*) FROM (SELECT …)`. With a limit, of those within it.
+  /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.
   public func count(_ db: SqliteDatabase) throws -> Int {
     try asSelect().counting.run(db).first ?? 0
   }
 }
 
-// MARK: - The steps, the same for all rows
+// MARK: - Steps shared by all rows
 
-/// A query whose rows are being read, with the handle's lock held.
+/// A query that is being read, with the handle's lock held.
 @usableFromInline
 struct SelectReading {
   @usableFromInline let rows: StatementRun
@@ -51,7 +51,7 @@ struct SelectReading {
     self.types = types
   }
 
-  /// The next row, or nil after the last.
+  /// Returns the next row, or nil after the last.
   @inlinable
   func next<Row>(_ read: (inout ResultRow) throws -> Row) throws -> Row? {
     guard try rows.step() else { return nil }
@@ -59,7 +59,7 @@ struct SelectReading {
     return try read(&row)
   }
 
-  /// The rows that are left.
+  /// Returns the remaining rows.
   @inlinable
   func all<Row>(_ read: (inout ResultRow) throws -> Row) throws -> [Row] {
     var all: [Row] = []
@@ -67,7 +67,7 @@ struct SelectReading {
     return all
   }
 
-  /// Calls `body` with each of the rows that are left, until it says stop.
+  /// Calls `body` with each remaining row, until it returns stop.
   @inlinable
   func forEach<Row>(_ read: (inout ResultRow) throws -> Row, _ body: (Row) throws -> Iteration) throws {
     while let row = try next(read) {
@@ -77,7 +77,7 @@ struct SelectReading {
 }
 
 extension SqliteDatabase {
-  /// A query, compiled, bound and ready for its first step.
+  /// Begins a read: the query is compiled, bound and ready for its first step.
   @usableFromInline
   func beginReading(_ query: SelectQuery, isLoop: Bool = false) throws -> SelectReading {
     var types: UnsafePointer<ColumnType?>?
@@ -92,10 +92,10 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// The compiled statement of a query, with its values bound, and what its rows are like.
+  /// The compiled statement of a query, with its values bound, and the layout of its rows.
   fileprivate func prepared(_ query: SelectQuery) throws -> (PreparedStatement, ResultLayout) {
     let (statement, hasKey) = try prepared(query, of: .query)
-    // Queries of one text may be of several models; those of one key are of the same.
+    // Queries with the same text may be of different models; those with the same key are of the same models.
     if hasKey, let layout = statement.layout { return (statement, layout) }
     return (statement, ResultLayout(query.clauses.columns))
   }

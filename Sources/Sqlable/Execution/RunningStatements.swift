@@ -1,8 +1,8 @@
-// How statements are run. The loops over rows are inlinable: in the module of the model they become one loop without
+// Running statements. The loops over rows are inlinable: in the module of the model they specialize to one loop without
 // dynamic calls.
 
 extension Statement where Output == [Model] {
-  /// Reads the rows. Throws `.schema` when table or column is missing, `.decoding` when a value does not fit the
+  /// Reads the rows. Throws `.schema` if the table or a column is missing, `.decoding` if a value does not fit the
   /// struct.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Model] {
@@ -10,11 +10,11 @@ extension Statement where Output == [Model] {
     let reading = try db.beginReading(tree)
     defer { db.endReading(reading) }
     var models: [Model] = []
-    while try reading.step() { models.append(try Model(row: reading.row)) }
+    while try reading.step() { models.append(try reading.row.model()) }
     return models
   }
 
-  /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
+  /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
   ///
   /// ```swift
   /// try Bicycle.read().forEach(db) { bike in
@@ -23,33 +23,33 @@ extension Statement where Output == [Model] {
   /// }
   /// ```
   ///
-  /// Other statements may be run on the handle meanwhile, this one included. Rows that are changed meanwhile may or may
-  /// not be seen. Other threads that use this handle wait.
-  // Disfavored: a closure of several lines without a return would be ambiguous.
+  /// Other statements, this one included, may run on the handle meanwhile. Rows changed meanwhile may or may not be
+  /// seen. Other threads that use this handle wait.
+  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
   @_disfavoredOverload
   @inlinable
   public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
     let reading = try db.beginReading(tree, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
-      if try body(Model(row: reading.row)) == .stop { return }
+      if try body(reading.row.model()) == .stop { return }
     }
   }
 
-  /// Reads row after row without keeping them; what `body` returns is of no interest, unless it is ``Iteration/stop``.
+  /// Reads one row after another without keeping them. What `body` returns is ignored, unless it is ``Iteration/stop``.
   @inlinable
   public func forEach<Outcome>(_ db: SqliteDatabase, _ body: (Model) throws -> Outcome) throws {
     let reading = try db.beginReading(tree, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
-      // Asked of the value: which of the two forms was called is the compiler's choice, not the user's.
-      if try body(Model(row: reading.row)) as? Iteration == .stop { return }
+      // Decided by the value: the compiler chooses between the two overloads, not the user.
+      if try body(reading.row.model()) as? Iteration == .stop { return }
     }
   }
 }
 
 extension Statement {
-  /// The insert of structs that it is.
+  /// The insert of structs that it is; throws for any other statement.
   @usableFromInline
   var insertQuery: InsertQuery {
     get throws {
@@ -60,30 +60,31 @@ extension Statement {
   }
 }
 
-/// Whether a loop over rows goes on.
+/// Whether a loop over rows continues.
 public enum Iteration: Sendable {
   case `continue`, stop
 }
 
 extension Statement where Output == Model? {
-  /// Reads the row, or nil when there is none.
+  /// Reads the row; returns nil if there is none.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Model? {
     guard !tree.changesRows else { return try returned(db, tree.table).first }
     let reading = try db.beginReading(tree)
     defer { db.endReading(reading) }
-    return try reading.step() ? try Model(row: reading.row) : nil
+    return try reading.step() ? try reading.row.model() : nil
   }
 }
 
 extension Statement where Output == Bool {
-  /// Tells whether there is such a row.
+  /// Returns whether there is such a row.
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Bool { try db.runWithoutRow(tree) != 0 }
 }
 
 extension Statement where Output == Int {
-  /// Runs it: a count gives the number of rows, an insert the row's id, an update or delete the number of rows changed.
+  /// Runs the statement: a count returns the number of rows, an insert the row's id, an update or delete the number of
+  /// rows changed.
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Int {
@@ -93,9 +94,9 @@ extension Statement where Output == Int {
 }
 
 extension Statement where Output == [Int] {
-  /// Inserts the rows in one transaction, or in a savepoint inside the open one, and gives their ids in order.
+  /// Inserts the rows in one transaction, or in a savepoint inside the open one, and returns their ids in order.
   ///
-  /// When one of them fails none is stored.
+  /// If one of them fails, none is stored.
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Int] {
@@ -127,17 +128,17 @@ extension Statement where Output == [Int] {
   }
 }
 
-// MARK: - The steps, the same for all models
+// MARK: - Steps shared by all models
 
-// Their closures are inlined: one that is handed on copies the statement.
+// Their closures are inlined: passing one on would copy the statement.
 
 extension SqliteDatabase {
-  /// A read, compiled, bound and ready for its first step. In a loop the caller's code may end what transaction it
-  /// likes.
+  /// Begins a read: the statement is compiled, bound and ready for its first step. With `isLoop` the caller's code may
+  /// end any transaction meanwhile.
   @usableFromInline
   func beginReading(_ tree: StatementTree, isLoop: Bool = false) throws -> StatementRun {
     guard case .select(let query) = tree else {
-      throw SqlError.invalidStatement("a change that returns its rows is run, it is not looped over").at(
+      throw SqlError.invalidStatement("can't loop over a change that returns its rows; run it").at(
         table: tree.tableInfo.name)
     }
     return try beginReading(modelsOf: query, isLoop: isLoop)
@@ -153,7 +154,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// The integer that a read gives.
+  /// Returns the integer that a read gives.
   func integer(of query: SelectQuery) throws -> Int {
     let reading = try beginReading(modelsOf: query)
     defer { endReading(reading) }
@@ -170,7 +171,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs a statement about one struct, whose values `take` writes: an insert gives the row's id, an update or delete
+  /// Runs a statement about one struct, whose values `take` writes: an insert returns the row's id, an update or delete
   /// the number of rows changed.
   @usableFromInline
   func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
@@ -178,10 +179,10 @@ extension SqliteDatabase {
     return try running(of: table) { connection in
       var writer = RowWriter(table: table, buffer: connection.parameters)
       defer { writer.finish(connection.parameters) }
-      // Taken before the write begins: the struct's own code may write and observe too, and what it does is not the
-      // statement's.
+      // Taken before the write begins: code of the struct may write and observe too, and that is not part of the
+      // statement.
       return try writer.withRow(in: connection.parameters, take) { row in
-        // Without RETURNING the id of a row that was updated is read after it.
+        // Without RETURNING, the id of an updated row is read after the statement.
         try writing(on: connection, atomically: Library.hasReturning || !tree.isUpsert) {
           try connection.change(tree, of: table, row)
         }
@@ -189,8 +190,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Inserts structs, whose values `take` writes one after the other until it returns false, gives `note` their ids,
-  /// and returns how many were inserted.
+  /// Inserts the structs whose values `take` writes, until it returns false. Passes each id to `note`, and returns how
+  /// many rows were inserted.
   @discardableResult
   @usableFromInline
   func insert(
@@ -208,7 +209,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Calls `write` for the values of each struct that `take` writes, until it returns false; all of it is one write.
+  /// Calls `write` with the values of each struct that `take` writes, until it returns false; all of it is one write.
   func writeEachRow(
     of table: TableInfo, on connection: Connection, _ take: (inout RowWriter) throws -> Bool,
     _ write: (RowValues) throws -> Void
@@ -229,8 +230,7 @@ extension SqliteDatabase {
 }
 
 extension RowWriter {
-  /// Calls `body` with the values that `take` writes, which are bound from there and then gone; nil when it returns
-  /// false.
+  /// Calls `body` with the values that `take` writes, and drops them afterwards; returns nil if `take` returns false.
   @inline(__always)
   fileprivate mutating func withRow<Value>(
     in parameters: ParameterBuffer, _ take: (inout RowWriter) throws -> Bool, _ body: (RowValues) throws -> Value
@@ -242,15 +242,15 @@ extension RowWriter {
 }
 
 extension Statement where Output == [Int] {
-  /// Inserts structs as a sequence makes them, in constant memory, and gives the number of rows inserted.
+  /// Inserts structs as a sequence produces them, in constant memory, and returns the number of rows inserted.
   ///
   /// ```swift
   /// try Bicycle.insert().run(db, streaming: lines.lazy.map(Bicycle.init))
   /// ```
   ///
-  /// All in one transaction, or in a savepoint inside the open one: when one of them fails none is stored. Rows that
-  /// the statement holds itself go first. The handle's lock is held until the last, so a slow sequence keeps other
-  /// threads that use the handle, and other writers of the file, waiting.
+  /// All inserts are one transaction, or a savepoint inside the open one: if one fails, none is stored. Rows that the
+  /// statement itself holds go first. The handle's lock is held to the end, so a slow sequence blocks other threads
+  /// that use the handle, and other writers of the file.
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase, streaming rows: some Sequence<Model>) throws -> Int {
@@ -258,13 +258,14 @@ extension Statement where Output == [Int] {
     return try run(db) { rows.next() }
   }
 
-  /// Inserts structs as `next` gives them, until it gives nil, in constant memory; gives the number of rows inserted.
+  /// Inserts structs as `next` returns them, until it returns nil, in constant memory; returns the number of rows
+  /// inserted.
   ///
   /// ```swift
   /// try Bicycle.insert().run(db) { try reader.next() }
   /// ```
   ///
-  /// What `next` throws comes out, and nothing is stored. See ``run(_:streaming:)`` for the rest.
+  /// Rethrows the errors of `next`; then nothing is stored. See ``run(_:streaming:)`` for the rest.
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase, next: () throws -> Model?) throws -> Int {

@@ -1,21 +1,21 @@
 import FoundationEssentials
 
 extension ToMany {
-  /// Reads the rows, each with those that refer to it.
+  /// Reads the rows, each with the rows that refer to it.
   ///
-  /// A row whose key is NULL, or that nothing refers to, comes with none. Throws what reading throws, and `.misuse`
-  /// when the foreign key refers to another table or column, or is declared as none and `of` does not say what it
-  /// refers to; when it is of another class than the key, or has a collation of one's own.
+  /// A row whose key is NULL, or that no row refers to, has no children. Throws what reading throws. Throws `.misuse`
+  /// if the foreign key refers to another table or column; if it is not declared as one and `of` does not say what it
+  /// refers to; if its storage class differs from the key's; or if it has a user-defined collation.
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [(Parent, repeat [each Child])] {
-    // Outside a transaction the statements would see what others commit between them.
+    // Outside a transaction the statements would see commits that happen between them.
     try db.transaction(.deferred) { db in
       let found = try FoundParents<Parent>(positions: positions()) { try parents.eachRow(db, $0) }
       return try together(found, ChildrenOfHandle(db: db))
     }
   }
 
-  /// The columns of the parents that their children refer to.
+  /// The positions of the parent columns that the children refer to.
   private func positions() throws -> [Int] {
     let table = try parents.tree.table
     var positions: [Int] = []
@@ -49,14 +49,14 @@ extension ToMany {
 }
 
 extension ToMany: Runnable {
-  /// The SQL of the parents.
+  /// The SQL that reads the parents.
   public var sql: String { parents.sql }
 
   public var isReadOnly: Bool { true }
 
   public func requests() throws -> [SqlRequest] { try parents.requests() }
 
-  /// Reads the parents, and then their children: what is committed between the two is in the children only.
+  /// Reads the parents, then their children; a commit between the two shows in the children only.
   public func run(over transport: some SqlTransport) async throws -> [(Parent, repeat [each Child])] {
     let request = try requests()[0]
     let rows = ReceivedRows(answer: try await transport.answer(to: request), sql: request.sql)
@@ -82,24 +82,24 @@ extension ToMany: Runnable {
   }
 }
 
-/// Parents, and the values that their children refer to.
+/// The parents, and the values that their children refer to.
 private struct FoundParents<Parent: Sqlable> {
   var parents: [Parent] = []
-  /// For each parent the values by which each kind of children refers to it.
+  /// The values by which each kind of children refers to a parent, for each parent.
   var keys: [[DatabaseValue]] = []
 
   init(positions: [Int], _ eachRow: ((ReadRow) throws -> Void) throws -> Void) throws {
     try eachRow { row in
       keys.append(try positions.map { try row.databaseValue(at: $0) })
-      parents.append(try Parent(row: row))
+      parents.append(try row.model())
     }
   }
 
-  /// What one kind of children refers to.
+  /// The values that one kind of children refers to.
   func keys(_ index: Int) -> [DatabaseValue] { keys.map { $0[index] } }
 }
 
-/// Where the rows of children come from.
+/// A source of the children's rows.
 private protocol ChildReader {
   func read<Child>(
     _ statement: Statement<Child, [Child]>, number: Int, _ body: (ReadRow) throws -> Void
@@ -127,8 +127,8 @@ private struct ReceivedChildren: ChildReader {
 }
 
 extension Children {
-  /// The position of the column that the foreign key refers to. Throws when it is a reference to another table or
-  /// column, or may be none: rows that it puts together would belong together by chance.
+  /// The position of the column that the foreign key refers to. Throws if it refers to another table or column, or
+  /// perhaps to none: rows would match only by chance.
   fileprivate func position(ofKeyIn parents: TableInfo, of model: TableInfo) throws -> Int {
     let table = try statement.tree.table
     let column = table.columns[try table.position(ofColumn: foreignKey)]
@@ -137,7 +137,7 @@ extension Children {
     guard !references.isEmpty else {
       if let wanted { return wanted }
       throw SqlError.misuse(
-        "column \(column.name) is declared as no ForeignKey: the argument `of` has to say what it refers to"
+        "column \(column.name) is not declared as a ForeignKey; pass the column that it refers to as `of`"
       ).at(table: table.name, column: column.name)
     }
     for reference in references {
@@ -149,20 +149,21 @@ extension Children {
       if wanted == nil || wanted == position { return position }
     }
     throw SqlError.misuse(
-      "column \(column.name) is no reference to \(parents.name)"
+      "column \(column.name) does not refer to \(parents.name)"
         + (wanted.map { ".\(parents.columns[$0].name)" } ?? "")
     ).at(table: table.name, column: column.name)
   }
 
-  /// Throws when the foreign key is of another class than what it refers to: as keys of groups, '1' and 1 are two.
+  /// Throws if the storage class of the foreign key differs from that of the column it refers to: as keys of groups,
+  /// '1' and 1 differ.
   fileprivate func check(refersTo key: Column) throws {
     let table = try statement.tree.table
     let column = table.columns[try table.position(ofColumn: foreignKey)]
     let classes = [column, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
-    // What is declared without a class holds any.
+    // A column without a declared class can hold any.
     guard classes[0] != classes[1], !classes.contains(.blob) else { return }
     throw SqlError.misuse(
-      "rows can't be grouped by a foreign key of \(column.type.name) that refers to \(key.type.name)"
+      "can't group rows by a foreign key of \(column.type.name) that refers to \(key.type.name)"
     ).at(table: table.name, column: column.name)
   }
 
@@ -173,14 +174,14 @@ extension Children {
     let position = try statement.tree.table.position(ofColumn: foreignKey)
     var groups = Groups<Child>(collation: try collation())
     guard let statement = try referring(to: keys) else { return groups }
-    try read(statement) { row in groups.add(try Child(row: row), of: try row.databaseValue(at: position)) }
+    try read(statement) { row in groups.add(try row.model(), of: try row.databaseValue(at: position)) }
     return groups
   }
 
-  /// The read of the rows that refer to one of these values; nil when there is none to refer to.
+  /// The read of the rows that refer to one of these values; nil if there is no value to refer to.
   fileprivate func referring(to keys: [DatabaseValue]) throws -> Statement<Child, [Child]>? {
     if case .select(let query) = statement.tree, query.isLimited {
-      throw SqlError.invalidStatement("a limit would count the rows of all parents together").at(
+      throw SqlError.invalidStatement("a limit would apply to the rows of all parents together").at(
         table: query.table.name)
     }
     let wanted = Set(keys.filter { $0 != .null })
@@ -188,18 +189,18 @@ extension Children {
     return statement.filter(SqlExpression(.isIn(SqlExpression(.column(foreignKey)), Array(wanted))))
   }
 
-  /// The collation by which SQLite compares the foreign key.
+  /// The collation with which SQLite compares the foreign key.
   fileprivate func collation() throws -> Collate {
     let table = try statement.tree.table
     let column = table.columns[try table.position(ofColumn: foreignKey)]
     guard let collation = column.definition.options.collation else { return .binary }
     guard case .named(let name) = collation else { return collation }
-    throw SqlError.misuse("rows can't be grouped by the collation \(name) of a foreign key").at(
+    throw SqlError.misuse("can't group rows by a foreign key with collation \(name)").at(
       table: table.name, column: column.name)
   }
 }
 
-/// Rows by what they refer to.
+/// Rows grouped by the value they refer to.
 private struct Groups<Child> {
   /// How SQLite compares the keys.
   let collation: Collate
@@ -214,7 +215,8 @@ private struct Groups<Child> {
   func children(of key: DatabaseValue) -> [Child] { children[GroupKey(key, collation)] ?? [] }
 }
 
-/// A key by which rows are grouped: equal when SQLite takes them for equal, which Swift's texts are not.
+/// A key for grouping rows. Two are equal if SQLite considers them equal, which differs from Swift's equality of
+/// strings.
 private enum GroupKey: Hashable {
   case null
   case integer(Int64)
@@ -246,7 +248,7 @@ extension TableInfo {
     return position
   }
 
-  /// What a column by itself is declared to refer to.
+  /// The references that are declared for this column alone.
   fileprivate func references(of column: Column) -> [ForeignKeyReference] {
     let own = column.definition.options.foreignKey.map { [$0] } ?? []
     return own

@@ -1,4 +1,4 @@
-/// SQL text whose rows are read, as a value that can be run like any statement.
+/// SQL text whose rows are read, as a value that runs like any statement.
 ///
 /// ```swift
 /// let names = SQL("SELECT name FROM bicycle WHERE color = \(color)").rows(as: String.self)
@@ -7,14 +7,14 @@
 /// ```
 public struct SqlRows<Row>: Runnable {
   let text: SQL
-  /// Reads all rows from a handle.
+  /// Reads all rows on a handle.
   fileprivate let all: @Sendable (SQL, SqliteDatabase) throws -> [Row]
-  /// Makes rows of those that came from elsewhere.
+  /// Decodes rows received from a remote database.
   fileprivate let received: @Sendable (ReceivedRows) throws -> [Row]
 
   public var sql: String { text.text }
 
-  /// Whether the text is a query that changes nothing, as far as its words tell.
+  /// Whether the text is a query that changes nothing, judging by its words.
   public var isReadOnly: Bool { text.isRead }
 
   public func requests() throws -> [SqlRequest] { [try text.request()] }
@@ -30,16 +30,16 @@ public struct SqlRows<Row>: Runnable {
 }
 
 extension SQL {
-  /// The rows as structs; the columns are found by their names, in any order, others are passed over.
+  /// Returns the rows as structs. Columns are found by name, in any order; others are ignored.
   public func rows<Model: Sqlable>(as model: Model.Type) -> SqlRows<Model> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: model)
     } received: { rows in
-      try rows.map(.named(TableInfo.of(model))) { try Model(row: $0) }
+      try rows.map(.named(TableInfo.of(model))) { try $0.model() }
     }
   }
 
-  /// The first column of the rows.
+  /// Returns the first column of the rows.
   public func rows<Value: SqlValue>(as type: Value.Type) -> SqlRows<Value> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: type)
@@ -48,7 +48,7 @@ extension SQL {
     }
   }
 
-  /// The rows with all their columns.
+  /// Returns the rows with all their columns.
   public func rows(as type: DynamicRow.Type) -> SqlRows<DynamicRow> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: type)
@@ -57,7 +57,7 @@ extension SQL {
     }
   }
 
-  /// The rows as tuples of values and models, from the first column on.
+  /// Returns the rows as tuples of values and models, from the first column on.
   public func rows<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
   ) -> SqlRows<(First, Second, repeat each Output)> {
@@ -75,12 +75,12 @@ extension SQL {
   fileprivate func request() throws -> SqlRequest {
     if let failure { throw failure }
     guard arguments.count == bindings.count else {
-      throw SqlError.invalidStatement("a long list or a parameter in SQL text can't be sent to a database elsewhere")
+      throw SqlError.invalidStatement("SQL text with a long list or a parameter can't be sent to a remote database")
     }
     return SqlRequest(sql: text, values: bindings, isReadOnly: isRead)
   }
 
-  /// Whether it is a query that changes nothing, as far as its words tell. What is none for certain goes to the writer.
+  /// Whether it is a query that changes nothing, judging by its words. If uncertain, it goes to the writer.
   fileprivate var isRead: Bool {
     switch text.utf8[...].firstKeywords(1).first {
     case nil, "SELECT", "VALUES", "EXPLAIN": return true
@@ -95,14 +95,14 @@ extension SQL {
 }
 
 extension SQL: Runnable {
-  /// Never: what a text of several statements does is not looked at.
+  /// Always false: what the statements of a text do is not analyzed.
   public var isReadOnly: Bool { false }
 
   public var sql: String { text }
 
   public func requests() throws -> [SqlRequest] { [try request()] }
 
-  /// Runs the text, of one statement or several; rows are of no interest.
+  /// Runs the text, one statement or several, and ignores rows.
   public func run(_ db: SqliteDatabase) throws { try db.execute(self) }
 
   public func run(over transport: some SqlTransport) async throws { _ = try await transport.answer(to: request()) }

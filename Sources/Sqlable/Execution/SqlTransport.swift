@@ -1,5 +1,5 @@
-/// The way to a database that is not reached by a connection of this process: on another machine, behind a socket or a
-/// pipe. It is given SQL and values, and gives rows.
+/// A transport to a remote database: one on another machine, or behind a socket or a pipe. It takes SQL with values,
+/// and returns rows.
 ///
 /// ```swift
 /// struct Cluster: SqlTransport {
@@ -8,10 +8,10 @@
 /// let bikes = try await Bicycle.read().run(cluster)
 /// ```
 ///
-/// Everything that can be run runs on it, with this one function.
+/// Everything that can be run runs on it, through this one method.
 public protocol SqlTransport: AsyncSqlExecutor {
-  /// Has the requests done in their order, and gives an answer for each. Several are one transaction: when one fails
-  /// none is done.
+  /// Runs the requests in order, and returns an answer for each. Several are one transaction: if one fails, none takes
+  /// effect.
   func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer]
 }
 
@@ -23,14 +23,14 @@ extension SqlTransport {
     try await work.run(over: self)
   }
 
-  /// The answer to one request.
+  /// Returns the answer to one request.
   func answer(to request: SqlRequest) async throws -> SqlAnswer {
     guard let answer = try await answers(to: [request]).first else { throw SqlError.withoutAnswer }
     return answer
   }
 }
 
-/// An SQL statement with its values, as it is sent to a database elsewhere.
+/// An SQL statement with its values, as sent to a remote database.
 public struct SqlRequest: Sendable, Hashable, Codable {
   /// One statement, with `?` for every value.
   public var sql: String
@@ -44,15 +44,15 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   }
 }
 
-/// What a database elsewhere answers.
+/// The answer of a remote database.
 public struct SqlAnswer: Sendable, Hashable, Codable {
-  /// The names of the result's columns; none for a statement without a result.
+  /// The names of the result's columns; empty for a statement without a result.
   public var columns: [String]
   /// The rows of the result.
   public var rows: [[DatabaseValue]]
-  /// How many rows were inserted, updated or deleted.
+  /// The number of rows inserted, updated or deleted.
   public var changes: Int
-  /// The id of the row that was inserted last.
+  /// The id of the last inserted row.
   public var lastInsertedId: Int
 
   public init(columns: [String] = [], rows: [[DatabaseValue]] = [], changes: Int = 0, lastInsertedId: Int = 0) {
@@ -62,7 +62,7 @@ public struct SqlAnswer: Sendable, Hashable, Codable {
 }
 
 extension SqlError {
-  static var withoutAnswer: SqlError { .misuse("the transport gave fewer answers than it was sent requests") }
+  static var withoutAnswer: SqlError { .misuse("the transport did not return one answer per request") }
 }
 
 extension SqlRequest {
@@ -72,16 +72,15 @@ extension SqlRequest {
 }
 
 extension SqliteDatabase {
-  /// Does what a request of another process asks for, and gives the answer that goes back: the counterpart of a
-  /// ``SqlTransport``.
+  /// Runs a request from another process, and returns the answer to send back: the counterpart of a ``SqlTransport``.
   ///
-  /// The SQL is run as it is. Never take requests from those to whom the database is not open.
+  /// The SQL runs as it is. Accept requests only from clients that may do anything with the database.
   public func answer(to request: SqlRequest) throws -> SqlAnswer {
     try locked {
       let connection = try openConnection()
       var sql = SQL(verbatim: request.sql)
       sql.arguments = request.values.map { .value($0) }
-      // A statement that inserts nothing leaves the id of an earlier one behind.
+      // A statement that inserts nothing leaves the id of an earlier one.
       connection.lastInsertedId = 0
       let before = connection.totalChanges
       var answer = SqlAnswer()
@@ -96,7 +95,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Does what several requests ask for, all or none of them.
+  /// Runs several requests, all or none of them.
   public func answers(to requests: [SqlRequest]) throws -> [SqlAnswer] {
     if requests.count == 1 { return [try answer(to: requests[0])] }
     return try transaction(requests.allSatisfy(\.isReadOnly) ? .deferred : .immediate) { db in

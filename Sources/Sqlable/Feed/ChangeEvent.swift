@@ -1,9 +1,9 @@
-/// What a loop over changes is told.
+/// An element of a loop over changes.
 public enum ChangeEvent<Row: Sendable>: Sendable {
-  /// A row that a transaction of the pool has changed.
+  /// A row that a transaction of the pool changed.
   case row(Row)
-  /// Rows may have been changed that nobody tells of: another process committed, the schema was changed, or the loop
-  /// was so slow that its buffer was full and is empty now. Whoever keeps something of the table reads it anew.
+  /// Rows may have changed that are not reported: another process committed, the schema changed, or the loop was so
+  /// slow that its full buffer was dropped. Code that caches rows of the table must read them again.
   case missed
 }
 

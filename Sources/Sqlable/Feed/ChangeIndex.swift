@@ -1,16 +1,16 @@
-/// Loops over changes by table, and by the row's id or key where they follow one: a look-up for each changed row,
-/// however many loops there are.
+/// An index of loops over changes by table, and by id or key for loops over one row: a lookup per changed row, however
+/// many loops there are.
 struct ChangeIndex {
   private typealias Events = [ChangeEvent<RowChange>]
 
   private struct Known {
     weak var subscription: ChangeSubscription?
     let observed: ObservedRows
-    /// The last commit before it came.
+    /// The last commit before the loop began.
     let since: Int
   }
 
-  /// What loops over all rows of a table want; those that want the same get the same array.
+  /// What loops over all rows of a table observe; loops that observe the same share an array of events.
   private struct Everything: Hashable {
     let table: String
     let change: Change?
@@ -20,12 +20,12 @@ struct ChangeIndex {
     var everything: [Everything: Set<Int>] = [:]
     var byId: [Int64: Set<Int>] = [:]
     var byKey: [MatchKey: Set<Int>] = [:]
-    /// Those by keys that compare as the program says.
+    /// Loops over a row whose key has a custom collation: each is checked for every row.
     var walked: Set<Int> = []
 
     var isEmpty: Bool { everything.isEmpty && byId.isEmpty && byKey.isEmpty && walked.isEmpty }
 
-    /// Those who may want a row by its id or key, and some who do not.
+    /// The loops over one row that the change may concern: all that it does, and some that it does not.
     func candidates(for row: RowChange) -> Set<Int> {
       var found = walked
       func add(_ numbers: Set<Int>?) { if let numbers { found.formUnion(numbers) } }
@@ -35,7 +35,7 @@ struct ChangeIndex {
       }
       guard !byKey.isEmpty else { return found }
       if row.hasOwnCollation {
-        // The table in the file may declare a collation that the model does not, and that takes any two texts for one.
+        // The table may declare a collation that the model does not, and that treats any two texts as equal.
         for numbers in byKey.values { found.formUnion(numbers) }
         return found
       }
@@ -71,7 +71,7 @@ struct ChangeIndex {
     case nil: change(&table.everything, Everything(table: observer.table, change: observer.change))
     case .some where observed.hasOwnCollation: body(&table.walked)
     case .some(let value):
-      // The affinity of the key's column decides which of them counts.
+      // All forms of the value: the affinity of the key's column decides which one matches.
       for key in Set(KeyComparison.forms(of: value).map(MatchKey.init)) {
         change(&table.byKey, key)
         if case .integer(let id) = key { change(&table.byId, id) }
@@ -82,7 +82,7 @@ struct ChangeIndex {
 
   // MARK: Matching
 
-  /// Tells all who were there before the commit that there may be more than is told.
+  /// Delivers `.missed` to all loops that began before the commit.
   func missAll(_ position: Int, _ matches: inout Matches) {
     for number in known.keys { miss(number, position, &matches) }
   }
@@ -91,14 +91,14 @@ struct ChangeIndex {
     tell(number, position, [.missed], isMissed: true, &matches)
   }
 
-  /// Tells those who are concerned by the rows of a commit.
+  /// Delivers the rows of a commit to the loops that they concern.
   func match(_ rows: [RowChange], _ position: Int, except others: [Int: Int], _ matches: inout Matches) {
     guard !tables.isEmpty else { return }
     var shared: [Everything: (events: Events, to: Set<Int>)] = [:]
     var own: [Int: Events] = [:]
     var rest = rows[...]
     while let first = rest.first {
-      // Rows of one table come in a row.
+      // Consecutive rows of one table together.
       let end = rest.firstIndex { !$0.table.isExactly(first.table) } ?? rest.endIndex
       if let table = tables[first.table.foldedName] {
         for (wanted, numbers) in table.everything {

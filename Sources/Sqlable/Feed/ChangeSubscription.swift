@@ -1,8 +1,8 @@
-/// Which rows are wanted.
+/// The rows that a loop over changes observes.
 struct ObservedRows: Sendable {
   let observer: ObserverRegistry.Observer
   let withValues: Bool
-  /// Whether one row is wanted, by a key that compares as the program says.
+  /// Whether the model's key has a custom collation.
   let hasOwnCollation: Bool
 
   init<Model: Sqlable>(
@@ -21,7 +21,7 @@ struct ObservedRows: Sendable {
   }
 }
 
-/// One loop over changes: what it has not taken yet.
+/// The subscription of one loop over changes, with the events that the loop has not taken yet.
 final class ChangeSubscription: Sendable {
   let feed: PoolFeed
   let observed: ObservedRows
@@ -30,7 +30,7 @@ final class ChangeSubscription: Sendable {
   private let state = Guarded(State())
 
   private struct State {
-    /// A slice: taking the first moves nothing.
+    /// A slice: removing the first element moves nothing.
     var commits: ArraySlice<[ChangeEvent<RowChange>]> = []
     var count = 0
     var isEnded = false
@@ -51,12 +51,12 @@ final class ChangeSubscription: Sendable {
     feed.loopEnds()
   }
 
-  /// Takes what a commit tells it, in the order of commits.
+  /// Buffers the events of a commit; to be called in the order of commits.
   func take(_ events: [ChangeEvent<RowChange>], isMissed: Bool, _ matches: inout Matches) {
     let waiter = state.withLock { state -> Waiter? in
       guard !state.isEnded else { return nil }
       if isMissed || (state.count > 0 && state.count + events.count > limit) {
-        // What was told and not taken is a part of what is missed.
+        // `.missed` covers the buffered events, too.
         (state.commits, state.count) = ([[.missed]], 1)
       } else {
         state.commits.append(events)
@@ -77,7 +77,7 @@ final class ChangeSubscription: Sendable {
   }
 
   func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<RowChange>]? {
-    // Asked each time: where there is always more, it never waits.
+    // Checked each time: a loop that always finds events never waits.
     while !Task.isCancelled {
       let waiter = Waiter()
       let (commit, waits) = state.withLock { state -> ([ChangeEvent<RowChange>]?, Bool) in

@@ -1,33 +1,33 @@
-/// What the connection that looks for other processes' commits concludes from what it sees, and when it looks again: a
-/// value without time, threads and files, so that a test can go through every order of events.
+/// Decides what the polling connection concludes from a check for other processes' commits, and when it checks again: a
+/// value without clock, threads and files, so that a test can go through every order of events.
 ///
-/// 1. A commit is written to the log before it can be seen, and the kernel tells of the write only. One event may stand
-///   for the writes of several commits. So neither a look that finds nothing nor one that finds a commit shows that no
-///   other is on its way: after each event there are looks after pauses that double, until the next poll is as near.
-/// 2. The connection's `data_version` does not tell the pool's own commits from others. Where the pool has committed
-///   between two looks the answer is open until the writer looks, whose `data_version` others move only.
-/// 3. A doubt stays until a look of the writer begins after it, or until the loops were told. A writer that has just
-///   been opened can't answer it: what was committed before it opened does not move its `data_version`.
+/// 1. A commit is written to the log before it becomes visible, and the kernel reports the write only. One event may
+///   stand for the writes of several commits. So no check, whether it finds a commit or not, shows that no other is
+///   about to appear: after each event, checks follow after pauses that double, until the next poll is as near.
+/// 2. The connection's `data_version` changes with the pool's own commits, too. If the pool has committed between two
+///   checks, the finding is ambiguous until the writer checks: its `data_version` changes with others' commits only.
+/// 3. An ambiguity stays until a later check of the writer begins, or until the loops are notified. A writer that was
+///   just opened can't resolve it: commits from before it opened do not change its `data_version`.
 struct CommitDetector: Hashable, Sendable {
   enum Finding {
     case nothing, others
-    /// It may have been the pool itself.
+    /// Ambiguous: the commit may be the pool's own.
     case unsure
   }
 
-  /// In microseconds, as all pauses here.
+  /// In microseconds, like all pauses here.
   static let shortestPause = 50
-  /// How long the log is not listened to after an open answer: each commit of the pool would wake the connection.
+  /// How long events are ignored after an ambiguous check: each commit of the pool would wake the connection.
   static let pauseAfterDoubt = 2_000
 
-  /// The poll's interval: there is no look after a pause as long as that.
+  /// The polling interval; pauses are shorter.
   private let limit: Int
   private let shortest: Int
   private var version: Int64?
   private var ownCommits = 0
-  /// Before the next look; nil when none is due before the next poll.
+  /// The pause before the next check; nil if none is due before the next poll.
   private var pause: Int?
-  /// How many looks the writer had begun when the answer was last open.
+  /// The number of checks the writer had begun at the last ambiguous check; nil if nothing is ambiguous.
   private var looksBeforeDoubt: Int?
   private(set) var isListening = true
   private var isWriterAsked = false
@@ -36,13 +36,13 @@ struct CommitDetector: Hashable, Sendable {
     (self.limit, self.shortest) = (limit, shortest)
   }
 
-  // MARK: Looks
+  // MARK: Checks
 
-  /// To be called for the first look of a connection; `own` was counted before `version` was read.
+  /// To be called for the first check of a connection; `own` was counted before `version` was read.
   mutating func begin(own: Int, version: Int64) { (ownCommits, self.version) = (own, version) }
 
-  /// To be called for each look: the pool's commits were counted before the version was read and after it. A count is
-  /// odd while a commit is being made.
+  /// To be called for each check, with the pool's commit count from before and after the version was read. A count is
+  /// odd during a commit.
   mutating func judge(own: Int, version found: Int64, ownAfterwards: Int) -> Finding {
     defer { (version, ownCommits) = (found, own) }
     guard let version, version != found else { return .nothing }
@@ -51,21 +51,21 @@ struct CommitDetector: Hashable, Sendable {
     return .others
   }
 
-  /// To be called when the log was written to, before the look that this causes.
+  /// To be called for a write to the log, before the check that it triggers.
   mutating func logWasWritten() { pause = shortest }
 
-  /// To be called after a look that an event, a pause or the end of a doubt's pause has caused: how long until the next
-  /// look.
+  /// To be called after a check triggered by an event, a pause, or the end of the pause after an ambiguous check;
+  /// returns the time until the next check.
   mutating func nextLook() -> Int? {
     guard isListening, let pause else { return nil }
     self.pause = pause < limit ? pause * 2 : nil
     return pause < limit ? pause : nil
   }
 
-  // MARK: Doubt
+  // MARK: Ambiguous checks
 
-  /// To be called when the answer is open, with how many looks the writer has begun, counted after the version was
-  /// read; gives whether a pause of ``pauseAfterDoubt`` begins.
+  /// To be called for an ambiguous check, with the number of checks that the writer has begun, counted after the
+  /// version was read; returns whether a pause of ``pauseAfterDoubt`` begins.
   mutating func doubt(writerLooks: Int) -> Bool {
     looksBeforeDoubt = writerLooks
     guard isListening else { return false }
@@ -74,14 +74,14 @@ struct CommitDetector: Hashable, Sendable {
     return true
   }
 
-  /// To be called after that pause, before another look; gives whether to ask the writer.
+  /// To be called after that pause, before the next check; returns whether the writer must check.
   mutating func listenAgain(writerLooks: Int) -> Bool {
     isListening = true
     return asksWriter(writerLooks: writerLooks)
   }
 
-  /// To be called after the pause and at each poll; gives whether to ask the writer. It may have been asked in vain
-  /// before.
+  /// To be called after the pause and at each poll; returns whether the writer must check. An earlier request may have
+  /// failed.
   mutating func asksWriter(writerLooks: Int) -> Bool {
     guard isListening, let looks = looksBeforeDoubt else { return false }
     guard looks == writerLooks else {
@@ -93,10 +93,10 @@ struct CommitDetector: Hashable, Sendable {
     return true
   }
 
-  /// To be called when the writer has looked, or refused to.
+  /// To be called when the writer has checked, or failed to.
   mutating func writerAnswered() { isWriterAsked = false }
 
-  /// To be called after a look while a writer is being opened; gives whether the loops have to be told.
+  /// To be called after a check while a writer is being opened; returns whether the loops must be notified.
   mutating func endDoubt() -> Bool {
     defer { looksBeforeDoubt = nil }
     return looksBeforeDoubt != nil

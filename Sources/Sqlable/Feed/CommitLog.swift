@@ -1,27 +1,27 @@
-/// Commits that were acknowledged and are not matched with subscribers yet, in their order.
+/// Commits that are not matched with subscribers yet, in order.
 ///
-/// Appending is all that the committing thread does for them.
+/// The committing thread only appends to it.
 struct CommitLog {
   struct Entry: Sendable {
-    /// Its number, from 1.
+    /// Counted from 1.
     let position: Int
     /// Nil for the end: the pool is closed.
     let commit: CommittedChanges?
   }
 
-  /// How many rows wait at most, or those of one commit where these are more.
+  /// The maximum number of waiting rows, unless a single commit has more.
   static let maximumWeight = 100_000
 
   private var entries: [Entry] = []
   private var weight = 0
-  /// The number of the last entry.
+  /// The position of the last entry.
   private(set) var position = 0
-  /// Whether somebody is on the way to match what is here.
+  /// Whether matching is scheduled.
   var isScheduled = false
   private var isEnded = false
 
-  /// Appends a commit. When more wait than `limit` allows, they become one commit that may have changed anything:
-  /// memory stays bounded however slow the matching is.
+  /// Appends a commit. If more would wait than `limit` allows, all entries become one commit that may have changed
+  /// anything: memory stays bounded however slow matching is.
   mutating func append(_ commit: CommittedChanges?, limit: Int) {
     guard !isEnded else { return }
     position += 1
@@ -44,7 +44,7 @@ struct CommitLog {
 }
 
 extension CommittedChanges {
-  /// How many rows it keeps in memory, or thousands of bytes of theirs, and one for itself.
+  /// One, plus the rows it keeps in memory; for images, their number or their size in thousands of bytes if greater.
   fileprivate var weight: Int {
     tables.values.reduce(1 + rows.count) { $0 + max($1.images?.count ?? 0, $1.bytes / 1_000) }
   }

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// What values that a comparison could take for one have in common: the key under which subscribers are found.
+/// The hash key of a value, by which subscribers are found: equal for values that a comparison could treat as equal.
 ///
-/// Coarser than any comparison of SQLite's own: texts that differ in the case of A to Z, or in spaces at the end,
-/// have one key, whatever the column's collation. So a look-up finds all that are concerned, and some that a closer
-/// look excludes. Collations of a program's own may take any two texts for one: they have no keys.
+/// Coarser than any built-in collation: texts that differ only in the case of A to Z, or in trailing spaces, have the
+/// same key. So a lookup finds all subscribers concerned, and some that a closer check excludes. A custom collation can
+/// treat any two texts as equal, so it can't use keys.
 enum MatchKey: Hashable, Sendable {
   case null
   case integer(Int64)
@@ -16,10 +16,10 @@ enum MatchKey: Hashable, Sendable {
     switch value {
     case .null: self = .null
     case .integer(let integer): self = .integer(integer)
-    // SQLite compares numbers by what they are worth: 2.0 is 2.
+    // SQLite compares numbers by value: 2.0 equals 2.
     case .real(let real): self = Int64(exactly: real).map(MatchKey.integer) ?? .real(real)
     case .text(let text):
-      // NOCASE looks at nothing behind a NUL character.
+      // NOCASE compares no characters after a NUL.
       var bytes = text.utf8.prefix { $0 != 0 }.map(\.foldedLetter)
       while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
       self = .text(bytes)
@@ -28,18 +28,17 @@ enum MatchKey: Hashable, Sendable {
   }
 }
 
-/// What a filter demands of one column: that it equals a value. A row with another value does not meet the filter,
-/// which takes no SQLite to find out.
+/// A filter's demand that one column equals a value. A row with a different value does not meet the filter; deciding
+/// that takes no SQLite.
 struct RowDemand: Sendable {
-  /// The column's place among those of the table.
+  /// The column's position in the table.
   let place: Int
   let key: MatchKey
   private let value: DatabaseValue
   /// Whether texts are compared byte by byte.
   private let isBinary: Bool
 
-  /// Nil when SQLite would convert one of both before it compares them, or compare texts by a collation of the
-  /// program's own.
+  /// Nil if SQLite would convert one of the two before it compares them, or compare texts by a custom collation.
   init?(_ value: DatabaseValue, of column: ComparedColumn, at place: Int) {
     let affinity = KeyShape.Affinity(ofType: column.type)
     isBinary = column.collation.isSameName(as: "BINARY")
@@ -56,7 +55,7 @@ struct RowDemand: Sendable {
     key = MatchKey(value)
   }
 
-  /// Whether a row with these values meets it for certain.
+  /// Whether a row with these values certainly meets it.
   func isMet(by values: [DatabaseValue]) -> Bool {
     guard values.indices.contains(place) else { return false }
     guard case .text(let own) = value else { return MatchKey(values[place]) == key }

@@ -1,16 +1,16 @@
 import Dispatch
 
-/// Notices what others commit to the pool's file: processes, and handles of this one that are not the pool's.
+/// Detects commits to the pool's file by other processes, and by handles of this process outside the pool.
 ///
-/// `PRAGMA data_version` tells a connection that another one has committed. It is asked when the kernel says that the
-/// write-ahead log was written to, after growing pauses since, and at every poll in case the kernel did not. What a
-/// look means and when the next one is due, `CommitDetector` decides; this does it.
+/// `PRAGMA data_version` shows a connection whether another one has committed. It is read when the kernel reports a
+/// write to the write-ahead log, after growing pauses from then on, and at every poll, in case the kernel reports
+/// nothing. `CommitDetector` decides what a check means and when the next is due; this class makes the checks.
 ///
-/// Sound as `Sendable`: what changes is touched on `queue` only.
+/// Sound as `Sendable`: mutable state is used on `queue` only.
 final class OtherProcesses: @unchecked Sendable {
   private unowned let feed: PoolFeed
   private let root: SqliteDatabase
-  /// Has the writer look, when it is free, and calls its argument when it has, or can't.
+  /// Makes the writer check once it is free; calls its argument after the check, or if the writer can't.
   private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let queue = DispatchQueue(label: "sqlable.pool.others")
   private let poll: any DispatchSourceTimer
@@ -18,9 +18,9 @@ final class OtherProcesses: @unchecked Sendable {
   private var watch: FileWatch?
   private var handle: SqliteDatabase?
   private var detector: CommitDetector
-  /// The watch that is not listened to meanwhile: another one may have been made since.
+  /// The suspended watch; `watch` may have been replaced since.
   private var suspended: FileWatch?
-  /// Whether it could not look: what was committed meanwhile is not known.
+  /// Whether the last check failed: later commits are unknown.
   private var isBlind = false
   private var isEnded = false
 
@@ -40,12 +40,11 @@ final class OtherProcesses: @unchecked Sendable {
     nextLook.schedule(deadline: .distantFuture)
     poll.resume()
     nextLook.resume()
-    // Now, on the thread of the first who listens: what is committed from here on is not to be missed.
+    // Now, on the thread of the first subscriber, which must miss no commit from here on.
     checkNow()
   }
 
-  /// Looks, and does not return before it has; to be called while a writer is being opened, which can't tell later what
-  /// was committed before.
+  /// Checks before it returns. To be called while a writer is being opened, which can't detect earlier commits.
   func checkNow() {
     queue.sync {
       look()
@@ -53,7 +52,7 @@ final class OtherProcesses: @unchecked Sendable {
     }
   }
 
-  // MARK: When it looks
+  // MARK: When it checks
 
   private func logWasWritten() {
     detector.logWasWritten()
@@ -65,7 +64,7 @@ final class OtherProcesses: @unchecked Sendable {
   private func checkAndReschedule() {
     look()
     guard !isEnded, let pause = detector.nextLook() else { return }
-    // In place of the look that was to come, if there was one: that may be far off.
+    // Replaces a pending check, which may be far off.
     nextLook.schedule(deadline: .now() + .microseconds(pause))
   }
 
@@ -75,7 +74,7 @@ final class OtherProcesses: @unchecked Sendable {
     if detector.asksWriter(writerLooks: feed.writerLooks) { ask() }
   }
 
-  // MARK: A look
+  // MARK: A check
 
   private func look(isPoll: Bool = false) {
     guard !isEnded else { return }
@@ -93,7 +92,7 @@ final class OtherProcesses: @unchecked Sendable {
       if watch == nil { watchLog(of: handle) }
       let own = feed.ownCommits
       let found = try handle.dataVersion()
-      // A loop over a result is to hear that there is no file any more.
+      // A live result must be read again, which throws if the file is gone.
       if isPoll, try handle.isFileGone() { return feed.othersCommitted() }
       switch detector.judge(own: own, version: found, ownAfterwards: feed.ownCommits) {
       case .nothing: break
@@ -101,7 +100,7 @@ final class OtherProcesses: @unchecked Sendable {
       case .unsure: if detector.doubt(writerLooks: feed.writerLooks) { pauseListening() }
       }
     } catch {
-      // Who can't look can't say that there was nothing.
+      // A failed check can't rule out a commit.
       (handle, isBlind) = (nil, true)
       if isPoll { feed.othersCommitted() }
     }
@@ -118,20 +117,20 @@ final class OtherProcesses: @unchecked Sendable {
     guard let path = try? handle.locked({ try handle.openConnection().absolutePath }) else { return }
     watch = FileWatch(path + "-wal", on: queue) { [weak self] in self?.logWasWritten() }
     guard watch != nil else { return }
-    // What was written before the watch began may not be seen yet. Not in the midst of a look.
+    // Writes from before the watch may be undetected. Asynchronously, since a check is in progress.
     queue.async { [weak self] in self?.logWasWritten() }
   }
 
-  // MARK: Doubt
+  // MARK: Ambiguous checks
 
-  /// A transaction of the writer that begins meanwhile looks; else the writer is asked afterwards.
+  /// A transaction that the writer begins meanwhile makes a check; otherwise the writer must check after the pause.
   private func pauseListening() {
     suspended = watch
     suspended?.suspend()
     queue.asyncAfter(deadline: .now() + .microseconds(CommitDetector.pauseAfterDoubt)) { [self] in
       suspended?.resume()
       suspended = nil
-      // The feed may be gone.
+      // The feed may be deinitialized.
       if isEnded { return release() }
       if detector.listenAgain(writerLooks: feed.writerLooks) { ask() }
       checkAndReschedule()
@@ -139,7 +138,7 @@ final class OtherProcesses: @unchecked Sendable {
   }
 
   private func ask() {
-    // Not here: who asks may be the last to hold the pool, which waits for this queue when it goes.
+    // On another queue: this may release the last reference to the pool, whose deinit waits for the present one.
     DispatchQueue.global().async { [askWriter, weak self] in
       askWriter { [weak self] in self?.writerAnswered() }
     }
@@ -149,7 +148,7 @@ final class OtherProcesses: @unchecked Sendable {
 
   // MARK: Its end
 
-  /// Looks no more. Closes its handle before it returns.
+  /// Stops all checks, and closes the handle before it returns.
   func end() {
     queue.sync {
       guard !isEnded else { return }
@@ -169,14 +168,14 @@ final class OtherProcesses: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// Another number than before when another connection has committed since.
+  /// A number that changes when another connection commits.
   fileprivate func dataVersion() throws -> Int64 { try locked { try openConnection().dataVersion() } }
 
   fileprivate func isFileGone() throws -> Bool { try locked { try openConnection().fileHasMoved } }
 }
 
 extension Duration {
-  /// Ten thousand years at most.
+  /// Capped at some ten thousand years.
   fileprivate var wholeMicroseconds: Int {
     let (seconds, attoseconds) = components
     return Int(min(seconds, 300_000_000_000)) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)

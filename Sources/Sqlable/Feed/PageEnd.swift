@@ -1,14 +1,15 @@
-/// The order of a page: by which columns a statement with a limit orders its rows, and how those compare.
+/// The order of a page: the columns that a statement with a limit orders by, and how they compare.
 struct PageOrder: Sendable {
   struct Term: Sendable {
-    /// The column's place in the result, and among those of the table.
+    /// The column's position in the result.
     let resultPlace: Int
+    /// The column's position in the table.
     let place: Int
     let collation: Collation
     let direction: OrderTerm.Direction
   }
 
-  /// SQLite's own collations.
+  /// SQLite's built-in collations.
   enum Collation: Sendable {
     case binary, nocase, rtrim
 
@@ -25,13 +26,13 @@ struct PageOrder: Sendable {
     }
   }
 
-  /// How many rows a full page has.
+  /// The number of rows of a full page.
   let limit: Int
   let terms: [Term]
-  /// The names of the table's columns, in their order.
+  /// The names of the table's columns, in order.
   let columns: [String]
 
-  /// Nil for a statement without an order of columns and a limit.
+  /// Nil unless the statement has a limit and orders by columns with built-in collations.
   init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
     let (table, order) = (query.table, query.clauses.order)
     guard query.form == .rows, !order.isEmpty, table.fullText == nil, let limit = query.limit, limit > 0 else {
@@ -58,10 +59,10 @@ struct PageOrder: Sendable {
   }
 }
 
-/// The last row of a full page. What happens to rows behind it does not change the page.
+/// The last row of a full page. Changes to rows behind it do not change the page.
 struct PageEnd: Sendable {
   private let order: PageOrder
-  /// Its values, in the order of the terms.
+  /// The row's values, in the order of the terms.
   private let values: [DatabaseValue]
 
   init(_ order: PageOrder, _ values: [DatabaseValue]) {
@@ -69,14 +70,13 @@ struct PageEnd: Sendable {
     self.values = values
   }
 
-  /// Whether the row was behind the page, where it was at all, and is behind it now.
+  /// Whether the row, where it exists, is behind the page before its change and after.
   func precedes(_ row: RowImages) -> Bool {
     guard row.columns == order.columns else { return false }
     return [row.old, row.new].allSatisfy { image in image.map(precedes) ?? true }
   }
 
-  /// Whether a row with these values comes behind it for certain: of rows that the order takes for equal SQLite
-  /// chooses.
+  /// Whether a row with these values is certainly behind it: among rows of equal order SQLite may choose any.
   private func precedes(_ row: [DatabaseValue]) -> Bool {
     for (term, own) in zip(order.terms, values) {
       guard row.indices.contains(term.place), let result = term.compare(own, row[term.place]) else { return false }
@@ -87,7 +87,7 @@ struct PageEnd: Sendable {
 }
 
 extension PageOrder.Term {
-  /// Below zero when the left one comes first; nil when that can't be told.
+  /// Negative if `left` comes first; nil if that is unknown.
   fileprivate func compare(_ left: DatabaseValue, _ right: DatabaseValue) -> Int? {
     switch (left, right) {
     case (.null, .null): return 0
@@ -103,7 +103,7 @@ extension OrderTerm.Direction {
 }
 
 extension DatabaseValue {
-  /// SQLite's order of values that are not NULL: numbers, texts, blobs. Nil when it can't be told.
+  /// SQLite's order of values that are not NULL: numbers, texts, blobs. Nil if it is unknown.
   fileprivate static func compare(_ left: DatabaseValue, _ right: DatabaseValue, _ collation: PageOrder.Collation)
     -> Int?
   {
@@ -129,7 +129,7 @@ extension DatabaseValue {
     }
   }
 
-  /// By what they are worth, to the last digit: as a double, a large integer has lost some.
+  /// Exact: a large integer would lose digits as a double.
   private static func compare(_ left: Int64, _ right: Double) -> Int {
     guard let whole = Int64(exactly: right.rounded(.towardZero)) else { return right > 0 ? -1 : 1 }
     if left != whole { return left < whole ? -1 : 1 }
@@ -138,13 +138,13 @@ extension DatabaseValue {
   }
 
   private static func compare(_ left: String, _ right: String, _ collation: PageOrder.Collation) -> Int? {
-    // A replacement character may stand for bytes that are no UTF-8, which have another place.
+    // A replacement character may stand for invalid UTF-8, which sorts differently.
     func isKnown(_ text: String) -> Bool { !text.unicodeScalars.contains("\u{FFFD}") }
     guard isKnown(left), isKnown(right) else { return nil }
     switch collation {
     case .binary: return compare(left.utf8, right.utf8)
     case .nocase:
-      // It looks at nothing behind a NUL character but the length.
+      // After a NUL character NOCASE compares nothing but the lengths.
       guard !left.utf8.contains(0), !right.utf8.contains(0) else { return nil }
       return compare(left.foldedName, right.foldedName)
     case .rtrim: return compare(left.withoutTrailingSpaces, right.withoutTrailingSpaces)

@@ -2,21 +2,21 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Tells the pool's sequences of its commits, and of those of other processes.
+/// Notifies the pool's loops of its commits, and of other processes' commits.
 ///
-/// The thread that commits appends what was recorded to a log. What is in it is matched with the subscribers on a
-/// queue, or by a subscriber that asks; both in the order of commits. Sequences are held weakly, by number: dropping
-/// one ends it.
+/// The committing thread appends the recorded changes to a log. They are matched with the subscribers on a queue, or by
+/// a subscriber that can't wait for that; both in the order of commits. Subscribers are held weakly, by number:
+/// releasing one ends it.
 final class PoolFeed: CommitSink {
   private struct Interests {
-    /// What is recorded: all that is wanted, and what was wanted not long ago.
+    /// What is recorded: the interests of all subscribers, and some of former ones.
     var interest = ObservedTables()
-    /// What each wants.
+    /// The interest of each subscriber.
     var wanted: [Int: ObservedTables] = [:]
-    /// How many have gone since the interest was worked out.
+    /// The number of subscribers removed since the interest was computed.
     var gone = 0
 
-    /// Takes note of what one wants; gives whether the interest is another.
+    /// Adds the interest of a subscriber; returns whether the total changes.
     mutating func want(_ interest: ObservedTables, _ number: Int) -> Bool {
       wanted[number] = interest
       let before = self.interest
@@ -24,8 +24,8 @@ final class PoolFeed: CommitSink {
       return self.interest != before
     }
 
-    /// Forgets one; gives whether the interest is another. That is worked out now and then: to record too much does
-    /// no harm.
+    /// Removes a subscriber; returns whether the total changes. It is computed only now and then: recording too much
+    /// does no harm.
     mutating func forget(_ number: Int) -> Bool {
       wanted[number] = nil
       gone += 1
@@ -43,36 +43,35 @@ final class PoolFeed: CommitSink {
     var others: OtherProcesses?
   }
 
-  // Each has a lock of its own: a writer asks for the first and the third, and is not to wait until subscribers are
-  // found.
+  // Separate locks: a writer takes the first and the third, and must not wait while subscribers are matched.
   private let interests = Guarded(Interests())
   private let subscribers = Guarded(Subscribers())
   private let log = Guarded(CommitLog())
   private let watched = Guarded(Watch())
-  /// Held while the looking for others begins.
+  /// Held while the watch for other processes begins.
   private let beginning = Guarded(())
   private let queue = DispatchQueue(label: "sqlable.pool.feed")
   private let wakes = Wakes()
-  /// For results, which are not to stand behind loops over changes.
+  /// For live results, so that they don't queue behind loops over changes.
   private let calls = Wakes()
-  /// What was found by a thread that may not let go of it.
+  /// The matches of a thread that must not release them.
   private let leftOver = Guarded<[Matches]>([])
   private let lastPosition = Atomic(0)
   private let matchedPosition = Atomic(0)
-  /// How many subscribers there are whom a commit may concern that recorded nothing.
+  /// The number of subscribers that a commit may concern even if it recorded nothing.
   private let attentive = Atomic(0)
   private let largestBuffer = Atomic(CommitLog.maximumWeight)
   private let loops = Atomic(0)
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
-  /// Live results that loops share.
+  /// The live results that loops share.
   let sharedResults = SharedResults()
-  /// Where filters are tried.
+  /// Evaluates the filters.
   private let filterTables: FilterTables
   private let filters = Guarded<[RowFilter.Key: RowFilter]>([:])
   private let commitCount = Atomic(0)
   private let lookCount = Atomic(0)
-  /// Begins to look for what other processes commit; called once, when somebody listens for the first time.
+  /// Begins to watch for other processes' commits; called once, for the first subscriber.
   private let watch: @Sendable (PoolFeed) -> OtherProcesses?
   private let columnsRead = Guarded<[ReadKey: ReadColumns]>([:])
 
@@ -85,7 +84,7 @@ final class PoolFeed: CommitSink {
 
   func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
-  /// How many loops are open.
+  /// The number of open loops.
   var count: Int { loops.load(ordering: .relaxed) }
 
   func loopBegins() { loops.add(1, ordering: .relaxed) }
@@ -94,7 +93,7 @@ final class PoolFeed: CommitSink {
 
   var interest: ObservedTables { interests.withLock { $0.interest } }
 
-  // MARK: Who listens
+  // MARK: Subscribers
 
   func add(_ subscription: ChangeSubscription, _ number: Int) {
     let table = subscription.observed.observer.table
@@ -110,7 +109,7 @@ final class PoolFeed: CommitSink {
     watchOthers { wake { result.end(&$0) } }
   }
 
-  /// To be called when a live result has found out what it reads.
+  /// To be called when a live result knows what it reads.
   func expect(_ read: ReadColumns, _ rule: RowRule, _ number: Int) {
     let interest = ObservedTables(
       read: read.tables.mapValues { ObservedTables.TableInterest(columns: $0, wantsImages: rule.decidesByRow) },
@@ -121,16 +120,16 @@ final class PoolFeed: CommitSink {
     }
   }
 
-  /// Has commits matched with one, and what it wants recorded.
+  /// From here on, matches commits with the subscriber, and records its interest.
   private func listen(_ interest: ObservedTables, _ number: Int, _ body: (inout Subscribers) -> Void) {
-    // First: from here on each commit is matched, whatever it recorded.
+    // First, so that each commit from here on is matched, whatever it recorded.
     subscribers.withLock { subscribers in
       body(&subscribers)
       attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
     }
     let joined = interests.withLock { interests in
-      // With the lock held: whoever comes next and changes nothing is not to take the count from before for one that
-      // holds for what it found.
+      // With the lock held: a later subscriber whose interest changes nothing must not get a count from before this
+      // change.
       if interests.want(interest, number) { registry.sinkDidChange() }
       return ObserverRegistry.changes
     }
@@ -147,9 +146,9 @@ final class PoolFeed: CommitSink {
     }
   }
 
-  /// Begins to look for others, when that was not done before; calls `end` where nothing comes any more.
+  /// Begins to watch for other processes' commits, once; calls `end` if the feed has ended.
   private func watchOthers(orElse end: () -> Void) {
-    // One after the other: the second is not to go on before it is known what there was until now.
+    // Serialized: a second subscriber must not go on before the first check.
     beginning.lock()
     defer { beginning.unlock() }
     let (isEnded, isFirst) = watched.withLock { watch in
@@ -165,14 +164,14 @@ final class PoolFeed: CommitSink {
     if isTooLate { others.end() }
   }
 
-  /// Looks for others, where that is done, and does not return before.
+  /// Checks for other processes' commits before it returns, if they are watched.
   func detectOtherCommits() { watched.withLock { $0.others }?.checkNow() }
 
   // MARK: What statements read
 
-  /// A statement, and the schema that it was compiled in.
+  /// A statement and the schema version it was compiled with.
   struct ReadKey: Hashable {
-    /// By bytes: == takes the two forms of an é for one, which are two names to SQLite.
+    /// As bytes: == treats the two Unicode forms of an é as equal, SQLite as two names.
     private let text: [UInt8]
     private let schemaVersion: Int64
 
@@ -182,7 +181,7 @@ final class PoolFeed: CommitSink {
     }
   }
 
-  /// How many statements are known at most; then all are forgotten.
+  /// The size at which a cache is emptied.
   private static let maximumKnown = 1_000
 
   func columnsRead(_ key: ReadKey) -> ReadColumns? { columnsRead.withLock { $0[key] } }
@@ -194,9 +193,9 @@ final class PoolFeed: CommitSink {
     }
   }
 
-  // MARK: What filters decide
+  // MARK: Filters
 
-  /// The filter of a statement that decides by row, the same for all loops over equal statements; nil when it does not.
+  /// The row filter of a statement, shared by loops over equal statements; nil if a row alone can't decide it.
   func filter(_ query: SelectQuery, _ columns: [ComparedColumn]) -> RowFilter? {
     guard let key = RowFilter.Key(query, columns) else { return nil }
     return filters.withLock { filters in
@@ -208,11 +207,11 @@ final class PoolFeed: CommitSink {
     }
   }
 
-  // MARK: What happens
+  // MARK: Commits
 
-  /// Odd while a commit of the pool is being made, and another number after it.
+  /// Raised at the begin and the end of each commit of the pool: odd during a commit.
   var ownCommits: Int { commitCount.load(ordering: .acquiring) }
-  /// How often the writer has begun to look whether others have committed.
+  /// The number of checks for other connections' commits that the writer has begun.
   var writerLooks: Int { lookCount.load(ordering: .acquiring) }
 
   func commitBegins() { commitCount.add(1, ordering: .acquiringAndReleasing) }
@@ -223,11 +222,11 @@ final class PoolFeed: CommitSink {
 
   func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
 
-  /// To be called on the queue where it was noticed that somebody else has committed.
+  /// To be called on the queue that detected another connection's commit.
   func othersCommitted() {
-    // Matched here: another thread would have to be woken for it. What was found is let go of on that: it may be the
-    // last to hold the pool, which waits for this queue when it goes. No closure has it, which this thread may let go
-    // of last.
+    // Matched here, since waking another thread would take longer. The matches are released on the feed's queue: they
+    // may hold the last reference to the pool, whose deinit waits for the present queue. No closure captures them,
+    // since this thread could be the last to release it.
     append(CommittedChanges(isUnknown: true), isMatchedHere: true)
     putOff(match())
     queue.async { [self] in letGo() }
@@ -248,10 +247,10 @@ final class PoolFeed: CommitSink {
     if hasRecorded || attentive.load(ordering: .sequentiallyConsistent) > 0 { append(commit) }
   }
 
-  /// The last commit that is known of, acknowledged or about to be.
+  /// The position of the last known commit, acknowledged or about to be.
   var position: Int { lastPosition.load(ordering: .acquiring) }
 
-  /// Appends a commit, or the end.
+  /// Appends a commit, or the end of the feed if nil.
   private func append(_ commit: CommittedChanges?, isMatchedHere: Bool = false) {
     let limit = largestBuffer.load(ordering: .relaxed)
     let isFirst = log.withLock { log in
@@ -267,9 +266,8 @@ final class PoolFeed: CommitSink {
   /// In microseconds; see `matchWhatComes`.
   private static let (gathering, longestGathering) = (500, 4_000)
 
-  /// Matches what is in the log, and what comes soon after. The first commit is matched at once; then commits gather,
-  /// the longer the more of them there were: a writer that commits every twenty microseconds is not to wake a thread
-  /// each time.
+  /// Matches the log, and what follows soon. The first commit is matched at once; then commits gather, the longer the
+  /// more there were: a writer that commits every twenty microseconds must not wake a thread each time.
   private func matchWhatComes() {
     while true {
       let count = match(isScheduled: true).commits
@@ -278,10 +276,10 @@ final class PoolFeed: CommitSink {
     }
   }
 
-  /// Whether what was acknowledged up to a position is matched with its subscribers.
+  /// Whether all commits up to a position are matched.
   func isMatched(upTo position: Int) -> Bool { matchedPosition.load(ordering: .acquiring) >= position }
 
-  /// Has all that was acknowledged until now matched with its subscribers, and does not return before.
+  /// Ensures that all commits acknowledged until now are matched before it returns.
   func catchUp() {
     if !isMatched(upTo: position) { match() }
   }
@@ -292,12 +290,12 @@ final class PoolFeed: CommitSink {
     wakes.wake(matches.woken)
   }
 
-  /// Matches what is in the log with its subscribers, and wakes them; gives what is to be let go of.
+  /// Matches the log with the subscribers, and wakes those; returns objects to release outside of the lock.
   @discardableResult
   private func match(isScheduled: Bool = false) -> Matches {
     var matches = Matches()
     subscribers.withLock { subscribers in
-      // With the lock held: one takes and matches after the other, in the order of the log.
+      // With the lock held: threads take and match one after the other, in the order of the log.
       let entries = log.withLock { log in
         let entries = log.takeAll()
         if entries.isEmpty, isScheduled { log.isScheduled = false }
@@ -314,7 +312,7 @@ final class PoolFeed: CommitSink {
     return matches
   }
 
-  /// To be called when the pool is closed: all sequences end, when they have been told of what was committed before.
+  /// Ends all loops, after they have got earlier commits; to be called when the pool is closed.
   func end() {
     let others = watched.withLock { watch in
       watch.isEnded = true

@@ -1,20 +1,20 @@
-/// Live results by the tables that they read, and by a value that their filters demand of a column: a look-up for the
-/// values before a change and one for those after it, however many results there are.
+/// An index of live results by the tables that they read, and by a value that their filters demand of a column: one
+/// lookup for the values before a change and one for those after it, however many results there are.
 struct ResultIndex {
   private struct Known {
     weak var result: (any FollowedResult)?
     var place = Bucket.everywhere
   }
 
-  /// Where a result is found.
+  /// Where a result is indexed.
   private enum Bucket {
-    /// By every commit: it is not known what it reads, or nobody tells what happens to that.
+    /// Every commit concerns it: what it reads is not known yet, or can't be observed.
     case everywhere
     case tables([[UInt8]])
     case value(table: [UInt8], DemandedColumn, MatchKey)
   }
 
-  /// A column of which filters demand values, in a table of these columns.
+  /// A column that filters demand values of, in a table with these columns.
   private struct DemandedColumn: Hashable {
     let place: Int
     let columns: [String]
@@ -50,7 +50,7 @@ struct ResultIndex {
   private var tables: [[UInt8]: Table] = [:]
   private var everywhere: Set<Int> = []
 
-  /// How many every commit concerns.
+  /// The number of results that every commit concerns.
   var countEverywhere: Int { everywhere.count }
   var numbers: [Int] { Array(known.keys) }
   var all: [any FollowedResult] { known.values.compactMap(\.result) }
@@ -60,14 +60,14 @@ struct ResultIndex {
     everywhere.insert(number)
   }
 
-  /// Notes what it reads, and what its filter demands of columns of the only table.
+  /// Records what a result reads and, for a single table, what its filter demands of columns.
   mutating func expect(_ read: ReadColumns, _ demands: [RowDemand], columns: [String], _ number: Int) {
     guard known[number] != nil else { return }
     change(number) { $0.remove(number) }
     if read.readsUnobserved {
       known[number]?.place = .everywhere
     } else if let table = read.tables.first?.key, read.tables.count == 1, !demands.isEmpty {
-      // Where several values are demanded, that which the fewest others demand: it tells the most apart.
+      // Of several demands the most selective: that of the fewest other results.
       func others(_ demand: RowDemand) -> Int {
         tables[table]?.byValue[DemandedColumn(place: demand.place, columns: columns)]?[demand.key]?.count ?? 0
       }
@@ -107,14 +107,14 @@ struct ResultIndex {
 
   // MARK: Matching
 
-  /// Those whom a commit may concern.
+  /// The results that a commit may concern.
   func concerned(by changes: [[UInt8]: TableChanges]) -> Set<Int> {
     var found = everywhere
     for (name, changes) in changes { tables[name]?.formConcerned(by: changes, &found) }
     return found
   }
 
-  /// Tells one of a commit; nil is one that may have changed anything.
+  /// Notifies a result of a commit; nil is one that may have changed anything.
   func tell(_ number: Int, _ commit: CommittedChanges?, _ position: Int, _ matches: inout Matches) {
     guard let result = known[number]?.result else { return }
     matches.keep(result)

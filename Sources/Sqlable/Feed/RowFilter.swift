@@ -1,21 +1,20 @@
 import Synchronization
 
-/// Tells whether a row meets a statement's filter, as SQLite decides it.
+/// Decides whether a row meets a statement's filter, by SQLite's rules.
 final class RowFilter: Sendable {
-  /// What makes two filters the same.
+  /// The identity of a filter.
   struct Key: Hashable {
-    /// Whether there is a row that meets the filter.
+    /// A query for whether any row meets the filter.
     let question: SelectQuery
     let table: String
     let columns: [ComparedColumn]
 
-    /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, functions,
-    /// chance.
+    /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, or functions
+    /// other than `lower`, `upper`, `length` and `abs`.
     init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
       let table = query.table
-      // What ANY means depends on the table's being STRICT. What the order depends on beside the rows themselves may be
-      // changed by rows that are not among them. A column that the table does not have is its rowid, which is another
-      // one in the copy.
+      // ANY means something else in a STRICT table, which the copy is not. An order by more than a row's own values may
+      // change with other rows. A column that the table lacks is its rowid, which differs in the copy.
       let names = Set(columns.map(\.name.foldedName))
       guard let filter = query.filter, filter.isOfOneRow, query.clauses.order.allSatisfy(\.expression.isOfOneRow),
         filter.columns.allSatisfy({ names.contains($0.foldedName) }), table.fullText == nil,
@@ -29,18 +28,18 @@ final class RowFilter: Sendable {
     }
   }
 
-  /// No other filter's, ever: an address may come again.
+  /// Never reused, unlike an address.
   private let id = RowFilter.count.add(1, ordering: .relaxed).newValue
   private static let count = Atomic(0)
   private let key: Key
   private let tables: FilterTables
-  /// The values that the filter demands of columns, most often of the id.
+  /// The values that the filter demands of columns, usually of the id.
   let demands: [RowDemand]
-  /// Whether it demands nothing else.
+  /// Whether the demands are the whole filter.
   private let isDemandsOnly: Bool
-  /// The names of the table's columns, in their order.
+  /// The names of the table's columns, in order.
   let columns: [String]
-  /// Whether it has LIKE, of which a connection may have another one than SQLite's usual: `PRAGMA case_sensitive_like`.
+  /// Whether it uses LIKE, which depends on the connection's `PRAGMA case_sensitive_like`.
   private let usesLike: Bool
 
   init(_ key: Key, _ tables: FilterTables) {
@@ -56,13 +55,13 @@ final class RowFilter: Sendable {
     isDemandsOnly = key.question.filter?.termCount == demands.count
   }
 
-  /// Whether the row, by the values that are demanded, did not meet the filter before its change and does not now.
+  /// Whether the demands alone show that the row met the filter neither before its change nor after.
   func excludes(_ row: RowImages) -> Bool {
     guard row.columns == columns else { return false }
     return demands.contains { demand in [row.old, row.new].allSatisfy { image in image.map(demand.excludes) ?? true } }
   }
 
-  /// Whether the row, by the values that are demanded, met the filter before its change, or does now.
+  /// Whether the demands alone show that the row met the filter before its change or after.
   func takes(_ row: RowImages) -> Bool {
     guard isDemandsOnly, row.columns == columns else { return false }
     return [row.old, row.new].contains { image in
@@ -70,8 +69,8 @@ final class RowFilter: Sendable {
     }
   }
 
-  /// Whether one of the rows met the filter before its change, or meets it now. What is found out is noted with the
-  /// row, for other loops over the same statement.
+  /// Whether one of the rows met the filter before its change or after. The verdicts are cached with the rows, for
+  /// other loops over the same statement.
   func concerns(_ rows: [RowImages]) throws -> Bool {
     var open: [RowImages] = []
     for row in rows {
@@ -82,7 +81,7 @@ final class RowFilter: Sendable {
       }
     }
     guard let last = open.last else { return false }
-    // Where values are demanded, it is one that has them, and most often meets the rest too.
+    // Rows that the demands don't exclude usually meet the whole filter: one of them is tested first.
     if !demands.isEmpty {
       open.removeLast()
       let concerns = try isMet(byAnyOf: [last])
@@ -90,7 +89,7 @@ final class RowFilter: Sendable {
       if concerns { return true }
     }
     guard !open.isEmpty else { return false }
-    // All at once: most often it is none of them.
+    // All at once: usually none does.
     if try !isMet(byAnyOf: open) {
       for row in open { row.note(false, of: id) }
       return false
@@ -109,13 +108,13 @@ final class RowFilter: Sendable {
     func isMet(_ like: FilterTables.Like) throws -> Bool {
       try tables.holds(images, key.table, key.columns, like) { db in try db.integer(of: key.question) != 0 }
     }
-    // Each reader may have either LIKE. Under NOT the one is met by rows that the other is not.
+    // A reader may have either LIKE. Under NOT the case-sensitive one holds for rows that the other does not.
     return try isMet(.usual) || (usesLike && isMet(.caseSensitive))
   }
 }
 
-/// Tables in memory whose columns compare as those of the real ones do, for filters to be tried on: one handle for all
-/// filters of a pool.
+/// In-memory copies of tables, without their rows, whose columns compare like the originals: filters are evaluated on
+/// them. All filters of a pool share them.
 final class FilterTables: Sendable {
   private struct State {
     var database: SqliteDatabase?
@@ -123,19 +122,19 @@ final class FilterTables: Sendable {
     var columns: [[UInt8]: [ComparedColumn]] = [:]
   }
 
-  /// What LIKE makes of the letters A to Z.
+  /// How LIKE compares the letters A to Z.
   enum Like {
     case usual, caseSensitive
   }
 
   private let root: SqliteDatabase
   private let state = Guarded(State())
-  /// The same with the other LIKE, in a database of its own: to change it would have every statement compiled anew.
+  /// The same with the other LIKE, in a separate database: switching the pragma would recompile every statement.
   private let caseSensitive = Guarded(State())
 
   init(root: SqliteDatabase) { self.root = root }
 
-  /// What `question` says of a table that has these rows and no others.
+  /// The answer of `question` for a table with exactly these rows.
   func holds(
     _ rows: [[DatabaseValue]], _ table: String, _ columns: [ComparedColumn], _ like: Like,
     _ question: (SqliteDatabase) throws -> Bool
@@ -143,7 +142,7 @@ final class FilterTables: Sendable {
     try (like == .usual ? state : caseSensitive).withLock { state in
       let db = try state.database ?? open(like)
       state.database = db
-      // The next question gets another.
+      // The next question opens another database.
       defer { if db.connection?.isLost == true { state = State() } }
       let name = table.foldedName
       if state.columns[name] != columns {
@@ -157,7 +156,7 @@ final class FilterTables: Sendable {
         state.columns[name] = columns
       }
       var holds = false
-      // By `query`, which keeps what it has compiled.
+      // `query` caches the compiled statement.
       try db.transaction { db -> TransactionResult in
         for row in rows { try db.query("INSERT INTO \(table: table) VALUES (\(row))") { _ in } }
         holds = try question(db)
@@ -182,7 +181,7 @@ extension SqlExpression {
     return node.terms.contains(where: \.usesLike)
   }
 
-  /// Whether it depends on the values of one row and nothing else.
+  /// Whether it depends on nothing but the values of one row.
   fileprivate var isOfOneRow: Bool {
     switch node {
     case .column, .value: true
@@ -193,19 +192,19 @@ extension SqlExpression {
     }
   }
 
-  /// The names of its columns, when it is of one row.
+  /// The names of its columns, if it is of one row.
   fileprivate var columns: [String] {
     if case .column(let column) = node { return [column.name] }
     return node.terms.flatMap(\.columns)
   }
 
-  /// How many terms all have to be met.
+  /// The number of terms joined by AND.
   fileprivate var termCount: Int {
     if case .all(let terms) = node { return terms.reduce(0) { $0 + $1.termCount } }
     return 1
   }
 
-  /// The columns that have to be equal to a value, and the value.
+  /// The columns that must equal a value, with the value.
   fileprivate var demandedValues: [(column: String, value: DatabaseValue)] {
     switch node {
     case .all(let terms): return terms.flatMap(\.demandedValues)

@@ -1,17 +1,17 @@
-/// What tells of a changed row that it does not concern a live result.
+/// Decides that a changed row does not concern a live result.
 struct RowRule: Sendable {
-  /// The filter, where it decides about each row by itself.
+  /// The filter, if each row alone decides it.
   var filter: RowFilter?
-  /// The order of a page, where rows behind its end are not in it.
+  /// The order of a page, which rows behind its end don't concern.
   var page: PageOrder?
 
   /// Whether changed rows are wanted with their values.
   var decidesByRow: Bool { filter != nil || page != nil }
 }
 
-/// What is noted of a result while its rows are read.
+/// What is recorded of a result while its rows are read.
 struct ResultNotes {
-  /// The bytes, where results are compared.
+  /// The bytes of the rows, if results are compared.
   private(set) var contents: ResultContents?
   private(set) var pageEnd: PageEnd?
   private let page: PageOrder?
@@ -22,7 +22,7 @@ struct ResultNotes {
     self.page = page
   }
 
-  /// Takes note of the row that a statement stands on.
+  /// Records the current row of a statement.
   mutating func add(_ statement: PreparedStatement) {
     contents?.add(statement)
     guard let page else { return }

@@ -1,8 +1,8 @@
-/// Live results that are being followed, so that loops over equal ones share one.
+/// The live results in use, by key: loops over equal ones share one.
 final class SharedResults: Sendable {
-  /// What makes two live results the same.
+  /// The identity of a live result.
   struct Key: Hashable, @unchecked Sendable {
-    /// A statement or query, whose type is a part of it. Sound as `Sendable`: all of these are.
+    /// A statement or query; its type is part of its identity. Sound as `Sendable`: only such values get in.
     private let statement: AnyHashable
     private let value: ObjectIdentifier
     private let onlyChanges: Bool
@@ -21,9 +21,9 @@ final class SharedResults: Sendable {
 
   private let results = Guarded<[Key: Weak]>([:])
 
-  /// The result that loops over equal ones share; another one when there is none.
+  /// The shared result for a key; made if there is none.
   func result<Result: FollowedResult>(_ key: Key, _ make: () -> Result) -> Result {
-    // What is found and not taken is let go of behind the lock.
+    // A result of another type is released outside of the lock.
     let found = results.withLock { $0[key]?.result }
     if let found = found as? Result { return found }
     let made = make()

@@ -1,22 +1,22 @@
-/// A live result, as the feed knows it.
+/// A live result, as the feed sees it.
 protocol FollowedResult: AnyObject, Wakeable {
-  /// No other subscriber's.
+  /// Unique among subscribers.
   var number: Int { get }
-  /// Takes note of a commit that may concern it, or, without one, of one that may have changed anything.
+  /// To be called for a commit that may concern it; nil is one that may have changed anything.
   func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches)
-  /// Ends it, since the pool is closed.
+  /// To be called when the pool is closed.
   func end(_ matches: inout Matches)
 }
 
-/// What comes of matching commits with subscribers, for the time after the lock is given back.
+/// What is left to do after commits were matched with subscribers and the lock is released.
 struct Matches: Sendable {
-  /// How many commits were matched.
+  /// The number of commits matched.
   var commits = 0
   private(set) var woken: [any Wakeable] = []
-  /// Results that have something to find out.
+  /// Live results that have work to do.
   private(set) var called: [any Wakeable] = []
-  /// What is let go of then: a subscriber asks for the same lock when it goes, and what it was given may call
-  /// anybody's code.
+  /// Objects to release then: the deinit of a subscriber takes the same lock, and that of a value may run a caller's
+  /// code.
   private var found: [any Sendable] = []
 
   mutating func keep(_ found: any Sendable) { self.found.append(found) }
@@ -26,16 +26,16 @@ struct Matches: Sendable {
   mutating func call(_ result: any Wakeable) { called.append(result) }
 }
 
-/// Those who listen, found by what they listen to.
+/// All subscribers, indexed by what they observe.
 struct Subscribers {
   private var changes = ChangeIndex()
   private var results = ResultIndex()
-  /// Those who came not long ago, with the count of changes of observers since which all that they want is recorded;
-  /// the greatest number while that is not known.
+  /// New subscribers, with the count of observer changes from which on their whole interest is recorded; `.max` until
+  /// that is known.
   private var recent: [Int: Int] = [:]
 
-  /// How many there are whom a commit may concern that recorded nothing: those who came not long ago, and results of
-  /// what nobody tells of, as of virtual tables.
+  /// The number of subscribers that a commit may concern even if it recorded nothing: new ones, and results that read
+  /// what can't be observed, such as virtual tables.
   var attentive: Int { recent.count + results.countEverywhere }
 
   mutating func add(_ subscription: ChangeSubscription, _ number: Int, since position: Int) {
@@ -48,7 +48,7 @@ struct Subscribers {
     recent[number] = .max
   }
 
-  /// Notes what a live result is read from, and what its filter demands of columns of the only table.
+  /// Records what a live result reads and, for a single table, what its filter demands of columns.
   mutating func expect(_ read: ReadColumns, _ demands: [RowDemand], columns: [String], _ number: Int) {
     results.expect(read, demands, columns: columns, number)
     recent[number] = .max
@@ -64,7 +64,7 @@ struct Subscribers {
     recent[number] = nil
   }
 
-  /// Tells those whom a commit concerns. To be called in the order of commits.
+  /// Notifies the subscribers that a commit concerns. To be called in the order of commits.
   mutating func match(_ entry: CommitLog.Entry, _ matches: inout Matches) {
     guard let commit = entry.commit else {
       for subscription in changes.all { subscription.end(&matches) }
@@ -76,8 +76,8 @@ struct Subscribers {
       for number in results.numbers { results.tell(number, nil, entry.position, &matches) }
       return
     }
-    // Whoever came after it was looked at what is wanted may be concerned, whatever was recorded; to later
-    // transactions those are known who were known to this one.
+    // A subscriber that joined after the transaction had read the interests may be concerned, whatever was recorded.
+    // Those that this transaction knew are known to later ones.
     if !recent.isEmpty { recent = recent.filter { commit.isUnknown(toOneSince: $0.value) } }
     for number in recent.keys {
       changes.miss(number, entry.position, &matches)

@@ -1,4 +1,4 @@
-/// One wait of a task, which ends once: it is woken, or cancelled.
+/// One wait of a task, which ends once: by waking or by cancellation.
 final class Waiter: Sendable {
   private enum State {
     case made, woken, cancelled
@@ -6,10 +6,10 @@ final class Waiter: Sendable {
   }
 
   private let state = Guarded(State.made)
-  /// That of the task that waits.
+  /// The priority of the waiting task.
   let priority = Task.currentPriority
 
-  /// Waits until it is woken; false when the task is cancelled.
+  /// Waits until woken; false if the task is cancelled.
   func wait(isolation actor: isolated (any Actor)?) async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation(isolation: actor) { continuation in

@@ -1,24 +1,24 @@
-/// What can be woken.
+/// Something that can be woken.
 protocol Wakeable: Sendable {
-  /// That of what goes on when it is woken.
+  /// The priority of the task that waking it resumes.
   var priority: TaskPriority { get }
   func wake()
 }
 
 extension Waiter: Wakeable {}
 
-/// Wakes tasks, some at a time.
+/// Wakes tasks in batches.
 ///
-/// A thousand at once would stand in line before every other task of the process, the next writer's among them. So
-/// where there are many, others get their turn after every few.
+/// A thousand tasks woken at once would queue ahead of every other task of the process, the next writer's among them.
+/// So other tasks get their turn after each batch.
 final class Wakes: Sendable {
   private struct State {
-    /// A slice: taking the first moves nothing.
+    /// A slice: removing the first elements moves nothing.
     var waiting: ArraySlice<any Wakeable> = []
     var isRunning = false
   }
 
-  /// How many are woken before others get their turn.
+  /// The size of a batch.
   private static let atOnce = 32
   private static let longestPause = Duration.milliseconds(2)
   private let state = Guarded(State())
@@ -26,7 +26,7 @@ final class Wakes: Sendable {
   func wake(_ sleepers: [any Wakeable]) {
     if sleepers.isEmpty { return }
     let (isFew, begins) = state.withLock { state in
-      // Behind those before them: few at a time are as many as all at once.
+      // A single batch needs no task of its own, unless others are ahead of it.
       if !state.isRunning, sleepers.count <= Wakes.atOnce { return (true, false) }
       state.waiting += sleepers
       defer { state.isRunning = true }
@@ -34,14 +34,14 @@ final class Wakes: Sendable {
     }
     if isFew { for sleeper in sleepers { sleeper.wake() } }
     guard begins else { return }
-    // Of another priority it would not stand in line with those that it wakes.
+    // With the priority of the tasks that it wakes: otherwise it would not queue behind them.
     Task.detached(priority: sleepers.map(\.priority).max()) { [self] in
       while let next = take() {
         let begin = ContinuousClock.now
         for sleeper in next { sleeper.wake() }
-        // Behind those that were just woken, and whatever else is ready to run.
+        // Lets the woken tasks run, and others that are ready.
         await Task.yield()
-        // As long as they ran, others run. Where it took longer, others ran already.
+        // Other tasks get as much time as the batch took. If that was longer than the limit, they already ran.
         try? await Task.sleep(for: min(begin.duration(to: .now), Wakes.longestPause))
       }
     }

@@ -1,4 +1,4 @@
-/// A function of one's own that makes one value of all rows of a group.
+/// A user-defined function that computes one value from all rows of a group.
 ///
 /// ```swift
 /// let median = AggregateFunction("median", initial: [Double]()) { (values: inout [Double], value: Double) in
@@ -8,18 +8,19 @@
 /// }
 /// ```
 ///
-/// Each group has a state of its own, which never leaves the thread that runs the statement. The same rules hold as for
-/// ``ScalarFunction``. NULL is an argument like others: a parameter that is an optional gets it. As a window function it is
-/// refused.
+/// Each group has a state of its own, which never leaves the thread that runs the statement. The rules of
+/// ``ScalarFunction`` apply. NULL is an argument like any other: a parameter must be optional to take it. It can't be
+/// used as a window function.
 public struct AggregateFunction<Output: SqlValue, each Argument: SqlValue>: Sendable {
   let function: UserFunction
 
-  /// Makes an aggregate; see ``ScalarFunction`` for its parameters.
+  /// Creates an aggregate; see ``ScalarFunction`` for the other parameters.
   ///
   /// - Parameters:
-  ///   - initial: The state before the first row, made anew for each group.
-  ///   - step: Takes a row into the state.
-  ///   - finish: Makes the result; for no rows of the initial state. It may be called for a statement that was given up.
+  ///   - initial: The state before the first row, created anew for each group.
+  ///   - step: Adds a row to the state.
+  ///   - finish: Computes the result; for a group without rows, from the initial state. It can be called for an aborted
+  ///     statement too.
   public init<State>(
     _ name: String, isDeterministic: Bool = false, isAllowedInSchema: Bool = false,
     initial: @escaping @Sendable @autoclosure () -> State,
@@ -33,7 +34,7 @@ public struct AggregateFunction<Output: SqlValue, each Argument: SqlValue>: Send
       body: .aggregate(TypedAggregate(name: name, initial: initial, step: step, finish: finish)))
   }
 
-  /// How SQL calls it.
+  /// Its name in SQL.
   public var name: String { function.name }
 }
 

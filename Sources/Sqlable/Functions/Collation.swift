@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// An order of texts of one's own, for comparisons, ordering and indexes.
+/// A user-defined order of strings, for comparisons, ordering and indexes.
 ///
 /// ```swift
 /// let swedish = Collation("swedish") { $0.compare($1, locale: Locale(identifier: "sv")) }
@@ -8,9 +8,9 @@ import FoundationEssentials
 /// Person.read().orderBy(Person.name.collate(swedish))     // ORDER BY "name" COLLATE "swedish"
 /// ```
 ///
-/// The closure gives the same answer whenever it is asked, and an order: what is before stays before, turned round it is
-/// after. An index is sorted by it, so one whose collation has changed finds rows no more, until it is built anew
-/// (`REINDEX "swedish"`). It is called on the thread that runs the statement.
+/// The closure must always give the same answer, and define an order: transitive, and reversed if the arguments are
+/// swapped. An index is sorted by it; after the collation changes, the index no longer finds its rows until it is
+/// rebuilt (`REINDEX "swedish"`). The closure is called on the thread that runs the statement.
 public struct Collation: Sendable {
   let collation: UserCollation
 
@@ -18,6 +18,6 @@ public struct Collation: Sendable {
     collation = UserCollation(name: name) { compare($0, $1).rawValue }
   }
 
-  /// How SQL calls it.
+  /// Its name in SQL.
   public var name: String { collation.name }
 }

@@ -1,4 +1,4 @@
-/// A function of one's own that statements call once a row.
+/// A user-defined function that statements call once per row.
 ///
 /// ```swift
 /// let distance = ScalarFunction("distance", isDeterministic: true) { (a: Double, b: Double) in abs(a - b) }
@@ -6,22 +6,23 @@
 /// Reading.read().filter(distance(Reading.first, Reading.second) > 30)     // "distance"("first", "second") > ?
 /// ```
 ///
-/// The closure is called on the thread that runs the statement, with the handle's lock held. It may read on the handle that
-/// calls it, when it is not deterministic; a write there, and all that begins or ends a transaction, throws `.misuse`. What
-/// the closure throws comes out of the statement, which is undone.
+/// The closure is called on the thread that runs the statement, with the handle's lock held. If it is not
+/// deterministic, it may read on the handle that calls it; writing there, and beginning or ending a transaction, throws
+/// `.misuse`. If the closure throws, the statement throws the same error and is rolled back.
 ///
-/// An argument of another class than its parameter, and NULL for one that is no optional, throws `.decoding`.
+/// An argument whose storage class differs from the parameter's, or NULL for a parameter that is not optional, throws
+/// `.decoding`.
 public struct ScalarFunction<Output: SqlValue, each Argument: SqlValue>: Sendable {
   let function: UserFunction
 
-  /// Makes a function of a closure whose parameters and result can be stored; up to 100 parameters.
+  /// Creates a function from a closure whose parameters and result can be stored; up to 100 parameters.
   ///
   /// - Parameters:
-  ///   - name: How SQL calls it; not case-sensitive. One that SQLite has itself is hidden.
-  ///   - isDeterministic: Whether equal arguments always give equal values, which lets SQLite call it once for many rows.
-  ///     Indexes, generated columns and checks take no other.
-  ///   - isAllowedInSchema: Whether views, triggers, checks, generated columns and indexes may call it. Whoever can write
-  ///     to the file can then have it called with any argument.
+  ///   - name: The name in SQL; not case-sensitive. It hides a function of SQLite's own with this name.
+  ///   - isDeterministic: Whether equal arguments always give equal results, so that SQLite can call it once for many
+  ///     rows. Indexes, generated columns and checks require it.
+  ///   - isAllowedInSchema: Whether views, triggers, checks, generated columns and indexes may call it. Then anyone who
+  ///     can write to the file can have it called with any argument.
   public init(
     _ name: String, isDeterministic: Bool = false, isAllowedInSchema: Bool = false,
     _ body: @escaping @Sendable (repeat each Argument) throws -> Output
@@ -33,7 +34,7 @@ public struct ScalarFunction<Output: SqlValue, each Argument: SqlValue>: Sendabl
       body: .scalar(TypedScalar(body: body)))
   }
 
-  /// How SQL calls it.
+  /// Its name in SQL.
   public var name: String { function.name }
 }
 
@@ -50,7 +51,8 @@ private struct TypedScalar<Output: SqlValue, each Argument: SqlValue>: ScalarBod
 extension UserArguments {
   static func count<Value>(_ type: Value.Type, _ count: inout Int) { count += 1 }
 
-  /// The argument at an index, which is raised. The error names function and argument, never the value.
+  /// Returns the argument at `index`, and increments `index`. The error names the function and the argument, never the
+  /// value.
   func next<Value: SqlValue>(_ index: inout Int, as type: Value.Type) throws -> Value {
     index += 1
     do {
@@ -60,7 +62,7 @@ extension UserArguments {
     }
   }
 
-  /// What a function gives, as SQLite stores it.
+  /// Returns the result of a function as SQLite stores it.
   func result(_ value: some SqlValue) throws -> DatabaseValue { try UserArguments.result(value, of: function) }
 
   static func result<Value: SqlValue>(_ value: Value, of function: String) throws -> DatabaseValue {
@@ -69,13 +71,13 @@ extension UserArguments {
     } catch {
       var refused = SqlError.encoding(expected: "\(Value.self)", found: "what SQLite can't store")
       if case .encoding(let mismatch) = (error as? SqlError)?.kind { refused.kind = .encoding(mismatch) }
-      refused.message = "function \(function) gave a value that SQLite can't store"
+      refused.message = "function \(function) returned a value that SQLite can't store"
       throw RefusedCall(error: refused)
     }
   }
 
   private func refusal(_ error: any Error, place: String, expected: String) -> RefusedCall {
-    // A conversion of the program's own may say what it likes, the value included.
+    // A conversion that the program defines may put anything into its error, even the value.
     var mismatch = SqlError.Mismatch(expected: expected, found: "another value")
     if case .decoding(let found) = (error as? SqlError)?.kind { mismatch = found }
     return RefusedCall(

@@ -1,31 +1,30 @@
 import Synchronization
 
 extension SqlitePool {
-  /// The rows of the model's table that transactions change, from now on, as an asynchronous sequence.
+  /// Returns the rows of the model's table that transactions change from now on, as an asynchronous sequence.
   ///
   /// ```swift
   /// for await event in pool.changes(on: Bicycle.self, .update, id: 2) {
   ///   switch event {
   ///   case .row(let row): print(row.change, row.id)
-  ///   case .missed: …                          // another process wrote: look for yourself
+  ///   case .missed: …                          // another process wrote, for example: read again
   ///   }
   /// }
   /// ```
   ///
-  /// They come after the commit, in the order of commits and of change, each once; what was rolled back does not come.
-  /// The sequence begins when it is made, so that nothing is lost before the loop begins; a second loop over it begins
-  /// at its own start. It ends with the task's cancellation and when the pool is closed. A slow loop holds up nobody:
-  /// what it has not taken waits in a buffer, and is dropped as a whole, with ``ChangeEvent/missed`` in its place, when
-  /// there is more.
+  /// Each change is delivered once, after its commit, in the order of commits and of changes; rolled-back changes are
+  /// not delivered. The sequence begins when it is made, so the first loop misses nothing; a second loop begins at its
+  /// own start. It ends when the task is cancelled and when the pool is closed. A slow loop blocks nothing: its rows
+  /// wait in a buffer, which is dropped as a whole when it is full, with ``ChangeEvent/missed`` in its place.
   ///
   /// - Parameters:
-  ///   - change: the change to hear of; nil for all three.
-  ///   - tableName: the table, where it is another one than the model's own.
-  ///   - id: the row's id, or its key where that is no integer; nil for all rows.
-  ///   - limit: how many rows wait at most, or those of one commit where these are more.
+  ///   - change: The kind of change; nil for all three.
+  ///   - tableName: The table, if it is not the model's own.
+  ///   - id: The row's id, or its key if that is not an integer; nil for all rows.
+  ///   - limit: The maximum number of buffered rows, unless a single commit has more.
   ///
-  /// For a full-text table that keeps its texts itself, of which SQLite tells nothing, and for a model that contradicts
-  /// itself, an error reaches ``didFail``, and the sequence ends at once; so does that of a closed pool.
+  /// For a full-text table that stores its own texts, which SQLite can't observe, and for a contradictory model, an
+  /// error is passed to ``didFail`` and the sequence ends at once. So does that of a closed pool.
   public func changes<Model: Sqlable>(
     on model: Model.Type, _ change: Change? = nil, in tableName: String? = nil, id: (any SqlValue)? = nil,
     buffering limit: Int = 10_000
@@ -33,7 +32,7 @@ extension SqlitePool {
     Changes(subscription(limit) { try ObservedRows(model, change, in: tableName, id: id) }) { $0 }
   }
 
-  /// The same rows with their values before and after the change.
+  /// Returns the rows that transactions change from now on, with their values before and after the change.
   ///
   /// ```swift
   /// for await case .row(let bike) in pool.modelChanges(on: Bicycle.self) {
@@ -66,9 +65,9 @@ extension SqlitePool {
   }
 }
 
-/// Changed rows, one after the other; see ``SqlitePool/changes(on:_:in:id:buffering:)``.
+/// A sequence of changed rows; see ``SqlitePool/changes(on:_:in:id:buffering:)``.
 public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
-  /// The same rows, those of a commit together.
+  /// The same rows, grouped by commit.
   ///
   /// ```swift
   /// for await commit in pool.changes(on: Bicycle.self).commits { print(commit.count) }
@@ -85,13 +84,13 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
 
   public struct Iterator: AsyncIteratorProtocol {
     private var commits: Commits<Row>.Iterator
-    /// All loops over the same rows have the same array.
+    /// Shared with the other loops over the same rows, so it is read by index.
     private var events: [ChangeEvent<Row>] = []
     private var taken = 0
 
     fileprivate init(commits: Commits<Row>.Iterator) { self.commits = commits }
 
-    /// The next row; nil when the task was cancelled or the pool closed.
+    /// Returns the next row; nil if the task was cancelled or the pool closed.
     public mutating func next() async -> ChangeEvent<Row>? { await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeEvent<Row>? {
@@ -100,7 +99,7 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
           taken += 1
           return events[taken - 1]
         }
-        // Before the wait, which may be long: their rows may be large.
+        // Released before the wait, which may be long: the rows may be large.
         (events, taken) = ([], 0)
         guard let commit = await commits.next(isolation: actor) else { return nil }
         events = commit
@@ -110,7 +109,7 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// Changed rows, commit by commit; see ``Changes/commits``.
+/// A sequence of commits with their changed rows; see ``Changes/commits``.
 public struct Commits<Row: Sendable>: AsyncSequence, Sendable {
   fileprivate let first: FirstUse
   fileprivate let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
@@ -121,7 +120,7 @@ public struct Commits<Row: Sendable>: AsyncSequence, Sendable {
     fileprivate let subscription: ChangeSubscription?
     fileprivate let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
 
-    /// The next commit's rows; nil when the task was cancelled or the pool closed.
+    /// Returns the rows of the next commit; nil if the task was cancelled or the pool closed.
     public mutating func next() async -> [ChangeEvent<Row>]? { await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<Row>]? {
@@ -130,14 +129,14 @@ public struct Commits<Row: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// A subscription that was made with its sequence, for the first loop over it; none when there is nothing to hear of.
+/// The subscription made with a sequence, for the first loop over it; none if subscribing has failed.
 private final class FirstUse: Sendable {
   private let subscription: Guarded<ChangeSubscription?>
   private let again: @Sendable () -> ChangeSubscription?
 
   init(_ subscription: ChangeSubscription?) {
     self.subscription = Guarded(subscription)
-    // Without the subscription itself, which ends with its loop.
+    // Without the subscription itself, which must end with its loop.
     let parts = subscription.map { ($0.feed, $0.observed, $0.limit) }
     again = { parts.map { ChangeSubscription($0.0, $0.1, $0.2) } }
   }

@@ -1,26 +1,27 @@
-// Statements and queries whose results follow what is committed.
+// Live results of statements and queries.
 
 extension Statement where Output == [Model] {
-  /// The rows, at once, and again after every commit that could change them.
+  /// Returns a live result: the rows, at once and again after every commit that could change them.
   ///
   /// ```swift
   /// for try await bikes in Bicycle.read().filter(Bicycle.color == "red").updates(in: pool) { show(bikes) }
   /// ```
   ///
-  /// A commit could when it changed a column that the statement reads, or rows came or went; not when its filter says
-  /// that none of the changed rows was or is among them. Filters with subqueries and functions, and commits of more
-  /// than 256 rows of the table, or of 32 that the values it demands leave open, are not asked. Commits of other
-  /// processes, and changes of the schema, always could.
+  /// A commit counts if it changes a column that the statement reads, or inserts or deletes rows, unless the filter
+  /// shows that no changed row was or is in the result. The filter is not evaluated, and the commit counts, if the
+  /// filter has subqueries or functions other than `lower`, `upper`, `length` and `abs`, or if the commit changes more
+  /// than 256 rows of the table, or more than 32 that the filter's equalities don't decide. Commits of other processes
+  /// and schema changes always count.
   ///
-  /// With an order of columns and a limit, neither could a commit that changed rows behind a full page only.
+  /// With an order of columns and a limit, a commit that changes only rows behind a full page does not count.
   ///
-  /// The rows are read when loops ask for them, once for all loops over equal statements. A slow loop holds up nobody,
-  /// and gets the latest of what it slept through, in one. What it gets is never older than the commit that caused it.
-  /// It ends with the loop, and when the pool is closed; an error of reading comes out, and so does
-  /// `CancellationError`. A statement that changes something throws `.invalidStatement`.
+  /// The rows are read when a loop asks for them, once for all loops over equal statements. A slow loop blocks nothing,
+  /// and gets one result for all commits in between. A result is never older than the commit that caused it. The
+  /// sequence ends when the pool is closed. It throws read errors and `CancellationError`, and `.invalidStatement` for
+  /// a statement that writes.
   ///
-  /// - Parameter onlyChanges: Whether a result that is the same as the one before it is left out. The one before it is
-  ///   kept for that, as bytes.
+  /// - Parameter onlyChanges: Whether to skip a result that equals the previous one. The previous one is kept for that,
+  ///   as bytes.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[Model]> {
@@ -30,7 +31,7 @@ extension Statement where Output == [Model] {
         var models: [Model] = []
         while try reading.step() {
           notes.add(reading.statement)
-          models.append(try Model(row: reading.row))
+          models.append(try reading.row.model())
         }
         return models
       })
@@ -38,7 +39,8 @@ extension Statement where Output == [Model] {
 }
 
 extension Statement where Output == Model? {
-  /// The row, or nil when there is none, at once, and again after every commit that could change it.
+  /// Returns a live result: the row, or nil if there is none, at once and again after every commit that could change
+  /// it.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<Model?> {
@@ -47,13 +49,13 @@ extension Statement where Output == Model? {
       source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         guard try reading.step() else { return nil }
         notes.add(reading.statement)
-        return try Model(row: reading.row)
+        return try reading.row.model()
       })
   }
 }
 
 extension Statement where Output == Int {
-  /// The number of rows, at once, and again after every commit that could change it.
+  /// Returns a live result: the number of rows, at once and again after every commit that could change it.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<Int> {
@@ -68,7 +70,7 @@ extension Statement where Output == Int {
 }
 
 extension Statement where Output == Bool {
-  /// Whether there is such a row, at once, and again after every commit that could change it.
+  /// Returns a live result: whether there is such a row, at once and again after every commit that could change it.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<Bool> {
@@ -83,7 +85,8 @@ extension Statement where Output == Bool {
 }
 
 extension Select where Row: Sendable {
-  /// The rows, at once, and again after every commit that could change them; a filter is not asked.
+  /// Returns a live result: the rows, at once and again after every commit that could change them. Filters are not
+  /// evaluated for changed rows.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[Row]> {
@@ -106,7 +109,8 @@ extension Select where Row: Sendable {
 }
 
 extension ToMany {
-  /// The rows with those that refer to them, at once, and again after every commit that could change them.
+  /// Returns a live result: the rows with those that refer to them, at once and again after every commit that could
+  /// change them.
   public func updates(
     in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[(Parent, repeat [each Child])]> {
@@ -125,15 +129,15 @@ extension ToMany {
 }
 
 extension Statement {
-  /// The read whose result is followed.
+  /// The query of the live result.
   private var followed: SelectQuery {
     get throws {
       if case .select(let query) = tree { return query }
-      throw SqlError.invalidStatement("a statement that changes something has no result to follow")
+      throw SqlError.invalidStatement("a statement that writes has no result to follow")
     }
   }
 
-  /// How a read is read again; `rows` gets it with the handle's lock held, before its first row.
+  /// How the result is read; `rows` is called with the handle's lock held, before the first row.
   fileprivate func source<Value>(
     _ onlyChanges: Bool, _ place: PoolCall.CallSite,
     _ rows: @escaping @Sendable (StatementRun, inout ResultNotes) throws -> Value

@@ -1,6 +1,6 @@
-/// A row that a committed transaction changed, with what it was before and what it is now.
+/// A row that a committed transaction changed, with its values before and after the change.
 public struct ModelChange<Model: Sqlable>: Sendable {
-  /// The change, the row's id and key.
+  /// The kind of change, the row's id and key.
   public let row: RowChange
   private let reader: ImageReader
 
@@ -14,31 +14,31 @@ public struct ModelChange<Model: Sqlable>: Sendable {
   /// The row's id; see ``RowChange/id``.
   public var id: Int { row.id }
 
-  /// The row before the change; nil for an insert.
+  /// Returns the row before the change; nil for an insert.
   ///
-  /// Throws `.decoding` when the values do not fit the struct, and `.misuse` where SQLite does not tell them: for a
-  /// table with columns that are computed when they are read, without SQLite's pre-update hook, and for NULL in a
-  /// column with a default: SQLite 3.40 tells NULL of rows from before the column was added, too. It throws `.misuse`
-  /// also where a text is not UTF-8.
+  /// Throws `.decoding` if the values don't fit the struct, and `.misuse` if SQLite does not report them: for a table
+  /// with VIRTUAL generated columns, without SQLite's pre-update hook, and for NULL in a column with a default, because
+  /// SQLite 3.40 also reports NULL for rows from before the column was added. Throws `.misuse` also if a text is not
+  /// UTF-8.
   public func old() throws -> Model? {
     row.change == .insert ? nil : try model(row.images?.old, row.images?.isWhole)
   }
 
-  /// The row after the change; nil for a delete.
+  /// Returns the row after the change; nil for a delete.
   public func new() throws -> Model? {
     row.change == .delete ? nil : try model(row.images?.new, row.images?.isNewWhole)
   }
 
   private func model(_ values: [DatabaseValue]?, _ isWhole: Bool?) throws -> Model {
     guard let images = row.images, isWhole == true, let values else {
-      throw SqlError.misuse("SQLite does not tell all values of the row, or one is a text that is not UTF-8")
+      throw SqlError.misuse("SQLite did not report all values of the row, or a text is not UTF-8")
         .at(table: row.table)
     }
     return try reader.model(images.columns, values)
   }
 }
 
-/// Makes structs of values as `init(row:)` makes them of rows: by having SQLite give them as a row.
+/// Makes structs of values, by a query that returns them as a row for `init(row:)`.
 final class ImageReader: Sendable {
   private let database = Guarded<SqliteDatabase?>(nil)
 
@@ -55,7 +55,7 @@ final class ImageReader: Sendable {
       sql.appendLiteral(" AS \(column.quotedName)")
     }
     guard let model = try db.query(SQL(stringInterpolation: sql), as: Model.self).first else {
-      throw SqlError.misuse("there is no row")
+      throw SqlError.misuse("the query of the changed row's values returned no row")
     }
     return model
   }

@@ -1,24 +1,24 @@
-/// What changes of a live result that loops share, reached with its lock held.
+/// The mutable state of a live result that loops share, guarded by its lock.
 ///
-/// Commits have positions in the feed's log. A reading that begins at a position holds all commits up to there, and
-/// readings do not overlap: what a later one found is never older. Each loop has its own idea of what it has, so that
-/// one that comes late, or sleeps, disturbs no other.
+/// Commits have positions in the feed's log. A fetch that begins at a position includes all commits up to there, and
+/// fetches don't overlap: a later one never returns an older result. The state of each loop is separate, so a late or
+/// slow loop does not affect others.
 struct ResultState<Value: Sendable> {
   struct Loop {
     var hasAsked = false
-    /// Which edition of the result it has; 0 for none.
+    /// The edition of the result that it has; 0 for none.
     var edition = 0
-    /// Only what was read by a later reading is for it.
+    /// It takes the results of later fetches only.
     var reading = 0
-    /// What it has holds all commits up to here that concern it.
+    /// Its result includes all commits up to here that concern it.
     var position = -1
   }
 
   struct Latest {
     var reading: Fetch
-    /// Another one when the contents are, as far as they are compared.
+    /// Changes with the contents if they are compared, otherwise with each fetch.
     var edition: Int
-    /// Nil when all loops have it, and when it is outdated: it is not kept for nobody.
+    /// Nil, to save memory, once all loops have it or it is stale.
     var value: Value?
     var contents: ResultContents?
   }
@@ -28,7 +28,7 @@ struct ResultState<Value: Sendable> {
     let position: Int
   }
 
-  /// A changed row of which the filter was not asked yet.
+  /// A changed row that the filter has not decided yet.
   struct OpenRow {
     let position: Int
     let images: RowImages
@@ -36,16 +36,16 @@ struct ResultState<Value: Sendable> {
 
   enum Step {
     case take(Value, ResultContents?)
-    /// What there is to take may be outdated by commits that are not matched yet.
+    /// Commits that are not matched yet may make the available result stale.
     case match
     case fail(any Error)
-    /// Whether it waits for a reading, and not only for a commit.
+    /// `isNeeded`: whether it waits for a fetch, and not only for a commit.
     case wait(isNeeded: Bool)
     case end
   }
 
   enum Work {
-    /// Asks the filter whether one of the rows concerns the result.
+    /// Evaluates the filter: whether one of the rows concerns the result.
     case ask(RowFilter, [RowImages], upTo: Int)
     case read(Fetch, KnownResult?)
     case nothing
@@ -56,39 +56,39 @@ struct ResultState<Value: Sendable> {
     case rows([RowImages])
   }
 
-  /// Of how many rows of a commit the filter is asked at most.
+  /// The maximum number of rows of a commit that the filter is evaluated for.
   private static var maximumAsked: Int { 32 }
-  /// How many rows are kept at most until it is asked.
+  /// The maximum number of rows that wait for the filter.
   private static var maximumRows: Int { 4 * maximumAsked }
 
-  /// What it is read from; nil until that is known, and then every commit is one that may concern it.
+  /// The tables and columns it reads; nil until they are known: every commit may concern it until then.
   var read: ReadColumns?
   var rule = RowRule()
   var known: KnownResult?
-  /// The end of the page that was read last. None while another is read: that may end further behind.
+  /// The end of the page that was read last; nil during a fetch, whose page may end further behind.
   private var pageEnd: PageEnd?
-  /// The last commit that may have made it another.
+  /// The last commit that invalidated the result.
   private var doubted = -1
   private var open: [OpenRow] = []
   private(set) var latest: Latest?
   private var editions = 0
   private var readings = 0
   private var loops: [Int: Loop] = [:]
-  /// How many loops do not have the latest edition.
+  /// The number of loops without the latest edition.
   private var without = 0
   private var waiting: [ObjectIdentifier: (waiter: Waiter, loop: Int)] = [:]
-  /// Those of them whose deadline passed while they waited for a commit.
+  /// The waiters that wait for a commit beyond their deadline.
   private var overdue: Set<ObjectIdentifier> = []
   private var failures: [Int: any Error] = [:]
-  /// Whether a loop waits for a reading that has not begun.
+  /// Whether a loop waits for a fetch that has not begun.
   private var isWanted = false
   var task: Task<Void, Never>?
-  /// Whether its task will be begun, by one that has not come to it yet.
+  /// Whether another thread is about to start the task.
   var isCalled = false
-  /// The last commit that the reading in progress holds.
+  /// The last commit that the fetch in progress includes.
   private var underway = -1
   private(set) var isEnded = false
-  /// What is to be let go of behind the lock, as that may call anybody's code.
+  /// Objects to release outside of the lock, since that may run a caller's code.
   private var unused: [any Sendable] = []
 
   mutating func takeUnused() -> [any Sendable]? {
@@ -122,14 +122,14 @@ struct ResultState<Value: Sendable> {
     latest?.value = nil
   }
 
-  /// What a loop that asks for a result gets: one that holds all commits up to the position that was the last when it
-  /// asked, which are matched or not.
+  /// The next step of a loop that needs a result with all commits up to `position`; `isMatched` says whether these are
+  /// matched.
   mutating func step(_ number: Int, holding position: Int, isMatched: Bool) -> Step {
     if isEnded { return .end }
     if let error = failures.removeValue(forKey: number) { return .fail(error) }
     guard var loop = loops[number] else { return .end }
     if !loop.hasAsked {
-      // What another process committed before is not known of yet: only what is read from here on is sure to have it.
+      // Earlier commits of other processes may be undetected: only a later fetch certainly includes them.
       (loop.hasAsked, loop.reading) = (true, readings)
     }
     loop = current(loop)
@@ -141,7 +141,7 @@ struct ResultState<Value: Sendable> {
         isWanted = true
         return .wait(isNeeded: true)
       }
-      // It may be outdated: that is found out first.
+      // It may be stale: the filter decides that first.
       guard open.isEmpty else { return .wait(isNeeded: true) }
       guard isMatched || latest.reading.position >= position else { return .match }
       loop.edition = latest.edition
@@ -152,7 +152,7 @@ struct ResultState<Value: Sendable> {
     return .wait(isNeeded: open.contains { $0.position > loop.position })
   }
 
-  /// The loop, with what later readings that found the same say of what it has.
+  /// The loop, moved forward by later fetches that returned the result it has.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop
@@ -167,7 +167,7 @@ struct ResultState<Value: Sendable> {
     if isOverdue { overdue.insert(ObjectIdentifier(waiter)) }
   }
 
-  /// Whether it was waiting, and was the last.
+  /// Ends a wait; returns whether it was the last.
   mutating func leave(_ waiter: Waiter) -> Bool {
     if !overdue.isEmpty { overdue.remove(ObjectIdentifier(waiter)) }
     guard waiting.removeValue(forKey: ObjectIdentifier(waiter)) != nil else { return false }
@@ -175,33 +175,33 @@ struct ResultState<Value: Sendable> {
     return waiting.isEmpty
   }
 
-  /// A reading that nobody waits for is not begun.
+  /// Drops a pending fetch that no loop waits for.
   mutating func wantNoMore() { if waiting.isEmpty { isWanted = false } }
 
-  /// The highest of those that wait.
+  /// The highest priority of the waiting loops.
   var priority: TaskPriority { waiting.values.map(\.waiter.priority).max() ?? .medium }
 
-  /// Whether somebody has to begin its task.
+  /// Whether the caller must start the task.
   mutating func call() -> Bool {
     guard task == nil, !isCalled, hasWork else { return false }
     isCalled = true
     return true
   }
 
-  /// Whether there is something to be found out for somebody.
+  /// Whether a waiting loop needs a fetch or a decision of the filter.
   var hasWork: Bool { !isEnded && !waiting.isEmpty && (isWanted || !open.isEmpty) }
 
   private func sleepers(where isConcerned: (Int, Loop) -> Bool) -> [ObjectIdentifier] {
     waiting.compactMap { id, entry in loops[entry.loop].map { isConcerned(entry.loop, $0) } == true ? id : nil }
   }
 
-  /// Those who wait, and do so no more.
+  /// Removes and returns waiters.
   private mutating func woken(_ sleepers: [ObjectIdentifier]) -> [any Wakeable] {
     sleepers.compactMap { waiting.removeValue(forKey: $0)?.waiter }
   }
 
-  /// Those whose deadline has passed and who need a reading now: they wait no more. To be called whenever the lock is
-  /// given back.
+  /// Removes and returns waiters that are past their deadline and need a fetch now. To be called before each release of
+  /// the lock.
   mutating func takeOverdue() -> [any Wakeable] {
     if overdue.isEmpty { return [] }
     let late = overdue.filter { id in
@@ -212,9 +212,9 @@ struct ResultState<Value: Sendable> {
 
   // MARK: Commits
 
-  /// Takes note of a commit; nil is one that may have changed anything.
+  /// To be called for a commit; nil is one that may have changed anything.
   mutating func didCommit(_ commit: CommittedChanges?, at position: Int) {
-    // What all loops have was read after it.
+    // All loops have a result that includes it.
     if without == 0, let latest, latest.reading.position >= position { return }
     switch staleness(after: commit) {
     case .fresh: break
@@ -225,19 +225,18 @@ struct ResultState<Value: Sendable> {
     }
   }
 
-  /// Notes that a commit has made it another, for all that is known.
+  /// Invalidates all results from before a commit.
   private mutating func doubt(_ position: Int) {
     doubted = max(doubted, position)
     open.removeAll { $0.position <= position }
     if let latest, latest.reading.position < doubted { dropValue() }
-    // Who waits has all that was committed before.
+    // Waiting loops need a fetch, unless the one in progress includes the commit.
     if !waiting.isEmpty, position > underway { isWanted = true }
   }
 
   private func staleness(after commit: CommittedChanges?) -> Staleness {
     guard let commit, let read, !read.readsUnobserved else { return .stale }
     var rows: [RowImages] = []
-    // Of the fewer: a result is read from few tables, and so may the commit be.
     for (name, table) in commit.tables {
       guard let columns = read.tables[name], table.isMembershipChanged || !table.columns.isDisjoint(with: columns)
       else { continue }
@@ -248,7 +247,7 @@ struct ResultState<Value: Sendable> {
       if open.isEmpty { continue }
       guard let filter = rule.filter, open.count <= Self.maximumAsked, !open.contains(where: filter.takes)
       else { return .stale }
-      // One table only: else there would be no filter that decides.
+      // Rows of one table only: a result of several has no row filter.
       rows += open
     }
     return rows.isEmpty ? .fresh : .rows(rows)
@@ -262,15 +261,14 @@ struct ResultState<Value: Sendable> {
 
   // MARK: Fetch
 
-  /// What is to be done next; a reading begins with it.
+  /// The next work of the task; begins a fetch if it is one.
   mutating func nextWork(_ feed: PoolFeed) -> Work {
     guard hasWork else { return .nothing }
     if isWanted {
       isWanted = false
       readings += 1
       pageEnd = nil
-      // After that: what is matched with no end of a page to compare with is either in the reading, or puts it in
-      // doubt.
+      // After `pageEnd` is reset: a commit that is matched from then on is included in the fetch, or invalidates it.
       underway = feed.position
       return .read(Fetch(number: readings, position: underway), known)
     }
@@ -281,16 +279,16 @@ struct ResultState<Value: Sendable> {
     return .ask(filter, open.map(\.images), upTo: last.position)
   }
 
-  /// What the filter says of the rows up to a commit; gives who is to be woken.
+  /// Takes the filter's decision on the rows up to a commit; returns the waiters to wake.
   mutating func answer(_ isConcerned: Bool, upTo position: Int) -> [any Wakeable] {
     open.removeAll { $0.position <= position }
     if isConcerned { doubt(position) }
     guard open.isEmpty, latest?.value != nil else { return [] }
-    // Who waited for the answer, to take what is there.
+    // They can take the available result.
     return woken(sleepers { _, loop in isInDoubt(loop) })
   }
 
-  /// Notes what was read; gives who is to be woken.
+  /// Takes the result of a fetch; returns the waiters to wake.
   mutating func take(
     _ reading: Fetch, _ value: Value, _ contents: ResultContents?, isSame: Bool, _ pageEnd: PageEnd?
   ) -> [any Wakeable] {
@@ -303,7 +301,7 @@ struct ResultState<Value: Sendable> {
     latest = Latest(reading: reading, edition: editions, value: value, contents: contents)
     if without == 0 { dropValue() }
     if let last = open.last(where: { $0.position <= reading.position }) {
-      // Not asked about any more: they are in what was read, and may be what one with an older one waits for.
+      // The filter need not decide: the fetch includes the rows, and loops with older results may wait for them.
       doubt(last.position)
     }
     underway = -1
@@ -311,7 +309,7 @@ struct ResultState<Value: Sendable> {
     return woken(sleepers { _, loop in loop.edition != editions && isInDoubt(loop) })
   }
 
-  /// Notes that a reading has failed; gives who is to be woken to throw the error.
+  /// Records that a fetch has failed; returns the waiters to wake, which throw the error.
   mutating func fail(_ reading: Fetch, _ error: any Error) -> [any Wakeable] {
     underway = -1
     let failed = sleepers { _, loop in isInDoubt(loop) && current(loop).reading < reading.number }
@@ -319,7 +317,7 @@ struct ResultState<Value: Sendable> {
     return woken(failed)
   }
 
-  /// Takes a reading back that was interrupted, since nobody waited for it.
+  /// Resets a fetch that was interrupted because no loop waited for it.
   mutating func takeBack() {
     underway = -1
     if !waiting.isEmpty { isWanted = true }

@@ -1,20 +1,20 @@
 import Dispatch
 
-/// A live result, read once for all loops over equal ones.
+/// A live result, fetched once for all loops over equal ones.
 ///
-/// Loops only wait. A task of the result's own, which no loop's cancellation, deadline or actor touches, asks the
-/// filter and reads, as long as somebody waits.
+/// Loops only wait. A task of the result, independent of the loops' cancellation, deadlines and actors, evaluates the
+/// filter and fetches while any loop waits.
 ///
 /// ```text
-/// commit 7 ── may concern it ──► is the filter met? ──► read, begun at 9 ──► all who wait get one result: 7 to 9
-///         commits 8, 9 ── noted, and in that result                commit 10 ── may concern it ──► …
+/// commit 7 ── may concern it ──► is the filter met? ──► fetch, begun at 9 ──► all waiting loops get one result: 7 to 9
+///         commits 8, 9 ── recorded, included in the fetch          commit 10 ── may concern it ──► …
 /// ```
 final class SharedResult<Value: Sendable>: FollowedResult {
   let number: Int
   private let pool: SqlitePool
   private let source: ResultSource<Value>
   private let state = Guarded(ResultState<Value>())
-  /// Its own: loops over another result, which may be few, do not stand behind these.
+  /// Separate, so that loops over other results don't queue behind these.
   private let wakes = Wakes()
 
   private typealias State = ResultState<Value>
@@ -43,7 +43,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
 
   // MARK: Loops
 
-  /// Adds a loop; gives its number.
+  /// Adds a loop; returns its number.
   func begin() -> Int {
     let loop = pool.feed.newNumber()
     pool.feed.loopBegins()
@@ -56,9 +56,9 @@ final class SharedResult<Value: Sendable>: FollowedResult {
     pool.feed.loopEnds()
   }
 
-  /// The result, as soon as it may be another than the one that the loop has; nil when the pool was closed.
+  /// Returns the result as soon as it may differ from the one that the loop has; nil when the pool was closed.
   ///
-  /// It holds all that was acknowledged before the loop asked. Throws `CancellationError`, and what reading throws.
+  /// It includes all commits acknowledged before the call. Throws `CancellationError`, `.timeout` and read errors.
   func next(_ loop: Int, isolation actor: isolated (any Actor)?) async throws -> (Value, ResultContents?)? {
     let acknowledged = pool.feed.position
     while true {
@@ -86,8 +86,8 @@ final class SharedResult<Value: Sendable>: FollowedResult {
           withState { $0.wantNoMore() }
           throw timeout
         }
-        // A commit may come before the deadline, or turn out not to concern the result: what the loop waits for then is
-        // asked when it is woken. Behind its deadline, a loop that waits for a commit is woken by that.
+        // At its deadline the loop is woken to check what it waits for: a fetch times out, but a wait for a commit goes
+        // on, without an alarm.
         let alarm = isOverdue ? nil : alarm(waiter)
         let isWoken = await waiter.wait(isolation: actor)
         alarm?.cancel()
@@ -97,7 +97,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
     }
   }
 
-  /// Wakes a loop when its deadline has passed: that does not interrupt the reading, which is others' too.
+  /// Wakes a loop at its deadline. The fetch is not interrupted, since other loops share it.
   private func alarm(_ waiter: Waiter) -> DispatchWorkItem? {
     guard let deadline = Deadline.current else { return nil }
     let alarm = DispatchWorkItem { waiter.wake() }
@@ -110,11 +110,11 @@ final class SharedResult<Value: Sendable>: FollowedResult {
 
   private var timeout: SqlError {
     SqlError(
-      .timeout, message: "the deadline had passed when the live result made at \(source.place) was read",
+      .timeout, message: "the deadline passed before the live result at \(source.place) was delivered",
       label: pool.configuration.handles.label)
   }
 
-  /// Waits no more. A reading that nobody waits for is interrupted.
+  /// Ends a wait, and interrupts a fetch that no loop waits for.
   private func leave(_ waiter: Waiter) {
     withState { $0.leave(waiter) ? $0.task : nil }?.cancel()
   }
@@ -139,7 +139,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
     if let unused { matches.keep(unused) }
   }
 
-  /// Begins to find out what the result is now.
+  /// Starts the task, if there is work.
   func wake() { withState { begin(&$0) } }
 
   var priority: TaskPriority { state.withLock { $0.priority } }
@@ -164,7 +164,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
     }
   }
 
-  /// Nil when there is nothing to do, and the task ends.
+  /// Nil if there is nothing to do, and the task ends.
   private func nextWork() -> State.Work? {
     withState { state in
       if !Task.isCancelled {
@@ -172,7 +172,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
         if case .nothing = work {} else { return work }
       }
       state.task = nil
-      // Others have come since it was cancelled.
+      // Other loops may wait since it was cancelled.
       begin(&state)
       return nil
     }
@@ -201,7 +201,7 @@ final class SharedResult<Value: Sendable>: FollowedResult {
     }
   }
 
-  /// Notes what it is read from; to be called before the rows are read: what is committed from here on is noted.
+  /// Records what it reads. To be called before the rows are read: commits from here on are recorded for it.
   private func expect(_ read: ReadColumns, _ rule: RowRule) {
     withState { state in (state.read, state.rule) = (read, rule) }
     pool.feed.expect(read, rule, number)

@@ -1,4 +1,4 @@
-/// What a statement reads, and reads again after every commit that could change it; see
+/// A sequence of results of a statement: one at once, and one after every commit that could change it; see
 /// ``Statement/updates(in:onlyChanges:file:line:)-(SqlitePool,_,_,_)``.
 public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
   private let pool: SqlitePool
@@ -24,23 +24,23 @@ public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
       loop = ResultLoop(pool, source)
     }
 
-    /// The result as it is now, as soon as it may differ from the last one; nil when the pool was closed.
+    /// Returns the current result as soon as it may differ from the last one; nil when the pool was closed.
     ///
-    /// Throws what reading it throws, and `CancellationError`; nothing comes after that.
+    /// Throws read errors and `CancellationError`, and ends then.
     public mutating func next() async throws -> Value? { try await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Value? {
       guard !isEnded else { return nil }
       do {
         while let (value, contents) = try await loop.next(isolation: actor) {
-          // It may have been another in between, which this loop has slept through.
+          // Results in between, which this loop has missed, may have differed from both.
           if source.onlyChanges, let before = self.contents, before == contents { continue }
           self.contents = contents
           return value
         }
       } catch {
         isEnded = true
-        // It was closed while it was read: as if it had been closed a moment earlier.
+        // Closed during the read: the same as closed before it.
         if !pool.isOpen, (error as? SqlError)?.kind == .closed { return nil }
         throw error
       }
@@ -50,7 +50,7 @@ public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// What was found out about a live result.
+/// What is known of a live result, in one version of the schema.
 struct KnownResult: Sendable {
   let schemaVersion: Int64
   let rule: RowRule
@@ -65,19 +65,19 @@ struct ResultSource<Value: Sendable>: Sendable {
     let pageEnd: PageEnd?
   }
 
-  /// What is the same for equal results.
+  /// The identity of the result.
   let key: SharedResults.Key
 
   let place: PoolCall.CallSite
-  /// Whether a result is of interest only when it differs from the one before it.
+  /// Whether a result that equals the previous one is skipped.
   let onlyChanges: Bool
-  /// The SQL of all statements that it takes.
+  /// The SQL of all its statements.
   let texts: @Sendable () throws -> [String]
-  /// The statement whose filter alone decides which rows are in it.
+  /// The statement whose filter decides which rows it has; nil if there is none.
   let filtered: @Sendable () throws -> SelectQuery?
   let rows: @Sendable (SqliteDatabase, inout ResultNotes) throws -> Value
 
-  /// Reads it. Says before that what it is read from, when that is not known, or the schema is another one.
+  /// Reads the result. Before that, calls `expect` with what it reads if that is unknown or the schema has changed.
   func read(
     _ db: SqliteDatabase, _ known: KnownResult?, _ feed: PoolFeed, expect: (ReadColumns, RowRule) -> Void
   ) throws -> Fetched {
@@ -106,14 +106,14 @@ struct ResultSource<Value: Sendable>: Sendable {
 
   private func rowRule(_ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed) throws -> RowRule {
     guard !read.readsUnobserved, read.tables.count == 1, let query = try filtered() else { return RowRule() }
-    // In UTF-16 texts have another order than in the copy.
+    // Texts sort differently in UTF-16 than in the copy.
     guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else {
       return RowRule()
     }
     let table = query.table
     let columns = try db.locked { try db.openConnection().comparedColumns(ofTable: table.name) }
     let filter = feed.filter(query, columns)
-    // A filter that other rows decide may bring a row from behind the page into it.
+    // With a filter that depends on other rows, a row behind the page may move into it.
     guard filter != nil || query.filter == nil else { return RowRule() }
     return RowRule(filter: filter, page: PageOrder(query, columns))
   }

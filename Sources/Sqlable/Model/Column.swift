@@ -1,17 +1,17 @@
 import Synchronization
 
-/// A column of a table, untyped: what a value must be is checked when it is written, read or compared.
+/// An untyped column of a table: values are checked against its type when they are written, read or compared.
 ///
 /// ```swift
 /// static let color = Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
 /// ```
 ///
-/// Declare columns as `static let`: a column is known by its name and the place where it is declared, so that a filter on
-/// another table's column is an error even when the names are the same.
+/// Declare columns as `static let`. A column is identified by its name and by where it is declared, so a filter on
+/// another table's column is an error even when the names match.
 public struct Column: Sendable {
   @usableFromInline let definition: ColumnDefinition
 
-  /// Declares a column. The name may be any text, keywords and quotes included.
+  /// Declares a column. The name may be any text, including SQL keywords and quotes.
   public init(
     _ name: String, _ type: ColumnType, _ options: any ColumnOption...,
     file: StaticString = #fileID, line: UInt = #line
@@ -26,25 +26,25 @@ public struct Column: Sendable {
   public var name: String { definition.name }
   public var type: ColumnType { definition.type }
 
-  /// Stands for a column of a result that the model does not have.
+  /// Placeholder for a result column that belongs to no model.
   static let unknown = Column("", .blob)
 
-  /// What tells this column from all others while the process lives.
+  /// The address of the definition: the same for all copies, and unique once ``ColumnDefinition/keep()`` was called.
   @usableFromInline
   var identity: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque()) }
 }
 
-/// What a column is; one object however often the column is copied, so that comparing two is comparing two addresses.
+/// The declaration of a column: one object shared by all copies of the column, so that two are compared by address.
 @usableFromInline
 final class ColumnDefinition: Sendable {
   let name: String
   @usableFromInline let type: ColumnType
   let options: ColumnOptions
-  /// The name as SQL spells it.
+  /// The quoted name, as UTF-8.
   let quotedName: [UInt8]
-  /// A number that other names hardly have.
+  /// A hash of the name, compared before the names themselves.
   @usableFromInline let nameHash: UInt32
-  /// Whether a table's information has it, which is kept for ever: no other will be at its address.
+  /// Whether a `TableInfo`, which is never freed, holds the definition, so that its address is never reused.
   private let keeping = Atomic<Bool>(false)
   private let file: StaticString
   private let line: UInt
@@ -59,7 +59,7 @@ final class ColumnDefinition: Sendable {
     nameHash = ColumnDefinition.hash(of: name)
   }
 
-  /// The column of a field that is embedded under another name.
+  /// The column of an embedded struct's field, under its prefixed name.
   init(embedding field: ColumnDefinition, name: String, isOptional: Bool, file: StaticString, line: UInt) {
     self.name = name
     type = isOptional ? .nullable(field.type) : field.type
@@ -77,7 +77,8 @@ final class ColumnDefinition: Sendable {
   var isKept: Bool { keeping.load(ordering: .relaxed) }
   func keep() { keeping.store(true, ordering: .relaxed) }
 
-  /// Whether both are the same declaration, evaluated once (`static let`) or again (`static var`, in a generic type).
+  /// Whether both are the same declaration, whether evaluated once (`static let`) or repeatedly (`static var`, or in a
+  /// generic type).
   func isSame(as other: ColumnDefinition) -> Bool {
     self === other
       || (line == other.line && name.isExactly(other.name) && type == other.type
@@ -90,16 +91,17 @@ extension Column {
 }
 
 extension Column: Hashable {
-  /// Whether both are the same column of the same declaration.
+  /// Whether both come from the same declaration.
   ///
-  /// Where an expression can stand too, `==` makes the expression: `filter(Bicycle.name == Bicycle.color)`.
+  /// Where the context also accepts an expression, `==` makes that: `filter(Bicycle.name == Bicycle.color)`.
   @_disfavoredOverload
   public static func == (left: Column, right: Column) -> Bool { left.definition.isSame(as: right.definition) }
 
   /// Lets `switch column { case Bicycle.id: … }` compare columns.
   @inlinable
   public static func ~= (pattern: Column, column: Column) -> Bool {
-    // A model asks this for every column of every row, and most answers are no.
+    // valueForColumn(_:) calls this for every case of its switch, for every column of every row, and most columns
+    // differ.
     pattern.definition === column.definition
       || (pattern.definition.nameHash == column.definition.nameHash && pattern.isSame(as: column))
   }
@@ -110,7 +112,7 @@ extension Column: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// A column whose values have a Swift type: what does not fit does not compile.
+/// A column whose values have a Swift type: values and terms of another type do not compile.
 ///
 /// ```swift
 /// extension Car: Sqlable {
@@ -120,7 +122,7 @@ extension Column: Hashable {
 /// Car.read().filter(Car.price > 10_000)
 /// ```
 public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable, Hashable {
-  /// The same column without its types, for the table's layout.
+  /// The untyped column, for `tableLayout`.
   public let column: Column
 
   init(_ column: Column) {
@@ -135,7 +137,7 @@ public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable, Hashable {
 }
 
 extension Sqlable {
-  /// Declares a typed column. Its SQL type follows from `Value`: an optional may be NULL.
+  /// Declares a typed column. Its SQL type follows from `Value`; an optional makes the column nullable.
   public static func column<Value: SqlValue>(
     _ name: String, _ type: Value.Type, _ options: any ColumnOption...,
     file: StaticString = #fileID, line: UInt = #line
@@ -143,7 +145,7 @@ extension Sqlable {
     TypedColumn(Column(name, Value.columnType, options: options, file: file, line: line))
   }
 
-  /// Declares a typed column with a SQL type of its own, such as `.date(.iso8601)`.
+  /// Declares a typed column with an explicit column type, such as `.date(.iso8601)`.
   public static func column<Value: SqlValue>(
     _ name: String, _ type: Value.Type, as columnType: ColumnType, _ options: any ColumnOption...,
     file: StaticString = #fileID, line: UInt = #line
@@ -153,7 +155,7 @@ extension Sqlable {
   }
 }
 
-/// A ``Column`` or a ``TypedColumn``, where either will do.
+/// A ``Column`` or a ``TypedColumn``.
 public protocol ColumnConvertible: Sendable {
   var column: Column { get }
 }

@@ -1,10 +1,10 @@
-/// A property of a column beside its name and type: ``PrimaryKey``, ``Default``, ``Unique``, ``Check``, ``Collate``,
-/// ``Generated``, ``ForeignKey``, ``Unindexed``.
+/// An option of a column: ``PrimaryKey``, ``Default``, ``Unique``, ``Check``, ``Collate``, ``Generated``,
+/// ``ForeignKey`` or ``Unindexed``.
 public protocol ColumnOption: Sendable {
   func apply(to options: inout ColumnOptions)
 }
 
-/// What the options of a column say together.
+/// The combined options of a column.
 public struct ColumnOptions: Sendable {
   var primaryKey: PrimaryKey?
   var isUnique = false
@@ -22,7 +22,7 @@ public struct ColumnOptions: Sendable {
 /// Column("id", .integer, PrimaryKey(autoincrement: true))     // "id" INTEGER PRIMARY KEY AUTOINCREMENT
 /// ```
 ///
-/// An integer key that is left out gets the next free number; with `autoincrement` one that was never used before.
+/// An integer key that an insert leaves out gets the next free number; with `autoincrement`, one that was never used.
 public struct PrimaryKey: ColumnOption, Hashable {
   let autoincrement: Bool
   let isDescending: Bool
@@ -35,13 +35,13 @@ public struct PrimaryKey: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.primaryKey = self }
 }
 
-/// What is stored when the column is left out, in the form that the column has.
+/// The value stored when an insert leaves the column out, in the form that the column's type stores.
 ///
 /// ```swift
 /// Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
 /// ```
 public struct Default: ColumnOption {
-  /// The value in every form: a value can't be kept itself, since it need not be `Sendable`.
+  /// The value in every form. The value itself can't be kept: it need not be `Sendable`.
   private let forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
 
   public init(_ value: any SqlValue) {
@@ -53,29 +53,29 @@ public struct Default: ColumnOption {
   }
 
   func value(in type: ColumnType) throws -> DatabaseValue {
-    guard let form = forms[type.base] else { throw SqlError.misuse("a column of \(type.name) takes no default") }
+    guard let form = forms[type.base] else { throw SqlError.misuse("a \(type.name) column can't have a default") }
     return try form.get()
   }
 
   public func apply(to options: inout ColumnOptions) { options.defaultValue = self }
 }
 
-/// How texts of the column are compared and ordered, unless a statement says otherwise.
+/// The collation by which text in the column is compared and ordered, unless a statement names another one.
 public enum Collate: ColumnOption, Hashable {
   /// Byte by byte: SQLite's default.
   case binary
-  /// Upper and lower case of the letters A to Z are the same.
+  /// Ignores the case of the letters A to Z.
   case nocase
-  /// Spaces at the end do not count.
+  /// Ignores trailing spaces.
   case rtrim
-  /// A ``Collation`` that is registered on the handle, by its name.
+  /// A ``Collation`` registered on the handle, by name.
   case named(String)
 
   public func apply(to options: inout ColumnOptions) { options.collation = self }
 }
 
 extension Collate {
-  // By bytes, as SQLite tells names apart.
+  // By bytes: Swift's == equates different encodings of a character, SQLite does not.
   public static func == (left: Collate, right: Collate) -> Bool { left.sql == right.sql }
   public func hash(into hasher: inout Hasher) { hasher.combine(sql) }
 }
@@ -100,24 +100,24 @@ extension Collate: RawRepresentable {
     }
   }
 
-  /// The name as SQL spells it.
+  /// The name in SQL, quoted unless it is built in.
   var sql: [UInt8] {
     if case .named(let name) = self { name.quotedBytes() } else { [UInt8](rawValue.utf8) }
   }
 }
 
-/// Makes the collation, which is to be registered on every handle that uses the column, the column's own.
+/// Sets the column's collation. Register it on every handle that uses the column.
 extension Collation: ColumnOption {
   public func apply(to options: inout ColumnOptions) { options.collation = .named(name) }
 }
 
-/// A condition, in SQL, that every row must meet; a column's, or the table's.
+/// A condition in SQL that every row must satisfy, as an option of a column or a constraint of the table.
 ///
 /// ```swift
 /// Column("price", .real, Check("price >= 0"))     // CHECK (price >= 0)
 /// ```
 ///
-/// Breaking it throws `.constraint(.check)`. NULL passes.
+/// A row that violates it throws `.constraint(.check)`. A condition that is NULL passes.
 public struct Check: ColumnOption, TableConstraint, Hashable {
   let sql: String
 
@@ -127,7 +127,7 @@ public struct Check: ColumnOption, TableConstraint, Hashable {
   public func write(to table: inout TableConstraints) { table.checks.append(sql) }
 }
 
-/// A column that SQLite computes from others. It can be read and filtered on, and is never written.
+/// Makes SQLite compute the column from others. It can be read and filtered on, but is never written.
 ///
 /// ```swift
 /// Column("total", .real, Generated("price * amount", stored: true))
@@ -145,7 +145,7 @@ public struct Generated: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.generated = self }
 }
 
-/// What happens to a row when the row that it refers to is deleted, or changes its key.
+/// The action on a row when the row that it references is deleted or its key changes.
 public enum ForeignKeyAction: String, Sendable, Hashable {
   case noAction = "NO ACTION"
   case restrict = "RESTRICT"
@@ -154,14 +154,14 @@ public enum ForeignKeyAction: String, Sendable, Hashable {
   case cascade = "CASCADE"
 }
 
-/// Makes the column refer to a row of another table.
+/// Makes the column reference a row of another table.
 ///
 /// ```swift
 /// Column("owner_id", .nullable(.integer), ForeignKey<Person>(onDelete: .setNull))
 /// // "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL
 /// ```
 ///
-/// Without a column it refers to the other table's primary key. Breaking it throws `.constraint(.foreignKey)`.
+/// Without a column it references the other table's primary key. A violation throws `.constraint(.foreignKey)`.
 public struct ForeignKey<Target: Sqlable>: ColumnOption {
   private let reference: ForeignKeyReference
 
@@ -171,9 +171,9 @@ public struct ForeignKey<Target: Sqlable>: ColumnOption {
       onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred)
   }
 
-  /// Refers to a column of your choice, which must be unique.
+  /// References a column of your choice, which must be unique.
   ///
-  /// The column is looked up when the table is created, so tables may refer to one another, and to themselves.
+  /// The closure runs when the table is created, so tables may reference one another and themselves.
   public init(
     column: @autoclosure @escaping @Sendable () -> any ColumnConvertible, onDelete: ForeignKeyAction = .noAction,
     onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false
@@ -187,8 +187,8 @@ public struct ForeignKey<Target: Sqlable>: ColumnOption {
   public func apply(to options: inout ColumnOptions) { options.foreignKey = reference }
 }
 
-/// A reference to another table. It asks the other model when it is needed, not when it is declared: two models that
-/// refer to one another would wait for each other's static properties for ever.
+/// A reference to another table. It reads the other model's properties when they are needed, not when it is declared:
+/// two models that reference each other would otherwise deadlock initializing their static properties.
 struct ForeignKeyReference: Sendable {
   let table: @Sendable () -> String
   let columns: @Sendable () -> [String]?

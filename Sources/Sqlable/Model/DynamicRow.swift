@@ -1,4 +1,4 @@
-/// A row whose columns are known when it is read only: what untyped columns and expressions give.
+/// A row whose columns are known only at run time: the result of selecting untyped columns and expressions.
 ///
 /// ```swift
 /// for row in try Bicycle.select(Bicycle.color, Bicycle.id.count()).groupBy(Bicycle.color).run(db) {
@@ -9,7 +9,10 @@ public struct DynamicRow: SelectOutput, Sendable, Hashable {
   /// The values, in the order of the columns.
   public let values: [DatabaseValue]
 
-  /// The value at a position, counted from 0. NULL fits an optional only; what does not fit throws `.decoding`.
+  /// Returns the value at a position, counted from 0.
+  ///
+  /// Throws `.decoding` when the value does not fit `Value`, and `.misuse` for a position outside the row. NULL fits
+  /// only an optional.
   public func get<Value: SqlValue>(_ position: Int, as type: Value.Type = Value.self) throws -> Value {
     guard values.indices.contains(position) else {
       throw SqlError.misuse("the result has no column at position \(position)")

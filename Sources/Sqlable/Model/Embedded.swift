@@ -1,4 +1,4 @@
-/// A struct that is spread over columns of its owner's table.
+/// A struct stored in several columns of its owner's table.
 ///
 /// ```swift
 /// struct Address: SqlEmbedded {
@@ -28,24 +28,24 @@
 /// Person.read().filter(Person.home[Address.city] == "Oslo")   // … WHERE "home_city" = ?
 /// ```
 public protocol SqlEmbedded: Sendable {
-  /// The columns that it takes, under their names inside of it. Asked whenever it is embedded.
+  /// The struct's columns, under their unprefixed names. Read each time the struct is embedded.
   static var fields: [Column] { get }
 
-  /// Makes a value of its columns. What does not fit throws `.decoding`, which names table, column and row.
+  /// Makes a value from its columns. A value that does not fit throws `.decoding`, with table, column and row.
   init(row: EmbeddedRow) throws
 
-  /// Writes all its columns. One that is not set, or set to `nil`, is left out.
+  /// Writes all columns. One that is skipped or not set is left out.
   func write(to row: inout EmbeddedWriter) throws
 }
 
-/// A column of a struct that is embedded, whatever it is embedded in.
+/// A column of an embedded struct, independent of the model that embeds it.
 public struct Field<Owner: SqlEmbedded, Value: SqlValue>: Sendable, Hashable {
-  /// The column, under its name inside of the struct.
+  /// The column, under its unprefixed name.
   public let column: Column
 }
 
 extension SqlEmbedded {
-  /// Declares a field. Its SQL type follows from `Value`: an optional may be NULL.
+  /// Declares a field. Its SQL type follows from `Value`; an optional makes the column nullable.
   public static func field<Value: SqlValue>(
     _ name: String, _ type: Value.Type, _ options: any ColumnOption..., file: StaticString = #fileID,
     line: UInt = #line
@@ -53,7 +53,7 @@ extension SqlEmbedded {
     Field(column: Column(name, Value.columnType, options: options, file: file, line: line))
   }
 
-  /// Declares a field with a SQL type of its own, such as `.date(.iso8601)`.
+  /// Declares a field with an explicit column type, such as `.date(.iso8601)`.
   public static func field<Value: SqlValue>(
     _ name: String, _ type: Value.Type, as columnType: ColumnType, _ options: any ColumnOption...,
     file: StaticString = #fileID, line: UInt = #line
@@ -63,9 +63,9 @@ extension SqlEmbedded {
   }
 }
 
-/// A struct that is embedded in a model: the columns of the model's table that it takes.
+/// A struct embedded in a model: the columns of the model's table that store it.
 public struct Embedded<Model: Sqlable, Value: SqlEmbedded>: Sendable {
-  /// The columns, for the table's layout.
+  /// The columns, for `tableLayout`.
   public let columns: [Column]
   let fields: [Column]
 
@@ -78,43 +78,43 @@ public struct Embedded<Model: Sqlable, Value: SqlEmbedded>: Sendable {
     }
   }
 
-  /// The column of a field.
+  /// The model's column for a field.
   public subscript<Part>(_ field: Field<Value, Part>) -> TypedColumn<Model, Part> {
     TypedColumn(column(of: field.column))
   }
 
-  /// The column of a field. One that the struct does not list among its fields is in no table: statements that name it throw
-  /// `.schema`.
+  /// The column of a field. A field that the struct does not list in `fields` is in no table: statements that name it
+  /// throw `.schema`.
   fileprivate func column(of field: Column) -> Column {
     fields.position(of: field.definition).map { columns[$0] } ?? field
   }
 }
 
-/// A struct that may be embedded in a model, or not: then all its columns are NULL.
+/// An optional struct embedded in a model: nil is stored as NULL in all its columns.
 public struct EmbeddedOptional<Model: Sqlable, Value: SqlEmbedded>: Sendable {
   @usableFromInline let embedded: Embedded<Model, Value>
 
-  /// The columns, for the table's layout.
+  /// The columns, for `tableLayout`.
   public var columns: [Column] { embedded.columns }
 
-  /// The column of a field, which may be NULL.
+  /// The model's column for a field; nullable.
   public subscript<Part>(_ field: Field<Value, Part>) -> TypedColumn<Model, Part?> {
     TypedColumn(embedded.column(of: field.column))
   }
 
-  /// The column of a field, which may be NULL.
+  /// The model's column for a field; nullable.
   public subscript<Part>(_ field: Field<Value, Part?>) -> TypedColumn<Model, Part?> {
     TypedColumn(embedded.column(of: field.column))
   }
 }
 
 extension Sqlable {
-  /// Embeds a struct: its fields become columns, with the prefix and an underscore before their names.
+  /// Embeds a struct: its fields become columns named by the prefix, an underscore and the field's name.
   public static func embedded<Value: SqlEmbedded>(
     _ prefix: String, _ type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) -> Embedded<Self, Value> { Embedded(prefix, false, file, line) }
 
-  /// Embeds a struct that may be missing: then all its columns are NULL.
+  /// Embeds an optional struct: for nil, all its columns are NULL.
   public static func embedded<Value: SqlEmbedded>(
     _ prefix: String, _ type: Value?.Type, file: StaticString = #fileID, line: UInt = #line
   ) -> EmbeddedOptional<Self, Value> { EmbeddedOptional(embedded: Embedded(prefix, true, file, line)) }
@@ -122,28 +122,28 @@ extension Sqlable {
 
 // MARK: - Reading
 
-/// The columns of an embedded struct in the row that is being read; valid as long as that.
+/// The columns of an embedded struct in the row being read. It is valid only while that ``ReadRow`` is.
 public struct EmbeddedRow {
   fileprivate let row: ReadRow
   fileprivate let fields: [Column]
   fileprivate let columns: [Column]
 
-  /// The value of a field. NULL fits an optional only; what does not fit throws `.decoding`.
+  /// Returns the value of a field. A value that does not fit throws `.decoding`; NULL fits only an optional.
   public func get<Owner, Value>(_ field: Field<Owner, Value>) throws -> Value {
     guard let position = fields.position(of: field.column.definition) else {
-      throw SqlError.misuse("field \(field.column.name) is not among the fields of \(Owner.self)")
+      throw SqlError.misuse("field \(field.column.name) is not in the fields of \(Owner.self)")
     }
     return try row.get(columns[position])
   }
 }
 
 extension ReadRow {
-  /// The embedded struct.
+  /// Returns the embedded struct.
   public func get<Model, Value>(_ embedded: Embedded<Model, Value>) throws -> Value {
     try Value(row: EmbeddedRow(row: self, fields: embedded.fields, columns: embedded.columns))
   }
 
-  /// The embedded struct, or nil when all its columns are NULL.
+  /// Returns the embedded struct, or nil when all its columns are NULL.
   public func get<Model, Value>(_ embedded: EmbeddedOptional<Model, Value>) throws -> Value? {
     let isMissing = try embedded.columns.allSatisfy { isNull(at: try position(of: $0)) }
     return isMissing ? nil : try get(embedded.embedded)
@@ -152,7 +152,7 @@ extension ReadRow {
 
 // MARK: - Writing
 
-/// Takes the values of an embedded struct; valid during `write(to:)` only.
+/// Receives the values of an embedded struct. It is valid only during `write(to:)`.
 public struct EmbeddedWriter {
   fileprivate var row: RowWriter
   fileprivate let fields: [Column]
@@ -163,17 +163,15 @@ public struct EmbeddedWriter {
     row.assign(column(of: field), value)
   }
 
-  /// Sets a field that may be NULL; `nil` leaves it out.
+  /// Sets a nullable field; `nil` stores NULL.
   public mutating func set<Owner, Value>(_ field: Field<Owner, Value?>, _ value: Value?) {
     row.set(column(of: field), value)
   }
 
-  /// Sets a field, `nil` as NULL instead of leaving it out.
-  public mutating func setOrNull<Owner, Value>(_ field: Field<Owner, Value?>, _ value: Value?) {
-    row.setOrNull(column(of: field), value)
-  }
+  /// Leaves a field out: an insert stores its column's default, an update keeps its value.
+  public mutating func skip<Owner, Value>(_ field: Field<Owner, Value>) { row.skip(column(of: field)) }
 
-  /// The table's column; for a field that the struct does not list, the field itself, which the row refuses.
+  /// The table's column; for a field that the struct does not list, the field's own column, which the row rejects.
   private func column<Owner, Value>(of field: Field<Owner, Value>) -> Column {
     fields.position(of: field.column.definition).map { columns[$0] } ?? field.column
   }
@@ -187,14 +185,9 @@ extension RowWriter {
     self = writer.row
   }
 
-  /// Sets the columns of an embedded struct; `nil` leaves them out.
+  /// Sets the columns of an optional embedded struct; `nil` stores NULL in all of them.
   public mutating func set<Model, Value>(_ embedded: EmbeddedOptional<Model, Value>, _ value: Value?) {
-    if let value { set(embedded.embedded, value) }
-  }
-
-  /// Sets the columns of an embedded struct, `nil` as NULL instead of leaving them out.
-  public mutating func setOrNull<Model, Value>(_ embedded: EmbeddedOptional<Model, Value>, _ value: Value?) {
     if let value { return set(embedded.embedded, value) }
-    for column in embedded.columns { assign(column, Null()) }
+    for column in embedded.columns { setNull(column) }
   }
 }

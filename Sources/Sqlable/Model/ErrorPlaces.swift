@@ -1,14 +1,15 @@
 extension SqlError {
-  /// The error with table and column as the model knows them.
+  /// Returns the error with the model's table and column filled in.
   ///
-  /// SQLite names them in its message only, unquoted, so that dots and commas in a name lead astray; for a CHECK it
-  /// names the condition, for a foreign key nothing.
+  /// SQLite names them only in its message and without quotes, so the message of a name with a dot or comma is
+  /// ambiguous and is compared with the model's columns. For a CHECK, SQLite names the condition; for a foreign key,
+  /// nothing.
   func placed(in info: TableInfo) -> SqlError {
     var error = self
     switch kind {
     case _ where isTakenRowid(in: info):
       error.kind = .constraint(.primaryKey)
-      error.message = "the full-text table \(info.name) has a row of that id already"
+      error.message = "full-text table \(info.name) already has a row with this rowid"
       (error.table, error.column) = (info.name, FullTextTable.rowid)
     case .constraint(let constraint):
       switch constraint {
@@ -44,10 +45,11 @@ extension SqlError {
     return error
   }
 
-  /// Whether it is all that FTS5 says of a row whose id is taken; see the insert into a table that stores no texts.
+  /// Whether this is the code by which FTS5 reports an insert with an existing rowid. Without stored text, see
+  /// `FullTextWriting.swift`.
   private func isTakenRowid(in info: TableInfo) -> Bool {
     switch info.fullText?.content {
-    // SQLITE_CONSTRAINT, the only constraint that it has.
+    // SQLITE_CONSTRAINT: the rowid is the table's only constraint.
     case .stored: code == 19
     // SQLITE_MISMATCH
     case .none?: code == 20

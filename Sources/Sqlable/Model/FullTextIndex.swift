@@ -1,14 +1,15 @@
-// What a model declares of full-text search.
+// A model's declarations for full-text search.
 
-/// Whether a full-text table keeps the texts beside the index.
+/// Whether a full-text table stores its text besides the index.
 public enum FullTextContent: Sendable, Hashable {
-  /// It does: rows read as they were written.
+  /// The text is stored: rows read back as they were written.
   case stored
-  /// It does not: all columns read as NULL, and rows are inserted and found, but never updated or deleted.
+  /// The text is not stored: all columns read as NULL, and rows can be inserted and found, but not updated or deleted.
   case none
 }
 
-/// Keeps a column of a full-text table out of the index: it is stored, read and filtered on, and not searched.
+/// Excludes a column of a full-text table from the index: it is stored and can be read and filtered on, but not
+/// searched.
 ///
 /// ```swift
 /// Column("url", .text, Unindexed())     // "url" UNINDEXED
@@ -19,14 +20,14 @@ public struct Unindexed: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.isUnindexed = true }
 }
 
-/// A full-text index of some of a table's columns, kept in step with the table by triggers.
+/// A full-text index of some of a table's columns, kept up to date by triggers.
 ///
 /// ```swift
 /// static let tableFullText = FullTextIndex(title, body, tokenizer: .porter)
 /// // CREATE VIRTUAL TABLE "article_fulltext" USING fts5("title", "body", content = 'article', content_rowid = 'id', …)
 /// ```
 ///
-/// The texts are stored once, in the table. It needs an integer primary key. The columns are texts.
+/// The text is stored once, in the table. The table needs an integer primary key, and the columns must be `TEXT`.
 public struct FullTextIndex: Sendable, Hashable {
   let columns: [Column]
   let tokenizer: Tokenizer
@@ -34,10 +35,10 @@ public struct FullTextIndex: Sendable, Hashable {
   let name: String?
 
   /// - Parameters:
-  ///   - columns: The columns that are searched. Without any there is no index.
-  ///   - tokenizer: How texts are cut into words.
-  ///   - prefixes: How many characters the beginnings of words have that are to be found fast; 1 to 999.
-  ///   - name: The name of the index's table; without one it is the table's and `_fulltext`.
+  ///   - columns: The columns to index. Without any there is no index.
+  ///   - tokenizer: The tokenizer that splits text into words.
+  ///   - prefixes: The prefix lengths to index for fast prefix queries, in characters, 1 to 999.
+  ///   - name: The name of the index's table; the table's name and `_fulltext` by default.
   public init(
     _ columns: any ColumnConvertible..., tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], name: String? = nil
   ) {
@@ -48,16 +49,16 @@ public struct FullTextIndex: Sendable, Hashable {
   }
 }
 
-/// The full-text table that belongs to a model: its own table, or the index beside it.
+/// The full-text table of a model: the model's own table, or the index beside it.
 struct FullTextTable: Sendable {
   enum Content: Sendable, Hashable {
     case stored, none
-    /// In the model's table, by the name of its key.
+    /// The text is in the model's table, found by its key.
     case external(table: String, key: String)
   }
 
   let name: String
-  /// Without the rowid.
+  /// The columns without the rowid.
   let columns: [Column]
   let tokenizer: Tokenizer
   let prefixes: [Int]
@@ -80,7 +81,7 @@ struct FullTextTable: Sendable {
       table: model.tableName, key: key?.name ?? model.tableConstraints.singleKey ?? FullTextTable.rowid)
   }
 
-  /// The full-text table of another table of the layout.
+  /// The full-text table for another table with the same layout.
   init(_ own: FullTextTable, besideTable table: String) {
     (columns, tokenizer, prefixes) = (own.columns, own.tokenizer, own.prefixes)
     switch own.content {
@@ -91,12 +92,12 @@ struct FullTextTable: Sendable {
 
   static let rowid = "rowid"
 
-  /// Whether it is a table beside the model's.
+  /// Whether it is an index beside the model's table.
   var isExternal: Bool {
     if case .external = content { true } else { false }
   }
 
-  /// The column of the model's table by which a row is found.
+  /// The column of the model's table that holds a row's id.
   var rowid: String {
     if case .external(_, let key) = content { key } else { FullTextTable.rowid }
   }
@@ -104,7 +105,7 @@ struct FullTextTable: Sendable {
   /// `"note"`
   var quotedName: String { name.quotedName }
 
-  /// The place of a column that is searched; throws for one that is not.
+  /// The position of an indexed column. Throws for a column that is not indexed.
   func position(of column: Column) throws -> Int {
     guard let position = columns.position(of: column.definition), !column.definition.options.isUnindexed else {
       throw SqlError.invalidStatement("column \(column.name) is not in the full-text index \(name)")
@@ -115,7 +116,7 @@ struct FullTextTable: Sendable {
 }
 
 extension [TableConstraint] {
-  /// The column that a constraint makes the primary key by itself.
+  /// The column that a constraint makes the whole primary key.
   fileprivate var singleKey: String? {
     let key = reduce(into: TableConstraints()) { $1.write(to: &$0) }.primaryKey
     return key.count == 1 ? key[0].name : nil
@@ -123,21 +124,21 @@ extension [TableConstraint] {
 }
 
 extension FullTextTable {
-  /// What is wrong with the declaration, thrown by every statement of the model.
+  /// The error in the declaration, if any; every statement of the model throws it.
   ///
-  /// - Parameter key: The primary key, where it is the row's id.
+  /// - Parameter key: The primary key, if it is the rowid.
   func defect(of model: (some Sqlable).Type, key: Column?, hasKey: Bool) -> SqlError? {
     let message = (isExternal ? defect(besideTable: model, key) : defect(asTable: model, key, hasKey)) ?? defectOfIndex
     return message.map { .misuse("the model of table \(model.tableName) \($0)").at(table: model.tableName) }
   }
 
   private var defectOfIndex: String? {
-    if name.isEmpty || name.utf8.contains(0) { return "names its full-text index with nothing, or with a NUL byte" }
+    if name.isEmpty || name.utf8.contains(0) { return "has a full-text index with an empty name or a NUL byte in it" }
     if tokenizer.arguments.contains(where: { $0.utf8.contains(0) }) || tokenizer.arguments[0].isEmpty {
-      return "has a tokenizer with an empty name, or with a NUL byte"
+      return "has a tokenizer with an empty name or a NUL byte in it"
     }
     if prefixes.count > 31 || !prefixes.allSatisfy((1...999).contains) {
-      return "has prefixes that FTS5 does not take: up to 31, of 1 to 999 characters"
+      return "has invalid prefixes: FTS5 allows up to 31, of 1 to 999 characters"
     }
     if Set(columns.map(\.name.foldedName)).count < columns.count { return "has a column twice in its full-text index" }
     for column in columns {
@@ -145,27 +146,27 @@ extension FullTextTable {
       if column.name.isSameName(as: FullTextTable.rowid) || column.name.isSameName(as: "rank")
         || column.name.isSameName(as: name)
       {
-        return "has a full-text column called \(column.name), which FTS5 keeps for itself"
+        return "has a full-text column named \(column.name), a name that FTS5 reserves"
       }
       if !options.isUnindexed, column.type.storageClass != .text {
-        return "has column \(column.name) in a full-text index, which takes texts; Unindexed() keeps one out of it"
+        return "indexes column \(column.name), which is not TEXT, for full-text search; Unindexed() excludes it"
       }
     }
-    if columns.allSatisfy(\.definition.options.isUnindexed) { return "has a full-text index of no columns" }
+    if columns.allSatisfy(\.definition.options.isUnindexed) { return "has a full-text index without indexed columns" }
     return nil
   }
 
   private func defect(asTable model: (some Sqlable).Type, _ key: Column?, _ hasKey: Bool) -> String? {
-    if model.tableOptions.count > 1 { return "is a full-text table, which takes no other table option" }
-    if !model.tableFullText.columns.isEmpty { return "is a full-text table, which has no full-text index beside it" }
+    if model.tableOptions.count > 1 { return "is a full-text table, which can't have other table options" }
+    if !model.tableFullText.columns.isEmpty { return "is a full-text table, which can't have another full-text index" }
     if !model.tableConstraints.isEmpty || !model.tableIndexes.isEmpty {
-      return "is a full-text table, which has no constraints and no indexes"
+      return "is a full-text table, which can't have constraints or indexes"
     }
     if hasKey, key?.name != FullTextTable.rowid {
-      return "is a full-text table, whose key can only be an integer column called rowid"
+      return "is a full-text table, whose only possible key is an integer column named rowid"
     }
     if key == nil, model.tableLayout.contains(where: { $0.name.isSameName(as: FullTextTable.rowid) }) {
-      return "is a full-text table, whose column rowid is its key: an integer, PrimaryKey()"
+      return "is a full-text table, whose column rowid must be an integer and PrimaryKey()"
     }
     for column in model.tableLayout {
       let options = column.definition.options
@@ -173,18 +174,18 @@ extension FullTextTable {
       if options.isUnique || options.defaultValue != nil || options.collation != nil || options.check != nil
         || options.generated != nil || options.foreignKey != nil
       {
-        return "is a full-text table, whose column \(column.name) can have no option but Unindexed()"
+        return "is a full-text table, whose column \(column.name) can have no option except Unindexed()"
       }
     }
     return nil
   }
 
   private func defect(besideTable model: (some Sqlable).Type, _ key: Column?) -> String? {
-    if name.isSameName(as: model.tableName) { return "gives its full-text index its own name" }
-    if key == nil { return "has a full-text index, which needs an integer primary key" }
+    if name.isSameName(as: model.tableName) { return "has a full-text index with the table's own name" }
+    if key == nil { return "has a full-text index but no integer primary key" }
     for column in columns {
       if model.tableLayout.position(of: column.definition) == nil {
-        return "has column \(column.name) in its full-text index, and not in its layout"
+        return "has column \(column.name) in its full-text index but not in its layout"
       }
       if column.definition.options.isUnindexed { return "has Unindexed() on \(column.name), outside a full-text table" }
     }

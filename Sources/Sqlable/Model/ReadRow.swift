@@ -1,19 +1,19 @@
-/// The row that a statement stands on, to be read in `init(row:)`.
+/// The current row of a statement, passed to `init(row:)`.
 ///
-/// It is valid during that call only; read later it throws `.misuse`. Reading the columns in the order of the table's
-/// layout is fastest, any other order works.
+/// It is valid only during that call; reading it later throws `.misuse`. Reading the columns in the order of the
+/// table's layout is fastest; any order works.
 public struct ReadRow {
   @usableFromInline let state: UnsafeMutablePointer<RowState>
   @usableFromInline let generation: UInt64
 
-  /// The row that the statement stands on now.
+  /// The statement's current row.
   @inlinable
   init(_ statement: PreparedStatement) {
     state = statement.row
     generation = state.pointee.current
   }
 
-  /// The value of a column. NULL fits an optional only; what does not fit throws `.decoding`.
+  /// Returns the value of a column. A value that does not fit `Value` throws `.decoding`; NULL fits only an optional.
   @inlinable
   @inline(__always)
   public func get<Value: SqlValue>(_ column: Column) throws -> Value {
@@ -28,19 +28,22 @@ public struct ReadRow {
     }
   }
 
-  /// The value of a typed column.
+  /// Returns the value of a typed column.
   @inlinable
   @inline(__always)
   public func get<Model, Value>(_ column: TypedColumn<Model, Value>) throws -> Value {
     try get(column.column)
   }
 
-  /// The value at a position of the result, counted from 0.
+  /// Returns the value at a position of the result, counted from 0.
   @inlinable
   public func get<Value: SqlValue>(at position: Int, as type: Value.Type = Value.self) throws -> Value {
     guard state.pointee.isCurrent(generation), position >= 0, position < state.pointee.count else {
       throw missing(position)
     }
+    #if DEBUG
+    state.pointee.noteRead(position)
+    #endif
     return try value(at: position, type: Value.columnType)
   }
 
@@ -50,7 +53,7 @@ public struct ReadRow {
     return labelled(.misuse("the result has no column at position \(position)"))
   }
 
-  /// The value of the result's column of that name.
+  /// Returns the value of the result column with this name.
   public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
     guard let position = try columnNames.firstIndex(where: name.isExactly) else {
       throw labelled(SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name))
@@ -66,12 +69,12 @@ public struct ReadRow {
     }
   }
 
-  // MARK: Beside others in one result
+  // MARK: Several models and values in one result
 
-  /// How many columns the result has.
+  /// The number of columns in the result.
   var count: Int { state.pointee.count }
 
-  /// The value at a position, read as one of a column of that type.
+  /// Returns the value at a position, read as the value of a column of this type.
   @inlinable
   func value<Value: SqlValue>(at position: Int, type: ColumnType) throws -> Value {
     do {
@@ -98,22 +101,33 @@ public struct ReadRow {
     ReadCell(value: state.pointee.value(at: position), state: state, generation: generation, type: .blob).isNull
   }
 
-  /// Makes the columns from a position on those of the model that is read next.
+  /// Sets the columns from which the next model is read.
   @usableFromInline
   func beginModel(at position: Int, count: Int) {
     state.pointee.next = position
     state.pointee.window = position..<min(position + count, state.pointee.count)
   }
 
+  /// Reads the model from the columns of the current window.
+  @inlinable
+  @inline(__always)
+  func model<Model: Sqlable>(_ type: Model.Type = Model.self) throws -> Model {
+    #if DEBUG
+    return try checkedModel(type)
+    #else
+    return try Model(row: self)
+    #endif
+  }
+
   // MARK: Finding the column
 
-  /// The column's position: the next one, if columns are read in their order.
+  /// The column's position, predicted to be the next one.
   @inlinable
   @inline(__always)
   func position(of column: Column) throws -> Int {
     if state.pointee.isCurrent(generation) {
       let next = state.pointee.next
-      // Behind the model's last column stand those of the next, which may be of the same model.
+      // The next model's columns follow this one's, and may belong to the same model.
       if next < state.pointee.window.upperBound, state.pointee.columns[next] == column.identity {
         state.pointee.next = next &+ 1
         return next
@@ -127,9 +141,9 @@ public struct ReadRow {
     try checkCurrent()
     let columns = state.pointee.columns
     guard columns != RowState.noColumns else {
-      throw labelled(.misuse("this row is read by name or position: its statement has no model"))
+      throw labelled(.misuse("this row must be read by name or position: its statement has no model"))
     }
-    let range = state.pointee.window
+    let range = state.pointee.searched
     let found =
       range.first { columns[$0] == column.identity }
       ?? range.first {
@@ -138,10 +152,11 @@ public struct ReadRow {
     guard let found else {
       throw labelled(
         SqlError(
-          .schema(.missingColumn(column.name)), message: "the row has no column \(column.name) of that declaration",
+          .schema(.missingColumn(column.name)), message: "the row has no column \(column.name) with this declaration",
           sql: state.pointee.statement?.takeUnretainedValue().sql, column: column.name))
     }
     state.pointee.next = found + 1
+    state.pointee.noteRead(found)
     return found
   }
 
@@ -153,11 +168,11 @@ public struct ReadRow {
   @usableFromInline
   func checkCurrent() throws {
     guard state.pointee.isCurrent(generation), state.pointee.handle != nil else {
-      throw SqlError.misuse("a row was read after its statement had gone on")
+      throw SqlError.misuse("a row was read after its statement had moved on")
     }
   }
 
-  /// The error with its place: built only when something does not fit.
+  /// Returns the error with table, column, row and SQL. They are looked up only on failure.
   @usableFromInline
   func located(_ error: any Error, column: ColumnDefinition?, position: Int) -> any Error {
     guard var error = error as? SqlError, error.column == nil, state.pointee.handle != nil else { return error }
@@ -173,9 +188,9 @@ public struct ReadRow {
     return error
   }
 
-  /// The row's id, if the statement selects the integer primary key of the table.
+  /// The row's id, if the statement selects the table's integer primary key.
   private var rowId: Int? {
-    for position in state.pointee.window {
+    for position in state.pointee.searched {
       let definition = Unmanaged<ColumnDefinition>.fromOpaque(state.pointee.columns[position]).takeUnretainedValue()
       guard definition.options.primaryKey != nil, definition.type.storageClass == .integer else { continue }
       return state.pointee.integer(at: position)

@@ -1,10 +1,10 @@
-// Values and models of a result's columns.
+// Reading values and models from the columns of a result.
 
 extension ResultColumn {
   /// A column of a model.
   init(_ column: Column) { self.init(identity: column.identity, type: column.type) }
 
-  /// A value, which no model reads.
+  /// A column read as a value, not as part of a model.
   init(type: ColumnType? = nil) { self.init(identity: Column.unknown.identity, type: type) }
 }
 
@@ -36,23 +36,23 @@ extension ResultRow {
 
   @inlinable var row: ReadRow { ReadRow(self) }
 
-  /// The next column's value.
+  /// Reads the value of the next column.
   @inlinable
   mutating func value<Value: SqlValue>() throws -> Value {
     defer { position += 1 }
     return try row.value(at: position, type: types[position] ?? Value.columnType)
   }
 
-  /// The model whose columns come next.
+  /// Reads a model from the next columns.
   @inlinable
   mutating func model<Model: Sqlable>() throws -> Model {
     let count = try TableInfo.of(Model.self).count
     row.beginModel(at: position, count: count)
     position += count
-    return try Model(row: row)
+    return try row.model()
   }
 
-  /// Passes over so many columns when all of them are NULL.
+  /// Skips the next `count` columns if all of them are NULL; returns whether it did.
   @usableFromInline
   mutating func skipNulls(_ count: Int) -> Bool {
     for index in position..<(position + count) where !row.isNull(at: index) { return false }

@@ -1,28 +1,28 @@
-/// Takes the values of one row, column by column, in `write(to:)`.
+/// Receives the values of one row, column by column, in `write(to:)`.
 ///
-/// Setting the columns in the order of the table's layout is fastest, any other order works. A column that is not set,
-/// or set to `nil`, is left out; ``Null`` stores NULL. What does not fit its column is thrown when `write(to:)` has
-/// returned.
+/// Setting the columns in the order of the table's layout is fastest; any order works. `nil` stores NULL, except in a
+/// column of the primary key, which is left out. A column that is skipped or not set is left out. An error, such as for
+/// a value that does not fit its column, is thrown after `write(to:)` has returned.
 ///
-/// It is valid during that call only, and not while another statement of the handle runs inside the call: what is set
-/// then is thrown as `.misuse`.
+/// It is valid only during that call, and not while another statement of the same handle runs inside the call: setting
+/// a column then throws `.misuse`.
 public struct RowWriter {
-  /// Kept for ever by those who made it.
+  /// Never freed.
   unowned(unsafe) let table: TableInfo
-  private var storage: ParameterSlots
-  /// One for each column of the table; owned by `storage`.
+  var storage: ParameterSlots
+  /// One slot for each column of the table; owned by `storage`.
   @usableFromInline let slots: UnsafeMutableBufferPointer<BoundValue>
-  // Copied out of their objects, which would be retained for every value.
+  // Copied from their objects, which would otherwise be retained for each value.
   @usableFromInline let cells: UnsafePointer<TableInfo.Cell>
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
   /// The scope of the row.
   @usableFromInline var scope: UInt64
   @usableFromInline var next = 0
-  /// A bit for every column that is set; of use where there are no more columns than bits.
+  /// A bit for each column that is set; used only for tables with no more columns than bits.
   @usableFromInline var shape: UInt64 = 0
   var failure: (any Error)?
 
-  /// A writer that puts the values' bytes into a buffer, which outlives it.
+  /// Makes a writer that copies the values' bytes into a buffer, which outlives it.
   init(table: TableInfo, buffer: ParameterBuffer) {
     self.table = table
     storage = buffer.takeSlots(count: table.count)
@@ -36,8 +36,7 @@ public struct RowWriter {
   @inlinable
   @inline(__always)
   public mutating func set<Value: SqlValue>(_ column: Column, _ value: Value?) {
-    guard let value else { return skip(column) }
-    assign(column, value)
+    if let value { assign(column, value) } else { setNull(column) }
   }
 
   /// Sets a typed column.
@@ -47,28 +46,38 @@ public struct RowWriter {
     assign(column.column, value)
   }
 
-  /// Sets a typed column that may be NULL; `nil` leaves it out.
+  /// Sets a nullable typed column.
   @inlinable
   @inline(__always)
   public mutating func set<Model, Value>(_ column: TypedColumn<Model, Value?>, _ value: Value?) {
     set(column.column, value)
   }
 
-  /// Sets a column, `nil` as NULL instead of leaving it out.
+  /// Sets an integer key whose property is nil until the row is stored; `nil` leaves it out.
   ///
-  /// An update then clears the column, and all rows of a batch share one compiled statement, whatever they leave empty.
+  /// ```swift
+  /// static let id = column("id", Int.self, PrimaryKey(autoincrement: true))    // var id: Int?
+  /// row.set(Product.id, id)
+  /// ```
+  ///
+  /// For a column that is not in the primary key, `nil` throws `.encoding` after `write(to:)` has returned.
   @inlinable
   @inline(__always)
-  public mutating func setOrNull<Value: SqlValue>(_ column: Column, _ value: Value?) {
-    if let value { assign(column, value) } else { assign(column, Null()) }
+  @_disfavoredOverload
+  public mutating func set<Model, Value: SqlInteger>(_ column: TypedColumn<Model, Value>, _ value: Value?) {
+    if let value { assign(column.column, value) } else { leaveOutKey(column.column) }
   }
 
-  /// Sets a typed column, `nil` as NULL instead of leaving it out.
-  @inlinable
-  @inline(__always)
-  public mutating func setOrNull<Model, Value>(_ column: TypedColumn<Model, Value?>, _ value: Value?) {
-    setOrNull(column.column, value)
+  /// Leaves a column out: an insert stores its default, an update keeps its value.
+  ///
+  /// It also states that `write(to:)` does so on purpose; see ``Sqlable/write(to:)``.
+  public mutating func skip(_ column: Column) {
+    guard let position = predicted(column) else { return fail(unknown: column) }
+    leaveOut(at: position)
   }
+
+  /// Leaves a typed column out.
+  public mutating func skip<Model, Value>(_ column: TypedColumn<Model, Value>) { skip(column.column) }
 
   /// Stores NULL in a typed column.
   @inlinable
@@ -77,11 +86,29 @@ public struct RowWriter {
     assign(column.column, value)
   }
 
+  /// Stores NULL, except in a column of the primary key, which is left out.
+  @inlinable
+  @inline(__always)
+  mutating func setNull(_ column: Column) {
+    let position = next
+    guard cells[position].identity == column.identity, !cells[position].isKey else { return setNullSearching(column) }
+    next = position &+ 1
+    guard bytes.pointee.isCurrent(scope) else { return failStale() }
+    put(.null, at: position)
+  }
+
+  @usableFromInline
+  mutating func setNullSearching(_ column: Column) {
+    guard let position = predicted(column) else { return fail(unknown: column) }
+    if cells[position].isKey { return leaveOut(at: position) }
+    if !isGenerated(position) { set(Null(), at: position) }
+  }
+
   @inlinable
   @inline(__always)
   mutating func assign<Value: SqlValue>(_ column: Column, _ value: Value) {
     let position = next
-    // The next one, if columns are set in their order.
+    // Predicted to be the next one.
     guard cells[position].identity == column.identity else { return assignSearching(column, value) }
     next = position &+ 1
     set(value, at: position)
@@ -114,7 +141,7 @@ public struct RowWriter {
   @inline(never)
   mutating func assignSearching<Value: SqlValue>(_ column: Column, _ value: Value) {
     guard let position = search(for: column) else { return fail(unknown: column) }
-    // SQLite computes a generated one; a struct may well hold what it read before.
+    // SQLite computes generated columns, but a struct may hold the value that it read.
     if !isGenerated(position) { set(value, at: position) }
   }
 
@@ -128,21 +155,32 @@ public struct RowWriter {
   @usableFromInline
   func isGenerated(_ position: Int) -> Bool { cells[position].isGenerated }
 
-  /// A column set to nil: the prediction moves past it.
   @usableFromInline
-  mutating func skip(_ column: Column) {
-    guard bytes.pointee.isCurrent(scope) else { return failStale() }
-    guard let position = cells[next].identity == column.identity ? next : search(for: column) else {
-      return fail(unknown: column)
+  mutating func leaveOutKey(_ column: Column) {
+    guard let position = predicted(column) else { return fail(unknown: column) }
+    guard cells[position].isKey else {
+      return fail(SqlError.encoding(expected: cells[position].type.name, found: "nil"), at: position)
     }
-    next = position + 1
-    slots[position] = .unset
-    shape &= ~(1 &<< UInt64(truncatingIfNeeded: position))
+    leaveOut(at: position)
   }
 
-  // MARK: What does not fit
+  /// The column's position, predicted to be the next one.
+  private mutating func predicted(_ column: Column) -> Int? {
+    guard cells[next].identity == column.identity else { return search(for: column) }
+    next += 1
+    return next - 1
+  }
 
-  /// Whether the column stores the value, which it does not whatever it is.
+  private mutating func leaveOut(at position: Int) {
+    guard bytes.pointee.isCurrent(scope) else { return failStale() }
+    slots[position] = .unset
+    shape &= ~(1 &<< UInt64(truncatingIfNeeded: position))
+    noteSkipped(position)
+  }
+
+  // MARK: Errors
+
+  /// Whether the column stores this value, if its storage class alone does not tell; records an error if not.
   @usableFromInline
   mutating func stores(_ parameter: BoundValue, at position: Int) -> Bool {
     let type = cells[position].type
@@ -173,21 +211,21 @@ public struct RowWriter {
       .at(table: table.name, column: column.name)
   }
 
-  /// Notes it for the row that is being written, whose columns a copy must not set.
+  /// Records in the shared storage that a stale copy was used, so that the row being written throws.
   @usableFromInline
   func failStale() { storage.isStale = true }
 
-  // MARK: One row after the other
+  // MARK: Rows in sequence
 
-  /// What was set since `clear()`.
+  /// The values set since `clear()`.
   var values: RowValues { RowValues(slots: slots, shape: shape) }
 
-  /// Gives the memory back for the next writer, unless somebody keeps a copy of this one.
+  /// Returns the memory for the next writer, unless a copy of this one still exists.
   mutating func finish(_ buffer: ParameterBuffer) {
     if isKnownUniquelyReferenced(&storage) { buffer.giveBack(storage) }
   }
 
-  /// Makes ready for the next row.
+  /// Prepares for the next row.
   @usableFromInline
   mutating func clear() {
     if RowValues.isWide(slots.count) { slots.update(repeating: .unset) }
@@ -195,10 +233,13 @@ public struct RowWriter {
     shape = 0
     failure = nil
     storage.isStale = false
+    #if DEBUG
+    storage.skipped = []
+    #endif
     scope = bytes.pointee.current
   }
 
-  /// Takes the values of a model. Throws what did not fit.
+  /// Writes the values of a model. Throws if a value does not fit its column.
   @inlinable
   mutating func take(_ model: borrowing some Sqlable) throws {
     clear()
@@ -211,8 +252,11 @@ public struct RowWriter {
     if let failure { throw failure }
     guard !storage.isStale else {
       throw SqlError.misuse(
-        "a row was written to after its write(to:) had returned, or while another statement ran inside it"
+        "a RowWriter was used after write(to:) had returned, or while another statement ran inside it"
       ).at(table: table.name)
     }
+    #if DEBUG
+    try checkColumns()
+    #endif
   }
 }

@@ -26,36 +26,36 @@
 /// }
 /// ```
 public protocol Sqlable: Sendable, SelectableModel {
-  /// The table's name; the type's name in snake_case unless you say otherwise. Asked once a process.
+  /// The table's name; by default the type's name in snake_case. Read once per process.
   static var tableName: String { get }
 
-  /// The table's columns, in their order. Asked once a process.
+  /// The table's columns, in order. Read once per process.
   static var tableLayout: [Column] { get }
 
-  /// Rules that span several columns. None by default.
+  /// Constraints of the table. None by default.
   ///
-  /// Declare it **with its type**: `static let tableConstraints: [TableConstraint] = […]`. Without it Swift takes a
-  /// list of one kind, such as `[Unique(…)]`, for a property of another type, which is not this one: the table gets no
-  /// constraints. The compiler says "nearly matches defaulted requirement" where the property stands in the conformance
-  /// itself, and nothing where it stands in another extension.
+  /// Declare it **with its type**: `static let tableConstraints: [TableConstraint] = […]`. Without the type, Swift
+  /// infers a different one for a list of one kind, such as `[Unique(…)]`; the property then does not satisfy this
+  /// requirement, and the table gets no constraints. The compiler warns "nearly matches defaulted requirement" if the
+  /// property is in the extension that declares the conformance, but not if it is in another extension.
   static var tableConstraints: [TableConstraint] { get }
 
   /// The table's indexes. None by default.
   static var tableIndexes: [Index] { get }
 
-  /// Properties of the whole table. None by default. Declare it with its type, `[TableOption]`, as `tableConstraints`.
+  /// Options of the table. None by default. Declare it with its type, `[TableOption]`, like `tableConstraints`.
   static var tableOptions: [TableOption] { get }
 
   /// The full-text index of the table's columns. None by default.
   static var tableFullText: FullTextIndex { get }
 
-  /// The value that goes into a column.
+  /// Returns the value to store in a column.
   ///
-  /// `nil` leaves the column out: an insert stores its default, NULL or the next free key, an update leaves it as it
-  /// is. ``Null`` stores NULL. Not needed beside `write(to:)`, which is preferred where both are there.
+  /// `nil` leaves the column out: an insert stores its default, NULL or the next free key, and an update keeps its
+  /// value. ``Null`` stores NULL. It is not needed if the model implements `write(to:)`, which takes precedence.
   func valueForColumn(_ column: Column) -> SqlValue?
 
-  /// Writes all columns at once; faster than being asked for one after the other.
+  /// Writes all columns at once, which is faster than `valueForColumn(_:)`.
   ///
   /// ```swift
   /// func write(to row: inout RowWriter) throws {
@@ -65,18 +65,19 @@ public protocol Sqlable: Sendable, SelectableModel {
   /// }
   /// ```
   ///
-  /// A column that is not set, or set to `nil`, is left out. Without it `valueForColumn(_:)` is asked; a model with
-  /// neither throws `.misuse` when it is written.
+  /// A column that is skipped or not set is left out. In a debug build the first row of a model that is written throws
+  /// `.misuse` unless it sets or skips every column. Without this method `valueForColumn(_:)` is called for each
+  /// column; writing a model with neither throws `.misuse`.
   func write(to row: inout RowWriter) throws
 
-  /// Makes a struct of a row. What does not fit throws `.decoding`, which names table, column and row.
+  /// Makes a struct from a row. A value that does not fit throws `.decoding`, with table, column and row.
   init(row: ReadRow) throws
 }
 
-/// A model, or an optional one: what stands for all columns of a table in the row of a query, `Person.self` or, behind
-/// a left join, `Person?.self`. There is nothing to implement.
+/// A model or optional model, which selects all columns of a table in a query: `Person.self` or, for a left-joined
+/// table, `Person?.self`. There is nothing to implement.
 public protocol SelectableModel: SelectOutput {
-  /// The model that the columns are of.
+  /// The model of the columns.
   static var modelOfRow: any Sqlable.Type { get }
 }
 
@@ -99,12 +100,13 @@ extension Sqlable {
 
   public func write(to row: inout RowWriter) throws {
     for (position, column) in row.table.columns.enumerated() where !row.isGenerated(position) {
-      if let value = valueForColumn(column) { row.set(value, at: position) }
+      if let value = valueForColumn(column) { row.set(value, at: position) } else { row.noteSkipped(position) }
     }
   }
 }
 
-/// What a model that says nothing about its values gives for every column: not nothing, which would be stored as such.
+/// The value of all columns of a model without `valueForColumn(_:)`; storing it throws. nil would leave the columns
+/// out.
 private struct UnwrittenValue: SqlValue {
   static var columnType: ColumnType { .blob }
   var databaseValue: DatabaseValue {
@@ -117,7 +119,7 @@ private struct UnwrittenValue: SqlValue {
 
 /// `BicycleShop` becomes `bicycle_shop`, `HTTPServer` becomes `http_server`.
 func snakeCase(_ name: String) -> String {
-  // A generic type's arguments, and the "Unknown context at $7f…" of a type inside a function, are no part of the name.
+  // Without generic arguments, and without the "Unknown context at $7f…" of a type inside a function.
   let characters = Array(name.prefix { $0 != "<" })
   var result = ""
   for (index, character) in characters.enumerated() {

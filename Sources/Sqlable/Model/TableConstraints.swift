@@ -1,9 +1,9 @@
-/// A rule that spans a table: ``Unique``, ``PrimaryKeys``, ``Check``, ``ForeignKeys``.
+/// A constraint of a table: ``Unique``, ``PrimaryKeys``, ``Check`` or ``ForeignKeys``.
 public protocol TableConstraint: Sendable {
   func write(to table: inout TableConstraints)
 }
 
-/// What the constraints of a table say together.
+/// The combined constraints of a table.
 public struct TableConstraints: Sendable {
   var primaryKey: [IndexColumn] = []
   var unique: [[IndexColumn]] = []
@@ -11,7 +11,7 @@ public struct TableConstraints: Sendable {
   var foreignKeys: [(columns: [String], reference: ForeignKeyReference)] = []
 }
 
-/// No two rows have the same value, or the same combination of values. NULLs are never the same.
+/// Requires a value, or a combination of values, to be unique among the rows. NULLs never conflict.
 ///
 /// ```swift
 /// Column("email", .text, Unique())                                                    // "email" TEXT NOT NULL UNIQUE
@@ -20,10 +20,10 @@ public struct TableConstraints: Sendable {
 public struct Unique: ColumnOption, TableConstraint {
   private let columns: [IndexColumn]
 
-  /// On one column, in its declaration.
+  /// Makes a single column unique, in its declaration.
   public init() { columns = [] }
 
-  /// On a combination of columns, among the table's constraints.
+  /// Makes a combination of columns unique, in the table's constraints.
   public init(_ columns: any IndexTerm...) { self.columns = columns.map(\.indexColumn) }
 
   public func apply(to options: inout ColumnOptions) { options.isUnique = true }
@@ -47,10 +47,11 @@ public struct PrimaryKeys: TableConstraint {
   public func write(to table: inout TableConstraints) { table.primaryKey = columns }
 }
 
-/// Several columns that refer together to a row of another table.
+/// A foreign key of several columns.
 ///
 /// ```swift
-/// ForeignKeys([a, b], to: Seat.self, [Seat.row, Seat.number])     // FOREIGN KEY ("a", "b") REFERENCES "seat" ("row", "number")
+/// ForeignKeys([a, b], to: Seat.self, [Seat.row, Seat.number])
+/// // FOREIGN KEY ("a", "b") REFERENCES "seat" ("row", "number")
 /// ```
 public struct ForeignKeys: TableConstraint {
   private let columns: [String]
@@ -77,7 +78,7 @@ public struct IndexColumn: Sendable, Hashable {
   let isDescending: Bool
 }
 
-/// A column, as it is or ``IndexTerm/desc``.
+/// A column of an index or key, ascending, or descending with ``IndexTerm/desc``.
 public protocol IndexTerm: Sendable {
   var indexColumn: IndexColumn { get }
 }
@@ -111,7 +112,7 @@ public struct Index: Sendable, Hashable {
   let isUnique: Bool
   private let givenName: String?
 
-  /// - Parameter name: the index's name; without one it is made of the table's and the columns'.
+  /// - Parameter name: The index's name; by default the table's and the columns' names, joined by underscores.
   public init(_ columns: any IndexTerm..., unique: Bool = false, name: String? = nil) {
     self.columns = columns.map(\.indexColumn)
     isUnique = unique
@@ -130,22 +131,22 @@ public struct Index: Sendable, Hashable {
 
 /// A property of a whole table.
 public enum TableOption: Sendable, Hashable {
-  /// SQLite refuses values of another class than the column's.
+  /// Makes SQLite reject values whose class differs from the column's.
   case strict
-  /// The rows are kept in the order of the primary key, without a rowid of their own.
+  /// Stores the rows in the order of the primary key, without a rowid.
   case withoutRowid
-  /// The table is a full-text index, `CREATE VIRTUAL TABLE … USING fts5(…)`, whose rows are the model's.
+  /// Makes the table itself a full-text table, `CREATE VIRTUAL TABLE … USING fts5(…)`.
   ///
   /// ```swift
   /// static let tableOptions: [TableOption] = [.fullText(tokenizer: .porter, prefixes: [2, 3])]
   /// // CREATE VIRTUAL TABLE "note" USING fts5("title", "body", tokenize = 'porter …', prefix = '2 3')
   /// ```
   ///
-  /// Its columns are texts; others are ``Unindexed``. A key is an integer and is called `rowid`.
+  /// Its columns are `TEXT`; others must be ``Unindexed``. A key must be an integer column named `rowid`.
   ///
   /// - Parameters:
-  ///   - tokenizer: How texts are cut into words.
-  ///   - prefixes: How many characters the beginnings of words have that are to be found fast; 1 to 999.
-  ///   - content: Whether the texts themselves are stored too.
+  ///   - tokenizer: The tokenizer that splits text into words.
+  ///   - prefixes: The prefix lengths to index for fast prefix queries, in characters, 1 to 999.
+  ///   - content: Whether the text is stored besides the index.
   case fullText(tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], content: FullTextContent = .stored)
 }

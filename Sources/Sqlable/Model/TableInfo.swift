@@ -1,55 +1,63 @@
 import Synchronization
 
-/// What a model declares, worked out once a process and kept for ever.
+/// A model's declarations, evaluated once per process and never freed.
 @usableFromInline
 final class TableInfo: Sendable {
   private let model: ObjectIdentifier
   let name: String
   @usableFromInline let columns: [Column]
-  /// How many columns there are.
+  /// The number of columns.
   @usableFromInline let count: Int
-  /// The identities of the columns, in their order, for a row to be read by prediction; ``RowState/noColumn`` ends
+  /// The identities of the columns, in order, for predicting which column is read next; ``RowState/noColumn`` ends
   /// them.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
-  /// What writing the columns takes, in their order; one that stands for none ends them.
+  /// What writing the columns needs, in order; a cell for no column ends them.
   @usableFromInline nonisolated(unsafe) let cells: UnsafePointer<Cell>
   /// The positions of the primary key's columns, in the key's order; empty without one.
   let key: [Int]
-  /// Whether the key is a single integer column, which then is the row's id.
+  /// Whether the key is a single integer column, which then is the rowid.
   let keyIsRowid: Bool
   let isWithoutRowid: Bool
   let constraints: TableConstraints
   let indexes: [Index]
   let options: [TableOption]
-  /// The full-text index that it is, or has.
+  /// The full-text table that the table is, or its full-text index.
   let fullText: FullTextTable?
   /// `"table"`
   let quotedName: [UInt8]
   /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
-  /// What is wrong with the model, thrown by every statement of it.
+  /// The error in the model's declarations, if any; every statement of the model throws it.
   let defect: SqlError?
+  #if DEBUG
+  /// Whether a row was read, and one was written, with every column.
+  let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
+  #endif
 
-  /// What writing a value needs to know of its column: plain bits, so that nothing is retained a value.
+  /// What writing a value needs to know about its column: plain bits, so that writing retains nothing.
   @usableFromInline
   struct Cell {
-    /// As in `identities`, but for a generated column, which nothing is written to.
+    /// The same as in `identities`, but ``RowState/noColumn`` for a generated column, which is never written.
     @usableFromInline let identity: UnsafeRawPointer
     @usableFromInline let type: ColumnType
-    /// The classes of values that need no second look; see ``ColumnType/accepted``.
+    /// The classes of values that need no further check; see ``ColumnType/accepted``.
     @usableFromInline let accepted: UInt8
     let isGenerated: Bool
+    /// Whether the column belongs to the primary key.
+    @usableFromInline let isKey: Bool
 
-    fileprivate init(_ definition: ColumnDefinition) {
+    fileprivate init(_ definition: ColumnDefinition, isKey: Bool) {
+      self.isKey = isKey
       isGenerated = definition.options.generated != nil
       identity = isGenerated ? RowState.noColumn : UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque())
       type = definition.type
       accepted = definition.type.accepted
     }
 
-    /// Stands behind the last column.
+    /// The cell after the last column.
     fileprivate init() {
       isGenerated = true
+      isKey = false
       identity = RowState.noColumn
       type = .blob
       accepted = 0
@@ -69,11 +77,11 @@ final class TableInfo: Sendable {
     quotedName = name.quotedBytes()
     let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
     selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
-    (identities, cells) = TableInfo.memory(of: columns)
     let declared = columns.indices.filter { columns[$0].definition.options.primaryKey != nil }
     let composite = constraints.primaryKey.map { key in columns.firstIndex { $0.name.isExactly(key.name) } }
     key = declared.isEmpty ? composite.compactMap { $0 } : declared
-    // SQLite numbers the rows by every single integer key, except one that is declared PRIMARY KEY DESC: an old quirk.
+    (identities, cells) = TableInfo.memory(of: columns, key: key)
+    // SQLite makes any single integer key the rowid, except one declared PRIMARY KEY DESC: an old quirk.
     keyIsRowid =
       key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid
       && columns[key[0]].definition.options.primaryKey?.isDescending != true
@@ -85,22 +93,24 @@ final class TableInfo: Sendable {
       defect ?? fullText?.defect(of: model, key: keyIsRowid ? columns[key[0]] : nil, hasKey: !key.isEmpty)
   }
 
-  // Sound: the memory behind both pointers is written here, before anybody sees it, and never freed.
-  private static func memory(of columns: [Column]) -> (UnsafePointer<UnsafeRawPointer>, UnsafePointer<Cell>) {
+  // Sound: the memory behind both pointers is written here, before it is shared, and never freed.
+  private static func memory(
+    of columns: [Column], key: [Int]
+  ) -> (UnsafePointer<UnsafeRawPointer>, UnsafePointer<Cell>) {
     let identities = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: columns.count + 1)
     _ = identities.initialize(from: columns.map(\.identity) + [RowState.noColumn])
     let cells = UnsafeMutableBufferPointer<Cell>.allocate(capacity: columns.count + 1)
-    _ = cells.initialize(from: columns.map { Cell($0.definition) } + [Cell()])
+    _ = cells.initialize(from: columns.indices.map { Cell(columns[$0].definition, isKey: key.contains($0)) } + [Cell()])
     return (UnsafePointer(identities.baseAddress.unsafelyUnwrapped), UnsafePointer(cells.baseAddress.unsafelyUnwrapped))
   }
 
-  /// What a query gives that goes by a name, and is no model.
+  /// The columns of a named query, which has no model.
   private init(columnsOf types: [ColumnType]) {
     model = ObjectIdentifier(Nothing.self)
     name = ""
     columns = types.enumerated().map { Column("c\($0 + 1)", $1) }
     count = types.count
-    (identities, cells) = TableInfo.memory(of: columns)
+    (identities, cells) = TableInfo.memory(of: columns, key: [])
     (key, keyIsRowid, isWithoutRowid) = ([], false, false)
     (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
     quotedName = name.quotedBytes()
@@ -110,7 +120,7 @@ final class TableInfo: Sendable {
 
   private static let unnamed = Guarded<[[ColumnType]: TableInfo]>([:])
 
-  /// The columns of a query that goes by a name: the same for all with the same types.
+  /// The columns of a named query, shared by all queries with the same types.
   static func columns(of types: [ColumnType]) -> TableInfo {
     unnamed.withLock { unnamed in
       if let known = unnamed[types] { return known }
@@ -121,7 +131,7 @@ final class TableInfo: Sendable {
     }
   }
 
-  /// Another table of the same layout.
+  /// Another table with the same layout.
   private init(_ own: TableInfo, name: String) {
     model = own.model
     self.name = name
@@ -133,7 +143,7 @@ final class TableInfo: Sendable {
     fullText = own.fullText.map { FullTextTable($0, besideTable: name) }
     defect =
       name.isEmpty || name.utf8.contains(0)
-      ? .misuse("a table of the layout of \(own.name) has an empty name, or one with a NUL byte") : own.defect
+      ? .misuse("a table with the layout of \(own.name) has an empty name or a NUL byte in it") : own.defect
   }
 
   private static func defect(
@@ -143,16 +153,16 @@ final class TableInfo: Sendable {
     func wrong(_ message: String) -> SqlError {
       SqlError.misuse("the model of table \(name) \(message)").at(table: name)
     }
-    if name.isEmpty || name.utf8.contains(0) { return wrong("has an empty name, or one with a NUL byte") }
+    if name.isEmpty || name.utf8.contains(0) { return wrong("has an empty name or a NUL byte in it") }
     if columns.isEmpty { return wrong("has no columns") }
     if columns.contains(where: { $0.name.isEmpty || $0.name.utf8.contains(0) }) {
-      return wrong("has a column with an empty name, or one with a NUL byte")
+      return wrong("has a column with an empty name or a NUL byte in it")
     }
-    if Set(columns.map(\.name.foldedName)).count < columns.count { return wrong("has two columns of one name") }
+    if Set(columns.map(\.name.foldedName)).count < columns.count { return wrong("has two columns with the same name") }
     if Set(indexes.map { $0.name(inTable: name).foldedName }).count < indexes.count {
-      return wrong("has two indexes of one name")
+      return wrong("has two indexes with the same name")
     }
-    if declaredKeys > 1 { return wrong("has two primary keys; PrimaryKeys(a, b) declares one of two columns") }
+    if declaredKeys > 1 { return wrong("has two primary keys; PrimaryKeys(a, b) declares a key of two columns") }
     if declaredKeys > 0, !compositeKey.isEmpty { return wrong("has two primary keys") }
     if compositeKey.contains(nil) { return wrong("has a primary key on a column that is not in its layout") }
     if options.contains(.withoutRowid), declaredKeys == 0, compositeKey.isEmpty {
@@ -161,14 +171,14 @@ final class TableInfo: Sendable {
     return nil
   }
 
-  /// The table of no model, in the place of one that is not known.
+  /// Placeholder for an unknown table.
   static let none = TableInfo(Nothing.self)
 
   private static let known = Guarded<[ObjectIdentifier: TableInfo]>([:])
 
-  /// The ones that were asked for lately, by a few bits of the model's address: no lock, no hashing.
+  /// Recently used tables, indexed by a few bits of the model's address: a lookup needs no lock and no hashing.
   ///
-  /// Sound: a slot holds nothing or a `TableInfo` of `known`, which are never freed, and is changed as a whole.
+  /// Sound: a slot holds either nil or a `TableInfo` from `known`, which is never freed, and is written atomically.
   nonisolated(unsafe) private static let recent: UnsafeMutablePointer<Atomic<UnsafeRawPointer?>> = {
     let slots = UnsafeMutablePointer<Atomic<UnsafeRawPointer?>>.allocate(capacity: recentCount)
     for index in 0..<recentCount { (slots + index).initialize(to: Atomic(nil)) }
@@ -176,7 +186,7 @@ final class TableInfo: Sendable {
   }()
   private static let recentCount = 256
 
-  /// The information on a model. Throws `.misuse` when the model contradicts itself.
+  /// Returns the information on a model. Throws `.misuse` if the model's declarations are inconsistent.
   @inlinable
   static func of<Model: Sqlable>(_ model: Model.Type) throws -> TableInfo {
     try recent(ObjectIdentifier(model)) ?? checked(model)
@@ -189,19 +199,19 @@ final class TableInfo: Sendable {
     return info
   }
 
-  /// The information on another table of a model's layout, or on its own.
+  /// Returns the information on a table with a model's layout, which may be the model's own.
   static func of(_ model: (some Sqlable).Type, named name: String) throws -> TableInfo {
     let info = unchecked(model).named(name)
     if let defect = info.defect { throw defect }
     return info
   }
 
-  /// Whether both are tables of one model.
+  /// Whether both are tables of the same model.
   func isOfSameModel(as other: TableInfo) -> Bool { model == other.model }
 
-  /// The information on a table of the same layout. Kept for ever, as that of the model is.
+  /// Returns the information on a table with the same layout. It is never freed either.
   func named(_ name: String) -> TableInfo {
-    // By bytes, as SQLite tells names apart: == takes the two forms of an é for one.
+    // By bytes, as SQLite compares names: == equates the two encodings of an é.
     guard !name.isExactly(self.name) else { return self }
     let key = OtherTable(model: model, name: Array(name.utf8))
     return TableInfo.others.withLock { others in
@@ -219,7 +229,7 @@ final class TableInfo: Sendable {
 
   private static let others = Guarded<[OtherTable: TableInfo]>([:])
 
-  /// The information on a model, whatever is wrong with it: a statement of it throws that when it is run.
+  /// Returns the information on a model without checking it: a defect is thrown when a statement runs.
   @inlinable
   static func unchecked<Model: Sqlable>(_ model: Model.Type) -> TableInfo {
     recent(ObjectIdentifier(model)) ?? searched(model)
@@ -228,7 +238,7 @@ final class TableInfo: Sendable {
   @usableFromInline
   static func searched(_ model: (some Sqlable).Type) -> TableInfo {
     let info = remembered(model)
-    // A model with a defect is none that is run often.
+    // Statements of a defective model only throw, so they need no fast path.
     if info.defect == nil {
       let address = UnsafeRawPointer(Unmanaged.passUnretained(info).toOpaque())
       slot(ObjectIdentifier(model)).pointee.store(address, ordering: .releasing)
@@ -236,7 +246,7 @@ final class TableInfo: Sendable {
     return info
   }
 
-  /// The information on a model without a defect that was asked for before, and lately.
+  /// Returns the information on a model without a defect, if it is among the recently used ones.
   @usableFromInline
   static func recent(_ id: ObjectIdentifier) -> TableInfo? {
     guard let address = slot(id).pointee.load(ordering: .acquiring) else { return nil }
@@ -245,14 +255,14 @@ final class TableInfo: Sendable {
   }
 
   private static func slot(_ id: ObjectIdentifier) -> UnsafeMutablePointer<Atomic<UnsafeRawPointer?>> {
-    // Metadata is aligned to 8 bytes or more: the bits below say nothing.
+    // Metadata is aligned to at least 8 bytes: the lowest bits are always zero.
     recent + Int((UInt(bitPattern: id) >> 4) % UInt(recentCount))
   }
 
   private static func remembered(_ model: (some Sqlable).Type) -> TableInfo {
     let id = ObjectIdentifier(model)
     if let info = known.withLock({ $0[id] }) { return info }
-    // Made outside the lock: the model's static properties may ask for another model's information.
+    // Created outside the lock: the model's static properties may request another model's information.
     let info = TableInfo(model)
     return known.withLock { known in
       if let first = known[id] { return first }
@@ -262,27 +272,27 @@ final class TableInfo: Sendable {
     }
   }
 
-  /// The position of a column of this table; nil for a column of another one.
+  /// The position of a column of this table; nil for a column of another table.
   func position(of definition: ColumnDefinition) -> Int? { columns.position(of: definition) }
 
   func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
 
   func keyNames() throws -> [String] {
     guard !key.isEmpty else {
-      throw SqlError.misuse("table \(name) has no primary key to refer to").at(table: name)
+      throw SqlError.misuse("table \(name) has no primary key to reference").at(table: name)
     }
     return key.map { columns[$0].name }
   }
 }
 
 extension [Column] {
-  /// The position of a column: of that very declaration, else of one that was made anew for every use.
+  /// The position of a column: the same object, or else a redeclaration evaluated again for each use.
   func position(of definition: ColumnDefinition) -> Int? {
     firstIndex { $0.definition === definition } ?? firstIndex { $0.definition.isSame(as: definition) }
   }
 }
 
-/// A model of nothing.
+/// The model of tables without one.
 private struct Nothing: Sqlable {
   static let tableName = ""
   static let tableLayout: [Column] = []

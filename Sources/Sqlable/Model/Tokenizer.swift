@@ -1,4 +1,4 @@
-/// How a full-text index cuts texts into words: one of FTS5's own tokenizers, or one that the program writes.
+/// Splits text into the words of a full-text index: one of FTS5's built-in tokenizers, or one of the program's own.
 ///
 /// ```swift
 /// static let tableFullText = FullTextIndex(title, body, tokenizer: .porter)     // tokenize = 'porter unicode61 …'
@@ -10,9 +10,9 @@
 /// static let tableFullText = FullTextIndex(tags, tokenizer: commas)             // tokenize = 'commas'
 /// ```
 ///
-/// Two are equal when SQL names them alike.
+/// Two tokenizers are equal when they have the same name and arguments in SQL.
 public struct Tokenizer: Sendable {
-  /// The name and the arguments, as FTS5 takes them.
+  /// The name and arguments, as FTS5 expects them.
   let arguments: [String]
   let own: UserTokenizer?
 
@@ -21,17 +21,17 @@ public struct Tokenizer: Sendable {
     own = nil
   }
 
-  // MARK: FTS5's own
+  // MARK: Built-in tokenizers
 
-  /// Words of letters and numbers, in any script; case and diacritics make no difference.
+  /// Words of letters and digits in any script, ignoring case and diacritics.
   public static let unicode61 = Tokenizer(["unicode61", "remove_diacritics", "2"])
 
-  /// Words of letters and numbers, in any script; case makes no difference.
+  /// Words of letters and digits in any script, ignoring case.
   ///
   /// - Parameters:
-  ///   - removeDiacritics: Whether a letter and the same with marks, e and é, are one.
-  ///   - tokenCharacters: Further characters that words are made of.
-  ///   - separators: Characters that are to end words.
+  ///   - removeDiacritics: Whether to ignore diacritics, so that e and é match.
+  ///   - tokenCharacters: Additional characters that are part of words.
+  ///   - separators: Additional characters that separate words.
   public static func unicode61(
     removeDiacritics: Bool, tokenCharacters: String = "", separators: String = ""
   ) -> Tokenizer {
@@ -39,36 +39,36 @@ public struct Tokenizer: Sendable {
       ["unicode61", "remove_diacritics", removeDiacritics ? "2" : "0"] + characters(tokenCharacters, separators))
   }
 
-  /// As ``unicode61``, with further characters that words are made of, or that end words.
+  /// ``unicode61`` with additional characters that are part of words or separate them.
   public static func unicode61(tokenCharacters: String = "", separators: String = "") -> Tokenizer {
     unicode61(removeDiacritics: true, tokenCharacters: tokenCharacters, separators: separators)
   }
 
-  /// Words of the letters A to Z, numbers, and all characters beyond ASCII; the case of A to Z makes no difference.
+  /// Words of the letters A to Z, digits and all characters beyond ASCII, ignoring the case of A to Z.
   public static let ascii = Tokenizer(["ascii"])
 
-  /// As ``ascii``, with further characters that words are made of, or that end words.
+  /// ``ascii`` with additional characters that are part of words or separate them.
   public static func ascii(tokenCharacters: String = "", separators: String = "") -> Tokenizer {
     Tokenizer(["ascii"] + characters(tokenCharacters, separators))
   }
 
-  /// English words without their endings, so that "correction" finds "corrected".
+  /// Stems of English words, so that "correction" finds "corrected".
   public static let porter = Tokenizer(["porter"] + unicode61.arguments)
 
-  /// English words without their endings, of the words that another tokenizer finds.
+  /// Stems of the English words that another tokenizer finds.
   public static func porter(_ other: Tokenizer) -> Tokenizer { Tokenizer(["porter"] + other.arguments) }
 
-  /// Any three characters that follow one another, so that a part of a word finds it; case makes no difference.
+  /// Sequences of three characters, so that a part of a word finds it, ignoring case.
   ///
-  /// A word of a query that has fewer than three characters finds nothing.
+  /// A query word of fewer than three characters finds nothing.
   public static let trigram = Tokenizer(["trigram", "case_sensitive", "0"])
 
-  /// Any three characters that follow one another.
+  /// Sequences of three characters, with or without regard to case.
   public static func trigram(caseSensitive: Bool) -> Tokenizer {
     Tokenizer(["trigram", "case_sensitive", caseSensitive ? "1" : "0"])
   }
 
-  /// One that is registered on the handle, or that an extension of SQLite brings, by its name.
+  /// A tokenizer registered on the handle, or provided by an SQLite extension, by name.
   public static func named(_ name: String, _ arguments: String...) -> Tokenizer { Tokenizer([name] + arguments) }
 
   private static func characters(_ tokenCharacters: String, _ separators: String) -> [String] {
@@ -76,18 +76,18 @@ public struct Tokenizer: Sendable {
       + (separators.isEmpty ? [] : ["separators", separators])
   }
 
-  // MARK: Of one's own
+  // MARK: Custom tokenizers
 
-  /// Makes a tokenizer of a closure that gives the words of a text, in their order.
+  /// Makes a tokenizer from a closure that returns the words of a text, in order.
   ///
-  /// The closure gives the same words for the same text whenever it is asked: with another answer than at the time when
-  /// a row was stored, the index finds the row no more, and is damaged when the row changes. After a change of mind,
-  /// `rebuildFullText` makes the index anew.
+  /// The closure must always return the same words for the same text: if the words differ from those of the time the
+  /// row was stored, the index no longer finds the row and is damaged when the row changes. After changing a tokenizer,
+  /// call `rebuildFullText`.
   ///
-  /// It is called on the thread that runs the statement, with the handle's lock held. A write on the handle that calls
-  /// it throws `.misuse`. What the closure throws comes out of the statement, which is undone.
+  /// It runs on the statement's thread with the handle's lock held. Writing to the same handle inside it throws
+  /// `.misuse`. An error that the closure throws is rethrown by the statement, which is rolled back.
   ///
-  /// - Parameter name: How SQL calls it; not case-sensitive.
+  /// - Parameter name: The name in SQL, not case-sensitive.
   public init(_ name: String, _ body: @escaping @Sendable (_ text: String, Purpose) throws -> [Token]) {
     arguments = [name]
     own = UserTokenizer(name: name) { text, purpose in
@@ -95,15 +95,15 @@ public struct Tokenizer: Sendable {
     }
   }
 
-  /// What a text is cut into words for.
+  /// Why a text is tokenized.
   public enum Purpose: Sendable, Hashable {
-    /// It is stored, or no longer is.
+    /// The text is being stored or removed.
     case document
-    /// It is searched for.
+    /// The text is a query.
     case query
-    /// It is searched for, and its last word may be the beginning of one.
+    /// The text is a query whose last word is a prefix.
     case prefixQuery
-    /// A stored text is marked by `snippet` or `highlight`.
+    /// `snippet` or `highlight` marks matches in the text.
     case excerpt
 
     fileprivate init(_ purpose: UserTokenizer.Purpose) {
@@ -117,16 +117,16 @@ public struct Tokenizer: Sendable {
     }
   }
 
-  /// A word, and the part of the text that it stands for, which is what `highlight` marks.
+  /// A word, and the range of the text that it stands for, which `highlight` marks.
   public struct Token: Sendable, Hashable {
     public var text: String
     public var range: Range<String.Index>
-    /// Whether it is another word for the one before it, at the same place.
+    /// Whether it is a synonym of the preceding word, at the same position.
     public var isSynonym: Bool
 
     /// - Parameters:
-    ///   - text: The word as it is searched for; an empty one is passed over.
-    ///   - range: Where it stands in the text that was given; a range of another text throws `.misuse`.
+    ///   - text: The word as it is indexed and searched for; an empty one is ignored.
+    ///   - range: The word's range in the text; a range outside the text throws `.misuse`.
     public init(_ text: String, at range: Range<String.Index>, isSynonym: Bool = false) {
       self.text = text
       self.range = range
@@ -135,7 +135,7 @@ public struct Tokenizer: Sendable {
 
     fileprivate func checked(in whole: String, of tokenizer: String) throws -> UserTokenizer.Token {
       guard range.lowerBound >= whole.startIndex, range.upperBound <= whole.endIndex else {
-        throw RefusedCall(error: .misuse("tokenizer \(tokenizer) gave a word at a place that its text does not have"))
+        throw RefusedCall(error: .misuse("tokenizer \(tokenizer) returned a word with a range outside its text"))
       }
       let start = whole.utf8.distance(from: whole.startIndex, to: range.lowerBound)
       let end = whole.utf8.distance(from: whole.startIndex, to: range.upperBound)
@@ -148,7 +148,7 @@ extension Tokenizer: Hashable {
   public static func == (left: Tokenizer, right: Tokenizer) -> Bool { left.arguments == right.arguments }
   public func hash(into hasher: inout Hasher) { hasher.combine(arguments) }
 
-  /// As FTS5 reads it. Words of letters and numbers stand as they are, everything else in quotes.
+  /// The value of `tokenize = '…'`: words of letters, digits and underscores unquoted, everything else in quotes.
   var sql: String {
     arguments.map { argument in
       let isPlain = !argument.isEmpty && argument.utf8.allSatisfy { $0.isLetterOrDigit }

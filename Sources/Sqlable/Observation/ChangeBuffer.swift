@@ -1,25 +1,25 @@
 import Glibc
 
-/// The changes of the open transaction, by savepoint, so that what is undone is forgotten.
+/// The changes of the open transaction; those of a rolled-back savepoint are dropped.
 final class ChangeBuffer: ChangeSink {
-  /// A table that is observed, as the hook meets it.
+  /// An observed table, as the hook needs it.
   final class Table: Sendable {
-    /// What its observers call it.
+    /// The name that its observers use.
     let name: String
     let key: KeyShape
-    /// What the database calls it.
+    /// The name in the database.
     let nameInDatabase: String
-    /// Whether each row is wanted.
+    /// Whether changed rows are recorded.
     let keepsRows: Bool
-    /// Whether they are wanted with their values.
+    /// Whether they are recorded with their values.
     let keepsValues: Bool
-    /// The columns that live results read, and whether they decide by row; nil when none reads the table.
+    /// The columns that live results read, and whether these want the changed rows; nil if none reads the table.
     fileprivate let read: (columns: [RowShape.Column], wantsImages: Bool)?
     fileprivate let columnNames: [String]
     fileprivate let isWhole: Bool
     fileprivate let cName: [CChar]
 
-    /// Nil when nobody wants to hear of the table.
+    /// Nil if the table is not observed.
     init?(nameInDatabase: String, _ interest: ObservedTables, key: () throws -> KeyShape) rethrows {
       let (folded, name) = (nameInDatabase.foldedName, interest.name(ofTable: nameInDatabase))
       let reading = interest.read[folded]
@@ -42,11 +42,11 @@ final class ChangeBuffer: ChangeSink {
   private struct State {
     var changes: [RowChange] = []
     var tables: [Table] = []
-    /// Which of them was changed last: rows of one table come in a row.
+    /// The index of the table that was changed last: consecutive changes usually have the same table.
     var latest = 0
-    /// What was done to the tables that live results read, by the tables' places.
+    /// The changes to tables that live results read, by the index of the table.
     var summaries: [TableChanges?] = []
-    /// The same of tables that were looked up before.
+    /// The same from before the tables were looked up again, by folded name.
     var earlier: [[UInt8]: TableChanges] = [:]
   }
 
@@ -65,8 +65,7 @@ final class ChangeBuffer: ChangeSink {
     }
   }
 
-  /// What was done to the tables that live results read, by their folded names. More than was done, where a statement
-  /// was undone.
+  /// The changes to tables that live results read, by folded name. They may include those of a rolled-back statement.
   private var summaries: [[UInt8]: TableChanges] {
     var all = state.earlier
     for (table, summary) in zip(state.tables, state.summaries) {
@@ -76,8 +75,8 @@ final class ChangeBuffer: ChangeSink {
     return all
   }
 
-  /// What was done to the tables that live results read, up to a moment. Of the rows it has their number: a savepoint
-  /// with them would have each row behind it copy those before.
+  /// A snapshot of the changes to tables that live results read. It has the number of rows only: while it held the
+  /// rows, adding one would copy them all.
   struct Summarized {
     fileprivate let tables: [Table]
     fileprivate let latest: [(change: TableChanges, imageCount: Int?)?]
@@ -89,8 +88,8 @@ final class ChangeBuffer: ChangeSink {
     return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
-  /// Forgets what was done since then. Where the tables were looked up anew meanwhile, it is not known any more which
-  /// rows were changed before.
+  /// Drops the changes since a snapshot. If the tables were looked up again in between, the rows from before it are
+  /// unknown.
   func goBack(to summarized: Summarized) {
     let (places, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier
@@ -120,7 +119,7 @@ final class ChangeBuffer: ChangeSink {
 
   // MARK: For live results
 
-  /// Notes what a change does to a table, for those who only ask whether they are concerned.
+  /// Records a change for live results, which only check whether it concerns them.
   private func note(_ row: HookedRow, of table: Table, _ columns: [RowShape.Column], wantsImages: Bool) {
     let place = state.latest
     var summary = state.summaries[place] ?? TableChanges()
@@ -190,8 +189,8 @@ final class ChangeBuffer: ChangeSink {
       case .delete: key = previousKey
       }
     }
-    // A single integer is the id, even where the rowid is another. The rowid that SQLite tells of a table without is
-    // none.
+    // A key of a single integer is the id, even if the rowid differs. The rowid that SQLite reports for a WITHOUT ROWID
+    // table means nothing.
     let hasRowid = !table.key.isWithoutRowid
     let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)
@@ -205,7 +204,7 @@ final class ChangeBuffer: ChangeSink {
   private func values(of key: KeyShape, at positions: [Int], _ read: (Int) -> DatabaseValue?) -> [DatabaseValue] {
     var values: [DatabaseValue] = []
     for (position, affinity) in zip(positions, key.affinities) {
-      // Nothing of the key rather than a part of it.
+      // No key rather than a part of it.
       guard let value = read(position).flatMap(affinity.value) else { return [] }
       values.append(value)
     }
@@ -217,13 +216,13 @@ final class ChangeBuffer: ChangeSink {
     return nil
   }
 
-  /// How many changes are recorded; to be handed to `forget(after:)` when they are undone.
+  /// The number of recorded changes: a mark for `forget(after:)`.
   var count: Int { changes.count }
 
-  /// Forgets what was recorded since `count` of the tables that are gone.
+  /// Drops the changes after `count` to tables that are gone.
   func forget(after count: Int, ofTables isGone: (Table) -> Bool) {
     guard self.count > count else { return }
-    // By bytes: == takes the two forms of an é for one, which are two tables.
+    // As bytes: == treats the two Unicode forms of an é as equal, SQLite as two tables.
     let gone = Set(tables.filter(isGone).map { Array($0.name.utf8) })
     guard !gone.isEmpty else { return }
     let kept = state.changes[count...].filter { !gone.contains(Array($0.table.utf8)) }
@@ -234,12 +233,12 @@ final class ChangeBuffer: ChangeSink {
     if self.count > count { state.changes.removeLast(self.count - count) }
   }
 
-  /// Whether something was recorded.
+  /// Whether nothing was recorded.
   var isEmpty: Bool {
     state.changes.isEmpty && state.earlier.isEmpty && !state.summaries.contains { $0 != nil }
   }
 
-  /// To be called when the transaction is over: what was recorded.
+  /// Removes and returns what was recorded; to be called when the transaction is over.
   func takeAll() -> CommittedChanges {
     defer { forgetAll() }
     return CommittedChanges(rows: changes, tables: summaries)

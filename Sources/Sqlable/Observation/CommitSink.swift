@@ -1,50 +1,51 @@
-/// Told of every commit at once: on the thread that committed, before its caller hears of it, in the order of the commits.
+/// Notified of every commit on the committing thread, before the commit returns, in the order of commits.
 ///
-/// It is quick, and calls nobody's code.
+/// It must be fast, and must not call a caller's code.
 protocol CommitSink: AnyObject, Sendable {
-  /// What is to be recorded for it.
+  /// The changes to record for it.
   var interest: ObservedTables { get }
-  /// To be called before a commit, which comes to nothing when no `didCommit` follows, and after it.
+  /// To be called before and after a commit. Without a `didCommit` in between, the commit has failed.
   func commitBegins()
   func commitEnds()
   func didCommit(_ commit: CommittedChanges)
-  /// To be called at the begin of a transaction, before it is looked whether another connection has committed.
+  /// To be called before a check for commits of other connections.
   func willDetectOtherCommits()
   /// To be called when another connection has committed, or may have.
   func didCommitElsewhere()
 }
 
-/// What a transaction changed.
+/// The changes of a committed transaction.
 struct CommittedChanges: Sendable {
-  /// The rows of the tables whose rows are wanted, in the order of change.
+  /// The changed rows of tables whose rows are observed, in the order of change.
   var rows: [RowChange] = []
-  /// What was done to the tables that live results read, by their folded names.
+  /// The changes to tables that live results read, by folded name.
   var tables: [[UInt8]: TableChanges] = [:]
-  /// Whether there may be more than that: somebody else committed, or the schema was changed.
+  /// Whether there may be more changes: another connection committed, or the schema changed.
   var isUnknown = false
-  /// The count of changes of observers when it was looked at what is wanted: to whoever came after, there may be more, too.
+  /// The count of observer changes when the transaction read the interests. For later subscribers there may be more
+  /// changes, too.
   var heardSince = Int.max
 
-  /// Whether there may be more for one who has been known since that count.
+  /// Whether there may be more changes for a subscriber that joined at a count.
   func isUnknown(toOneSince joined: Int) -> Bool { isUnknown || joined > heardSince }
 }
 
-/// What a transaction did to a table: little, however many rows it changed.
+/// A summary of a transaction's changes to a table, of bounded size.
 struct TableChanges: Sendable {
-  /// How many rows are kept at most: those of as many writes as usually share a commit.
+  /// The maximum number of rows kept: as many as writes share a commit by default.
   static let maximumImages = 256
-  /// How many bytes their texts and blobs have at most, before and after the change.
+  /// The maximum size of their texts and blobs, from before and after the changes.
   static let maximumBytes = 1 << 20
 
-  /// Whether rows came, went, or got another key.
+  /// Whether rows were inserted, deleted, or got another key.
   var isMembershipChanged = false
-  /// The columns that an update changed, by their folded names.
+  /// The columns that updates changed, by folded name.
   var columns: Set<[UInt8]> = []
-  /// The changed rows; nil when there are too many, or nobody wants them.
+  /// The changed rows; nil if there are too many, or no live result wants them.
   private(set) var images: [RowImages]? = []
   private(set) var bytes = 0
 
-  /// Takes a row that was changed, unless there are too many; nil is one that is not told.
+  /// Adds a changed row, unless there are too many; nil is a row whose values are unknown.
   mutating func add(_ row: () -> RowImages?) {
     guard let count = images?.count else { return }
     guard count < TableChanges.maximumImages, let row = row() else { return forgetImages() }
@@ -61,7 +62,7 @@ struct TableChanges: Sendable {
     return changes
   }
 
-  /// Makes it what it was, without images, and had so many; nil is for too many.
+  /// Restores an earlier state, given without its images and with their number; nil if there were too many.
   mutating func goBack(to before: TableChanges, imageCount: Int?) {
     (isMembershipChanged, columns) = (before.isMembershipChanged, before.columns)
     guard let imageCount, let count = images?.count, count >= imageCount else { return forgetImages() }
@@ -77,32 +78,32 @@ struct TableChanges: Sendable {
   }
 }
 
-/// The tables whose changes are wanted.
+/// The tables whose changes observers want.
 struct ObservedTables: Sendable, Equatable {
-  /// What live results want of a table.
+  /// The part of a table that live results want.
   struct TableInterest: Sendable, Equatable {
-    /// The columns that they read, by their folded names.
+    /// The columns that they read, by folded name.
     var columns: Set<[UInt8]>
-    /// Whether they decide by row.
+    /// Whether they want the changed rows.
     var wantsImages: Bool
   }
 
   var all = false
   /// The tables whose rows are wanted.
   var named: Set<String> = []
-  /// The tables whose rows are wanted with their values, by their folded names.
+  /// The tables whose rows are wanted with their values, by folded name.
   var valued: Set<[UInt8]> = []
-  /// The tables that live results read, by their folded names.
+  /// The tables that live results read, by folded name.
   var read: [[UInt8]: TableInterest] = [:]
-  /// Whether commits are wanted that change no table of these.
+  /// Whether commits that change none of these tables are wanted, too.
   var commits = false
 
   var isEmpty: Bool { !all && named.isEmpty && read.isEmpty && !commits }
 
-  /// What observers call a table of the database, or nil when nobody wants its rows.
+  /// The name that observers use for a table of the database; nil if no observer wants its rows.
   func name(ofTable table: String) -> String? {
     if named.contains(table) { return table }
-    // The least of several, so that it is always the same.
+    // The smallest of several, so that it is always the same.
     return named.filter { $0.isSameName(as: table) }.min() ?? (all ? table : nil)
   }
 
@@ -114,7 +115,7 @@ struct ObservedTables: Sendable, Equatable {
     for (table, reading) in other.read { read(table, reading) }
   }
 
-  /// Adds what a live result reads of a table.
+  /// Adds the part of a table that a live result wants.
   mutating func read(_ table: [UInt8], _ reading: TableInterest) {
     var known = read[table] ?? reading
     known.columns.formUnion(reading.columns)

@@ -1,45 +1,44 @@
 import Synchronization
 
-/// What one handle has to do with observers: recording while a transaction is open, delivering after its commit.
+/// The observation of one handle: records changes during a transaction, and delivers them after its commit.
 ///
-/// Everything but `deliverPending()` is called with the handle's lock held.
+/// Everything but `deliverPending()` must be called with the handle's lock held.
 final class HandleObservation {
   let registry: ObserverRegistry
   private let ancestors: [ObserverRegistry]
   private let buffer = ChangeBuffer()
   private let hook: ChangeHook
   private unowned let connection: Connection
-  /// Serializes commit and hand-over among the handles of one family, so that two commits reach a common ancestor in
-  /// their order.
+  /// Serializes commit and delivery among related handles, so that commits reach a common ancestor in order.
   private let order: CommitOrder
-  /// The changes of any handle's observers when this one's were looked at.
+  /// The count of observer changes, of all handles, when the interest was last read.
   @exclusivity(unchecked) private var seenChanges = -1
   private var interest = ObservedTables()
-  /// The schema that the keys were looked up in; nil when they have to be looked up again.
+  /// The schema version in which the keys were looked up; nil if they must be looked up again.
   private var schemaVersion: Int64?
   /// Whether the schema may have changed since.
   private var mayBeOutdated = false
-  /// Whether they were looked up inside the open transaction, in a schema that may be undone.
+  /// Whether the keys were looked up inside the open transaction, in a schema that may be rolled back.
   private var isOfOpenTransaction = false
-  /// The changes of observers when the open transaction began: for those who came since, rows that it wrote before are
-  /// not recorded.
+  /// The count of observer changes when the open transaction began: for later observers, its earlier writes are not
+  /// recorded.
   private var changesAtBegin = -1
-  /// The schema that the open transaction began with, where a sink is to hear that it was changed.
+  /// The schema version at the begin of the open transaction: a change is reported to sinks.
   private var schemaAtBegin: Int64?
-  /// SQLite's number for what others have committed, at the last look; nil where nobody has looked: another handle may
-  /// do so.
+  /// SQLite's `data_version` at the last check for other connections' commits; nil before the first. Not every handle
+  /// checks.
   private var dataVersion: Int64?
-  /// Committed and not yet delivered to the handle's own observers.
+  /// Commits that are not yet delivered to the handle's own observers.
   private let pending = Guarded<[ObserverRegistry.Recipients]>([])
-  /// How many there are, to be asked after every statement without a lock.
+  /// Their number, to be checked after every statement without a lock.
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
-  /// Whether something in the schema may have a failing statement keep what it did.
+  /// Whether the schema may make a failed statement keep its changes.
   private var mayKeepWhatFailed = false
-  /// Whether that holds for the schema of now.
+  /// Whether that is known for the current schema.
   private var isFailureKnown = false
   private let witness: RollbackDetector
-  /// Whether the witness takes part in the open transaction.
+  /// Whether the detector has joined the open transaction.
   private var isWatching = false
 
   final class CommitOrder: Sendable {
@@ -55,10 +54,10 @@ final class HandleObservation {
     hook = ChangeHook(handle: connection.handle, sink: buffer, usesPreupdate: usesPreupdate)
   }
 
-  /// Whether somebody observes, so that a write has to be a transaction of its own.
+  /// Whether changes are recorded, so that each write must be a transaction.
   var isActive: Bool { hook.isInstalled }
 
-  /// Takes note of observers that came and went; to be called before every write.
+  /// Updates the interest if observers have changed; to be called before every write.
   func refresh() {
     let changes = ObserverRegistry.changes
     if changes == seenChanges { return }
@@ -70,21 +69,21 @@ final class HandleObservation {
     }
     if wanted.isEmpty == hook.isInstalled {
       if wanted.isEmpty { hook.remove() } else { hook.install() }
-      // A DELETE without a filter that was compiled without the hook clears its table without calling it.
+      // A DELETE without a filter, if compiled without the hook, clears its table without calling it.
       connection.dropStatements()
     }
   }
 
-  /// What all want who are to hear of this handle's changes.
+  /// The interests of all observers of this handle's changes.
   private var wanted: ObservedTables {
     var wanted = registry.interest
     for ancestor in ancestors { wanted.formUnion(ancestor.interest) }
     return wanted
   }
 
-  /// Looks up where the keys of the observed tables are, unless the schema is the one that was looked at before.
+  /// Looks up the key positions of the observed tables, unless the schema is unchanged since the last lookup.
   ///
-  /// To be called at the start of every transaction; inside one only what has changed since is looked at.
+  /// To be called at the start of every transaction, and inside one before writes; there it only handles later changes.
   func refreshKeys(isBeginning: Bool) throws {
     if isBeginning {
       isWatching = false
@@ -97,7 +96,7 @@ final class HandleObservation {
     if isBeginning { schemaAtBegin = current }
     mayBeOutdated = false
     if current != schemaVersion || !isFailureKnown {
-      // What a savepoint creates or drops may be undone: inside a transaction it can only become more.
+      // A savepoint's schema changes may be rolled back: inside a transaction the flag can only become true.
       let mayKeep = try connection.mayKeepWhatFailed()
       isFailureKnown = isBeginning || mayKeep == mayKeepWhatFailed
       mayKeepWhatFailed = mayKeep || !isBeginning && mayKeepWhatFailed
@@ -110,11 +109,10 @@ final class HandleObservation {
     isOfOpenTransaction = !isBeginning
   }
 
-  /// Finds out whether another connection has committed since the last look; to be called inside a transaction, or when
-  /// none is open.
+  /// Checks whether another connection has committed since the last check.
   func detectOtherCommits() throws {
-    // Before: who is in doubt about what comes between has it looked again. The first look has none to be compared
-    // with, and answers nobody's doubt.
+    // Before the check: an ambiguity that arises during it needs another one. The first check has nothing to compare
+    // with, and resolves no ambiguity.
     if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.willDetectOtherCommits() } }
     let found: Int64
     do { found = try connection.dataVersion() } catch {
@@ -126,19 +124,19 @@ final class HandleObservation {
     if isNew { for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() } }
   }
 
-  /// Whether the schema has to be looked at before the next write of the open transaction.
+  /// Whether the schema must be checked before the next write of the open transaction.
   var isKnowledgeInDoubt: Bool { isActive && (mayBeOutdated || schemaVersion == nil) }
 
-  /// To be called after what may have changed the schema: a statement of this handle, or of another one before a
-  /// deferred transaction reads.
+  /// To be called when the schema may have changed: after a statement of this handle, and at the begin of a deferred
+  /// transaction, since other connections can change it until the first read.
   func schemaDidChange() { mayBeOutdated = true }
 
   /// To be called after a statement that may have changed the schema of database "temp" or attached a database, which
-  /// no number of database "main" tells.
+  /// the schema version of "main" does not show.
   func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
 
-  /// To be called after a collation was registered: the keys may have been looked up when its name had none, or
-  /// another.
+  /// To be called after a collation was registered: the keys may have been looked up without it, or with another one of
+  /// that name.
   func collationsDidChange() { schemaVersion = nil }
 
   // MARK: The open transaction
@@ -147,11 +145,11 @@ final class HandleObservation {
 
   func forget(after mark: Int) { buffer.forget(after: mark) }
 
-  /// To be called after DROP TABLE. Where foreign keys refer to the table SQLite deletes its rows first, and the hook
-  /// tells it; what that does to the rows of others, by ON DELETE, is a change like any other.
+  /// To be called after DROP TABLE. If foreign keys refer to the table, SQLite deletes its rows first, and calls the
+  /// hook for them. What ON DELETE does to rows of other tables is a change like any other.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
-    // By bytes: == takes the two forms of an é for one, which are two tables.
+    // As bytes: == treats the two Unicode forms of an é as equal, SQLite as two tables.
     let names = Set(try connection.tableNames().map { Array($0.utf8) })
     buffer.forget(after: mark) { !names.contains(Array($0.nameInDatabase.utf8)) }
   }
@@ -161,10 +159,10 @@ final class HandleObservation {
 
   // MARK: A statement that may fail
 
-  /// To be called before a statement inside a transaction: what tells afterwards whether a failure was undone. Nil
-  /// where every failure is.
+  /// To be called before a statement inside a transaction. Returns what `keeps` needs to find out whether a failure was
+  /// rolled back; nil if every failure is.
   ///
-  /// - Parameter mayKeep: Whether the statement's own text may have it keep what it did.
+  /// - Parameter mayKeep: Whether the statement's own text may make it keep its changes when it fails.
   func watch(mayKeep: Bool) throws -> Int? {
     guard mayKeep || mayKeepWhatFailed, isActive else { return nil }
     if !isWatching {
@@ -174,32 +172,32 @@ final class HandleObservation {
     return witness.rollbacks
   }
 
-  /// Whether a statement that failed has kept what it did before it failed; `watched` is what `watch` gave before.
+  /// Whether a failed statement has kept its changes; `watched` is what `watch` has returned.
   func keeps(_ watched: Int?, after mark: Int) -> Bool {
     guard let watched, buffer.count > mark, !connection.isAutocommit else { return false }
     return witness.rollbacks == watched
   }
 
-  /// What was done to the tables that live results read, for `undo` to go back to; nil where none reads any.
+  /// A snapshot of the changes to tables that live results read, for `undo`; nil if none reads any.
   var summarized: ChangeBuffer.Summarized? { interest.read.isEmpty ? nil : buffer.summarized }
 
-  /// To be called after a savepoint or transaction was rolled back, with what there was when it had begun.
+  /// To be called after a savepoint or transaction was rolled back, with the mark and the snapshot from its begin.
   func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
     forget(after: mark)
     if let summarized { buffer.goBack(to: summarized) }
-    // The next change of the schema may get the number of one that was undone.
+    // The next schema change may get the version of one that was rolled back.
     if isOfOpenTransaction { schemaVersion = nil }
   }
 
-  /// Commits by way of `commit`, and hands what was recorded to the observers when it has succeeded.
+  /// Commits with `commit`, and passes the recorded changes to the observers if that succeeds.
   func commit(_ commit: () throws -> Void) throws {
-    // Who wants to know of all commits wants to know of those that only change the schema, too.
+    // An interest in all commits includes those that change only the schema.
     let isWanted = interest.commits && connection.isWriting
     guard !ancestors.isEmpty, isWanted || !buffer.isEmpty else {
       let isWriting = connection.isWriting
       try commit()
       handOver()
-      // A transaction that only read tells nobody anything.
+      // A transaction that only read changes no result.
       return isWriting ? tellLatecomers() : ()
     }
     let isSchemaNew = isWanted && schemaAtBegin.map { (try? connection.schemaVersion()) != $0 } ?? true
@@ -230,8 +228,7 @@ final class HandleObservation {
     }
   }
 
-  /// Tells those who began to listen after the last look at them, and may have read before this commit, that there was
-  /// one.
+  /// Reports the commit for subscribers that joined after the interest was last read, and may have read before it.
   private func tellLatecomers() {
     guard ObserverRegistry.changes != seenChanges, wanted != interest else { return }
     for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(heardSince: changesAtBegin)) }
@@ -239,15 +236,15 @@ final class HandleObservation {
 
   // MARK: Delivery
 
-  /// Whether commits wait for `deliverPending()`; for certain only of those of the thread that asks.
+  /// Whether commits wait for `deliverPending()`; reliable for commits of the calling thread only.
   var hasPending: Bool { pendingCount.load(ordering: .acquiring) > 0 }
 
   /// Calls the handle's own observers, commit by commit; to be called without the handle's lock.
   ///
-  /// A commit made by an observer, or meanwhile by another thread, is delivered by whoever delivers already: after the
-  /// commit before it, not in its midst.
+  /// A commit made by an observer, or meanwhile by another thread, is delivered by the thread that is already
+  /// delivering: after the commit before it, not in the middle of that.
   func deliverPending() {
-    // Asked with the lock held: what another thread has added since the last look is not to be missed.
+    // Checked with the lock held: a commit that another thread has just added must not be missed.
     while pending.withLock({ !$0.isEmpty }) {
       guard isDelivering.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
       while let audience = takePending() { audience.deliver() }

@@ -8,7 +8,7 @@ struct KeyComparison: Sendable {
   let affinity: KeyShape.Affinity
   let collation: Collation
 
-  /// That of integer keys.
+  /// The comparison of integer keys.
   static let ofIds = KeyComparison(affinity: .integer, collation: .binary)
 
   func matches(_ key: DatabaseValue, _ value: DatabaseValue) -> Bool {
@@ -21,7 +21,7 @@ struct KeyComparison: Sendable {
     }
   }
 
-  /// What SQLite makes of a value before it compares it with a column.
+  /// The value as SQLite converts it before it compares it with the column.
   private func converted(_ value: DatabaseValue) -> DatabaseValue {
     switch (affinity, value) {
     case (.integer, .text(let text)), (.real, .text(let text)): KeyComparison.number(text) ?? value
@@ -31,7 +31,7 @@ struct KeyComparison: Sendable {
     }
   }
 
-  /// What SQLite may make of a value before it compares it, whatever the column's affinity: the value first.
+  /// The value, and what SQLite may convert it to before a comparison, depending on the column's affinity.
   static func forms(of value: DatabaseValue) -> [DatabaseValue] {
     switch value {
     case .text(let text): [value] + (number(text).map { [$0] } ?? [])
@@ -41,7 +41,7 @@ struct KeyComparison: Sendable {
     }
   }
 
-  /// The number that a text is, with nothing but blanks around it.
+  /// The number that a text spells, with nothing but blanks around it; nil if it spells none.
   private static func number(_ text: String) -> DatabaseValue? {
     let number = text.utf8[...].trimmed
     guard number.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }) else {
@@ -54,7 +54,7 @@ struct KeyComparison: Sendable {
   private func isSame(_ left: String, _ right: String) -> Bool {
     switch collation {
     case .binary: false
-    // The letters A to Z, and no others.
+    // Folds the letters A to Z, and no others.
     case .nocase: left.isSameName(as: right)
     case .rtrim: left.withoutTrailingSpaces.elementsEqual(right.withoutTrailingSpaces)
     case .own(let collation): collation.compare(left, right) == 0

@@ -1,20 +1,19 @@
-/// Where a table's primary key is found among the values that the pre-update hook tells.
+/// The positions of a table's primary key among the values that the pre-update hook reports.
 struct KeyShape {
-  /// What becomes of a number that is stored in a column.
+  /// How a column converts numbers that are stored in it.
   enum Affinity {
     case none
     /// Numbers become texts.
     case text
     /// Whole numbers become integers.
     case integer
-    /// All numbers are reals.
+    /// All numbers become reals.
     case real
   }
 
-  /// The positions of the key's columns as they are declared; none where the rowid is the key, or where there is no
-  /// key.
+  /// The declared positions of the key's columns; empty if the rowid is the key, or there is no key.
   var columns: [Int] = []
-  /// The same among the values before a change, of a new row and after an update, as this SQLite counts them.
+  /// The same as this SQLite counts them: among the old values, those of a new row, and those after an update.
   var old: [Int] = []
   var inserted: [Int] = []
   var updated: [Int] = []
@@ -22,41 +21,41 @@ struct KeyShape {
   /// How a key of one column compares.
   var comparison: KeyComparison?
   var isWithoutRowid = false
-  /// The names, as SQL spells them, by which a row is found: those of the key's columns, or one of the rowid's own.
+  /// The names, as SQL, that identify a row: those of the key's columns, or a name of the rowid.
   var names: [String] = []
   /// All columns of the table.
   var row = RowShape()
 }
 
-/// Where all columns of a table are found among the values that the pre-update hook tells.
+/// The positions of all columns of a table among the values that the pre-update hook reports.
 struct RowShape {
-  /// Where a value is before a change, of a new row and after an update.
+  /// The position of a value among the old values, those of a new row, and those after an update.
   typealias Places = (old: Int, inserted: Int, updated: Int)
 
   struct Column {
     let name: String
     let foldedName: [UInt8]
-    /// Where its value is before a change, of a new row and after an update; nil for a column that is not stored.
+    /// Nil for a column that is not stored.
     var places: Places?
     let affinity: KeyShape.Affinity
-    /// Whether NULL before a change may be a default that this SQLite does not tell, of a row from before the column
+    /// Whether an old NULL may stand for the default, which this SQLite does not report for rows from before the column
     /// was added.
     let mayHideDefault: Bool
   }
 
-  /// In the order in which they are declared.
+  /// In declaration order.
   var columns: [Column] = []
 
   /// The columns' names.
   var names: [String] { columns.map(\.name) }
-  /// Whether SQLite tells the values of all.
+  /// Whether SQLite reports the values of all columns.
   var isWhole: Bool { columns.allSatisfy { $0.places != nil } }
 }
 
 extension KeyShape.Affinity {
-  /// SQLite's rules of affinity, in their order.
+  /// SQLite's affinity rules, in order.
   init(ofType type: String) {
-    // As SQLite folds letters: a ı without its dot makes no INT.
+    // Folded like SQLite: a dotless ı does not make INT.
     let type = String(decoding: type.foldedName, as: UTF8.self)
     func holds(_ words: String...) -> Bool { words.contains { type.suffix(after: $0) != nil } }
     if holds("int") {
@@ -71,15 +70,15 @@ extension KeyShape.Affinity {
     }
   }
 
-  /// The value that the column holds, of the one that the pre-update hook gave for it; nil when that can't be told.
+  /// The value that the column holds, given the one that the pre-update hook reported; nil if it is unknown.
   func value(_ given: DatabaseValue) -> DatabaseValue? {
     switch (self, given) {
     case (.real, .integer(let integer)):
-      // SQLite keeps 2.0 as the integer 2, and tells it so when it is inserted.
+      // SQLite stores 2.0 as the integer 2, and reports that for an insert.
       return .real(Double(integer))
     case (.integer, .real(let real)) where real.magnitude < 0x1p63:
-      // Before a change SQLite makes reals of integers in the wrong column, where a table has no rowid or has columns
-      // that are not stored. From 2 to the power of 53 on that has lost digits.
+      // If a table has no rowid or has columns that are not stored, SQLite converts integers of the wrong column to
+      // reals among the old values. From 2 to the power of 53 on that loses digits.
       guard let integer = Int64(exactly: real) else { return given }
       return real.magnitude < 0x1p53 ? .integer(integer) : nil
     default: return given
@@ -88,17 +87,17 @@ extension KeyShape.Affinity {
 }
 
 extension Connection {
-  /// Where the primary key of a table is.
+  /// Returns the positions of a table's primary key.
   ///
-  /// The index of the key is asked, not the table's declaration: only the rowid needs no index, and `INTEGER PRIMARY
-  /// KEY DESC`, by an old quirk, is not the rowid.
+  /// The key's index shows them, not the table's declaration: only the rowid needs no index, and `INTEGER PRIMARY KEY
+  /// DESC`, by an old quirk, is not the rowid.
   func keyShape(ofTable name: String) throws -> KeyShape {
     var shape = KeyShape()
     var index: String?
     try eachRow("PRAGMA main.index_list(\(name.quotedName))") { row in
       if row[3] == "pk" { index = row[1] }
     }
-    // A table of the key's own index is one without rowid; an index ends in the rowid of its table, column -1.
+    // A WITHOUT ROWID table is the key's index itself; other indexes end in the rowid of their table, column -1.
     var indexed: [Int] = []
     var collation = "BINARY"
     if let index {
@@ -116,10 +115,10 @@ extension Connection {
     let isWithoutRowid = shape.isWithoutRowid
     var storedCount = 0
     try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { row in
-      // 2 is a generated column that is computed when it is read.
+      // 2 is a VIRTUAL generated column.
       let (number, isStored) = (shape.row.columns.count, row[6] != "2")
       let stored = storedCount
-      // A column behind stored ones only has one number.
+      // A column behind nothing but stored ones has the same number in every numbering.
       var passes = PreupdateNumbering.Passes()
       if stored != number { passes = isWithoutRowid ? PreupdateNumbering.withoutRowid : PreupdateNumbering.withRowid }
       shape.row.columns.append(

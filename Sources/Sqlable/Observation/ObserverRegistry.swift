@@ -1,15 +1,15 @@
 import Dispatch
 import Synchronization
 
-/// The observers of one handle. The registries of children point to their parent's, and outlive the handles.
+/// The observers of one handle. Registries of child handles point to their parent's, and outlive the handles.
 ///
-/// Sound as `Sendable`: everything that changes is behind `state`'s lock, and no closure runs while it is held.
+/// Sound as `Sendable`: mutable state is atomic or guarded by `state`'s lock, and no observer runs while that is held.
 final class ObserverRegistry: Sendable {
   struct Observer: Sendable {
     let token: ObserverToken
     let table: String
     let change: Change?
-    /// What the row's id or key must be; nil for every row.
+    /// The id or key of the observed row; nil for every row.
     let key: DatabaseValue?
     let body: @Sendable (RowChange) throws -> Void
 
@@ -22,14 +22,14 @@ final class ObserverRegistry: Sendable {
   private struct State {
     var observers: [Observer] = []
     var didUpdate: (@Sendable (String, Int, Change) throws -> Void)?
-    /// Another one for every `didUpdate` that is set.
+    /// Changes with every `didUpdate` that is set.
     var didUpdateToken = ObserverRegistry.newToken()
     var didFail: (@Sendable (any Error) -> Void)?
     var queue: DispatchQueue?
     weak var sink: (any CommitSink)?
   }
 
-  /// One sequence for all handles, so that a token handed to another one removes nobody.
+  /// One sequence for all handles: a token passed to the wrong handle removes nothing.
   private static let tokenCount = Atomic(0)
 
   static func newToken() -> ObserverToken {
@@ -38,7 +38,7 @@ final class ObserverRegistry: Sendable {
 
   private static let changeCount = Atomic(0)
 
-  /// Raised whenever the observers of any handle change.
+  /// Incremented whenever the observers of any handle change.
   static var changes: Int { changeCount.load(ordering: .acquiring) }
 
   let parent: ObserverRegistry?
@@ -49,7 +49,7 @@ final class ObserverRegistry: Sendable {
     self.parent = parent
   }
 
-  /// Raised whenever the set of observers changes.
+  /// Incremented whenever the set of observers changes.
   var version: Int { versionCounter.load(ordering: .acquiring) }
 
   private func change<Result>(_ body: (inout State) -> Result) -> Result {
@@ -70,7 +70,7 @@ final class ObserverRegistry: Sendable {
   func idleToken() -> ObserverToken { ObserverRegistry.newToken() }
 
   func remove(_ token: ObserverToken) {
-    // Handed out and let go here: what the observer alone has kept alive may call anything when it goes.
+    // Released here, outside of the lock: the deinit of an object that only the observer kept may call anything.
     _ = change { state in
       let removed = state.observers.filter { $0.token == token }
       state.observers.removeAll { $0.token == token }
@@ -109,7 +109,7 @@ final class ObserverRegistry: Sendable {
     didFail?(error)
   }
 
-  /// Where the changes of children are delivered: a serial queue of its own until another is set.
+  /// The queue on which changes of children are delivered; a private serial queue until another is set.
   var queue: DispatchQueue {
     get {
       state.withLock { state in
@@ -122,7 +122,7 @@ final class ObserverRegistry: Sendable {
     set { state.withLock { $0.queue = newValue } }
   }
 
-  /// Which tables somebody wants to hear of.
+  /// The tables that are observed.
   var interest: ObservedTables {
     let (observed, sink) = state.withLock { state in
       (ObservedTables(all: state.didUpdate != nil, named: Set(state.observers.map(\.table))), state.sink)
@@ -135,22 +135,22 @@ final class ObserverRegistry: Sendable {
 
   // MARK: The sink
 
-  /// Who is told of every commit; held weakly.
+  /// The sink, which is notified of every commit; held weakly.
   var sink: (any CommitSink)? {
     get { state.withLock { $0.sink } }
     set { change { $0.sink = newValue } }
   }
 
-  /// To be called when what the sink wants has changed.
+  /// To be called when the sink's interest has changed.
   func sinkDidChange() { change { _ in } }
 
   // MARK: Delivery
 
-  /// Those who are to hear of a transaction that has just been committed; nil when nobody is.
+  /// The observers to notify of a transaction that has just been committed; nil if there are none.
   ///
-  /// Taken at the commit: whoever registers later has not asked for what happened before.
+  /// Taken at the commit: observers registered later don't get earlier changes.
   func recipients(for rows: [RowChange]) -> Recipients? {
-    // Read first: who is removed between the two reads is then asked for once more, and not called.
+    // Read first: an observer removed between the two reads is then checked again, and not called.
     let version = version
     let (observers, didUpdate, token) = state.withLock { ($0.observers, $0.didUpdate, $0.didUpdateToken) }
     guard didUpdate != nil || !observers.isEmpty else { return nil }
@@ -158,7 +158,7 @@ final class ObserverRegistry: Sendable {
       registry: self, version: version, observers: observers, didUpdate: didUpdate, didUpdateToken: token, rows: rows)
   }
 
-  /// A committed transaction on its way to the observers that were registered then.
+  /// A committed transaction, with the observers that were registered at its commit.
   struct Recipients: Sendable {
     let registry: ObserverRegistry
     let version: Int
@@ -167,7 +167,7 @@ final class ObserverRegistry: Sendable {
     let didUpdateToken: ObserverToken
     let rows: [RowChange]
 
-    /// Calls the observers, row by row in the order of change; what one throws reaches `didFail` and nobody else.
+    /// Calls the observers row by row, in the order of change; errors that they throw go to `didFail`.
     func deliver() {
       // By index: taking a row or an observer out of its array would retain all that it holds.
       for row in rows.indices {
@@ -181,7 +181,7 @@ final class ObserverRegistry: Sendable {
       }
     }
 
-    /// Who was removed or replaced meanwhile, even by the one before it, hears nothing more.
+    /// Whether an observer is still registered: it may be removed or replaced meanwhile, even by the one before it.
     private func isHeard(_ token: ObserverToken) -> Bool {
       registry.version == version || registry.isRegistered(token)
     }

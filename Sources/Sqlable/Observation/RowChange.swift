@@ -1,30 +1,30 @@
-/// What happened to a row.
+/// The kind of change to a row.
 public enum Change: Sendable, Hashable, Codable, CaseIterable {
   case insert, update, delete
 }
 
 /// A row that a committed transaction changed.
 public struct RowChange: Sendable, Hashable {
-  /// The table's name, in the capitals in which the observer's model spells it.
+  /// The table's name, spelled as in the observer's model.
   public let table: String
   public let change: Change
-  /// The row's id after the change (before it, for a delete): its integer primary key where it has one, else its rowid;
-  /// 0 in a WITHOUT ROWID table whose key is no single integer.
+  /// The row's id after the change (before it, for a delete): its integer primary key if it has one, else its rowid; 0
+  /// in a WITHOUT ROWID table whose key is not a single integer.
   public let id: Int
   /// The row's id before an update; differs from `id` when the update changed the key.
   public let previousId: Int
-  /// The row's primary key after the change (before it, for a delete), where that is not the id: text keys, composite
-  /// keys. Empty for a table whose integer key is the id, and where SQLite's pre-update hook is missing.
+  /// The row's primary key after the change (before it, for a delete), if that is not the id: text keys, composite
+  /// keys. Empty for a table whose integer key is the id, and without SQLite's pre-update hook.
   public var key: [DatabaseValue] { keys?.key ?? [] }
   /// The row's primary key before an update; differs from `key` when the update changed the key.
   public var previousKey: [DatabaseValue] { keys?.previous ?? [] }
-  /// Whether `id` is one, and not a 0 in its place.
+  /// Whether `id` is real, and not a 0 in place of a missing one.
   let hasId: Bool
-  /// The keys, where there are any: behind one reference, since most rows have none and are copied all the same.
+  /// The keys, if any: behind one reference, since most rows have none, and rows are copied.
   private let keys: Keys?
   /// Whether the key is the id.
   private let isKeyedById: Bool
-  /// All values of the row, where somebody has asked for them.
+  /// All values of the row, if an observer wants them.
   var images: RowImages?
 
   private final class Keys: Sendable, Hashable {
@@ -65,12 +65,12 @@ public struct RowChange: Sendable, Hashable {
     (hasId, isKeyedById, keys, images) = (change.hasId, change.isKeyedById, change.keys, change.images)
   }
 
-  /// Whether its key compares as the program says.
+  /// Whether its key has a custom collation.
   var hasOwnCollation: Bool {
     if case .own = keys?.comparison?.collation { true } else { false }
   }
 
-  /// Whether it is or was the row of that id or key, compared as SQLite compares a value with the key's column.
+  /// Whether it is or was the row with an id or key, compared as SQLite compares a value with the key's column.
   func isOfRow(_ given: DatabaseValue) -> Bool {
     if case .integer(let id) = given, hasId, id == Int64(self.id) || id == Int64(previousId) { return true }
     guard let keys else {
@@ -82,7 +82,7 @@ public struct RowChange: Sendable, Hashable {
     return [keys.key, keys.previous].contains { $0.count == 1 && comparison.matches($0[0], given) }
   }
 
-  /// The same with the table's name as an observer spells it.
+  /// The same change, with the table's name as an observer spells it.
   func named(_ table: String) -> RowChange {
     table == self.table ? self : RowChange(self, table: table)
   }
@@ -92,18 +92,19 @@ public struct RowChange: Sendable, Hashable {
 final class RowImages: Sendable, Hashable {
   /// The names of the table's columns.
   let columns: [String]
-  /// Their values in that order, nil where there was no row; NULL for a column that is not stored.
+  /// The values before the change, in that order; nil for an insert. NULL for a column that is not stored.
   let old: [DatabaseValue]?
+  /// The values after the change; nil for a delete.
   let new: [DatabaseValue]?
-  /// Whether SQLite has told all of them.
+  /// Whether SQLite has reported all values.
   let isWhole: Bool
-  /// The same of the values after the change.
+  /// Whether SQLite has reported all values after the change.
   let isNewWhole: Bool
 
-  /// What filters have said of it.
+  /// The decisions of filters on it, by the filter's id.
   private let verdicts = Guarded<[Int: Bool]>([:])
 
-  /// How many bytes its texts and blobs have.
+  /// The size of its texts and blobs, in bytes.
   var bytes: Int {
     [old, new].reduce(0) { sum, values in
       (values ?? []).reduce(sum) { sum, value in
@@ -138,7 +139,7 @@ final class RowImages: Sendable, Hashable {
   }
 }
 
-/// A registered observer, to be handed to `removeObserver(_:)`.
+/// The token of a registered observer, for `removeObserver(_:)`.
 public struct ObserverToken: Sendable, Hashable {
   let number: Int
 }

@@ -1,18 +1,18 @@
-// Writes that wait for the writer share one commit.
+// Group commit: writes that wait for the writer share one commit.
 
 extension SqlitePool {
-  /// Runs a write, and with it those that wait meanwhile: one transaction, a savepoint each. Gives how the first went,
-  /// and the next call for the writer; the others are told.
+  /// Runs a write together with those that wait for the writer: one transaction, a savepoint each. Returns the outcome
+  /// of the first and the next call for the writer, and ends the others.
   ///
-  /// A write that fails is undone by itself. What undoes the whole transaction (a full disk, an interrupted statement,
-  /// a foreign key that only the commit looks at) is the affair of one: the others are run again, each in a transaction
-  /// of its own.
+  /// A write that fails is rolled back alone. If the whole transaction is rolled back (full disk, interrupted
+  /// statement, deferred foreign key), its calls are run again, each in its own transaction.
   func runGroup(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
     var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
     do {
       let db = try writer.open(by: root, feed)
       try db.locked {
-        // Given back after the commit returned: the automatic checkpoint is part of it. A mere look waits for nobody.
+        // Released after the commit returns, because the automatic checkpoint is part of it. Detection writes nothing,
+        // so it needs no turn.
         if first.kind != .detection { try gate.take(writer.interruption) }
         defer { gate.giveBack() }
         outcomes = first.kind.isAlone ? [(first, alone(first, writer, db))] : group(first, writer, db)
@@ -20,7 +20,7 @@ extension SqlitePool {
     } catch {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
     }
-    // Before the next call has it. Closing it rolls back what it could not.
+    // Before the next call gets it. Closing the connection rolls back what its ROLLBACK could not.
     if writer.isLost { writer.discard() }
     for (call, outcome) in outcomes.dropFirst() { end(call, outcome) }
     let next = withState { state in
@@ -35,7 +35,7 @@ extension SqlitePool {
   ) -> [(call: PoolCall, outcome: Result<Void, any Error>)] {
     do {
       try db.beginShared()
-      // Alone so far: the transaction itself is its savepoint.
+      // The first call needs no savepoint: rolling it back rolls back the transaction.
       guard try first.run(db) == .commit else {
         db.rollBackShared()
         return [(first, ended(first, writer, .success(())))]
@@ -68,10 +68,10 @@ extension SqlitePool {
       let isAlone = outcomes.count == 1 || writer.isLost
       return outcomes.map { call, outcome in
         switch outcome {
-        // A lost handle runs nothing more, and its locks keep others from it until it is closed.
+        // A lost handle runs nothing more, and its locks block other connections until it is closed.
         case .success where isAlone: (call, .failure(error.rolledBack))
         case .failure where isAlone || isStopped(call): (call, outcome)
-        // One that failed may have done so because of rows that are not there after all.
+        // Also the calls that failed: rows that made them fail may now be rolled back.
         case .success, .failure: (call, again(call, writer, db))
         }
       }
@@ -80,24 +80,24 @@ extension SqlitePool {
 
   private func isStopped(_ call: PoolCall) -> Bool { withState { _ in call.stopped != nil } }
 
-  /// Runs a call by itself.
+  /// Runs a call outside of a shared transaction.
   private func alone(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
     let changes = ObserverRegistry.changes
     defer {
-      // What it leaves open would take in all that comes after it.
+      // A transaction left open would swallow every later write.
       db.rollBackShared()
-      // Who began to listen while a statement ran that nobody was to hear of.
+      // A subscriber that joined while a statement ran may have missed its changes: nothing was recorded for it.
       if call.kind != .detection { feed.didCommit(CommittedChanges(heardSince: changes)) }
     }
     return ended(
       call, writer,
       Result {
         _ = try call.run(db)
-        guard db.transactionLevel == 0 else { throw misuse("a transaction begun inside the closure was left open") }
+        guard db.transactionLevel == 0 else { throw misuse("the closure left a transaction open") }
       })
   }
 
-  /// Runs a call again, in a transaction of its own.
+  /// Runs a call again, in its own transaction.
   private func again(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
     withState { $0.give(writer, to: call) }
     if call.deadline != nil { inspect(call) }
@@ -106,7 +106,7 @@ extension SqlitePool {
     return ended(call, writer, outcome.map { _ in })
   }
 
-  /// The work of a call is over; gives what its caller is told.
+  /// Takes the writer from a call whose work is over; returns the outcome for its caller.
   private func ended(
     _ call: PoolCall, _ writer: PooledHandle, _ outcome: Result<Void, any Error>
   ) -> Result<Void, any Error> {
@@ -114,7 +114,7 @@ extension SqlitePool {
     return outcome.mapError { call.error($0, label: configuration.handles.label) }
   }
 
-  /// The next call that may share the commit.
+  /// The next waiting call that may share the commit.
   private func nextMember(_ writer: PooledHandle) -> PoolCall? {
     let call = withState { state -> PoolCall? in
       guard state.waitingWrites.first?.kind == .write, let call = state.waitingWrites.popFirst() else { return nil }
@@ -127,7 +127,7 @@ extension SqlitePool {
 }
 
 extension Error {
-  /// As told to one whose savepoint was undone: to it the transaction is gone.
+  /// The error for a caller whose savepoint was rolled back: for it, that was the transaction.
   fileprivate var rolledBack: any Error {
     guard var error = self as? SqlError else { return self }
     if error.transaction == .untouched { error.transaction = .rolledBack }

@@ -1,8 +1,8 @@
 import Dispatch
 
-/// Reports reads that go on for long.
+/// A timer that looks for long reads.
 ///
-/// Sound as `Sendable`: nothing changes but the source's state, which Dispatch guards.
+/// Sound as `Sendable`: the only mutable state is that of the source, which Dispatch guards.
 final class LongReads: @unchecked Sendable {
   private let timer: any DispatchSourceTimer
   private static let queue = DispatchQueue(label: "sqlable.pool.long-reads")
@@ -10,7 +10,7 @@ final class LongReads: @unchecked Sendable {
   init(_ duration: Duration, look: @escaping @Sendable () -> Void) {
     timer = DispatchSource.makeTimerSource(queue: LongReads.queue)
     timer.setEventHandler(handler: look)
-    // Late by a quarter at most; a timer for each read would cost every read something.
+    // One timer for all reads: a timer per read would slow each of them. Reports are late by half the limit at most.
     let interval = (duration / 4).dispatched
     timer.schedule(deadline: .now() + interval, repeating: interval, leeway: interval)
     timer.resume()
@@ -22,7 +22,7 @@ final class LongReads: @unchecked Sendable {
 }
 
 extension SqlitePool {
-  /// Reports the reads that have gone on for longer than the configuration says, each once.
+  /// Reports each read that has been running for longer than `longRead`, once.
   func reportLongReads() {
     guard let limit = configuration.longRead else { return }
     let now = ContinuousClock.now
@@ -42,8 +42,8 @@ extension SqlitePool {
         SqlError(
           .timeout,
           message: """
-            the read made at \(read.callSite) has gone on for \(read.age.seconds) s; as long as it does, the write-ahead log \
-            (\(size) bytes) can't be reused
+            the read at \(read.callSite) has been running for \(read.age.seconds) s; until it ends, \
+            the write-ahead log (\(size) bytes) can't be reused
             """, sql: read.sql, label: configuration.handles.label))
     }
   }

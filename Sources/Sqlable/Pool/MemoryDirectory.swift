@@ -2,10 +2,10 @@ import CSqlableSQLite
 import Glibc
 import Synchronization
 
-/// A directory of one pool in the memory of the machine, with its database file. It goes with its owner.
+/// A directory on tmpfs with the database file of one pool; removed with its owner.
 ///
-/// A lock on the directory says that its owner lives: the kernel gives it up with the last process that has it. What
-/// was left behind by processes that were killed is removed by the next that makes one.
+/// A lock on the directory shows that its owner lives: the kernel releases it with the last process that holds it. The
+/// next process that makes such a directory removes those that killed processes left behind.
 final class MemoryDirectory: Sendable {
   private static let parent = "/dev/shm"
   private static let prefix = "sqlable-"
@@ -17,18 +17,18 @@ final class MemoryDirectory: Sendable {
   /// The path of the database file.
   var file: String { path + "/memory.sqlite" }
 
-  /// Throws `.cannotOpen` on a machine that has no file system in memory.
+  /// Throws `.cannotOpen` if there is no tmpfs at `/dev/shm`.
   init() throws {
     guard sqlable_is_in_memory(MemoryDirectory.parent) != 0 else {
       throw SqlError(
-        .cannotOpen, message: "a pool in memory needs a file system in memory at \(MemoryDirectory.parent)")
+        .cannotOpen, message: "an in-memory pool needs a tmpfs file system at \(MemoryDirectory.parent)")
     }
     _ = MemoryDirectory.sweep
     while true {
       let number = MemoryDirectory.number.add(1, ordering: .relaxed).newValue
       let path = "\(MemoryDirectory.parent)/\(MemoryDirectory.prefix)\(getpid())-\(number)"
       guard mkdir(path, 0o700) == 0 else {
-        // A process of another namespace may have the same number.
+        // A process in another PID namespace may have the same id.
         if errno == EEXIST { continue }
         throw MemoryDirectory.failure("make")
       }
@@ -37,7 +37,7 @@ final class MemoryDirectory: Sendable {
         rmdir(path)
         throw MemoryDirectory.failure("open")
       }
-      // Before it is locked it looks as if it had been left behind. Another process that sweeps may have taken it away.
+      // Until it is locked it looks abandoned: a process that sweeps may have removed it.
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, access(path, F_OK) == 0 else {
         close(descriptor)
         continue
@@ -52,14 +52,14 @@ final class MemoryDirectory: Sendable {
     close(descriptor)
   }
 
-  /// Removes it, with all that is in it. What is open stays until it is closed.
+  /// Removes the directory and its files. The contents of open files stay until they are closed.
   func remove() { MemoryDirectory.remove(path) }
 
   private static func failure(_ step: String) -> SqlError {
     SqlError(.cannotOpen, message: "can't \(step) a directory in \(parent): \(String(cString: strerror(errno)))")
   }
 
-  /// Once a process.
+  /// Removes abandoned directories, once per process.
   private static let sweep: Void = {
     for name in names(in: parent) where name.begins(with: prefix) {
       let path = "\(parent)/\(name)"

@@ -1,15 +1,18 @@
 import Dispatch
 
-/// One call on a pool: it waits, runs, and ends once. What changes is reached with the pool's lock held.
+/// One call on a pool: it waits, runs, and ends once.
 ///
-/// Sound as `Sendable`: see there; `work` is called by one thread at a time, while whoever made the call waits.
+/// Sound as `Sendable`:
+/// 1. Mutable state is guarded by the pool's lock.
+/// 2. `work` is called by one thread at a time, while the caller waits.
+/// 3. `outcome` is written before `alarm` is signalled, and read after.
 @usableFromInline
 final class PoolCall: @unchecked Sendable {
   enum State {
     case made
     case waiting
     case running(PooledHandle)
-    /// Its work is done or undone: it can't be stopped any more.
+    /// Its work is done or rolled back: it can no longer be stopped.
     case ending
   }
 
@@ -18,7 +21,7 @@ final class PoolCall: @unchecked Sendable {
     case cancelled, deadline, closing
   }
 
-  /// Where a call was made.
+  /// The source location of a call.
   @usableFromInline
   struct CallSite: Sendable, CustomStringConvertible {
     let file: StaticString
@@ -30,15 +33,14 @@ final class PoolCall: @unchecked Sendable {
     @usableFromInline var description: String { "\(file):\(line)" }
   }
 
-  /// What is done.
   @usableFromInline
   enum Kind {
     case read
-    /// A transaction, or a statement of its own, which may share its commit with others.
+    /// A transaction or a single statement, which may share its commit with others.
     case write
-    /// What is not done in a transaction.
+    /// Work outside of a transaction of the pool.
     case alone
-    /// The same, and no caller's affair: the writer looks for what others have committed.
+    /// The same, without a caller: the writer checks for commits of other connections.
     case detection
 
     var isRead: Bool { self == .read }
@@ -49,22 +51,21 @@ final class PoolCall: @unchecked Sendable {
   let place: CallSite
   let begin = ContinuousClock.now
   let deadline: ContinuousClock.Instant?
-  /// Until when it may wait.
+  /// When its wait for a handle times out.
   let waitEnd: ContinuousClock.Instant?
-  /// What is to be done with a handle; nil when it is done, as it belongs to a thread that goes on then.
+  /// What the call does with a handle; nil once it has ended, since a nonescaping closure dies with its caller.
   private var work: ((SqliteDatabase) throws -> TransactionResult)?
-  /// Told how it went; nil where a thread waits for it.
+  /// Called with the outcome; nil if a thread waits for it.
   let resume: (@Sendable (Result<Void, any Error>) -> Void)?
 
   var state = State.made
   var stopped: Reason?
-  /// When it got its handle.
   var gotHandle: ContinuousClock.Instant?
-  /// Whether it was reported that it goes on for long.
+  /// Whether it was reported as a long read.
   var isReported = false
-  /// Wakes the thread that waits for it.
+  /// Wakes the waiting thread.
   var alarm: DispatchSemaphore?
-  /// How it went, for that thread.
+  /// The outcome, for that thread.
   var outcome: Result<Void, any Error>?
 
   init(
@@ -79,32 +80,32 @@ final class PoolCall: @unchecked Sendable {
     let deadline = configuration.deadline.map(Deadline.after) ?? Deadline.current
     let waitEnd = configuration.waitTimeout.map { [begin] in begin.advanced(by: $0) } ?? deadline
     self.deadline = deadline
-    // Not by an array: this is done for every call.
+    // Without an array, which every call would pay for.
     self.waitEnd = waitEnd.map { min($0, deadline ?? $0) }
   }
 
-  /// Does what is to be done; again when what it did was undone by no fault of its own.
+  /// Runs the work; called again if a shared transaction was rolled back by another call's failure.
   func run(_ db: SqliteDatabase) throws -> TransactionResult {
-    guard let work else { throw SqlError.misuse("a call that has ended was run") }
+    guard let work else { throw SqlError.misuse("can't run a pool call that has ended") }
     return try work(db)
   }
 
-  /// To be called before whoever made the call is told that it has ended.
+  /// To be called before the caller resumes.
   func forgetWork() { work = nil }
 
   var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
-  /// The time at which somebody has to look at it, as long as it has not ended.
+  /// When the call times out in its present state.
   var nextLook: ContinuousClock.Instant? {
     switch state {
-    // A thread that waits has its own alarm clock.
+    // A waiting thread times out by itself.
     case .waiting: resume == nil ? nil : waitEnd
     case .running: deadline
     case .made, .ending: nil
     }
   }
 
-  /// What a caller is told of an error: that its call was stopped, where that is what it comes from.
+  /// The error for the caller: cancellation, timeout or closing, if stopping the call has caused it.
   func error(_ error: any Error, label: String?) -> any Error {
     guard let stopped, let cause = error as? SqlError, cause.kind == .interrupted || cause.kind == .busy else {
       return error
@@ -113,21 +114,21 @@ final class PoolCall: @unchecked Sendable {
     case .cancelled: return CancellationError()
     case .deadline:
       return SqlError(
-        .timeout, message: "the deadline passed while the call made at \(place) was running", sql: cause.sql,
+        .timeout, message: "the deadline passed while the call at \(place) was running", sql: cause.sql,
         transaction: cause.transaction, label: label)
     case .closing:
       return SqlError(
-        .closed, message: "the pool was closed while the call made at \(place) was running",
+        .closed, message: "the pool was closed while the call at \(place) was running",
         transaction: cause.transaction, label: label)
     }
   }
 }
 
-/// Calls in the order in which they came. Those that wait no more stay until they are passed over.
+/// A first-in, first-out queue of calls. Calls that no longer wait stay in it until they are skipped.
 struct PoolQueue {
   private var calls: [PoolCall] = []
   private var head = 0
-  /// How many wait.
+  /// The number of calls that wait.
   private(set) var count = 0
 
   mutating func append(_ call: PoolCall) {
@@ -135,7 +136,7 @@ struct PoolQueue {
     count += 1
   }
 
-  /// The first that waits.
+  /// Removes and returns the first call that waits.
   mutating func popFirst() -> PoolCall? {
     while head < calls.count {
       let call = calls[head]
@@ -151,18 +152,18 @@ struct PoolQueue {
     return nil
   }
 
-  /// The first that waits, which stays.
+  /// The first call that waits.
   var first: PoolCall? { calls[head...].first(where: \.isWaiting) }
 
-  /// To be called for one that waits no more.
+  /// To be called when a call stops waiting.
   mutating func forget() {
     count -= 1
-    // Behind a handle that nobody gives back they would be kept for ever.
+    // While a handle is never returned, nothing skips them: they would pile up.
     guard calls.count - head > 64, (calls.count - head) / 2 > count else { return }
     calls = waiting
     head = 0
   }
 
-  /// All that wait.
+  /// All calls that wait.
   var waiting: [PoolCall] { calls[head...].filter(\.isWaiting) }
 }

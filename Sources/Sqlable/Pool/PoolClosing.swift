@@ -1,31 +1,31 @@
 import Dispatch
 
 extension SqlitePool {
-  /// Closes the pool: takes no more calls, waits for those that it has taken, stops what is left after a while, copies
-  /// the write-ahead log into the file, and closes all handles. Closing again does nothing.
+  /// Closes the pool: refuses new calls, waits for accepted ones, stops those left after `duration`, checkpoints the
+  /// write-ahead log, and closes all handles. Closing again does nothing.
   ///
-  /// Nothing is lost that was acknowledged. Calls that wait when the time is over throw `.closed`, and so does what
-  /// runs then: its statement is interrupted, its transaction rolled back. Throws `.misuse` inside a closure of the
-  /// pool, and `.busy` when a closure does not end though it was interrupted, as one that sleeps: the pool takes no
-  /// calls then, and can be closed again.
+  /// Acknowledged commits are never lost. Calls that still wait after `duration` throw `.closed`; so do running ones,
+  /// whose statement is interrupted and whose transaction is rolled back. Throws `.misuse` inside a closure of the
+  /// pool, and `.busy` if a closure does not end although it was interrupted, such as one that sleeps: the pool then
+  /// refuses calls, and can be closed again.
   ///
-  /// - Parameter duration: How long the calls have to end by themselves.
+  /// - Parameter duration: How long calls may take to end by themselves.
   public func close(within duration: Duration = .seconds(10)) throws {
     try checkFork()
-    guard withState({ $0.ownHandle }) == nil else { throw misuse("a pool can't be closed inside a closure of its own") }
+    guard withState({ $0.ownHandle }) == nil else { throw misuse("can't close a pool inside one of its own closures") }
     guard !drained(by: duration) else { return try finish() }
     for call in withState({ $0.unended }) { stop(call, .closing) }
     guard drained(by: max(duration, .seconds(1))) else {
       let place = withState { $0.unended.first?.place }
       throw SqlError(
         .busy,
-        message: "the call made at \(place.map { "\($0)" } ?? "?") does not end, and keeps the pool from being closed",
+        message: "can't close the pool: the call at \(place.map { "\($0)" } ?? "?") has not ended",
         label: configuration.handles.label)
     }
     try finish()
   }
 
-  /// Closes the pool, on a thread of its own.
+  /// Closes the pool, waiting on a separate thread.
   public func close(within duration: Duration = .seconds(10)) async throws {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       DispatchQueue(label: "sqlable.pool.closing").async {
@@ -34,7 +34,7 @@ extension SqlitePool {
     }
   }
 
-  /// Whether all calls have ended within a time.
+  /// Refuses new calls; returns whether all others end within `duration`.
   private func drained(by duration: Duration) -> Bool {
     let done = DispatchSemaphore(value: 0)
     let isIdle = withState { state in
@@ -60,8 +60,8 @@ extension SqlitePool {
     let interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
     let isInTurn = (try? gate.take(interruption)) != nil
     defer { gate.giveBack() }
-    // The last to close copies the log, unless other processes have the file open. What keeps the turn from coming
-    // writes all the time, and so copies the log too.
+    // The last connection to close would checkpoint only if no other process has the file open. If the turn does not
+    // come, another pool keeps writing, and checkpoints as it writes.
     if isInTurn, memory == nil {
       try? root.execute("PRAGMA optimize")
       _ = try? root.query("PRAGMA wal_checkpoint(TRUNCATE)") { _ in }
@@ -70,6 +70,6 @@ extension SqlitePool {
     memory?.remove()
   }
 
-  /// Whether the pool takes calls.
+  /// Whether the pool accepts calls.
   public var isOpen: Bool { withState { $0.phase == .open } }
 }

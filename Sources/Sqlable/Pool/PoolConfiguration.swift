@@ -1,38 +1,38 @@
-/// How a pool is opened; the defaults, all of them here, are chosen for a service that runs for months.
+/// The settings of a pool; the defaults suit a service that runs for months.
 ///
 /// ```swift
 /// let pool = try SqlitePool(filepath: path, configuration: .init(readers: 8, waitTimeout: .seconds(2)))
 /// ```
 public struct PoolConfiguration: Sendable, Hashable {
-  /// How the handles are opened. They are in WAL mode, where readers and the writer do not wait for one another.
+  /// The configuration of the handles. Must be in WAL mode, where readers and the writer don't block each other.
   public var handles: Configuration
 
-  /// How many handles read at the same time; each is opened when it is first needed. Default: 4.
+  /// The number of readers, each opened on first use. Default: 4.
   public var readers: Int
 
-  /// How long a call waits for a handle before it throws `.timeout`. Default: 10 seconds; nil waits for ever.
+  /// How long a call waits for a handle before it throws `.timeout`. Default: 10 seconds; nil waits forever.
   public var waitTimeout: Duration?
 
   /// How long a call may take, waiting and running together, before it throws `.timeout`; see ``withDeadline(_:_:)``.
-  /// Default: nil, as long as it takes.
+  /// Default: nil, no limit.
   public var deadline: Duration?
 
-  /// How many calls may wait for a reader, and how many for the writer; one more throws `.busy` at once. Default: 65,536.
+  /// How many calls may wait for a reader, and how many for the writer; one more throws `.busy`. Default: 65,536.
   public var maximumWaiting: Int
 
-  /// How many writes share a commit at most; 1 gives each its own. Default: 256.
+  /// The maximum number of writes that share a commit; 1 gives each write its own. Default: 256.
   public var maximumGroup: Int
 
-  /// For how long more of them are taken into a commit: who comes first waits for those who come after. Default: 10
+  /// How long a shared commit accepts further writes; it bounds how long the first waits for the others. Default: 10
   /// milliseconds.
   public var maximumGroupTime: Duration
 
-  /// How often it is looked whether other processes have committed, in case the kernel did not tell; from when on somebody
-  /// loops over changes or updates. Default: 500 milliseconds; nil does not look for other processes at all.
+  /// Polling interval for other processes' commits, in case the kernel does not report a write. Polling begins with the
+  /// first loop over changes or updates. Default: 500 milliseconds; nil neither polls nor watches the write-ahead log.
   public var pollInterval: Duration?
 
-  /// After how long a read that has not ended is reported to `didFail`, once: as long as it goes on, the write-ahead log can't
-  /// be reused, and grows. Default: 60 seconds; nil reports none.
+  /// How long a read may run before it is reported to `didFail`, once: until it ends, the write-ahead log can't be
+  /// reused, and grows. Default: 60 seconds; nil reports none.
   public var longRead: Duration?
 
   public init(
@@ -57,23 +57,23 @@ public struct PoolConfiguration: Sendable, Hashable {
     self.longRead = longRead
   }
 
-  /// Throws what can't be meant, before a file is touched.
+  /// Throws `.misuse` for invalid settings, before any file is touched.
   func validate() throws {
-    guard (1...1_000).contains(readers) else { throw SqlError.misuse("a pool has 1 to 1,000 readers") }
-    guard maximumWaiting >= 0 else { throw SqlError.misuse("fewer than 0 calls can't wait") }
-    guard maximumGroup >= 1 else { throw SqlError.misuse("a commit is shared by 1 write or more") }
+    guard (1...1_000).contains(readers) else { throw SqlError.misuse("readers must be 1 to 1,000") }
+    guard maximumWaiting >= 0 else { throw SqlError.misuse("maximumWaiting can't be negative") }
+    guard maximumGroup >= 1 else { throw SqlError.misuse("maximumGroup must be at least 1") }
     guard longRead.map({ $0 >= .milliseconds(1) }) ?? true else {
-      throw SqlError.misuse("a read is long after a millisecond or more")
+      throw SqlError.misuse("longRead must be at least 1 millisecond")
     }
     guard waitTimeout.map({ $0 >= .zero }) ?? true, deadline.map({ $0 >= .zero }) ?? true,
       maximumGroupTime >= .zero
     else {
-      throw SqlError.misuse("a time can't be below zero")
+      throw SqlError.misuse("waitTimeout, deadline and maximumGroupTime can't be negative")
     }
     guard pollInterval.map({ $0 >= .milliseconds(1) }) ?? true else {
-      throw SqlError.misuse("other processes are looked for every millisecond at most")
+      throw SqlError.misuse("pollInterval must be at least 1 millisecond")
     }
-    guard handles.journalMode == .wal else { throw SqlError.misuse("a pool works in WAL mode only") }
-    guard !handles.isReadOnly else { throw SqlError.misuse("a pool has a writer; for reading only, open handles") }
+    guard handles.journalMode == .wal else { throw SqlError.misuse("a pool needs journalMode .wal") }
+    guard !handles.isReadOnly else { throw SqlError.misuse("a pool can't be read-only; open handles instead") }
   }
 }

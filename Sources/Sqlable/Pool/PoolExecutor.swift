@@ -1,4 +1,4 @@
-// Pools as executors: a reader for what reads, the writer for what changes something.
+// Pools as executors: reads run on a reader, everything else on the writer.
 
 extension SqlitePool: SqlDatabase {
   public func withTransaction<Value>(
@@ -9,7 +9,7 @@ extension SqlitePool: SqlDatabase {
       : try perform(.write, at: .init(file: file, line: line), body)
   }
 
-  /// Runs a statement, and waits for it: the same as `work.run(pool)`.
+  /// Runs a statement and waits for it, like `work.run(pool)`.
   @discardableResult
   @inlinable
   public func run<Work: Runnable>(
@@ -20,7 +20,7 @@ extension SqlitePool: SqlDatabase {
 }
 
 extension SqlitePool: AsyncSqlExecutor {
-  /// Runs a statement: a read that is short at once, anything else on a thread of the pool.
+  /// Runs a statement: a short read on the calling thread, anything else on a thread of the pool.
   @discardableResult
   @inlinable
   public func run<Work: Runnable>(
@@ -33,10 +33,10 @@ extension SqlitePool: AsyncSqlExecutor {
 }
 
 extension SqlitePool {
-  /// Does what requests of another process ask for, all or none of them, and gives the answers that go back: the
-  /// counterpart of a ``SqlTransport``.
+  /// Runs requests of another process, all or none of them, and returns the answers to send back: the counterpart of a
+  /// ``SqlTransport``.
   ///
-  /// The SQL is run as it is. Never take requests from those to whom the database is not open.
+  /// The SQL is run as it is: accept requests only from clients that may do anything to the database.
   public func answers(
     to requests: [SqlRequest], file: StaticString = #fileID, line: UInt = #line
   ) throws -> [SqlAnswer] {
@@ -46,7 +46,7 @@ extension SqlitePool {
     }
   }
 
-  /// Does what requests of another process ask for, all or none of them, on a thread of the pool.
+  /// Runs requests of another process, all or none of them, on a thread of the pool.
   public func answers(
     to requests: [SqlRequest], file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [SqlAnswer] {

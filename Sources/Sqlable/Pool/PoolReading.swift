@@ -1,22 +1,22 @@
 extension SqlitePool {
-  /// Calls `body` with a reader: everything in it is of one snapshot of the database.
+  /// Calls `body` with a reader, on one snapshot of the database.
   ///
   /// ```swift
   /// let (bikes, people) = try pool.read { db in (try Bicycle.count().run(db), try Person.count().run(db)) }
   /// // BEGIN DEFERRED … COMMIT
   /// ```
   ///
-  /// Throws `.readOnly` when something is written in it, `.timeout` when no reader is free in time, and what `body` throws.
-  /// For threads; in `async` code the form with `await` is taken.
+  /// Throws `.readOnly` on a write, `.timeout` if no reader is free in time, and what `body` throws. Blocks the thread;
+  /// `async` code gets the overload with `await`.
   public func read<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
     try perform(.read, at: .init(file: file, line: line)) { db in try db.transaction(.deferred) { try body($0) } }
   }
 
-  /// Calls `body` with a reader, on a thread of the pool: everything in it is of one snapshot of the database.
+  /// Calls `body` with a reader, on one snapshot of the database and on a thread of the pool.
   ///
-  /// Throws `CancellationError` when the task is cancelled before it is done.
+  /// Throws `CancellationError` if the task is cancelled before the read is done.
   public func read<Value: Sendable>(
     file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
@@ -25,7 +25,7 @@ extension SqlitePool {
 
   // MARK: Values
 
-  /// Does something that gives a value.
+  /// Runs `body` with a handle, and returns its value.
   @usableFromInline
   func perform<Value>(
     _ kind: PoolCall.Kind, at place: PoolCall.CallSite, _ body: (SqliteDatabase) throws -> Value
@@ -40,7 +40,7 @@ extension SqlitePool {
     return value
   }
 
-  /// Runs a statement: a read that is short at once, anything else on a thread of the pool.
+  /// Runs a statement: a short read on the calling thread, anything else on a thread of the pool.
   @usableFromInline
   func performStatement<Value: Sendable>(
     _ kind: PoolCall.Kind, at place: PoolCall.CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
@@ -49,13 +49,13 @@ extension SqlitePool {
     try Task.checkCancellation()
     var value: Value?
     let isDone = try performQuickly(place) { db in value = try run(db) }
-    // Who does nothing but read lets others have the thread too.
+    // A task that only reads would never suspend, and so keep the thread from other tasks.
     if quickReads.add(1, ordering: .relaxed).newValue % 32 == 0 { await Task.yield() }
     if isDone, let value { return value }
     return try await perform(kind, at: place, run)
   }
 
-  /// Does something that gives a value, on a thread of the pool.
+  /// Runs `body` with a handle on a thread of the pool, and returns its value.
   func perform<Value: Sendable>(
     _ kind: PoolCall.Kind, at place: PoolCall.CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {

@@ -6,7 +6,7 @@ import Glibc
 extension SqlitePool {
   // MARK: On the caller's thread
 
-  /// Does `work` with a handle, on this thread or, for a write that shares a commit, on that of another caller.
+  /// Runs `work` with a handle, on this thread or, for a write that shares a commit, on another caller's thread.
   func perform(_ kind: PoolCall.Kind, _ place: PoolCall.CallSite, _ work: (SqliteDatabase) throws -> TransactionResult)
     throws
   {
@@ -24,14 +24,14 @@ extension SqlitePool {
     }
   }
 
-  /// Waits for a handle, or until somebody has done the work.
+  /// Waits for a handle, or until another thread has run the work.
   private func wait(_ call: PoolCall) throws {
     guard let alarm = call.alarm else { return }
     let isInTime = call.waitEnd.map { alarm.wait(timeout: .now() + (ContinuousClock.now.duration(to: $0)).dispatched) }
     if isInTime == nil { alarm.wait() }
     if isInTime == .timedOut {
       guard !withState({ $0.refuse(call) }) else { throw waitedTooLong(call) }
-      // It got its handle at the last moment, and its alarm.
+      // It got its handle at the last moment: the alarm will be signalled.
       alarm.wait()
     }
     if let outcome = call.outcome { return try outcome.get() }
@@ -41,11 +41,11 @@ extension SqlitePool {
     try runHere(call, handle)
   }
 
-  /// Runs a call that was made inside another one.
+  /// Runs a call made inside another one, with that one's handle.
   private func runInside(_ call: PoolCall, _ handle: PooledHandle) throws {
     let db = try handle.open(by: root, feed)
     guard !call.kind.isAlone || db.transactionLevel == 0 else {
-      throw misuse("the writer can't be had outside of a transaction inside of one")
+      throw misuse("can't call withWriter inside a transaction of the pool")
     }
     if call.kind == .write { try db.transaction { db in try call.run(db) } } else { _ = try call.run(db) }
   }
@@ -58,7 +58,7 @@ extension SqlitePool {
 
   // MARK: On threads of the pool
 
-  /// Does `work` with a handle, on a thread of the pool.
+  /// Runs `work` with a handle, on a thread of the pool.
   func perform(
     _ kind: PoolCall.Kind, _ place: PoolCall.CallSite,
     _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
@@ -69,12 +69,12 @@ extension SqlitePool {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         let call = PoolCall(kind, configuration, place, resume: { continuation.resume(with: $0) }, work)
         holder.withLock { $0 = call }
-        // Cancelled before there was something to stop.
+        // Cancelled before the handler had a call to stop.
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         do {
           switch try withState({ try $0.enter(call, configuration, by: nil) }) {
           case .own(let handle):
-            // Not inside a closure: those are synchronous. A thread of the pool that runs a task would be.
+            // Not inside a closure, since a closure can't await: a task that runs on a thread with a handle.
             call.resume?(Result { try runInside(call, handle) })
           case .given(let handle): handOn(handle, to: call)
           case .waits: inspect(call)
@@ -88,12 +88,11 @@ extension SqlitePool {
     }
   }
 
-  /// Does a read at once, on the thread that asks, when a reader is free; false when it takes long, and nothing came of
-  /// it.
+  /// Runs a read on the calling thread if a reader is free. Returns false, with no effect, if none is or the read takes
+  /// too long.
   ///
-  /// Two threads would have to be woken for it otherwise, which takes several times as long as most reads. It is given
-  /// up after some ten thousand steps of SQLite's, a fraction of a millisecond, and where it would have to wait for a
-  /// lock.
+  /// Otherwise two threads must be woken, which takes several times as long as most reads. The read is abandoned after
+  /// some ten thousand SQLite steps, a fraction of a millisecond, and where it would wait for a lock.
   func performQuickly(_ place: PoolCall.CallSite, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
     try checkFork()
     let call = PoolCall(.read, configuration, place) { db in
@@ -113,7 +112,7 @@ extension SqlitePool {
     return !isStopped
   }
 
-  /// Has a call run that was given a handle.
+  /// Starts a call that got a handle: wakes its thread, or runs it on the handle's queue.
   private func handOn(_ handle: PooledHandle, to call: PoolCall) {
     if let alarm = call.alarm, !handle.isWriter {
       alarm.signal()
@@ -122,7 +121,7 @@ extension SqlitePool {
     }
   }
 
-  /// Runs a call, and those that wait for the handle.
+  /// Runs a call, then those that wait for the handle.
   private func work(_ call: PoolCall, _ handle: PooledHandle) {
     var next: PoolCall? = call
     while let call = next {
@@ -138,7 +137,7 @@ extension SqlitePool {
     }
   }
 
-  /// Tells a caller how its call went.
+  /// Delivers the outcome of a call to its caller.
   func end(_ call: PoolCall, _ outcome: Result<Void, any Error>) {
     call.forgetWork()
     if let resume = call.resume { return resume(outcome) }
@@ -148,7 +147,7 @@ extension SqlitePool {
 
   // MARK: Reading
 
-  /// Runs a read, and gives the next call for its handle.
+  /// Runs a read; returns its outcome and the next call for its handle.
   private func read(
     _ call: PoolCall, _ handle: PooledHandle, _ work: ((SqliteDatabase) throws -> Void)? = nil
   ) -> (Result<Void, any Error>, next: PoolCall?) {
@@ -170,10 +169,10 @@ extension SqlitePool {
     return (outcome, next)
   }
 
-  // MARK: Looking for other processes
+  // MARK: Other processes
 
-  /// Has the writer find out, when it is free, whether somebody else has committed; calls `answered` when it has, and
-  /// when it does not come to that.
+  /// Makes the writer check, once it is free, whether another connection has committed; calls `answered` after the
+  /// check, or if it can't take place.
   func haveWriterLook(_ answered: @escaping @Sendable () -> Void) {
     let place = PoolCall.CallSite(file: #fileID, line: #line)
     func detect(_ db: SqliteDatabase) throws -> TransactionResult {
@@ -184,14 +183,14 @@ extension SqlitePool {
     switch try? withState({ try $0.enter(call, configuration, by: nil) }) {
     case .given(let handle): handOn(handle, to: call)
     case .waits: break
-    // The queue is full, and the next poll asks again; or the pool is being closed, and nobody listens any more.
+    // The queue is full, and the next poll retries; or the pool is closing, and has no subscribers left.
     case .own, nil: answered()
     }
   }
 
   // MARK: Stopping
 
-  /// Stops a call: it waits no more, or what it runs is interrupted.
+  /// Stops a call: ends its wait, or interrupts its statement.
   func stop(_ call: PoolCall, _ reason: PoolCall.Reason) {
     let wasWaiting = withState { state in
       if state.refuse(call) { return true }
@@ -214,7 +213,7 @@ extension SqlitePool {
         call,
         .failure(
           SqlError(
-            .closed, message: "the pool was closed while the call made at \(call.place) was waiting",
+            .closed, message: "the pool was closed while the call at \(call.place) was waiting",
             label: configuration.handles.label)))
     }
   }
@@ -223,16 +222,16 @@ extension SqlitePool {
     let what = call.kind.isRead ? "a reader" : "the writer"
     let users = withState { state in (call.kind.isRead ? state.readers : [state.writer]).compactMap(\.call) }
     let oldest = users.min { ($0.gotHandle ?? .now) < ($1.gotHandle ?? .now) }
-    var message = "the call made at \(call.place) waited for \(what) for \(call.begin.duration(to: .now).seconds) s"
+    var message = "the call at \(call.place) waited for \(what) for \(call.begin.duration(to: .now).seconds) s"
     if let oldest, let since = oldest.gotHandle {
-      message += ", which the call made at \(oldest.place) has had for \(since.duration(to: .now).seconds) s"
+      message += "; the call at \(oldest.place) has held it for \(since.duration(to: .now).seconds) s"
     }
     return SqlError(.timeout, message: message, label: configuration.handles.label)
   }
 
-  // MARK: Looking at the time
+  // MARK: Timeouts
 
-  /// Sees to it that somebody looks at the call when its time is over.
+  /// Schedules a check for the time when the call times out, unless an earlier check is due.
   func inspect(_ call: PoolCall) {
     let isNext = withState { state -> ContinuousClock.Instant? in
       guard let end = call.nextLook, state.nextLook.map({ end < $0 }) ?? true else { return nil }
@@ -265,6 +264,6 @@ extension SqlitePool {
 }
 
 extension SqlError {
-  /// Whether a handle that met it is not to be used again.
+  /// Whether it makes the handle unusable.
   fileprivate var meansBrokenHandle: Bool { [.io, .corrupt, .notADatabase].contains(kind) }
 }

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 
 extension SqlitePool {
-  /// What changes, all under one lock.
+  /// The mutable state of a pool, under one lock.
   struct State {
     enum Phase {
       case open, closing, closed
@@ -16,19 +16,19 @@ extension SqlitePool {
     var waitingReads = PoolQueue()
     var waitingWrites = PoolQueue()
     var counts = Counts()
-    /// How many calls have not ended.
+    /// The number of calls that have not ended.
     var calls = 0
-    /// Told when there are none any more.
+    /// Signalled when the last call has ended.
     var closers: [DispatchSemaphore] = []
-    /// When the calls are looked at next.
+    /// When timeouts are checked next.
     var nextLook: ContinuousClock.Instant?
 
     init(writer: PooledHandle) { self.writer = writer }
   }
 
-  /// What becomes of a call that has come.
+  /// What `enter` decides for a call.
   enum Admission {
-    /// It was made inside another, whose handle it uses.
+    /// It was made inside another call, and uses that one's handle.
     case own(PooledHandle)
     case given(PooledHandle)
     case waits
@@ -36,22 +36,22 @@ extension SqlitePool {
 }
 
 extension SqlitePool.State {
-  /// Throws unless calls are taken.
+  /// Throws `.closed` unless the pool accepts calls.
   func checkIsOpen(_ label: String?) throws {
     guard phase == .open else {
       throw SqlError(
-        .closed, message: phase == .closed ? "the pool was closed before" : "the pool is being closed", label: label)
+        .closed, message: phase == .closed ? "the pool is closed" : "the pool is closing", label: label)
     }
   }
 
-  /// The handle of this pool that the thread has: its call is one inside another.
+  /// The handle of this pool that the current thread holds: a call that it makes is inside another.
   var ownHandle: PooledHandle? {
     let thread = pthread_self()
     if writer.owner == thread { return writer }
     return readers.first { $0.owner == thread }
   }
 
-  /// A handle for the call, or a place in the queue for one. With `thread`, the thread that runs it at once.
+  /// Gives the call a handle, or a place in the queue. `thread` is the thread that will run it at once, if any.
   mutating func enter(
     _ call: PoolCall, _ configuration: PoolConfiguration, by thread: pthread_t?
   ) throws -> SqlitePool.Admission {
@@ -59,12 +59,12 @@ extension SqlitePool.State {
     if call.stopped != nil { throw CancellationError() }
     if let deadline = call.deadline, deadline <= call.begin {
       throw SqlError(
-        .timeout, message: "the deadline had passed before the call made at \(call.place) began", label: label)
+        .timeout, message: "the deadline had passed before the call at \(call.place) began", label: label)
     }
     if let own = ownHandle {
       guard call.kind.isRead || own.isWriter else {
         throw SqlError.misuse(
-          "a write inside a read would not be seen by it; write first, or read inside the transaction"
+          "can't write inside a read, which would not see the change; write first, or read inside a transaction"
         )
         .labelled(label)
       }
@@ -81,7 +81,7 @@ extension SqlitePool.State {
       throw SqlError(
         .busy,
         message:
-          "\(configuration.maximumWaiting) calls wait for \(call.kind.isRead ? "a reader" : "the writer") already",
+          "\(configuration.maximumWaiting) calls already wait for \(call.kind.isRead ? "a reader" : "the writer")",
         label: label)
     }
     calls += 1
@@ -99,7 +99,7 @@ extension SqlitePool.State {
     return reader
   }
 
-  /// A reader for a call that does not wait, if one is open that nobody uses.
+  /// Gives an idle reader to a call that does not wait; nil if none is open.
   mutating func enterQuickly(_ call: PoolCall, _ label: String?) throws -> PooledHandle? {
     try checkIsOpen(label)
     guard ownHandle == nil, let reader = idleReaders.last, reader.isOpen else { return nil }
@@ -110,7 +110,7 @@ extension SqlitePool.State {
     return reader
   }
 
-  /// Makes the handle the call's.
+  /// Gives the handle to the call.
   mutating func give(_ handle: PooledHandle, to call: PoolCall) {
     call.gotHandle = call.isWaiting ? .now : call.begin
     call.state = .running(handle)
@@ -128,7 +128,7 @@ extension SqlitePool.State {
     counts.ended(call)
   }
 
-  /// The next call for a handle that nobody has; without one it is idle.
+  /// Gives a free handle to the next waiting call and returns that; without one, marks the handle as idle.
   mutating func next(for handle: PooledHandle) -> PoolCall? {
     handle.owner = nil
     guard let next = handle.isWriter ? waitingWrites.popFirst() : waitingReads.popFirst() else {
@@ -139,7 +139,7 @@ extension SqlitePool.State {
     return next
   }
 
-  /// Takes note that so many calls have ended.
+  /// Counts ended calls, and signals the closers after the last.
   mutating func ended(_ count: Int = 1) {
     calls -= count
     guard calls == 0 else { return }
@@ -147,7 +147,7 @@ extension SqlitePool.State {
     closers = []
   }
 
-  /// Has a call wait no more, when it still does.
+  /// Ends the wait of a call; false if it does not wait.
   mutating func refuse(_ call: PoolCall) -> Bool {
     guard call.isWaiting else { return false }
     call.state = .ending

@@ -1,52 +1,57 @@
 extension SqlitePool {
-  /// What a pool is doing, and what it has done since it was opened.
+  /// A pool's current activity, and its totals since it was opened.
   public struct Statistics: Sendable, Hashable {
-    /// How many readers are open, and how many of them nobody uses.
+    /// The number of open readers.
     public let openReaders: Int
+    /// The number of open readers that no call uses.
     public let idleReaders: Int
-    /// How many calls wait for a reader, and how many for the writer.
+    /// The number of calls that wait for a reader.
     public let waitingReads: Int
+    /// The number of calls that wait for the writer.
     public let waitingWrites: Int
-    /// Whether somebody writes.
+    /// Whether a call has the writer.
     public let isWriting: Bool
-    /// How many calls have ended, in whichever way.
+    /// The number of reads that have ended, failed ones included.
     public let reads: Int
+    /// The number of writes that have ended, failed ones included.
     public let writes: Int
-    /// How many commits these writes took.
+    /// The number of commits that these writes took.
     public let commits: Int
-    /// How long calls have waited for their handles, all together, and the one that has waited the longest.
+    /// How long calls have waited for their handles, in total.
     public let waited: Duration
+    /// The longest time that a call has waited for its handle.
     public let longestWait: Duration
-    /// How long calls have used their handles, all together, and the one that has used one the longest.
+    /// How long calls have held their handles, in total.
     public let used: Duration
+    /// The longest time that a call has held its handle.
     public let longestUse: Duration
-    /// How the handles' caches of compiled statements were used, all together.
+    /// The use of the statement caches, summed over all handles.
     public let statementCache: StatementCacheUse
-    /// How many loops over changes, and over live results, are open.
+    /// The number of open loops over changes and live results.
     public let loops: Int
     /// The size of the write-ahead log, in bytes.
     public let walSize: Int
-    /// The read that has gone on for the longest: as long as it does, the write-ahead log can't be reused.
+    /// The longest-running read: until it ends, the write-ahead log can't be reused.
     public let oldestRead: ActiveCall?
-    /// What the writer does.
+    /// The call that has the writer.
     public let write: ActiveCall?
 
     /// A call that is running.
     public struct ActiveCall: Sendable, Hashable, CustomStringConvertible {
-      /// File and line where the call was made.
+      /// The file and line of the call.
       public let callSite: String
-      /// For how long it has had its handle.
+      /// How long it has held its handle.
       public let age: Duration
-      /// The SQL of the statement that it has spent its time on; nil when none has run for more than some milliseconds.
+      /// The SQL of its long-running statement; nil if none has run for more than some milliseconds.
       public let sql: String?
 
       public var description: String {
-        "the call made at \(callSite), running for \(age.seconds) s" + (sql.map { ": \($0)" } ?? "")
+        "the call at \(callSite), running for \(age.seconds) s" + (sql.map { ": \($0)" } ?? "")
       }
     }
   }
 
-  /// What all calls have done so far.
+  /// Totals over all calls.
   struct Counts {
     var reads = 0
     var writes = 0
@@ -75,7 +80,7 @@ extension SqlitePool {
 }
 
 extension SqlitePool {
-  /// What the pool is doing at this moment, and what it has done. Waits for nobody.
+  /// The pool's current activity and its totals. Never waits for a call.
   public var statistics: Statistics {
     let now = ContinuousClock.now
     let walSize = Location.size(ofFileAt: filepath + "-wal")
@@ -96,10 +101,10 @@ extension SqlitePool {
 }
 
 extension PooledHandle {
-  /// Since when its call has had it; to be called with the pool's lock held.
+  /// When its call got it; to be called with the pool's lock held.
   var since: ContinuousClock.Instant? { call?.gotHandle }
 
-  /// What is being run; to be called with the pool's lock held.
+  /// The running call; to be called with the pool's lock held.
   func running(at now: ContinuousClock.Instant) -> SqlitePool.Statistics.ActiveCall? {
     guard let call, let since else { return nil }
     return SqlitePool.Statistics.ActiveCall(

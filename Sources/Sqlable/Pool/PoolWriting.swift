@@ -1,18 +1,18 @@
 extension SqlitePool {
-  /// Runs `body` in a transaction of the writer, committed when it returns and rolled back when it throws.
+  /// Runs `body` in a transaction of the writer: commits when it returns, and rolls back when it throws.
   ///
   /// ```swift
   /// let id = try pool.transaction { db in try bike.insert().run(db) }     // BEGIN IMMEDIATE … COMMIT
   /// ```
   ///
-  /// Transactions that wait for the writer share a commit, each in a savepoint of its own, and each returns after the commit
-  /// only; one that fails is undone alone. Should the shared transaction be undone as a whole, by a full disk or because a
-  /// statement of another was interrupted, they are run again, each by itself: `body` may be called twice, and what it did the
-  /// first time is not stored. While one waits for the writer, another caller's thread may do its work.
+  /// Transactions that wait for the writer share a commit, each in its own savepoint, and return after the commit; one
+  /// that fails is rolled back alone. If the shared transaction is rolled back as a whole, because the disk is full or
+  /// a statement of another call was interrupted, each is run again in its own transaction: `body` may be called twice,
+  /// and what it did the first time is not stored. Another caller's thread may run `body` while this one waits.
   ///
-  /// A closure that returns ``TransactionResult/rollback`` is rolled back. Throws `.timeout` when the writer is not free in
-  /// time, `.busy` when another process writes for longer than the busy timeout, and what `body` throws. For threads; in
-  /// `async` code the form with `await` is taken.
+  /// Rolls back if `body` returns ``TransactionResult/rollback``. Throws `.timeout` if the writer is not free in time,
+  /// `.busy` if another process writes for longer than the busy timeout, and what `body` throws. Blocks the thread;
+  /// `async` code gets the overload with `await`.
   @discardableResult
   public func transaction<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
@@ -22,7 +22,7 @@ extension SqlitePool {
 
   /// Runs `body` in a transaction of the writer, on a thread of the pool.
   ///
-  /// Throws `CancellationError` when the task is cancelled before its work is done; nothing of it is stored then.
+  /// Throws `CancellationError` if the task is cancelled before the work is done; nothing of it is stored then.
   @discardableResult
   public func transaction<Value: Sendable>(
     file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
@@ -30,13 +30,13 @@ extension SqlitePool {
     try await perform(.write, at: .init(file: file, line: line), body)
   }
 
-  /// Calls `body` with the writer outside of a transaction: for `VACUUM`, pragmas, and transactions of its own.
+  /// Calls `body` with the writer and no open transaction: for `VACUUM`, pragmas, and transactions of its own.
   ///
   /// ```swift
   /// try pool.withWriter { db in try db.execute("VACUUM") }
   /// ```
   ///
-  /// While it runs no other pool, of this process or another, writes to the file.
+  /// While it runs, no other pool, in this process or another, writes to the file.
   @discardableResult
   public func withWriter<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
@@ -44,7 +44,7 @@ extension SqlitePool {
     try perform(.alone, at: .init(file: file, line: line), body)
   }
 
-  /// Calls `body` with the writer outside of a transaction, on a thread of the pool.
+  /// Calls `body` with the writer and no open transaction, on a thread of the pool.
   @discardableResult
   public func withWriter<Value: Sendable>(
     file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value

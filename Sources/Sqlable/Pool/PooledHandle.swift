@@ -1,23 +1,26 @@
 import Dispatch
 import Glibc
 
-/// A handle of a pool, opened when it is first needed. Whoever was given it has it alone.
+/// A handle of a pool, opened on first use and held by one call at a time.
+///
+/// Sound as `Sendable`:
+/// 1. `owner`, `call` and `cacheUse` are guarded by the pool's lock.
+/// 2. `database` and `checked` are used by the thread that holds the handle, or while it is idle.
 final class PooledHandle: @unchecked Sendable {
   let isWriter: Bool
-  /// Where asynchronous calls are run. A queue of its own has a thread as long as there is something to do, however
-  /// many other queues have one.
+  /// Runs asynchronous calls. A queue per handle gets a thread whenever it has work, however many others are busy.
   let queue: DispatchQueue
-  /// Stops what is being run on it.
+  /// Interrupts the running call.
   let interruption: Interruption
   private var database: SqliteDatabase?
   private var checked = ContinuousClock.now
 
-  // With the pool's lock held:
-  /// The thread that has it.
+  // Guarded by the pool's lock:
+  /// The thread that holds it.
   var owner: pthread_t?
-  /// What is being run.
+  /// The call that holds it.
   var call: PoolCall?
-  /// How its statements were found, when last somebody had it.
+  /// The use of its statement cache up to the last call.
   var cacheUse = StatementCacheUse.none
 
   init(_ configuration: Configuration, isWriter: Bool, number: Int) {
@@ -26,11 +29,11 @@ final class PooledHandle: @unchecked Sendable {
     queue = DispatchQueue(label: isWriter ? "sqlable.pool.writer" : "sqlable.pool.reader-\(number)")
   }
 
-  /// The handle, open and on the file that the pool was opened with.
+  /// Opens the handle if needed. Throws `.io` if its file was moved, deleted or replaced.
   func open(by root: SqliteDatabase, _ feed: PoolFeed) throws -> SqliteDatabase {
     if let database {
       let now = ContinuousClock.now
-      // A look at the file is a system call; a reader that misses its going for a second does no harm.
+      // Checking the file is a system call, and reading a deleted file for a second does no harm.
       if now - checked > .seconds(1) {
         checked = now
         try database.checkFileIsThere(isRead: !isWriter)
@@ -40,7 +43,7 @@ final class PooledHandle: @unchecked Sendable {
     let database = try root.createChild(isReadOnly: !isWriter)
     try database.use(interruption, isReadOnly: !isWriter)
     if isWriter {
-      // From here on the writer knows what others commit; what they did before, whoever looks for it finds out.
+      // From here on the writer detects other connections' commits; the polling connection detects earlier ones.
       try database.detectOtherCommits()
       feed.detectOtherCommits()
     }
@@ -50,21 +53,21 @@ final class PooledHandle: @unchecked Sendable {
 
   var isOpen: Bool { database != nil }
 
-  /// Whether it is open and refuses all further use; asked by whoever has it.
+  /// Whether it is open and refuses further use; to be called by its holder.
   var isLost: Bool { database?.connection?.isLost == true }
 
-  /// Whether the next to use it would find it otherwise than others: lost, or a reader whose settings SQL has changed.
+  /// Whether the next call can't use it as it is: lost, or a reader whose settings SQL has changed.
   var isSpoilt: Bool {
     guard let connection = database?.connection else { return false }
     return connection.isLost || connection.hasOtherSettings
   }
 
-  /// To be called by whoever has it.
+  /// To be called by its holder.
   func noteCacheUse() {
     if let cache = database?.connection?.cache { cacheUse = StatementCacheUse(of: cache) }
   }
 
-  /// Lets go of a handle that can't be trusted any more; the next to use it opens another.
+  /// Closes the connection; the next call opens another.
   func discard() {
     try? database?.closeByOwner()
     database = nil
@@ -72,19 +75,19 @@ final class PooledHandle: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// Makes the handle one of a pool's.
+  /// Sets the handle up for a pool.
   fileprivate func use(_ interruption: Interruption, isReadOnly: Bool) throws {
     try locked {
       let connection = try openConnection()
       connection.use(interruption)
       belongToPool()
-      // Beside the file's being open for reading only: temporary tables would stay for whoever reads next.
+      // Opening the file read-only is not enough: temporary tables would stay for the next call.
       if isReadOnly { try connection.pragma("PRAGMA query_only = ON") }
       connection.isShared = isReadOnly
     }
   }
 
-  /// Has the handle take note of what others have committed.
+  /// Checks for commits of other connections.
   func detectOtherCommits() throws {
     try locked {
       _ = try openConnection()

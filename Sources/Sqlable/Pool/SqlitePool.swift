@@ -2,70 +2,69 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// What is made before its pool, and outlives it, reaches it by this.
+/// A weak reference to the pool, for the feed: it is made before the pool, and may outlive it.
 private struct WeakPool {
   weak var pool: SqlitePool?
 }
 
-/// A database file with one writer and several readers, for a service: what its threads and tasks share.
+/// A database file with one writer and several readers, shared by the threads and tasks of a service.
 ///
 /// ```swift
 /// let pool = try SqlitePool(filepath: "/var/lib/bikes/bikes.sqlite")
-/// let bikes = try await Bicycle.read().run(pool)                                // a reader's affair
-/// let id = try await bike.insert().run(pool)                                    // the writer's
+/// let bikes = try await Bicycle.read().run(pool)                                // on a reader
+/// let id = try await bike.insert().run(pool)                                    // on the writer
 /// let both = try await pool.read { db in (try Bicycle.count().run(db), try Person.count().run(db)) }
 /// // one snapshot
 /// try await pool.transaction { db in … }
 /// ```
 ///
-/// Every call has a form for `async` code, which is run on threads of the pool, and one for threads, which waits. A
-/// read that is one statement is tried on the thread that asks, for a fraction of a millisecond, when a reader is free.
-/// Calls get their handles in the order in which they came. Closures are synchronous, so that no transaction spans an
-/// `await`. Do not keep their handle.
+/// Each call has two forms: `async` calls run on threads of the pool, synchronous calls block their thread. An `async`
+/// read of one statement is first tried on the calling thread, for a fraction of a millisecond, if a reader is free.
+/// Calls get handles in the order in which they arrive. Closures are synchronous: no transaction spans an `await`.
+/// Don't keep a closure's handle.
 ///
-/// A cancelled task's call throws `CancellationError`, and what is not done by a deadline `.timeout`; see
-/// ``withDeadline(_:_:)``. A statement that runs is interrupted, with its own transaction and nobody else's. A call
-/// whose work was done already succeeds.
+/// A call throws `CancellationError` if its task is cancelled, and `.timeout` if it misses its deadline; see
+/// ``withDeadline(_:_:)``. Its statement is interrupted, and only its own transaction is rolled back. A call whose work
+/// is already done succeeds.
 ///
-/// Calls inside a closure of the same pool, on the same thread, use the closure's handle: a read inside a read is of
-/// the same snapshot, a read inside a transaction sees what that wrote, a transaction inside a transaction is a
-/// savepoint. A write inside a read throws `.misuse`.
+/// Calls inside a closure of the same pool, on the same thread, use the closure's handle: a read inside a read has the
+/// same snapshot, a read inside a transaction sees its changes, a transaction inside a transaction is a savepoint. A
+/// write inside a read throws `.misuse`.
 public final class SqlitePool: Sendable {
-  /// What the pool was opened with.
+  /// The settings the pool was opened with.
   public let configuration: PoolConfiguration
-  /// Keeps the database open, and what all handles have in common: observers, functions, the file.
+  /// The parent of all handles: keeps the database open, and has the observers and functions that they share.
   let root: SqliteDatabase
-  /// Tells sequences of commits.
+  /// Notifies loops of commits.
   let feed: PoolFeed
-  /// Where the writers of other pools on the file, in other processes mostly, wait for their turn.
+  /// Takes turns at writing with other pools on the file, mostly in other processes.
   let gate: FileGate
-  /// Where the file is, of a database in memory.
+  /// The directory of an in-memory pool.
   let memory: MemoryDirectory?
   private let guarded: Guarded<State>
   private let longReads = Guarded<LongReads?>(nil)
-  /// How many reads were done on threads of Swift's own.
+  /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)
 
-  /// Opens the database at a path, creating it and the directories above it when they are missing.
+  /// Opens the database at a path, creating it and missing parent directories.
   ///
-  /// Throws what opening a handle throws, and `.misuse` for a configuration that makes no sense, or `:memory:`.
+  /// Throws what opening a handle throws, and `.misuse` for an invalid configuration and for `:memory:`.
   public convenience init(filepath: String, configuration: PoolConfiguration = .init()) throws {
     guard filepath != ":memory:" else {
-      throw SqlError.misuse("a pool needs a file; SqlitePool.inMemory() has one in the memory of the machine")
+      throw SqlError.misuse("a pool needs a file; use SqlitePool.inMemory() for a database in memory")
     }
     try self.init(filepath, configuration, memory: nil)
   }
 
-  /// Opens a new database in memory, that lives until the pool is closed or goes away.
+  /// Opens a new database in memory, which lives until the pool is closed or deinitialized.
   ///
   /// ```swift
-  /// let pool = try SqlitePool.inMemory()     // for a test: nobody else has it
+  /// let pool = try SqlitePool.inMemory()     // for a test: a database of its own
   /// ```
   ///
-  /// It is a file in the machine's file system in memory (`/dev/shm`), in a directory of its own, so that calls,
-  /// isolation and errors are those of any pool. What a process leaves behind that is killed the next one removes. A
-  /// database that outgrows what that file system may hold (in containers often 64 MB) throws `.full`. Throws
-  /// `.cannotOpen` on a machine without one.
+  /// The database is a file on tmpfs (`/dev/shm`), in its own directory, so calls, isolation and errors are those of
+  /// any pool. The next process removes what a killed process leaves behind. Writes throw `.full` when the file system
+  /// is full (in containers often at 64 MB). Throws `.cannotOpen` if there is no tmpfs.
   public static func inMemory(configuration: PoolConfiguration = .init()) throws -> SqlitePool {
     let memory = try MemoryDirectory()
     return try SqlitePool(memory.file, configuration, memory: memory)
@@ -78,7 +77,7 @@ public final class SqlitePool: Sendable {
     root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
     let weak = Guarded(WeakPool())
     feed = PoolFeed(root: root) { [root] feed in
-      // A loop in a forked process is refused when it reads.
+      // In a forked process loops fail when they read.
       root.isForked
         ? nil
         : configuration.pollInterval.map { interval in
@@ -98,13 +97,13 @@ public final class SqlitePool: Sendable {
 
   deinit { endWatching() }
 
-  /// Ends the sequences, and reports nothing more.
+  /// Ends all loops, and the reports of long reads.
   func endWatching() {
     feed.end()
     longReads.withLock { $0?.end() }
   }
 
-  /// Opens the database at a path, with so many readers.
+  /// Opens the database at a path with a number of readers.
   public convenience init(filepath: String, readers: Int) throws {
     try self.init(filepath: filepath, configuration: PoolConfiguration(readers: readers))
   }
@@ -112,16 +111,16 @@ public final class SqlitePool: Sendable {
   /// The path that the pool was opened with.
   public var filepath: String { root.filepath }
 
-  /// Calls `body` with the pool's lock held; nothing of SQLite and nobody's code is called meanwhile.
+  /// Calls `body` with the pool's lock held; it must call neither SQLite nor code of a caller.
   func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try guarded.withLock(body) }
 }
 
 extension SqlitePool {
-  /// A call on this pool that can't work.
+  /// A `.misuse` error with the pool's label.
   func misuse(_ message: String) -> SqlError { SqlError.misuse(message).labelled(configuration.handles.label) }
 
-  /// Before the lock: in a forked process a thread that it does not have may hold it for ever.
+  /// To be called before the lock is taken: in a forked process, a thread that it lacks may hold it forever.
   func checkFork() throws {
-    guard !root.isForked else { throw misuse("the pool was opened before fork(); a child process opens its own") }
+    guard !root.isForked else { throw misuse("the pool was opened before fork(); open another in the child process") }
   }
 }

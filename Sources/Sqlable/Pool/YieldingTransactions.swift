@@ -1,6 +1,6 @@
 extension SqlitePool {
-  /// Calls `step` again and again in a transaction of the writer, until it returns ``Iteration/stop``; commits early and begins
-  /// another transaction whenever somebody else wants to write.
+  /// Calls `step` repeatedly in a transaction of the writer until it returns ``Iteration/stop``; commits early and
+  /// begins another transaction whenever another writer waits.
   ///
   /// ```swift
   /// try pool.yieldingTransaction { db, isNew in
@@ -10,15 +10,15 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// For work that is long and may stay half done: what was committed early stays when a later step fails, which undoes the
-  /// open transaction only. Others are served between two steps, in this pool and in other processes' pools; those who wait
-  /// come first. `isNew` is true in the first step of each transaction: what an earlier step has read may have been changed
-  /// since.
+  /// For long work that may stay half done: a step that fails rolls back the open transaction only, and early commits
+  /// stay. Between two steps, writers that wait in this pool and in other processes' pools go first. `isNew` is true in
+  /// the first step of each transaction: what an earlier step has read may have changed since.
   ///
-  /// Each transaction waits for the writer as a call of its own, and its commit is not shared, so that no step is run again.
-  /// Throws what `transaction` throws, with the fate of the open transaction, and `.misuse` inside a closure of the pool.
+  /// Each transaction waits for the writer as a separate call, and does not share its commit, so no step is run twice.
+  /// Throws what `transaction` throws, with the fate of the open transaction, and `.misuse` inside a closure of the
+  /// pool.
   ///
-  /// - Returns: how many transactions it took.
+  /// - Returns: The number of transactions.
   @discardableResult
   public func yieldingTransaction(
     file: StaticString = #fileID, line: UInt = #line,
@@ -32,9 +32,9 @@ extension SqlitePool {
     return count
   }
 
-  /// Calls `step` again and again, on a thread of the pool; commits early whenever somebody else wants to write.
+  /// Calls `step` repeatedly on a thread of the pool; commits early whenever another writer waits.
   ///
-  /// Throws `CancellationError` when the task is cancelled; what was committed early stays.
+  /// Throws `CancellationError` if the task is cancelled; early commits stay.
   @discardableResult
   public func yieldingTransaction(
     file: StaticString = #fileID, line: UInt = #line,
@@ -47,12 +47,12 @@ extension SqlitePool {
     return count
   }
 
-  /// In a closure that has the writer nobody else could be served, though they wait.
+  /// Inside a closure that holds the writer, no waiting writer could go first.
   private func checkIsOutside() throws {
-    guard withState({ $0.ownHandle }) == nil else { throw misuse("a closure of the pool can't yield to others") }
+    guard withState({ $0.ownHandle }) == nil else { throw misuse("can't yield inside a closure of the pool") }
   }
 
-  /// One transaction: steps until there are no more, or somebody else wants to write.
+  /// Runs one transaction: steps until the last, or until another writer waits.
   private func steps(
     _ db: SqliteDatabase, _ step: (SqliteDatabase, Bool) throws -> Iteration
   ) throws -> Iteration {
@@ -67,6 +67,6 @@ extension SqlitePool {
     }
   }
 
-  /// Whether somebody waits for the writer, here or in another process.
+  /// Whether a call of this pool waits for the writer, or another pool for its turn.
   private var isWriterWanted: Bool { withState { $0.waitingWrites.count > 0 } || gate.isTurnOver }
 }

@@ -1,16 +1,16 @@
-// Raw SQL: whatever the statements can't say, with values bound all the same.
+// Raw SQL: for what statements can't express, with values still bound.
 
 extension SqliteDatabase {
-  /// Runs SQL whose rows, if any, are of no interest; many statements may be given, separated by `;`.
+  /// Runs SQL and ignores its rows, if any; takes several statements, separated by `;`.
   ///
   /// ```swift
   /// try db.execute("CREATE VIEW red AS SELECT * FROM bicycle WHERE color = 'red'")
   /// try db.execute("UPDATE bicycle SET color = \(color) WHERE id = \(id)")            // bound, never pasted
   /// ```
   ///
-  /// Each statement stands for itself unless a transaction is open: after an error those before it stay done. BEGIN,
+  /// Unless a transaction is open, each statement commits by itself: after an error the earlier ones stay done. BEGIN,
   /// COMMIT, END and ROLLBACK do what ``beginTransaction(_:)``, ``commitTransaction()`` and ``rollbackTransaction(_:)``
-  /// do; savepoints are refused, since `transaction` has them.
+  /// do; savepoints are refused, since `transaction` provides them.
   public func execute(_ sql: SQL) throws {
     try locked { do { try executeEach(sql) } catch { throw located(error, in: nil) } }
   }
@@ -24,11 +24,11 @@ extension SqliteDatabase {
       var rest = text
       var bound = 0
       while !rest.isEmpty {
-        // Before it is compiled: a DELETE compiled without the hook would not call it.
+        // Before compiling: a DELETE compiled without the hook would not call it.
         observation?.refresh()
         try connection.checkBrake()
         let (statement, next) = try connection.compileFirst(rest)
-        // The values that stand in the statement's text are its own.
+        // The values whose `?` is in the text of this statement.
         let end = statement == nil ? text.count : text.count - next.count
         let values = sql.arguments[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
         guard let statement else { break }
@@ -40,11 +40,11 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs SQL text that was made at run time. Never make it of input from outside: nothing in it is bound.
+  /// Runs SQL text built at run time. Never build it from input from outside: nothing in it is bound.
   @_disfavoredOverload
   public func execute(_ sql: String) throws { try execute(SQL(verbatim: sql)) }
 
-  /// The rows of a query as structs; the columns are found by their names, in any order, others are passed over.
+  /// Returns the rows of a query as structs. Columns are found by name, in any order; others are ignored.
   ///
   /// ```swift
   /// try db.query("SELECT * FROM bicycle WHERE id = \(id)", as: Bicycle.self)
@@ -52,11 +52,11 @@ extension SqliteDatabase {
   @inlinable
   public func query<Model: Sqlable>(_ sql: SQL, as model: Model.Type) throws -> [Model] {
     var models: [Model] = []
-    try eachRow(of: sql, .named(TableInfo.of(model))) { models.append(try Model(row: $0)) }
+    try eachRow(of: sql, .named(TableInfo.of(model))) { models.append(try $0.model()) }
     return models
   }
 
-  /// The first column of a query's rows.
+  /// Returns the first column of a query's rows.
   ///
   /// ```swift
   /// try db.query("SELECT name FROM bicycle WHERE id = \(id)", as: String.self)
@@ -66,14 +66,14 @@ extension SqliteDatabase {
     try query(sql) { try $0.get(at: 0) }
   }
 
-  /// The rows of a query as tuples of values, from the first column on; a model among them takes as many columns as it
-  /// has, in their order.
+  /// Returns the rows of a query as tuples of values, from the first column on; a model among them takes as many
+  /// columns as it has, in their order.
   ///
   /// ```swift
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
   /// ```
   ///
-  /// Throws `.misuse` when the result has fewer columns.
+  /// Throws `.misuse` if the result has fewer columns.
   @inlinable
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
@@ -87,7 +87,7 @@ extension SqliteDatabase {
     return rows
   }
 
-  /// The rows of a query, with all their columns.
+  /// Returns the rows of a query, with all their columns.
   ///
   /// ```swift
   /// let rows = try db.query("SELECT * FROM \(table: name)", as: DynamicRow.self)
@@ -100,7 +100,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// The rows of a query, each made into what `body` makes of it. When `body` throws, what the query wrote is undone.
+  /// Returns what `body` makes of each row of a query. If `body` throws, what the query wrote is rolled back.
   ///
   /// ```swift
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color") { row in
@@ -120,12 +120,12 @@ extension SqliteDatabase {
   func eachRow(of sql: SQL, _ columns: ExpectedColumns, _ body: (ReadRow) throws -> Void) throws {
     try running { connection in
       if let failure = sql.failure { throw failure }
-      // What begins so is a key of the cache, not a text.
+      // Text that begins with a NUL byte would be taken for a key of the cache.
       guard sql.text.utf8.first != 0 else {
-        throw SqlError.invalidStatement("the SQL text holds a NUL byte")
+        throw SqlError.invalidStatement("the SQL text contains a NUL byte")
       }
       let mark = connection.parameters.mark
-      // Before it is compiled: a DELETE compiled without the hook would not call it.
+      // Before compiling: a DELETE compiled without the hook would not call it.
       observation?.refresh()
       let statement = try connection.prepared(since: mark) {
         connection.sql.begin()
@@ -143,7 +143,7 @@ extension SqliteDatabase {
       func readRows() throws {
         do {
           guard try statement.step() else { return }
-          // After the first step: until then a schema change by another process goes unnoticed.
+          // After the first step, which notices schema changes by other processes.
           try statement.expect(columns)
           repeat { try body(ReadRow(statement)) } while try statement.step()
         } catch {
@@ -152,12 +152,12 @@ extension SqliteDatabase {
           throw error
         }
       }
-      // RETURNING changes all rows before it gives the first, and they would stay changed when `body` throws.
+      // RETURNING changes all rows before it returns the first: if `body` throws, all must be rolled back.
       try run(statement, on: connection, atomically: statement.columnCount == 0, steps: readRows)
     }
   }
 
-  // MARK: - The steps, with the lock held
+  // MARK: - Steps with the lock held
 
   private func run(_ statement: PreparedStatement, binding values: ArraySlice<SQL.Argument>) throws {
     let connection = try openConnection()
@@ -170,13 +170,13 @@ extension SqliteDatabase {
     try run(statement, on: connection) { while try statement.step() {} }
   }
 
-  /// Calls `steps` to run a statement: as a write, unless it changes nothing that is observed.
+  /// Runs a statement by calling `steps`: as a write, unless it changes nothing that is observed.
   private func run(
     _ statement: PreparedStatement, on connection: Connection, atomically isAtomic: Bool = true,
     steps: () throws -> Void
   ) throws {
-    // A schema change moves key columns that observation has looked up. To be found out before the next write and not
-    // now: a deferred transaction that reads first may not get to write.
+    // A schema change can move the key columns that observation has looked up. They are looked up again before the next
+    // write, not now: a deferred transaction that reads first may be refused the write lock.
     defer { noteSchemaChange(statement) }
     if statement.standsAlone {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
@@ -189,14 +189,14 @@ extension SqliteDatabase {
     }
   }
 
-  /// Whether the statement may keep what it did before it failed, where somebody is to hear what it did.
+  /// Whether the statement may keep what it did before it failed, if there are observers to notify of that.
   private func mayKeep(_ statement: PreparedStatement) -> Bool {
     observation?.isActive == true && statement.mayKeepWhatFailed
   }
 
   private func noteSchemaChange(_ statement: PreparedStatement) {
     guard let observation, statement.columnCount == 0 else { return }
-    // To SQLite ATTACH is read-only.
+    // SQLite considers ATTACH read-only.
     if !observation.isActive || statement.definesSchema {
       observation.otherSchemasDidChange()
     } else if !statement.isReadOnly {
@@ -204,13 +204,13 @@ extension SqliteDatabase {
     }
   }
 
-  /// To be called after a write, where it may have been DROP TABLE.
+  /// Call after a write that may have been a DROP TABLE.
   private func forgetDroppedRows(_ statement: PreparedStatement, after mark: Int) throws {
     guard let observation, observation.mark > mark, statement.firstKeyword == "DROP" else { return }
     try observation.forgetRowsOfDroppedTables(after: mark)
   }
 
-  /// Runs BEGIN, COMMIT and ROLLBACK by way of the handle's own books; false for any other statement.
+  /// Runs BEGIN, COMMIT and ROLLBACK as transactions of the handle; returns false for any other statement.
   private func runControl(_ statement: PreparedStatement) throws -> Bool {
     guard let keyword = statement.controlKeyword else { return false }
     let words = statement.firstKeywords(3)
@@ -222,30 +222,30 @@ extension SqliteDatabase {
     case "COMMIT", "END": try commitTransaction()
     case "ROLLBACK" where !words.contains("TO"): try rollbackTransaction(1)
     default:
-      throw misuse("savepoints are made by transaction(_:) and beginTransaction(), not in raw SQL")
+      throw misuse("raw SQL can't use savepoints; nest transaction(_:) or beginTransaction() instead")
     }
     return true
   }
 }
 
 extension PreparedStatement {
-  /// Throws unless its parameters are those of the values, which all stand where one may be. One written by hand would
-  /// take the value of another, or none, which is NULL.
+  /// Throws unless its parameters are those of the values, one plain `?` each. A handwritten parameter would take the
+  /// value of another one, or none, which is NULL.
   func checkParameters(count: Int) throws {
     guard parameterCount == count, !namesParameters else {
       throw SqlError.invalidStatement(
-        "the SQL text has a parameter that is no interpolated value; write \\(value) in its place"
+        "the SQL text has a parameter that is not an interpolated value; write \\(value) in its place"
       )
     }
   }
 
-  /// Whether it may change the schema of any database, or attach one.
+  /// Whether it may change the schema of any database, or attach or detach one.
   fileprivate var definesSchema: Bool {
     guard let keyword = firstKeyword else { return false }
     return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
   }
 
-  /// Whether it is run without a transaction of its own: it changes nothing, or refuses to run inside one, or changes
+  /// Whether it runs without a transaction of its own: it changes nothing, refuses to run inside one, or changes
   /// nothing that is observed.
   fileprivate var standsAlone: Bool {
     isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
@@ -253,19 +253,18 @@ extension PreparedStatement {
 
   /// The first word, if the statement begins or ends a transaction or savepoint.
   fileprivate var controlKeyword: String? {
-    // None of them gives rows. Whether it is read-only says nothing: BEGIN IMMEDIATE is not.
+    // None of them returns rows. Being read-only says nothing: BEGIN IMMEDIATE is not.
     guard columnCount == 0, let keyword = firstKeyword,
       ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(keyword)
     else { return nil }
     return keyword
   }
 
-  /// Says what the rows are like, of which the statement stands on the first.
+  /// Sets the columns of the rows; the statement is positioned on the first row.
   func expect(_ columns: ExpectedColumns) throws {
     switch columns {
     case .unknown: expectAnyColumns()
     case .named(let table):
-      // A model's columns are found among the result's by their names.
       expect(
         ResultLayout(
           readColumnNames().map { name in
@@ -279,7 +278,7 @@ extension PreparedStatement {
   }
 }
 
-/// Which columns of a result are read, and as what.
+/// How the columns of a result are read.
 @usableFromInline
 enum ExpectedColumns {
   case unknown

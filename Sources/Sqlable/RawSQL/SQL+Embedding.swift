@@ -1,7 +1,7 @@
 // Statements, queries, terms and the values of columns in SQL text.
 
 extension SQL.StringInterpolation {
-  /// Writes a query's SQL, with its values bound; the parentheses around a subquery are the text's own.
+  /// Writes a query's SQL, with its values bound; write the parentheses around a subquery in the text.
   ///
   /// ```swift
   /// try db.execute("INSERT INTO red (name) \(Bicycle.select(Bicycle.name).filter(Bicycle.color == "red"))")
@@ -11,30 +11,30 @@ extension SQL.StringInterpolation {
     embed { try SelectWriter(sql: $0, parameters: $1, isInText: isInText).write(query.query) }
   }
 
-  /// Whether nothing stands before, so that what comes is in no query of the text.
+  /// Whether the text so far is empty, so that what follows is not inside another query.
   private var isAtStart: Bool { text.utf8.allSatisfy(\.isBlank) }
 
-  /// Writes a query around which the text has no table.
+  /// Writes a query that is not inside another query.
   mutating func appendInterpolation(alone query: SelectQuery) {
     embed { try SelectWriter(sql: $0, parameters: $1).write(query) }
   }
 
-  /// Writes a statement's SQL, with its values bound. One about structs can't be embedded: running the SQL throws
-  /// `.invalidStatement`.
+  /// Writes a statement's SQL, with its values bound. A statement about structs can't be embedded: running the SQL
+  /// throws `.invalidStatement`.
   public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
     let isInText = !isAtStart
     embed { sql, parameters in
       let table = try statement.tree.table
       guard !statement.tree.takesRows else {
-        throw SqlError.invalidStatement("a statement about structs can't be a part of SQL text").at(table: table.name)
+        throw SqlError.invalidStatement("a statement about structs can't be embedded in SQL text").at(table: table.name)
       }
       try StatementWriter(table: table, sql: sql, parameters: parameters, isInText: isInText).write(
         statement.tree)
     }
   }
 
-  /// Writes a condition or term, in parentheses, with its values bound. Its columns are written without their tables:
-  /// they must be those of the SQL around it.
+  /// Writes a condition or term, in parentheses, with its values bound. Its columns are written without their tables,
+  /// so they must be columns of the SQL around it.
   ///
   /// ```swift
   /// try db.query("SELECT count(*) FROM bicycle WHERE \(Bicycle.color == "red")", as: Int.self)
@@ -53,7 +53,7 @@ extension SQL.StringInterpolation {
     appendInterpolation(term.expression)
   }
 
-  /// Binds a value in the form that a column has for it, which for dates need not be the default one.
+  /// Binds a value in the form in which a column stores it, which for dates may differ from the default.
   ///
   /// ```swift
   /// try db.query("SELECT count(*) FROM visit WHERE at > \(day, as: Visit.at)", as: Int.self)

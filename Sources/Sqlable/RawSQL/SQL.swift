@@ -5,7 +5,7 @@ import FoundationEssentials
 /// ```swift
 /// try db.query("SELECT name FROM bicycle WHERE id = \(id)", as: String.self)      // … WHERE id = ?
 /// try db.execute("DELETE FROM bicycle WHERE id NOT IN (\(kept))")                 // … NOT IN (?, ?, ?)
-/// try db.execute("DELETE FROM \(table: name) WHERE color = \(color)")             // DELETE FROM "bicycle" WHERE color = ?
+/// try db.execute("DELETE FROM \(table: name) WHERE color = \(color)")             // … "bicycle" WHERE color = ?
 /// try db.execute("INSERT INTO red \(Bicycle.read().filter(Bicycle.color == "red"))")
 /// ```
 ///
@@ -15,22 +15,22 @@ import FoundationEssentials
 public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// The text, with `?` for every value.
   public internal(set) var text: String
-  /// The values, in the order of the `?`. Long lists of `in` in what was embedded count as one each, which is left out.
+  /// The values, in the order of the `?`. A long list of an embedded `in` counts as one `?`, and is left out here.
   public var bindings: [DatabaseValue] {
     arguments.compactMap { if case .value(let value) = $0 { value } else { nil } }
   }
-  /// What is bound, in the order of the `?`.
+  /// The bound arguments, in the order of the `?`.
   var arguments: [Argument]
-  /// Where each `?` is in the text, in bytes: tells which statement of several a value belongs to.
+  /// The byte offset of each `?` in the text, which tells to which of several statements a value belongs.
   var offsets: [Int] = []
-  /// Why a value can't be bound; thrown when the SQL is run.
+  /// The reason why a value can't be bound; thrown when the SQL is run.
   var failure: SqlError?
 
   enum Argument: Sendable, Hashable {
     case value(DatabaseValue)
-    /// A list that is bound as one.
+    /// A list that is bound as one value.
     case list([DatabaseValue])
-    /// A value that is given when the SQL, prepared, is run.
+    /// A value supplied when the SQL, prepared, is run.
     case parameter(String)
   }
 
@@ -38,7 +38,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     self.init(verbatim: text)
   }
 
-  /// Takes the text as it is. Never build it of input from outside.
+  /// Takes the text as it is. Never build it from input from outside.
   public init(verbatim text: String) {
     self.text = text
     arguments = []
@@ -51,7 +51,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     failure = interpolation.failure
   }
 
-  // By bytes: what SQLite takes for two names, or two texts, makes two statements.
+  // Compares bytes: two names or texts that differ only to SQLite make two statements.
   public static func == (left: SQL, right: SQL) -> Bool {
     left.text.isExactly(right.text) && left.arguments == right.arguments && left.offsets == right.offsets
       && left.failure == right.failure
@@ -68,7 +68,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     var offsets: [Int] = []
     var failure: SqlError?
     private var place = SQLLexer()
-    /// Whether a value or name was written last.
+    /// Whether the last thing written was a value or name.
     private var isAfterInterpolation = false
 
     public init(literalCapacity: Int, interpolationCount: Int) {
@@ -85,14 +85,14 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     }
 
     /// Binds a value.
-    // Disfavored: an array conforms too, and is a list where it can be.
+    // Disfavored: an array conforms too, and becomes a list if possible.
     @_disfavoredOverload
     public mutating func appendInterpolation(_ value: any SqlValue) {
       guard !(value is any JSONList) else {
         return fail(
           .invalidStatement(
             """
-            an array or set becomes a list in SQL text when it is not optional and its elements are values themselves; \
+            an array or set in SQL text becomes a list only if it is not optional and its elements are single values; \
             \\(json: …) binds it as one JSON text
             """))
       }
@@ -102,26 +102,27 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// Binds bytes.
     public mutating func appendInterpolation(_ value: Data) { bind { .blob(value) } }
 
-    /// Binds the value of a storage class.
+    /// Binds a database value.
     public mutating func appendInterpolation(_ value: DatabaseValue) { bind { value } }
 
-    /// Binds values as a list: `?, ?, ?`, or nothing when there are none. The parentheses of an IN are the text's own.
+    /// Binds values as a list: `?, ?, ?`, or nothing if there are none. Write the parentheses of an IN in the text.
     ///
     /// ```swift
-    /// try db.execute("DELETE FROM bicycle WHERE id IN (\(ids))")                // DELETE FROM bicycle WHERE id IN (?, ?, ?)
+    /// try db.execute("DELETE FROM bicycle WHERE id IN (\(ids))")     // … WHERE id IN (?, ?, ?)
     /// ```
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
-      // A type that says itself how it is stored is one value, whatever it is a sequence of.
+      // A type that defines how it is stored is one value, even if it is a sequence.
       if let value = values as? any SqlValue, !(value is any JSONList) { return bind { try value.databaseValue } }
       bindList(values) { try $0.databaseValue }
     }
 
-    /// Binds the values of storage classes as a list.
+    /// Binds database values as a list.
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element == DatabaseValue {
       bindList(values) { $0 }
     }
 
-    /// Binds a value as one JSON text, `nil` as NULL: what a column of an array, a set or a `Codable` type holds.
+    /// Binds a value as one JSON text, `nil` as NULL: the form in which a column stores an array, a set or a `Codable`
+    /// type.
     ///
     /// ```swift
     /// try db.execute("UPDATE person SET pets = \(json: pets)")                  // UPDATE person SET pets = ?
@@ -136,7 +137,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// Writes the quoted name of a column.
     public mutating func appendInterpolation(column name: String) { appendIdentifier(name) }
 
-    /// Leaves a place for a value that is given by name, or in its turn, when the SQL is run prepared.
+    /// Adds a parameter for a value that is supplied, by name or by position, when the prepared SQL is run.
     ///
     /// ```swift
     /// let byId = try db.prepare("SELECT * FROM bicycle WHERE id = \(Parameter<Int>("id"))", as: Bicycle.self)
@@ -146,19 +147,19 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       append(.parameter(parameter.name))
     }
 
-    /// Writes what `write` writes, with its values bound.
+    /// Embeds what `write` writes, with its values bound.
     mutating func embed(_ write: (SqlBuffer, ParameterBuffer) throws -> Void) {
       beginInterpolation()
       let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
-      // It owns memory that is reached by its address only.
+      // It owns memory that is referenced by address only.
       withExtendedLifetime(parameters) {
         let mark = parameters.mark
         do { try write(sql, parameters) } catch {
-          return fail(error as? SqlError ?? .misuse("a statement in the SQL text can't be written"))
+          return fail(error as? SqlError ?? .misuse("a statement in the SQL text can't be rendered"))
         }
         var placeholders = parameters.placeholders(since: mark)?.makeIterator()
         for value in parameters.parameters {
-          // All belong to the statement that they stand in, which begins no later.
+          // All belong to the statement that contains them, which begins at or before this offset.
           offsets.append(text.utf8.count)
           switch value {
           case .list(let list):
@@ -181,7 +182,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     // MARK: Binding
 
-    /// More than any SQLite takes; a sequence may have no end.
+    /// Exceeds the limit of any SQLite; a sequence may be infinite.
     private static let maximumListCount = 1_000_000
 
     private mutating func bindList<Values: Sequence>(
@@ -197,7 +198,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
         bind { try storage(value) }
         count += 1
       }
-      // What stands on either side of nothing must not become one.
+      // An empty list must not join the text on both sides.
       if count == 0, text.utf8.last != UInt8(ascii: "(") { text += " " }
     }
 
@@ -216,12 +217,12 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       arguments.append(argument)
     }
 
-    /// Refuses what would not be bound, or would end the quotes that it stands in.
+    /// Refuses an interpolation that would not be bound, or would end the quotes around it.
     private mutating func beginInterpolation() {
       guard place.isAmongWords else {
         return fail(
           .invalidStatement(
-            "a value or name stands in quotes or in a comment of the SQL text; without them it is bound, or quoted, by itself"
+            "a value or name is in quotes or in a comment of the SQL text; write it outside, without quotes"
           ))
       }
       place.passInterpolation()

@@ -1,30 +1,30 @@
-/// Where in SQL text one is, after so many of its bytes: among the words, or in something that holds no parameter.
+/// Tracks the position in SQL text: among the words, or inside quotes or a comment, which hold no parameter.
 struct SQLLexer {
   private enum State: Equatable {
     case words
-    /// After the first byte of what may begin a comment.
+    /// After the first byte of a possible comment.
     case dash, slash
-    /// In quotes, up to this byte; a doubled one closes and opens them again.
+    /// In quotes, up to this byte; a doubled one closes and reopens them.
     case quotes(UInt8)
     case line, block
-    /// In a comment, after what may be the first byte of its end.
+    /// In a comment, after the first byte of its possible end.
     case blockStar
   }
 
   private var state = State.words
 
-  /// Whether what comes next is neither in quotes nor in a comment.
+  /// Whether the next byte is neither in quotes nor in a comment.
   var isAmongWords: Bool { [.words, .dash, .slash].contains(state) }
 
   mutating func advance(over text: String.UTF8View) {
     for byte in text {
-      // Most of a text: nothing begins or ends at such a byte.
+      // The common case: nothing begins or ends at such a byte.
       if state == .words, byte > 0x60 || SQLLexer.plain & (1 << UInt128(byte)) != 0 { continue }
       advance(over: byte)
     }
   }
 
-  /// A bit for each ASCII byte among the words that begins neither quotes nor a comment.
+  /// One bit per ASCII byte that begins neither quotes nor a comment among the words.
   private static let plain: UInt128 = "'\"`[-/".utf8.reduce(.max) { $0 & ~(1 << UInt128($1)) }
 
   // The rules of SQLite's tokenizer.
@@ -47,11 +47,11 @@ struct SQLLexer {
     }
   }
 
-  /// What was interpolated is behind: no byte before it begins anything.
+  /// Moves past an interpolation: no byte before it begins a comment.
   mutating func passInterpolation() { if isAmongWords { state = .words } }
 
-  /// Whether a byte right after an interpolation would become part of it: `?` and `1` are the parameter `?1`, `"a"` and
-  /// `"b"` are one name.
+  /// Whether a byte right after an interpolation would join it: `?` and `1` are the parameter `?1`, `"a"` and `"b"` are
+  /// one name.
   static func joins(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,4 +1,4 @@
-// Calls of functions with all that may follow them, and queries inside of terms.
+// Function calls with their clauses, and subqueries.
 
 extension Renderer {
   func write(_ call: SqlExpression.Call, stack: Int) throws {
@@ -63,8 +63,8 @@ extension Renderer {
 }
 
 extension SqlExpression.Call {
-  /// Whether SQLite would pass over the filter: 3.40 does so for the least and the greatest value of a
-  /// frame that does not begin with the partition, unless the frame says what it excludes. Nothing is the default.
+  /// Whether SQLite would ignore the filter: 3.40 does for min and max over a frame that does not start with the
+  /// partition, unless the frame has an EXCLUDE clause. `EXCLUDE NO OTHERS` is the default.
   fileprivate func losesFilter(in frame: WindowFrame) -> Bool {
     guard filter != nil, frame.start != .unboundedPreceding else { return false }
     return function == .builtIn(.min) || function == .builtIn(.max)
@@ -72,7 +72,7 @@ extension SqlExpression.Call {
 }
 
 extension WindowFrame.Bound {
-  /// The bound as SQL spells it. The number is written out: SQLite takes no parameter there.
+  /// The bound in SQL, with the number as a literal: SQLite accepts no parameter there.
   fileprivate var sql: String {
     get throws {
       switch self {
@@ -90,6 +90,6 @@ extension WindowFrame.Bound {
   }
 
   private func check(_ count: Int) throws {
-    guard count >= 0 else { throw SqlError.invalidStatement("the frame of a window can't begin or end below zero") }
+    guard count >= 0 else { throw SqlError.invalidStatement("the bound of a window frame can't be negative") }
   }
 }

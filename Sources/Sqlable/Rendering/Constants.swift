@@ -1,14 +1,14 @@
-// What a program has written into its terms: how a function works, and not what it works on.
+// Constant arguments, which configure a function instead of being its data.
 //
-// SQLite compares expressions as they are written, and takes no parameter for another one. An index on
-// `json_extract("doc", '$.kind')` serves a statement that spells the way the same, and none that binds it.
+// SQLite matches expressions as written, and a parameter matches nothing. It uses an index on
+// `json_extract("doc", '$.kind')` only for a statement that contains the path as a literal.
 
-/// A constant as the SQL spells it.
+/// A constant written as a literal.
 enum Constant {
   case text(String)
   case integer(Int64)
 
-  /// Nil for what is bound after all: a number with a fraction, bytes, a parameter, another term.
+  /// Returns nil for a term that is bound after all: a REAL, a BLOB, a parameter, or any other term.
   init?(_ term: SqlExpression) {
     switch term.node {
     case .value(.text(let text)): self = .text(text)
@@ -19,12 +19,12 @@ enum Constant {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// Whether what stands behind it says how it works.
+  /// Whether its right side is a constant argument.
   var takesConstant: Bool { self == .json || self == .jsonValue }
 }
 
 extension Renderer {
-  /// Writes a term that says how a function works.
+  /// Writes a constant argument.
   func write(constant term: SqlExpression, within strength: Strength, stack: Int) throws {
     switch Constant(term) {
     case .text(let text): try write(literal: text)
@@ -35,7 +35,7 @@ extension Renderer {
 
   func write(literal text: String) throws {
     guard !text.utf8.contains(0) else {
-      throw SqlError.invalidStatement("a constant of a function, which is written into the SQL, holds a NUL byte")
+      throw SqlError.invalidStatement("a constant argument, which is written into the SQL, contains a NUL byte")
     }
     sql.append(text.quotedBytes(in: UInt8(ascii: "'")))
   }

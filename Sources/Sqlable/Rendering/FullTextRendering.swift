@@ -1,12 +1,12 @@
-// The terms of full-text search.
+// Terms of full-text search.
 
 extension Renderer {
   func write(_ term: FullTextTerm, _ terms: [SqlExpression], stack: Int) throws {
-    // Where the index stands decides what is written, and a key knows no tables.
+    // The SQL depends on the tables in scope, which a key does not have.
     if sql.isKey { return sql.refuseKey() }
     switch term.form {
     case .matches(let alias):
-      // In a subquery: beside OR and under NOT FTS5 can't match by itself.
+      // A subquery, because FTS5 does not support MATCH beside OR and under NOT.
       let source = try scope.source(of: term.table, alias: alias)
       let table = source?.table ?? term.table
       guard let index = table.fullText else { return }
@@ -31,13 +31,13 @@ extension Renderer {
     }
   }
 
-  /// Writes a hidden column of the index that is searched, the one of its own name for nil, and values behind it.
+  /// Writes a hidden column of the searched index, by default the one with the index's name, followed by values.
   private func writeSearched(
     _ term: FullTextTerm, _ column: String?, _ operation: String, _ values: [SqlExpression], stack: Int
   ) throws {
     guard let source = try scope.searched(term.table), let index = source.table.fullText else {
       throw SqlError.invalidStatement(
-        "the rank, a snippet or a highlight of table \(term.table.name) belongs to a query that begins with search(_:)"
+        "rank, snippet and highlight of table \(term.table.name) require a query that starts with search(_:)"
       ).at(table: term.table.name)
     }
     if index.isExternal { writeName(index.name) } else if !scope.isPlain { writeName(source.name) }
@@ -49,7 +49,7 @@ extension Renderer {
     }
   }
 
-  /// Writes the join of a table with the index beside it.
+  /// Writes the join of a table with its full-text index.
   func writeIndex(of source: SelectQuery.Source) {
     guard let index = source.table.fullText, index.isExternal else { return }
     sql.append(text: " JOIN \(index.quotedName) ON \(index.quotedName).\"rowid\" = ")

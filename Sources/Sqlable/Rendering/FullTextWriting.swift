@@ -1,12 +1,12 @@
-// What writing to a full-text table has that writing to another has not.
+// Writing to full-text tables.
 
 extension StatementWriter {
-  /// Refuses what SQLite can't do with a full-text table, or does without a word and wrong.
+  /// Throws for changes that SQLite can't make to a full-text table, or silently makes wrong.
   func checkFullText(_ query: InsertQuery) throws {
     guard let fullText = table.fullText, !fullText.isExternal else { return }
-    try refuseOfFullText("returning", query.rest.value.returned != nil)
+    try refuseOfFullText("RETURNING", query.rest.value.returned != nil)
     try refuseOfFullText("columns to update on conflict", query.rest.value.upsert != nil)
-    try refuseOfFullText("ignoring of conflicts", query.conflict == .ignore)
+    try refuseOfFullText("ignoring conflicts", query.conflict == .ignore)
     guard fullText.content == .none else { return }
     let isInsert = query.form == .row || query.form == .rows
     try refuseOfFullText(StatementWriter.contentlessChange, !isInsert || query.conflict == .replace)
@@ -14,29 +14,31 @@ extension StatementWriter {
 
   func checkFullText(changing returned: Returned?, _ conflict: ConflictPolicy?) throws {
     guard let fullText = table.fullText, !fullText.isExternal else { return }
-    try refuseOfFullText("returning", returned != nil)
-    try refuseOfFullText("ignoring of conflicts", conflict == .ignore)
+    try refuseOfFullText("RETURNING", returned != nil)
+    try refuseOfFullText("ignoring conflicts", conflict == .ignore)
     try refuseOfFullText(StatementWriter.contentlessChange, fullText.content == .none)
   }
 
-  private static let contentlessChange = "such change of its rows when it does not store their texts"
+  private static let contentlessChange = "this change of its rows unless it stores their text"
 
   private func refuseOfFullText(_ what: String, _ isUsed: Bool) throws {
-    if isUsed { throw SqlError.invalidStatement("a full-text table takes no \(what)").at(table: table.name) }
+    if isUsed { throw SqlError.invalidStatement("a full-text table does not support \(what)").at(table: table.name) }
   }
 
-  /// Writes the `?` of a column of a new row.
+  /// Writes the `?` for a column of a new row.
   func writePlace(of position: Int, at index: Int) {
     guard let fullText = table.fullText, fullText.content == .none, table.key.contains(position) else {
       return sql.append("?")
     }
-    // Such a table takes a second row of the same id, and finds neither of them right.
+    // FTS5 would accept a second row with the same rowid and then find neither correctly. '' makes the insert fail with
+    // SQLITE_MISMATCH.
     let rows = "\(table.name)_docsize".quotedName
     let value = "?\(index + 1)"
     sql.append(text: "CASE WHEN EXISTS (SELECT 1 FROM \(rows) WHERE \"id\" = \(value)) THEN '' ELSE \(value) END")
   }
 
-  /// Throws when a row that replaces another would forget what the struct leaves out: a full-text table has no upsert.
+  /// Throws if the struct leaves out a column: full-text tables have no upsert, and replacing the row would lose the
+  /// column's value.
   func checkReplaces(_ positions: [Int]) throws {
     let others = table.columns.indices.filter { !positions.contains($0) && !table.key.contains($0) }
     guard let column = others.first.map({ table.columns[$0].name }) else { return }

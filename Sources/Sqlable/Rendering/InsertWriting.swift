@@ -1,4 +1,4 @@
-// Inserts, and what they do with rows that are in the way.
+// Inserts and upserts.
 
 extension StatementWriter {
   func writeInsert(_ query: InsertQuery, _ row: RowValues) throws {
@@ -33,11 +33,11 @@ extension StatementWriter {
   /// Writes an insert of the rows of a query.
   func writeInsertOfQuery(_ query: InsertQuery) throws {
     let rest = query.rest.value
-    guard let source = rest.source else { throw SqlError.invalidStatement("an insert of no query") }
+    guard let source = rest.source else { throw SqlError.invalidStatement("an insert without its query") }
     let chosen = try rest.columns.map { try chosenColumns($0) }
     let positions = chosen ?? table.columns.indices.filter { !table.cells[$0].isGenerated }
     if chosen == nil, positions.count < table.count {
-      throw SqlError.invalidStatement("a table with generated columns is filled by a query of chosen columns").at(
+      throw SqlError.invalidStatement("an insert from a query must name the columns, since some are generated").at(
         table: table.name)
     }
     if !sql.isKey { try check(source, fits: positions) }
@@ -47,14 +47,14 @@ extension StatementWriter {
     sql.append(") ")
     let writer = SelectWriter(sql: sql, parameters: parameters, isInText: renderer.scope.isInText)
     guard let upsert = rest.upsert else { return try writer.write(source) }
-    // The parser takes an ON after a table for that of a join; not after a condition.
+    // The parser would treat ON CONFLICT after a table as a join's ON; after WHERE it does not.
     sql.append("SELECT * FROM (")
     try writer.write(source)
     sql.append(") WHERE 1")
     try writeUpsert(upsert, positions, returnsId: false)
   }
 
-  /// Holds what is known of a query's columns against those that they are stored in.
+  /// Throws if the query's columns differ in number from these columns, or have types that they do not store.
   private func check(_ source: SelectQuery, fits positions: [Int]) throws {
     let given = source.clauses.columns
     guard given.count == positions.count else {
@@ -73,7 +73,7 @@ extension StatementWriter {
     writeConflict(conflict)
     sql.append("INTO ")
     sql.append(table)
-    // In a table of that name excluded."a" would be the row that is there, and an upsert would change nothing.
+    // In a table named "excluded", excluded."a" would be the existing row, and an upsert would change nothing.
     if isNamedAsNewRow { sql.append(" AS \"own\"") }
   }
 
@@ -82,7 +82,7 @@ extension StatementWriter {
   private func writeUpsert(_ upsert: Upsert, _ written: [Int], returnsId: Bool) throws {
     let target = try upsert.target?.map(renderer.position(of:)) ?? table.key
     let columns = try upsert.columns?.map(renderer.position(of:)) ?? written.filter { !target.contains($0) }
-    guard !written.isEmpty else { throw SqlError.invalidStatement("an insert of no columns can't conflict") }
+    guard !written.isEmpty else { throw SqlError.invalidStatement("an insert without columns can't be an upsert") }
     if !target.isEmpty {
       sql.append(" ON CONFLICT (")
       renderer.writeColumns(target)
@@ -90,12 +90,12 @@ extension StatementWriter {
     } else {
       sql.append(" ON CONFLICT DO ")
       guard columns.isEmpty else {
-        throw SqlError.invalidStatement("an upsert has to say on which columns it expects a conflict")
+        throw SqlError.invalidStatement("an upsert must name the columns that may conflict")
       }
     }
     guard !columns.isEmpty || !upsert.assignments.isEmpty else {
       guard upsert.condition == nil else {
-        throw SqlError.invalidStatement("an upsert that updates nothing takes no condition").at(table: table.name)
+        throw SqlError.invalidStatement("an upsert that updates nothing can't have a condition").at(table: table.name)
       }
       sql.append("NOTHING")
       return try writeId(isWanted: returnsId)
@@ -119,19 +119,20 @@ extension StatementWriter {
     writeList(try rowIdentity())
   }
 
-  /// Throws where the updated row can't be found by the columns of the conflict, as it is without RETURNING.
+  /// Throws if the updated row can't be found by its conflict columns, which is needed in SQLite versions without
+  /// RETURNING.
   private func checkIsFound(_ upsert: Upsert, _ target: [Int], _ written: [Int]) throws {
     guard !Library.hasReturning, !table.isWithoutRowid else { return }
     let isNewRow = table.keyIsRowid && target == table.key && !written.contains { table.key.contains($0) }
     guard !isNewRow else { return }
     let isKept = try upsert.assignments.allSatisfy { !target.contains(try renderer.position(of: $0.column)) }
     guard isKept, target.allSatisfy(written.contains) else {
-      let what = "the id of an upsert that sets the columns it conflicts by, or leaves one out,"
+      let what = "the id of an upsert that sets or leaves out one of its conflict columns"
       throw SqlError.misuse(Library.needed(for: what, since: 35)).at(table: table.name)
     }
   }
 
-  /// Writes a query of the row that has these values in the columns by which an upsert conflicts.
+  /// Writes a query for the id of the row with these values in an upsert's conflict columns.
   func writeLookUp(_ query: InsertQuery, _ row: RowValues) throws {
     sql.append("SELECT ")
     writeList(try rowIdentity())
@@ -146,10 +147,10 @@ extension StatementWriter {
     }
   }
 
-  /// Writes what is set beside the columns that take the new value, and under which condition, by terms of both rows.
+  /// Writes the assignments and the condition of an upsert, whose terms may use both rows.
   private func writeTerms(of upsert: Upsert, after columns: [Int]) throws {
     guard !isNamedAsNewRow else {
-      throw SqlError.invalidStatement("a table of the name \(table.name) can't be told from the new row in an upsert")
+      throw SqlError.invalidStatement("an upsert can't use a table named \(table.name), SQLite's name for the new row")
         .at(table: table.name)
     }
     var newRow = SelectQuery.Source(table: table)

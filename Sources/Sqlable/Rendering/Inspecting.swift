@@ -1,17 +1,17 @@
 extension Statement {
-  /// The statement's SQL, with `?` for every value; for a batch, that of its first row.
+  /// The statement's SQL with `?` for each value; for a batch, the SQL of its first row.
   ///
-  /// A statement that can't be run gives a comment that says why.
+  /// For a statement that can't be run it is an SQL comment with the error.
   public var sql: String {
     do { return try withValues().sql } catch { return SqlError.comment(error) }
   }
 
-  /// The values that take the place of `?`, in order; for a batch, those of its first row. A long list of `in` counts
-  /// as one, which is left out. Empty for a statement that can't be run.
+  /// The values bound to each `?`, in order; for a batch, those of its first row. The list of a long `in`, which is
+  /// bound as a single parameter, is left out. Empty for a statement that can't be run.
   public var bindings: [DatabaseValue] { (try? withValues().bindings) ?? [] }
 
-  /// The statement as SQLite would get it, about the row at `index` of those that it is about. Throws whatever makes it
-  /// impossible to run.
+  /// Returns the SQL and values that SQLite would get for the statement's row at `index`. Throws the error that running
+  /// the statement would throw before SQLite sees it.
   func withValues(row index: Int = 0, expandsLists: Bool = false) throws -> StatementWithValues {
     let table = try tree.table
     let buffer = SqlBuffer()
@@ -20,7 +20,7 @@ extension Statement {
     if tree.takesRows, try !rows.take(index, into: &writer) {
       return StatementWithValues(sql: "-- there are no rows to insert", parameters: ParameterBuffer())
     }
-    // Both own memory that is reached by its address only.
+    // Both own memory that is accessed only through pointers.
     return try withExtendedLifetime((writer, parameters)) {
       try StatementWriter(table: table, sql: buffer, parameters: parameters).write(tree, row: writer.values)
       return StatementWithValues(sql: buffer.text, parameters: parameters)
@@ -29,12 +29,12 @@ extension Statement {
 }
 
 extension Select {
-  /// The query's SQL, with `?` for every value. One that can't be run gives a comment that says why.
+  /// The query's SQL with `?` for each value. For a query that can't be run it is an SQL comment with the error.
   public var sql: String {
     do { return try query.withValues().sql } catch { return SqlError.comment(error) }
   }
 
-  /// The values that take the place of `?`, in order; empty for a query that can't be run.
+  /// The values bound to each `?`, in order. Empty for a query that can't be run.
   public var bindings: [DatabaseValue] { (try? query.withValues().bindings) ?? [] }
 }
 
@@ -46,26 +46,26 @@ extension SelectQuery {
   }
 }
 
-/// A statement's SQL, and the values that it binds.
+/// A statement's SQL and its bound values.
 struct StatementWithValues {
   let sql: String
   let parameters: ParameterBuffer
 
   var bindings: [DatabaseValue] {
-    // It owns memory that is reached by its address only.
+    // It owns memory that is accessed only through pointers.
     withExtendedLifetime(parameters) { parameters.parameters.compactMap { DatabaseValue($0) } }
   }
 }
 
 extension SqlError {
-  /// An error as a comment in SQL.
+  /// Returns an error as an SQL comment.
   static func comment(_ error: any Error) -> String {
-    // A message names identifiers, and a line break in one would end the comment.
+    // A message contains identifiers, and a line break in one would end the comment.
     "-- " + String(message(of: error).map { $0.isNewline ? " " : $0 })
   }
 }
 
 extension Returning {
-  /// The SQL, with `?` for every value.
+  /// The SQL with `?` for each value.
   public var sql: String { change.sql }
 }

@@ -1,4 +1,4 @@
-// What a statement names, as text and key have it.
+// Tables and columns, written as SQL or as a cache key.
 
 extension SqlBuffer {
   func append(_ table: TableInfo) { append(table.quotedName, of: table) }
@@ -17,14 +17,14 @@ extension SqlBuffer {
     if isKey { append(key: column) } else { append(column.quotedName) }
   }
 
-  /// Writes a column as a key has it: which table it is found in follows from those of the statement.
+  /// Writes a column's key. Its table follows from the statement's tables, which are part of the key.
   func append(key column: ColumnReference) {
     guard case .declared(let definition) = column else { return refuseKey() }
     append(key: definition)
   }
 
   private func append(key column: ColumnDefinition) {
-    // One that is declared anew for every use may leave its address to another one.
+    // The address of a definition that is not kept may be reused for another column.
     guard column.isKept else { return refuseKey() }
     append(address: column)
   }

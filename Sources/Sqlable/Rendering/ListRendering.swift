@@ -1,4 +1,4 @@
-// Lists of values.
+// Lists of values, for IN.
 
 extension Renderer {
   func writeList(_ expression: SqlExpression, stack: Int) throws {
@@ -10,7 +10,7 @@ extension Renderer {
   private func write(list values: [DatabaseValue]) {
     switch ListForm(values, isOrdering: isOrdering) {
     case .whole where parameters.expandsLists:
-      // SQLite takes an empty list in an order for a position.
+      // In ORDER BY, SQLite treats an empty list as a column's position.
       sql.append(values.isEmpty ? " IN (SELECT 0 WHERE 0)" : " IN (")
       for (index, value) in values.enumerated() {
         if index > 0 { sql.append(", ") }
@@ -33,11 +33,12 @@ extension Renderer {
   }
 }
 
-/// How the values of an IN list are bound.
+/// How an IN list binds its values.
 enum ListForm {
-  /// One by one, the last value as often as the size asks for: lists of like lengths share a statement.
+  /// One parameter per value, with the last value repeated up to this size, so that lists of similar lengths share a
+  /// compiled statement.
   case padded(Int)
-  /// All as one parameter.
+  /// All values in a single parameter.
   case whole
 
   init(_ values: [DatabaseValue], isOrdering: Bool) {

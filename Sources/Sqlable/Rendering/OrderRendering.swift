@@ -1,7 +1,7 @@
 // Order and limit.
 
 extension Renderer {
-  /// Writes what rows are ordered by; nothing for no terms. `position` says by which number of the result a term goes.
+  /// Writes an ORDER BY, if there are terms. `position` returns the result column, from 1, that a term refers to.
   func write(_ order: [OrderTerm], stack: Int, position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
     if order.isEmpty { return }
     var renderer = self
@@ -11,7 +11,7 @@ extension Renderer {
       if let position = try position(term.expression) {
         sql.append(text: "\(position)")
       } else {
-        // A bare number would be taken for the position of a column; a bound one orders nothing, which is right.
+        // A literal number would be a column's position; a bound one orders nothing, which is right.
         try renderer.write(term.expression, within: .any, stack: stack)
       }
       sql.append(term.direction.sql)
@@ -25,7 +25,7 @@ extension Renderer {
     try write(order, stack: baseStack, position: position)
   }
 
-  /// Holds an order against the table that changes nothing of the result, and so is not a part of the text.
+  /// Checks an order that has no effect on the result, and so is not written.
   func check(_ order: [OrderTerm]) throws {
     guard !order.isEmpty else { return }
     let (end, mark) = (sql.count, parameters.mark)
@@ -36,8 +36,8 @@ extension Renderer {
 
   /// Writes the limit that ends a query.
   func write(limit: Int?, offset: Int?) throws {
-    if let limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be below zero") }
-    if let offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be below zero") }
+    if let limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be negative") }
+    if let offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be negative") }
     guard limit != nil || offset != nil else { return }
     sql.append(" LIMIT ?")
     parameters.append(.integer(Int64(limit ?? -1)) as BoundValue)

@@ -1,25 +1,26 @@
-/// Writes a statement's terms into a buffer, as SQL or as a key, and collects its values, in one walk.
+/// Writes a statement's terms into a buffer, as SQL or as a cache key, and collects its values, in one walk.
 ///
-/// Where it writes SQL every column is held against the table: a column of another table, or of another declaration,
-/// ends the walk with an error before SQLite sees anything. A key is written without that. The statement that is found
-/// by it has been through it, and an error means that there is no key.
+/// When it writes SQL, it checks every column against the tables in scope: a column of another table or another
+/// declaration throws before SQLite sees anything. A key is written without these checks, because the compiled
+/// statement found by it has passed them; an error means that there is no key.
 struct Renderer {
-  /// The table to which what is no column belongs.
+  /// The table to which errors and positions refer.
   let table: TableInfo
-  /// The tables whose columns may be named; a key needs none.
+  /// The tables whose columns may be used; a key needs none.
   private let tables: Scope?
   var scope: Scope { tables ?? .none }
-  /// The names of the queries that are defined in the queries around the terms.
+  /// The names of the queries defined in the enclosing queries.
   let defined: [String]
   let sql: SqlBuffer
   let parameters: ParameterBuffer
-  /// How many symbols the parser holds around each expression.
+  /// The number of symbols on the parser's stack before each expression.
   var baseStack = 0
-  /// Whether terms of ORDER BY are written. SQLite's parser makes 0 of `x IN ()`, and of a 0 the position of a column.
+  /// Whether terms of ORDER BY or GROUP BY are written. SQLite's parser turns `x IN ()` into 0, and treats that as a
+  /// column's position.
   var isOrdering = false
 
-  /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression takes up to 26: the one
-  /// limit for all makes a filter that a read takes good for a delete with order and limit too.
+  /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression uses up to 26. With the
+  /// same limit for all statements, a filter that works in a read also works in a delete with order and limit.
   private static let maximumStack = 72
 
   init(_ scope: Scope, sql: SqlBuffer, parameters: ParameterBuffer, baseStack: Int = 0) {
@@ -40,7 +41,7 @@ struct Renderer {
 
   // MARK: Conditions
 
-  /// The strength of operators: what binds weaker than its surroundings goes into parentheses.
+  /// Operator precedence: a term that binds weaker than its surroundings is parenthesized.
   enum Strength: Int, Comparable {
     case any, all, not, equality, comparison, bits, sum, product, concatenation, unary, atom
     static func < (left: Strength, right: Strength) -> Bool { left.rawValue < right.rawValue }
@@ -50,14 +51,14 @@ struct Renderer {
     try write(expression, within: .any, stack: baseStack)
   }
 
-  /// Writes a term; `stack` counts the symbols that the parser holds when it comes to it.
+  /// Writes a term; `stack` is the number of symbols on the parser's stack before it.
   func write(_ expression: SqlExpression, within outer: Strength, stack: Int) throws {
     let own = strength(of: expression)
     let isOpen = own < outer
     let stack = stack + (isOpen ? 1 : 0)
     if !sql.isKey { try checkStack(stack + ownStack(of: expression)) }
     if isOpen { sql.append("(") }
-    // Each form is taken apart in a function of its own: their temporaries together would take too much stack a level.
+    // Each form has its own function: all their temporaries in one frame would use too much stack per level.
     switch expression.node {
     case .column, .qualified, .value, .parameter, .invalid: try writeLeaf(expression)
     case .all, .any: try writeChain(expression, stack: stack)
@@ -125,7 +126,7 @@ struct Renderer {
 
   private func checkStack(_ height: Int) throws {
     guard height <= Renderer.maximumStack else {
-      throw SqlError.invalidStatement("an expression nests deeper than SQLite's parser can follow")
+      throw SqlError.invalidStatement("an expression is nested too deeply for SQLite's parser")
     }
   }
 
@@ -151,7 +152,7 @@ struct Renderer {
     sql.append(found.column.quotedName)
   }
 
-  /// Writes the name of a table before that of its column.
+  /// Writes the name of a table as the qualifier of a column.
   func writeName(_ name: String) {
     sql.append(name.quotedBytes())
     sql.append(".")
@@ -166,8 +167,7 @@ struct Renderer {
     try write(right, beside: left, operation, within: strength, stack: stack + 2)
   }
 
-  /// Writes one side of an operator. A parameter that is compared with a column gets its values in the form of that
-  /// column.
+  /// Writes one side of an operator. A parameter that is compared with a column gets its values in the column's form.
   private func write(
     _ term: SqlExpression, beside other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
     within strength: Strength, stack: Int
@@ -178,7 +178,7 @@ struct Renderer {
     try write { Placeholder(name: name, beside: try column(of: other)) }
   }
 
-  /// The column that a term is, if it is one, in a statement that was decoded too.
+  /// The column that a term is, if any, also in a decoded statement.
   func column(of term: SqlExpression) throws -> ColumnDefinition? {
     guard case .column(let reference) = term.columnTerm.node, reference.definition == nil else {
       return term.columnDefinition
@@ -202,10 +202,10 @@ struct Renderer {
     try write(pattern, within: .comparison, stack: stack + 2)
     guard !escape.isEmpty else { return }
     guard escape.unicodeScalars.count == 1, escape != "\0" else {
-      throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar, and not NUL")
+      throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar other than NUL")
     }
     sql.append(" ESCAPE ")
-    // Only with an escape that it sees does SQLite look for the pattern's beginning by an index.
+    // SQLite uses an index for the pattern's prefix only if the escape is a literal.
     try write(literal: escape)
   }
 
@@ -214,7 +214,7 @@ struct Renderer {
     try write(term, within: .atom, stack: stack)
     sql.append(" COLLATE ")
     if case .named(let name) = collation, name.utf8.contains(0) {
-      throw SqlError.invalidStatement("the name of a collation holds a NUL byte")
+      throw SqlError.invalidStatement("a collation name contains a NUL byte")
     }
     sql.append(collation.sql)
   }
@@ -224,13 +224,13 @@ struct Renderer {
     throw term.error.at(table: term.column.map(scope.tableName(of:)) ?? table.name)
   }
 
-  /// The symbols that a term itself puts on the stack, beside those of its parts.
+  /// The symbols that a term itself puts on the stack, besides those of its parts.
   private func ownStack(of expression: SqlExpression) -> Int {
     switch expression.node {
     // IN (SELECT value FROM sqlable_values(?)
     case .isIn: 13
     case .like: 4
-    // An OVER with its clauses, a SELECT with all of its own.
+    // An OVER with its clauses.
     case .call, .special: 12
     case .query: 24
     default: 1
@@ -262,7 +262,7 @@ struct Renderer {
   private func write(
     _ terms: ArraySlice<SqlExpression>, joinedBy separator: StaticString, within strength: Strength, stack: Int
   ) throws {
-    guard !terms.isEmpty else { throw SqlError.invalidStatement("AND or OR of no terms") }
+    guard !terms.isEmpty else { throw SqlError.invalidStatement("AND or OR without terms") }
     guard terms.count > SqlExpression.maximumChain else {
       for (index, term) in terms.enumerated() {
         if index > 0 { sql.append(separator) }
@@ -286,14 +286,14 @@ struct Renderer {
     parameters.append(value)
   }
 
-  /// Writes a `?` for a value that is given later.
+  /// Writes a `?` for a value that is passed when the statement runs.
   private func write(_ placeholder: () throws -> Placeholder) rethrows {
     sql.refuseKey()
     sql.append("?")
     parameters.append(try placeholder())
   }
 
-  /// Writes what a column is set to.
+  /// Writes the right side of an assignment.
   func write(_ expression: SqlExpression, settingColumn position: Int) throws {
     guard case .parameter(let name) = expression.node else { return try write(expression) }
     write { Placeholder(name: name, storedIn: table.columns[position].definition) }
@@ -301,7 +301,7 @@ struct Renderer {
 
   // MARK: Columns
 
-  /// The position of a column in the table; throws for a column of another table.
+  /// The position of a column in the table. Throws for a column of another table.
   func position(of reference: ColumnReference) throws -> Int {
     guard let found = table.position(of: reference) else { throw scope.missing(reference) }
     return found

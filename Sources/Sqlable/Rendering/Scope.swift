@@ -1,17 +1,17 @@
-/// The tables whose columns a term may name: those of its own query, and of the queries around it.
+/// The tables whose columns a term may use: those of its query and of the enclosing queries.
 final class Scope: Sendable {
   let sources: [SelectQuery.Source]
   let outer: Scope?
-  /// Whether it is one table under its own name, whose columns need no table before them.
+  /// Whether it is a single table without an alias, whose columns need no qualifier.
   let isPlain: Bool
-  /// Whether it is SQL written by hand, whose tables are not known: any column may be named.
+  /// Whether it stands for SQL text, whose tables are not known: it may contain any column.
   let isFree: Bool
-  /// Whether it stands in SQL written by hand, whose tables are not known.
+  /// Whether it is inside SQL text, whose tables are not known.
   let isInText: Bool
-  /// The names that stand for queries, here and in the queries around.
+  /// The names of queries, here and in the enclosing queries.
   let named: [String]
 
-  /// The table of a statement about one.
+  /// The scope of a statement with a single table.
   init(_ table: TableInfo, isInText: Bool = false) {
     self.isInText = isInText
     sources = [SelectQuery.Source(table: table)]
@@ -21,10 +21,10 @@ final class Scope: Sendable {
     named = []
   }
 
-  /// No table: the scope of a key, for which no column is looked up.
+  /// The scope of a key, for which no column is looked up.
   static let none = Scope(TableInfo.none)
 
-  /// SQL written by hand.
+  /// The scope of SQL text.
   init() {
     sources = []
     outer = nil
@@ -34,13 +34,13 @@ final class Scope: Sendable {
     named = []
   }
 
-  /// The tables of a query. Throws when two go by one name.
+  /// The scope of a query. Throws if two tables have the same name.
   init(_ sources: [SelectQuery.Source], outer: Scope?, named: [String] = [], isInText: Bool = false) throws {
     self.sources = sources
     self.isInText = isInText || outer?.isInText == true
     self.outer = outer
     self.named = named
-    // A full-text index beside its table has columns of the same names.
+    // A full-text index has columns with the same names as its table.
     isPlain =
       sources.count == 1 && sources[0].alias == nil && outer == nil
       && !(sources[0].isSearched && sources[0].table.fullText?.isExternal == true)
@@ -48,41 +48,41 @@ final class Scope: Sendable {
     for (index, source) in sources.enumerated()
     where sources[..<index].contains(where: { $0.name.isSameName(as: source.name) }) {
       throw SqlError.invalidStatement(
-        "two tables of a query go by the name \(source.name); one of them needs an alias"
+        "two tables of the query have the name \(source.name); one needs an alias"
       ).at(table: source.table.name)
     }
   }
 
-  /// The first table, to which what is no column belongs.
+  /// The first table, to which errors without a column refer.
   var table: TableInfo { sources.first?.table ?? .none }
 
-  /// Where a column was found.
+  /// A column and its qualifier.
   struct Found {
-    /// The name of its table, where that has to be written.
+    /// The name of its table, if that must be written.
     let qualifier: String?
     let column: ColumnDefinition
   }
 
-  /// A column: of the innermost query that has it under its own name, else of the innermost that has it under an alias.
+  /// Finds a column in the innermost query whose table has it without an alias, or else with an alias.
   func find(_ reference: ColumnReference) throws -> Found {
     if let found = try find(reference, at: { source, own in source.table.columns.firstIndex { $0.definition === own } })
     {
       return found
     }
-    // Declared anew for every use, or known by its name only.
+    // A redeclaration evaluated again for each use, or a decoded name.
     if let found = try find(reference, at: { source, _ in source.table.position(of: reference) }) { return found }
     guard let free = try freeColumn(reference) else { throw missing(reference) }
     return Found(qualifier: nil, column: free)
   }
 
-  /// A column of a table that is known to the SQL around all this only.
+  /// A column of a table that is known only to the enclosing SQL text.
   private func freeColumn(_ reference: ColumnReference) throws -> ColumnDefinition? {
     var scope = self
     while !scope.isFree {
       guard let outer = scope.outer else { return nil }
       guard !scope.sources.contains(where: { $0.table.columns.contains { $0.name.isSameName(as: reference.name) } })
       else {
-        throw SqlError.invalidStatement("a subquery hides column \(reference.name) of the SQL around it").at(
+        throw SqlError.invalidStatement("a subquery hides column \(reference.name) of the enclosing SQL").at(
           table: scope.table.name, column: reference.name)
       }
       scope = outer
@@ -95,11 +95,11 @@ final class Scope: Sendable {
   ) throws -> Found? {
     if let found = try find(reference, isAliased: false, at: position) { return found }
     guard let found = try find(reference, isAliased: true, at: position) else { return nil }
-    // The text may read the table under its own name: the column would be the alias's without a word.
+    // The text may also contain the table without an alias, and the column would silently refer to the aliased one.
     guard !isInText else {
       throw SqlError.invalidStatement(
-        "column \(reference.name) stands without the alias \(found.qualifier ?? ""), and may be meant to be one of the "
-          + "SQL around the query: the subscript of the alias says which"
+        "column \(reference.name) is ambiguous without the alias \(found.qualifier ?? ""): it may belong to the "
+          + "enclosing SQL; use the alias's subscript"
       ).at(table: nil, column: reference.name)
     }
     return found
@@ -115,7 +115,7 @@ final class Scope: Sendable {
         .compactMap { source in position(source, definition).map { (source, $0) } }
       if found.count > 1 {
         throw SqlError.invalidStatement(
-          "column \(reference.name) is one of several tables of the query; an alias says of which"
+          "column \(reference.name) is ambiguous: several tables of the query have it; use an alias"
         ).at(table: found[0].0.table.name, column: reference.name)
       }
       if let (source, position) = found.first {
@@ -129,7 +129,7 @@ final class Scope: Sendable {
     return nil
   }
 
-  /// A column of the table that goes by an alias.
+  /// Finds a column of the table with an alias.
   func find(_ reference: ColumnReference, ofAlias alias: String) throws -> Found {
     var scope: Scope? = self
     while let current = scope {
@@ -144,12 +144,12 @@ final class Scope: Sendable {
       if current.isFree, let column = reference.definition { return Found(qualifier: alias, column: column) }
       scope = current.outer
     }
-    throw SqlError.invalidStatement("no table of the query goes by the alias \(alias)").at(
+    throw SqlError.invalidStatement("the query has no table with the alias \(alias)").at(
       table: nil, column: reference.name)
   }
 
-  /// The table of a model under an alias, or under its own name or else any; nil where only SQL written by hand knows
-  /// it.
+  /// Finds the table of a model with an alias; for no alias, the table without one, or else the only one of the model.
+  /// Returns nil for tables known only to SQL text.
   func source(of table: TableInfo, alias: String?) throws -> SelectQuery.Source? {
     if isFree { return nil }
     var scope: Scope? = self
@@ -163,11 +163,11 @@ final class Scope: Sendable {
       }
       scope = current.outer
     }
-    throw SqlError.invalidStatement("table \(alias ?? table.name) is searched, and is not in the query").at(
+    throw SqlError.invalidStatement("table \(alias ?? table.name) is searched, but is not in the query").at(
       table: table.name)
   }
 
-  /// The table that is searched, here or around here; nil when there is none.
+  /// The searched table of a model, here or in an enclosing query; nil if there is none.
   func searched(_ table: TableInfo) throws -> SelectQuery.Source? {
     var scope: Scope? = self
     while let current = scope {
@@ -180,7 +180,7 @@ final class Scope: Sendable {
     return nil
   }
 
-  /// An alias of a query around that one is meant by a column that the nearer table of the alias has not.
+  /// Throws if the column exists in a table of an enclosing query whose alias the nearer table hides.
   private func checkHidesNone(of reference: ColumnReference, _ alias: String, in inner: Scope) throws {
     var scope = inner.outer
     while let current = scope {
@@ -191,20 +191,20 @@ final class Scope: Sendable {
     }
   }
 
-  /// A name between here and the query of a table would be taken for it.
+  /// Throws if a query between here and the one that contains the table has a table of the same name.
   private func checkNotHidden(_ source: SelectQuery.Source, in outer: Scope) throws {
     var scope: Scope? = self
     while let current = scope, current !== outer {
       guard !current.sources.contains(where: { $0.name.isSameName(as: source.name) }) else {
         throw SqlError.invalidStatement(
-          "a subquery hides table \(source.name) of the query around it; one of them needs an alias"
+          "a subquery hides table \(source.name) of the enclosing query; one needs an alias"
         ).at(table: source.table.name)
       }
       scope = current.outer
     }
   }
 
-  /// The table that a column is of, here or around here; nil where none has it.
+  /// The table that has a column, here or in an enclosing query; nil if none has it.
   func tableName(of reference: ColumnReference) -> String? {
     var scope: Scope? = self
     while let current = scope {
@@ -223,7 +223,7 @@ final class Scope: Sendable {
     return SqlError(
       .schema(.missingColumn(reference.name)),
       message: "column \(reference.name) is not in the layout of table \(names.joined(separator: ", ")); "
-        + "columns are static lets of the model",
+        + "columns must be static lets of the model",
       table: names.count == 1 ? table.name : nil, column: reference.name)
   }
 }

@@ -1,19 +1,19 @@
-/// Writes a `SELECT` with all its clauses, by itself or inside another statement, as SQL or as a key.
+/// Writes a `SELECT` with all its clauses, by itself or inside another statement, as SQL or as a cache key.
 ///
-/// What the key says already is checked where SQL is written only.
+/// Properties that the key already determines are checked only when SQL is written.
 struct SelectWriter {
   let sql: SqlBuffer
   let parameters: ParameterBuffer
   var outer: Scope?
-  /// The names of the queries that are defined in those around this one.
+  /// The names of the queries defined in the enclosing queries.
   var defined: [String] = []
   var baseStack = 0
-  /// The names of the queries that this one is the definition of, or stands beside.
+  /// The names of the query that this one defines, and of those defined beside it.
   var named: [String] = []
-  /// Whether it is a part of SQL written by hand.
+  /// Whether it is part of SQL text.
   var isInText = false
 
-  /// Writes a query that is a statement of its own, or the whole of one.
+  /// Writes a query that is a whole statement.
   func write(statement query: SelectQuery) throws {
     if query.isPlain { return try writePlain(query) }
     switch query.form {
@@ -26,7 +26,7 @@ struct SelectWriter {
     }
   }
 
-  /// Writes a query of one table, with a filter and a limit at most.
+  /// Writes a query of one table with at most a filter and a limit.
   private func writePlain(_ query: borrowing SelectQuery) throws {
     let (table, limit, form) = (query.table, query.limit, query.form)
     if let defect = table.defect { throw defect }
@@ -47,7 +47,7 @@ struct SelectWriter {
     if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 
-  /// Writes the number of a query's rows. They are counted one by one where some are left out by number only.
+  /// Writes the count of a query's rows. With a limit or offset, a subquery is counted.
   private func writeCount(_ query: SelectQuery) throws {
     let clauses = query.clauses
     if let defect = clauses.defect { throw defect }
@@ -61,24 +61,24 @@ struct SelectWriter {
     try renderer.check(clauses.order)
   }
 
-  /// Writes the query. Throws when it is to have another number of columns.
+  /// Writes the query. Throws if it has a number of columns other than `columns`.
   func write(_ query: SelectQuery, columns: Int? = nil) throws { try write(query.clauses, columns: columns) }
 
-  /// Writes a query of which nothing counts but whether it has rows.
+  /// Writes a query for which only the existence or number of rows matters.
   func write(existenceIn query: SelectQuery) throws {
     var clauses = query.clauses
     let isPlain = !clauses.isDistinct && clauses.compounds.isEmpty && clauses.rows.isEmpty
-    // A term may be an aggregate, which makes a row of none.
+    // A term may be an aggregate, which returns a row even without rows.
     if isPlain, clauses.results.allSatisfy({ if case .model(_, []) = $0 { true } else { false } }) {
       clauses.results = []
     }
     try write(clauses, columns: nil, results: clauses.results.isEmpty ? .one : .own)
   }
 
-  /// What stands between SELECT and FROM.
+  /// The columns between SELECT and FROM.
   private enum Results {
     case own
-    /// 1, where only the number of rows matters.
+    /// 1, if only the number of rows matters.
     case one
     case count
   }
@@ -86,7 +86,7 @@ struct SelectWriter {
   private func write(_ query: SelectQuery.Clauses, columns: Int?, results: Results = .own) throws {
     if let defect = query.defect { throw defect }
     if !sql.isKey, let columns, case let count = query.columnCount, columns != count {
-      throw SqlError.invalidStatement("a subquery that stands for a value has \(count) columns instead of one")
+      throw SqlError.invalidStatement("a subquery used as a value has \(count) columns instead of one")
     }
     let definesQueries = query.definesQueries
     if definesQueries { try writeCommonTables(query) }
@@ -96,7 +96,7 @@ struct SelectWriter {
       let other = compound.query.clauses
       if let defect = other.defect { throw defect }
       guard other.order.isEmpty, other.limit == nil, other.offset == nil, other.compounds.isEmpty else {
-        throw SqlError.invalidStatement("order and limit of combined queries come after the last")
+        throw SqlError.invalidStatement("only the first of combined queries can be ordered, limited or combined")
       }
       if !sql.isKey { try check(query, canBeCombinedWith: other) }
       sql.append(compound.operation.sql)
@@ -111,13 +111,13 @@ struct SelectWriter {
   private func writeOrder(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     try renderer.write(query.order) { term in
       if let position = query.position(of: term) { return position }
-      // Without tables, as rows of values have none, a term of the other parts would be a column that is missing.
+      // Literal rows have no tables in which a term of the other parts could be found.
       guard !query.compounds.isEmpty, term.node.bindsValues || query.sources.isEmpty else { return nil }
-      throw SqlError.invalidStatement("combined queries are ordered by what is a column of their result")
+      throw SqlError.invalidStatement("combined queries can only be ordered by columns of their result")
     }
   }
 
-  /// Throws when there are more columns or fewer, or those that come under one another hold dates in different forms.
+  /// Throws if the number of columns differs, or if corresponding columns hold dates in different storage formats.
   private func check(_ query: SelectQuery.Clauses, canBeCombinedWith other: SelectQuery.Clauses) throws {
     guard other.columnCount == query.columnCount else {
       throw SqlError.invalidStatement(
@@ -125,12 +125,12 @@ struct SelectWriter {
     }
     for (own, other) in zip(query.columns, other.columns) {
       if case (.date(let format), .date(let another)) = (own.type?.base, other.type?.base), format != another {
-        throw SqlError.invalidStatement("combined queries give dates in different forms")
+        throw SqlError.invalidStatement("combined queries have dates in different storage formats")
       }
     }
   }
 
-  /// Writes the queries that go by a name, which may name themselves.
+  /// Writes the definitions of named queries, which may be recursive.
   private func writeCommonTables(_ query: SelectQuery.Clauses) throws {
     var written: [SelectQuery.Source] = []
     let named = names(of: query)
@@ -142,15 +142,15 @@ struct SelectWriter {
         }
         continue
       }
-      // As the key of an alias, so that its columns are known.
+      // Identifies the columns of the alias in the key.
       if sql.isKey { sql.append(address: source.table) }
       let count = definition.clauses.columnCount
       guard count == source.table.count else {
         throw SqlError.invalidStatement(
-          "the query \(alias) has \(count) columns, and its model \(source.table.count)"
+          "query \(alias) has \(count) columns, but its model has \(source.table.count)"
         ).at(table: source.table.name)
       }
-      // RECURSIVE allows a query to name itself, and forbids nothing to those that don't.
+      // RECURSIVE permits recursion and does not restrict other queries.
       sql.append(written.isEmpty ? "WITH RECURSIVE " : ", ")
       sql.append(alias.quotedBytes())
       sql.append(" (")
@@ -161,7 +161,7 @@ struct SelectWriter {
         }
       }
       sql.append(") AS (")
-      // It begins before all that the parser holds of a SELECT: WITH RECURSIVE, a list, a name, its columns, AS (.
+      // The parser's stack holds WITH RECURSIVE, a list, a name, its columns and AS ( before the query.
       let writer = SelectWriter(
         sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, named: named,
         isInText: isInText)
@@ -183,16 +183,16 @@ struct SelectWriter {
     return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack)
   }
 
-  /// The names of the queries that are defined in this one and those around it, for a key. One that hides another is
-  /// refused unless both stand for the same, values included, and values are in no key.
+  /// The names of the queries defined in this query and the enclosing ones, for a key. A name that hides another is
+  /// allowed only if both queries are equal including values, which a key does not contain, so there is no key then.
   private func definedNames(_ query: SelectQuery.Clauses) -> [String] {
     let names = query.definedSources.compactMap(\.alias)
     if names.contains(where: { defined.contains(where: $0.isSameName(as:)) }) { sql.refuseKey() }
     return defined + names
   }
 
-  /// Throws when a query under a name hides another of the name in a query around this one: their columns may well be
-  /// the same, and those of the other would be taken for its own.
+  /// Throws if a named query hides a different one with the same name in an enclosing query: their columns may have the
+  /// same names and would be confused.
   private func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
     for source in sources {
       guard case .defined = source.kind, let alias = source.alias else { continue }
@@ -208,24 +208,24 @@ struct SelectWriter {
   }
 
   private func twoQueries(named name: String, _ table: TableInfo) -> SqlError {
-    // Without a model its table has no name.
-    SqlError.invalidStatement("two queries go by the name \(name)").at(table: table.name.isEmpty ? nil : table.name)
+    // Without a model the table has no name.
+    SqlError.invalidStatement("two queries have the name \(name)").at(table: table.name.isEmpty ? nil : table.name)
   }
 
-  /// The names that stand for queries in this one.
+  /// The names of all queries visible in this one.
   private func names(of query: SelectQuery.Clauses) -> [String] {
     named + (outer?.named ?? []) + query.definedSources.compactMap(\.alias)
   }
 
-  /// Writes the query without what comes after all of a compound.
+  /// Writes the query without order, limit and compounds.
   private func writeCore(
     _ query: SelectQuery.Clauses, _ renderer: Renderer, results: Results = .own, named: [String] = [],
     isPart: Bool = false
   ) throws {
     guard !query.sources.isEmpty else {
-      // A list of rows is as long as its text, and hardly comes again.
+      // Literal rows make long keys that are unlikely to be used again.
       if sql.isKey { return sql.refuseKey() }
-      // VALUES takes no order and no limit, neither its own nor those of the queries that it is combined with.
+      // VALUES can't have an order or limit, neither its own nor that of a combined query.
       let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil && !isPart
       if !isBare { sql.append("SELECT * FROM (") }
       try writeRows(query, renderer)
@@ -244,7 +244,7 @@ struct SelectWriter {
     let names = sql.isKey ? [] : renderer.scope.named + named
     for index in query.sources.indices {
       if index == 0 { sql.append(" FROM ") } else { sql.append(query.sources[index].join.sql) }
-      // In its place: copied for each use it would be most of the work.
+      // Passed in place: copying it for each use would be most of the work.
       try write(query.sources[index], renderer, hidden: names)
     }
     if let filter = query.filter {
@@ -262,19 +262,19 @@ struct SelectWriter {
       try renderer.write(term)
     }
     if let having = query.having {
-      guard !query.groups.isEmpty else { throw SqlError.invalidStatement("having needs groupBy") }
+      guard !query.groups.isEmpty else { throw SqlError.invalidStatement("having requires groupBy") }
       sql.append(" HAVING ")
       try renderer.write(having)
     }
   }
 
-  /// Writes a table, its other name, and what joins it. A query of one of the hidden names can't be told from it.
+  /// Writes a table, its alias and its join condition. Throws for a table whose name in `hidden` refers to a query.
   private func write(_ source: borrowing SelectQuery.Source, _ renderer: Renderer, hidden: [String]) throws {
     let table = source.table
     switch source.kind {
     case .table:
       guard !hidden.contains(where: table.name.isSameName(as:)) else {
-        throw SqlError.invalidStatement("a query of the name \(table.name) hides the table").at(table: table.name)
+        throw SqlError.invalidStatement("a query named \(table.name) hides the table").at(table: table.name)
       }
       sql.append(table)
     case .defined, .named:
@@ -298,7 +298,7 @@ struct SelectWriter {
   }
 
   private func writeResults(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
-    guard sql.isKey || query.columnCount > 0 else { throw SqlError.invalidStatement("a query of no columns") }
+    guard sql.isKey || query.columnCount > 0 else { throw SqlError.invalidStatement("a query without columns") }
     var isFirst = true
     func separate() {
       if !isFirst { sql.append(", ") }
@@ -310,7 +310,7 @@ struct SelectWriter {
         separate()
         try renderer.write(term)
       case .table(let table, let alias, _):
-        throw SqlError.invalidStatement("the columns of \(alias ?? table.name) are selected, and it is not joined").at(
+        throw SqlError.invalidStatement("columns of \(alias ?? table.name) are selected, but it is not joined").at(
           table: table.name)
       case .model(let index, let replaced):
         if sql.isKey, replaced.isEmpty {
@@ -336,10 +336,10 @@ struct SelectWriter {
   }
 
   private func writeRows(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
-    guard query.columnCount > 0 else { throw SqlError.invalidStatement("a query of no rows, or of no columns") }
+    guard query.columnCount > 0 else { throw SqlError.invalidStatement("a query without rows or columns") }
     guard query.filter == nil, query.groups.isEmpty, query.having == nil, !query.isDistinct else {
       throw SqlError.invalidStatement(
-        "rows of values take no filter, group or distinct; give them a name with an Alias")
+        "literal rows can't have a filter, group or distinct; name them with named(_:)")
     }
     for (index, row) in query.rows.enumerated() {
       if index == 0 { sql.append("VALUES (") } else { sql.append(", (") }

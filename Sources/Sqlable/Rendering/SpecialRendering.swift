@@ -1,4 +1,4 @@
-// The terms that SQL spells in a way of their own.
+// Terms with their own SQL syntax.
 
 extension Renderer {
   func write(_ special: SqlExpression.SpecialForm, stack: Int) throws {
@@ -10,7 +10,7 @@ extension Renderer {
       for term in special.terms { try write(term, within: .atom, stack: stack + 1) }
     case .datePart(let letter):
       sql.append(text: "CAST(strftime('%\(letter)', ")
-      try writeDate(special.terms, "a part of it", stack: stack)
+      try writeDate(special.terms, "a date part", stack: stack)
       sql.append(") AS INTEGER)")
     case .dateFormat:
       sql.append("strftime(")
@@ -18,18 +18,18 @@ extension Renderer {
         try write(constant: term, within: .any, stack: stack + 5)
         sql.append(", ")
       }
-      try writeDate(special.terms, "its text", stack: stack)
+      try writeDate(special.terms, "strftime(_:)", stack: stack)
       sql.append(")")
     case .day:
       sql.append("date(")
-      try writeDate(special.terms, "its day", stack: stack)
+      try writeDate(special.terms, "date()", stack: stack)
       sql.append(")")
     case .shifted(let count, let unit): try writeDate(special.terms, plus: count, unit, stack: stack)
     case .fullText(let term): try write(term, special.terms, stack: stack)
     }
   }
 
-  /// How strong a term of that form binds.
+  /// The precedence of a term of this form.
   func strength(of form: SqlExpression.SpecialForm.Form) -> Strength {
     switch form {
     case .inverted: .unary
@@ -61,23 +61,23 @@ extension Renderer {
 
   // MARK: Dates
 
-  /// The form of the dates that a term gives.
+  /// The storage format of a term's dates.
   private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
     let column = try terms.first.flatMap(column(of:))
-    // The class of a value decides whether it is a date, and values are in no key.
+    // Whether a value is a date depends on its storage class, and a key does not contain values.
     if case .value = terms.first?.node { sql.refuseKey() }
-    // A date that stands for itself is bound in the default form.
+    // A date without a column is bound in the default format.
     if column == nil, terms.first?.isRealValue == true { return .unixSecondsWithFraction }
     guard case .date(let format) = column?.type.base else {
       throw SqlError.invalidStatement(
-        "\(wanted) was asked of \(column.map { "column \($0.name)" } ?? "a term"), which is no date column"
+        "\(wanted) requires a date column, not \(column.map { "column \($0.name)" } ?? "another term")"
       )
       .at(table: column.map { scope.tableName(of: .declared($0)) } ?? scope.table.name, column: column?.name)
     }
     return format
   }
 
-  /// Writes a date as SQLite's functions of dates take it.
+  /// Writes a date as an argument of SQLite's date functions.
   private func writeDate(_ terms: [SqlExpression], _ wanted: String, stack: Int) throws {
     let format = try dateFormat(of: terms, wanted)
     guard let date = terms.first else { return }
@@ -92,19 +92,19 @@ extension Renderer {
     }
   }
 
-  /// Writes a date with something added, in the form of its column.
+  /// Writes a date with an interval added, in the format of its column.
   private func writeDate(_ terms: [SqlExpression], plus count: Int, _ unit: DateUnit, stack: Int) throws {
-    let format = try dateFormat(of: terms, "another date")
+    let format = try dateFormat(of: terms, "adding(_:_:)")
     let value = try SqlExpression.SpecialForm.shift(by: count, unit, in: format)
     switch (format, unit.seconds) {
     case (.unixSecondsWithFraction, .some), (.unixSeconds, .some), (.unixMilliseconds, .some):
-      // As an atom, whatever is around it.
+      // Parenthesized, so that it is an atom in any context.
       sql.append("(")
       for term in terms { try write(term, within: .sum, stack: stack + 5) }
       sql.append(" + ?)")
     case (.iso8601, _): try writeDate("strftime('%Y-%m-%dT%H:%M:%fZ', ", terms, ")", stack: stack)
     case (.unixSecondsWithFraction, nil):
-      // A Julian day is no finer than this.
+      // A Julian day is no more precise than milliseconds.
       try writeDate("round((julianday(", terms, ") - 2440587.5) * 86400.0, 3)", stack: stack)
     case (.unixSeconds, nil): try writeDate("CAST(strftime('%s', ", terms, ") AS INTEGER)", stack: stack)
     case (.unixMilliseconds, nil):
@@ -115,20 +115,20 @@ extension Renderer {
 
   private func writeDate(_ start: StaticString, _ terms: [SqlExpression], _ end: StaticString, stack: Int) throws {
     sql.append(start)
-    try writeDate(terms, "another date", stack: stack + 5)
+    try writeDate(terms, "adding(_:_:)", stack: stack + 5)
     sql.append(", ?")
     sql.append(end)
   }
 }
 
 extension SqlExpression.SpecialForm {
-  /// What is bound for that which is added to a date of a column of that form.
+  /// The bound value for an interval added to a date of this format.
   static func shift(by count: Int, _ unit: DateUnit, in format: ColumnType.DateFormat) throws -> DatabaseValue {
     guard format != .iso8601, let seconds = unit.seconds else {
       return .text("\(count < 0 ? "" : "+")\(count) \(unit.rawValue)s")
     }
     let (sum, overflow) = count.multipliedReportingOverflow(by: format == .unixMilliseconds ? seconds * 1000 : seconds)
-    guard !overflow else { throw SqlError.invalidStatement("what is added to a date is out of range") }
+    guard !overflow else { throw SqlError.invalidStatement("the interval added to a date is out of range") }
     return .integer(Int64(sum))
   }
 }

@@ -1,7 +1,7 @@
-/// Writes whole statements, and the row that they carry, as SQL or as a key.
+/// Writes whole statements and their row, as SQL or as a cache key.
 struct StatementWriter {
   let renderer: Renderer
-  /// Whether it is a part of SQL written by hand.
+  /// Whether it is part of SQL text.
   private let isInText: Bool
   var table: TableInfo { renderer.table }
   var sql: SqlBuffer { renderer.sql }
@@ -13,7 +13,7 @@ struct StatementWriter {
       table: table, sql.isKey ? nil : Scope(table, isInText: isInText), sql: sql, parameters: parameters)
   }
 
-  /// Writes the statement. `row` holds the values of the struct that it carries.
+  /// Writes the statement. `row` holds the values of its struct.
   func write(_ tree: StatementTree, row: RowValues = .none) throws {
     if let defect = tree.defect { throw defect }
     switch tree {
@@ -34,7 +34,7 @@ struct StatementWriter {
     }
   }
 
-  /// Writes what a change gives of the rows that it changed.
+  /// Writes the RETURNING clause.
   private func write(_ returned: Returned?) throws {
     guard let returned else { return }
     sql.append(" RETURNING ")
@@ -50,8 +50,8 @@ struct StatementWriter {
 
   // MARK: Rows to change
 
-  /// Which rows an update or delete is about. UPDATE … LIMIT needs a compile-time option of SQLite, so a limit goes
-  /// into a subquery on the rows' identity.
+  /// Writes the condition of an update or delete. UPDATE … LIMIT needs a compile-time option of SQLite, so a limit
+  /// becomes a subquery of row identities.
   private func write(_ selection: RowSelection) throws {
     guard selection.isLimited else {
       if !selection.rest.isDefault { try renderer.check(selection.rest.value.order) }
@@ -79,7 +79,7 @@ struct StatementWriter {
     try renderer.write(filter)
   }
 
-  /// What tells one row from another: the rowid by one of its names, or the key of a WITHOUT ROWID table.
+  /// The columns that identify a row: the rowid by one of its names, or the key of a WITHOUT ROWID table.
   func rowIdentity() throws -> [[UInt8]] {
     if table.isWithoutRowid || table.keyIsRowid { return table.key.map { table.columns[$0].definition.quotedName } }
     guard let name = String.rowidName(beside: table.columns.map(\.name)) else {
@@ -102,6 +102,7 @@ struct StatementWriter {
   }
 
   private func writeDelete(_ query: DeleteQuery, _ row: RowValues) throws {
+    try query.selection.check(query.extent, of: table, "a delete", "deleteAll()")
     sql.append("DELETE FROM ")
     sql.append(table)
     if query.isOfRow { return try writeKey(of: row, and: query.selection.filter) }
@@ -118,10 +119,11 @@ struct StatementWriter {
     sql.append(table)
     sql.append(" SET ")
     try write(assignments, with: renderer)
+    try query.selection.check(query.extent, of: table, "an update", "updateAll(_:)")
     try write(query.selection)
   }
 
-  /// Writes what columns are set to.
+  /// Writes the assignments of a SET clause.
   func write(_ assignments: [Assignment], with renderer: Renderer) throws {
     for (index, assignment) in assignments.enumerated() {
       if index > 0 { sql.append(", ") }
@@ -138,10 +140,10 @@ struct StatementWriter {
 
   private func writeUpdate(_ query: UpdateQuery, _ row: RowValues) throws {
     let chosen = try query.rest.value.columns.map { try chosenColumns($0) }
-    // A chosen column without a value was chosen to be cleared.
+    // A chosen column without a value is set to NULL.
     let positions = (chosen ?? row.indices.filter { row[$0].isSet }).filter { !table.key.contains($0) }
     guard !positions.isEmpty else {
-      throw SqlError.invalidStatement("the update sets nothing: the struct gives no column beside its key")
+      throw SqlError.invalidStatement("the update sets nothing: the struct has no value besides its key")
         .at(table: table.name)
     }
     sql.append("UPDATE ")
@@ -156,14 +158,14 @@ struct StatementWriter {
     try writeKey(of: row, and: query.selection.filter)
   }
 
-  /// The condition that a row is the struct's own.
+  /// Writes the condition for the struct's row.
   private func writeKey(of row: RowValues, and filter: SqlExpression?) throws {
     try requireKey()
     for (index, position) in table.key.enumerated() {
       switch row[position] {
       case .unset, .null:
         let column = table.columns[position].name
-        throw SqlError.misuse("the struct has no value for its key \(table.name).\(column), so it is no row yet")
+        throw SqlError.misuse("the struct has no value for its key \(table.name).\(column), so it has no row yet")
           .at(table: table.name, column: column)
       case let value:
         if index == 0 { sql.append(" WHERE ") } else { sql.append(" AND ") }
@@ -180,21 +182,21 @@ struct StatementWriter {
 
   func requireKey() throws {
     guard !table.key.isEmpty else {
-      throw SqlError.misuse("table \(table.name) has no primary key to find a struct's row by").at(table: table.name)
+      throw SqlError.misuse("table \(table.name) has no primary key to identify a struct's row").at(table: table.name)
     }
   }
 
   func checkWritable(_ position: Int) throws {
     guard !table.cells[position].isGenerated else {
-      throw SqlError.invalidStatement("column \(table.columns[position].name) is generated, and can't be set")
+      throw SqlError.invalidStatement("column \(table.columns[position].name) is generated and can't be set")
         .at(table: table.name, column: table.columns[position].name)
     }
   }
 
-  /// What is bound for a column that is written: NULL where it was chosen and the struct has no value for it.
+  /// The value to bind for a written column: NULL if the struct has no value for a chosen column.
   func written(_ parameter: BoundValue) -> BoundValue { parameter.isSet ? parameter : .null }
 
-  /// The columns that were chosen to be written. Generated ones are computed.
+  /// The positions of the columns chosen to be written. Throws for generated ones.
   func chosenColumns(_ columns: [ColumnReference]) throws -> [Int] {
     try columns.map { reference in
       let position = try renderer.position(of: reference)

@@ -6,21 +6,21 @@ extension SqliteDatabase {
   /// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "name" TEXT NOT NULL, …)
   /// ```
   ///
-  /// Nothing is dropped or rewritten: columns that the model lost stay, and a column or index that is there already is
-  /// left as it is. All of it is one transaction. Throws `.misuse` for a model that contradicts itself, and
+  /// Nothing is dropped or rewritten: columns that the model no longer has stay, and existing columns and indexes are
+  /// left as they are. All of it is one transaction. Throws `.misuse` for a model that contradicts itself, and
   /// `.schema(.mismatch)` for a column that can't be added to a table with rows (no default, or part of the key) and
-  /// for an index whose name is taken; then nothing is done. Constraints of the whole table are those that it was
-  /// created with.
+  /// for an index whose name is taken; then nothing is changed. Constraints of the whole table stay as they were when
+  /// it was created.
   ///
-  /// A full-text index is filled from the rows that are there, and made anew when its columns or its tokenizer are not
-  /// the model's any more. A table that is full-text itself can't be changed: one that is declared otherwise throws
-  /// `.schema(.mismatch)`.
+  /// A full-text index is filled from the existing rows, and rebuilt if its columns or its tokenizer differ from the
+  /// model's. A table that is itself full-text can't be changed: if it is declared differently, `.schema(.mismatch)` is
+  /// thrown.
   @discardableResult
   public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {
     try createTable(TableInfo.of(model))
   }
 
-  /// Creates another table of the model's layout, or adds what an existing one lacks; see ``createTable(_:)``.
+  /// Creates another table with the model's layout, or adds what an existing one lacks; see ``createTable(_:)``.
   ///
   /// ```swift
   /// try db.createTable(Bicycle.self, named: "archive")
@@ -54,14 +54,14 @@ extension SqliteDatabase {
     }
     for index in table.indexes {
       let name = index.name(inTable: table.name)
-      // Names of indexes are made of those of tables and columns, and may meet: order_item(id) and order(item_id).
+      // Index names are built from table and column names, and can collide: order_item(id) and order(item_id).
       let isOwn = try query(
         """
         SELECT type = 'index' AND tbl_name = \(table.name) COLLATE NOCASE FROM main.sqlite_schema
         WHERE name = \(name) COLLATE NOCASE
         """, as: Bool.self)
       guard !isOwn.contains(false) else {
-        let message = "index \(name) of table \(table.name) has a name that is taken; give it one of its own"
+        let message = "the name of index \(name) of table \(table.name) is taken; give the index another name"
         throw SqlError(
           .schema(.mismatch(message)), message: message, table: table.name, label: configuration.label)
       }
@@ -77,7 +77,7 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// Throws where rows break a check of a column that was added, which an older SQLite does not look at.
+  /// Throws if rows violate a constraint of an added column; an older SQLite does not check that.
   fileprivate func checkRows(of table: TableInfo, _ column: String) throws {
     var failure: SqlError.Constraint?
     try eachRow("PRAGMA main.quick_check(\(table.name.quotedName))") { row in
@@ -91,21 +91,21 @@ extension Connection {
   }
 }
 
-/// What `createTable` did.
+/// The changes that `createTable` made.
 public struct SchemaChange: Sendable, Hashable {
   public let table: String
-  /// Whether the table was not there before.
+  /// Whether the table was created.
   public internal(set) var createdTable = false
-  /// The columns that were added to a table that was there.
+  /// The columns that were added to an existing table.
   public internal(set) var addedColumns: [String] = []
   /// The indexes that were created.
   public internal(set) var addedIndexes: [String] = []
 
-  /// Whether the full-text index was created, or made anew because the model declares it otherwise.
+  /// Whether the full-text index was created, or rebuilt because the model declares it differently.
   public internal(set) var builtFullText = false
 
   init(table: String) { self.table = table }
 
-  /// Whether the database was as the model wants it.
+  /// Whether nothing changed: the database already matched the model.
   public var isEmpty: Bool { !createdTable && addedColumns.isEmpty && addedIndexes.isEmpty && !builtFullText }
 }

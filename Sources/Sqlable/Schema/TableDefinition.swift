@@ -4,7 +4,7 @@ struct TableDefinition {
 
   init(_ table: TableInfo) { self.table = table }
 
-  /// `connection` is asked how it reads numbers.
+  /// `connection` finds the literals for numbers.
   func createTable(for connection: Connection) throws -> String {
     var parts = try table.columns.map { try definition(of: $0) { try connection.literal($0, isConstant: false) } }
     let constraints = table.constraints
@@ -39,9 +39,9 @@ struct TableDefinition {
       } else if options.generated?.isStored == true {
         "it is generated and stored"
       } else if !column.type.isNullable, !hasDefault, options.generated == nil {
-        "it can't be NULL and has no default for the rows that are there"
+        "it can't be NULL and has no default for existing rows"
       } else if options.foreignKey != nil, hasDefault {
-        "its default would refer to a row that need not be there"
+        "its default would refer to a row that may not exist"
       } else { nil }
     if let reason {
       let message = "column \(table.name).\(column.name) can't be added to the existing table: \(reason)"
@@ -58,13 +58,13 @@ struct TableDefinition {
       text += " PRIMARY KEY" + (key.isDescending ? " DESC" : "")
       if key.autoincrement {
         guard table.keyIsRowid, !key.isDescending else {
-          throw SqlError.misuse("only an integer key in ascending order can be counted up automatically")
+          throw SqlError.misuse("only an ascending integer key can have autoincrement")
             .at(table: table.name, column: column.name)
         }
         text += " AUTOINCREMENT"
       }
     }
-    // SQLite allows NULL in every primary key but an integer one: an old bug, kept for compatibility.
+    // SQLite allows NULL in every primary key except an integer one: an old bug, kept for compatibility.
     if !column.type.isNullable, options.primaryKey == nil || !table.keyIsRowid { text += " NOT NULL" }
     if options.isUnique { text += " UNIQUE" }
     if let value = options.defaultValue {
@@ -101,7 +101,7 @@ struct TableDefinition {
 
   private func quotedColumn(_ name: String) throws -> String {
     guard table.position(named: name) != nil else {
-      throw SqlError.misuse("a constraint or index names column \(name), which is not in the table's layout")
+      throw SqlError.misuse("a constraint or index names column \(name), which the table does not have")
         .at(table: table.name, column: name)
     }
     return name.quotedName

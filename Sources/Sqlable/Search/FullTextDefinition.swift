@@ -1,4 +1,4 @@
-/// The CREATE statements of a full-text table, and of the triggers that keep it in step with the table beside it.
+/// The CREATE statements of a full-text table, and of the triggers that keep an index up to date with its table.
 struct FullTextDefinition {
   private let table: FullTextTable
 
@@ -22,7 +22,7 @@ struct FullTextDefinition {
     return "CREATE VIRTUAL TABLE \(table.quotedName) USING fts5(\(parts.joined(separator: ", ")))"
   }
 
-  /// The triggers by their names; none for a table that has its texts itself.
+  /// The triggers with their names; none for a table that is not an index beside another.
   func triggers() -> [(name: String, sql: String)] {
     guard case .external(let content, let keyName) = table.content else { return [] }
     let names = table.columns.map(\.name.quotedName)
@@ -30,9 +30,9 @@ struct FullTextDefinition {
     func values(of row: String) -> String { ([key] + names).map { "\(row).\($0)" }.joined(separator: ", ") }
     let list = (["\"rowid\""] + names).joined(separator: ", ")
     let add = "INSERT INTO \(own) (\(list)) VALUES (\(values(of: "new")));"
-    // FTS5 has no text to look up what a row's words were: it is told.
+    // FTS5 does not store the text, so the delete must pass the old values.
     let remove = "INSERT INTO \(own) (\(own), \(list)) VALUES ('delete', \(values(of: "old")));"
-    // Byte by byte: what a collation takes for equal need not have the same words.
+    // Byte by byte: text that a collation treats as equal need not have the same words.
     let differs = ([key] + names).map { "old.\($0) COLLATE BINARY IS NOT new.\($0)" }.joined(separator: " OR ")
     let parts = [
       ("insert", "INSERT", "", add), ("delete", "DELETE", "", remove),

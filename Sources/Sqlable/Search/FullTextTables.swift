@@ -1,5 +1,5 @@
 extension SqliteDatabase {
-  /// Creates the model's own full-text table, unless it is there as the model declares it. Gives whether it has.
+  /// Creates the model's own full-text table unless it exists as declared. Returns whether it did.
   func createFullTextTable(_ table: FullTextTable) throws -> Bool {
     let sql = FullTextDefinition(table).createTable()
     guard let current = try schemaText(of: table.name) else {
@@ -9,14 +9,14 @@ extension SqliteDatabase {
     }
     guard current.isExactly(sql) else {
       throw mismatch(
-        "table \(table.name) is there, but not as the full-text table that the model declares; FTS5 can't change it",
+        "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change it",
         table)
     }
     return false
   }
 
-  /// Creates the full-text index beside a table and its triggers, or makes them anew where they are not as the model
-  /// declares them. Gives whether it has.
+  /// Creates a table's full-text index and its triggers, or recreates them if they differ from the model's declaration.
+  /// Returns whether it did.
   func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())
@@ -27,7 +27,7 @@ extension SqliteDatabase {
     guard current == nil || isOwnIndex(current, table) else { throw isTaken(table.name, table) }
     try checkHasFullText()
     for trigger in triggers {
-      // A program may replace every function, so Swift searches the text.
+      // A program may replace any SQL function, so Swift searches the text.
       let found = try query(
         "SELECT type, sql FROM main.sqlite_schema WHERE name = \(trigger.name) COLLATE NOCASE",
         as: String.self, String?.self)
@@ -43,7 +43,7 @@ extension SqliteDatabase {
       try execute(SQL(verbatim: sql))
     }
     for trigger in triggers { try execute(SQL(verbatim: trigger.sql)) }
-    // Without its triggers it may have missed changes, and where its table was dropped it was left behind.
+    // Without its triggers it may have missed changes, and an index may be left over from a dropped table.
     if !isNewTable || current != nil { try run("rebuild", on: table) }
     return true
   }
@@ -57,7 +57,7 @@ extension SqliteDatabase {
     ).first
   }
 
-  /// Whether a table is a full-text index of the same table, with whatever columns and options.
+  /// Whether the SQL creates a full-text index of the same table, with any columns and options.
   private func isOwnIndex(_ sql: String?, _ table: FullTextTable) -> Bool {
     guard let sql, case .external(let content, _) = table.content else { return false }
     return sql.begins(with: "CREATE VIRTUAL TABLE \(table.quotedName) USING fts5(")
@@ -69,53 +69,53 @@ extension SqliteDatabase {
   }
 
   private func isTaken(_ name: String, _ table: FullTextTable) -> SqlError {
-    mismatch("the full-text index \(table.name) needs the name \(name), which is taken; give it one of its own", table)
+    mismatch("full-text index \(table.name) needs the name \(name), which is taken; give the index another name", table)
   }
 
   private func mismatch(_ message: String, _ table: FullTextTable) -> SqlError {
     SqlError(.schema(.mismatch(message)), message: message, table: table.name, label: configuration.label)
   }
 
-  // MARK: Upkeep
+  // MARK: Maintenance
 
-  /// Makes the full-text index of a model anew from the texts that are stored.
+  /// Rebuilds the full-text index of a model from the stored text.
   ///
   /// ```swift
   /// try db.rebuildFullText(Article.self)     // INSERT INTO "article_fulltext" ("article_fulltext") VALUES ('rebuild')
   /// ```
   ///
-  /// For an index that another program has not kept in step, and after a tokenizer of one's own has changed its mind.
-  /// Throws `.misuse` for a model without full-text search, or without stored texts.
+  /// Call it for an index that another program has not kept up to date, and after changing a custom tokenizer. Throws
+  /// `.misuse` for a model without full-text search or without stored text.
   ///
-  /// - Parameter tableName: The table, where it is another one than the model's own.
+  /// - Parameter tableName: The table, if it is not the model's own.
   public func rebuildFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
     let table = try fullText(of: model, tableName)
     guard table.content != .none else {
-      throw misuse("the full-text table \(table.name) has no texts to be made anew from")
+      throw misuse("full-text table \(table.name) stores no text to rebuild its index from")
     }
     try run("rebuild", on: table)
   }
 
-  /// Merges the parts of the model's full-text index into one, which makes searching faster and takes its time.
+  /// Merges the segments of the model's full-text index into one, which is slow but makes searching faster.
   ///
   /// `INSERT INTO "article_fulltext" ("article_fulltext") VALUES ('optimize')`
   public func optimizeFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
     try run("optimize", on: try fullText(of: model, tableName))
   }
 
-  /// Whether the model's full-text index is sound and says what the stored texts say.
+  /// Checks whether the model's full-text index is intact and consistent with the stored text.
   ///
   /// `INSERT INTO "article_fulltext" ("article_fulltext", "rank") VALUES ('integrity-check', 1)`
   ///
-  /// It reads the whole table, and takes the write lock meanwhile. False asks for ``rebuildFullText(_:in:)``. Without
-  /// stored texts only the index itself is looked at.
+  /// It reads the whole table while holding the write lock. If it returns false, call ``rebuildFullText(_:in:)``.
+  /// Without stored text it checks only the index itself.
   public func isFullTextIntact(_ model: (some Sqlable).Type, in tableName: String? = nil) throws -> Bool {
     let table = try fullText(of: model, tableName)
     do {
       try run("integrity-check", on: table, isComparing: table.isExternal)
       return true
     } catch let error as SqlError where error.kind == .corrupt && error.extendedCode == 267 {
-      // SQLITE_CORRUPT_VTAB: the index, and not the database file.
+      // SQLITE_CORRUPT_VTAB: the index is corrupt, not the database file.
       return false
     }
   }

@@ -1,17 +1,17 @@
-// Searching a model's texts.
+// Full-text search of models.
 
 extension Sqlable {
-  /// Whether the row's texts have what is looked for: a condition for any statement.
+  /// Whether the row matches a full-text query: a condition for any statement.
   ///
   /// ```swift
   /// Article.count().filter(Article.matches(.words("swift sqlite")) && Article.year > 2020)
   /// // … WHERE "id" IN (SELECT "rowid" FROM "article_fulltext" WHERE "article_fulltext" MATCH ?) AND "year" > ?
   /// ```
   ///
-  /// Throws `.invalidStatement` when it is run, for a model without full-text search and for a column that is not searched.
+  /// Running it throws `.invalidStatement` for a model without full-text search and for a column that is not indexed.
   public static func matches(_ query: FullTextQuery) -> SqlExpression { TableInfo.unchecked(Self.self).matches(query) }
 
-  /// The rows whose texts have what is looked for, the best first.
+  /// Reads the rows that match a full-text query, the best first.
   ///
   /// ```swift
   /// Article.search(.prefix(input)).limit(20)     // [Article]
@@ -23,9 +23,10 @@ extension Sqlable {
   ///   WHERE "article_fulltext"."article_fulltext" MATCH ? ORDER BY "article_fulltext"."rank" LIMIT ?
   /// ```
   ///
-  /// It is a query as any: filters, joins and columns follow. An order that is added orders rows of the same rank.
+  /// The query can be filtered, joined and combined like any other. An additional order applies to rows of the same
+  /// rank.
   ///
-  /// - Parameter weights: How much a word in a column counts, from 0 to 1,000,000; 1 without.
+  /// - Parameter weights: The weight of a match in each column, from 0 to 1,000,000; 1 by default.
   public static func search(
     _ query: FullTextQuery, weights: KeyValuePairs<any ColumnConvertible, Double> = [:]
   ) -> Select<Self> {
@@ -40,43 +41,43 @@ extension Sqlable {
     return Select(select)
   }
 
-  /// How well a row of ``search(_:weights:)`` matches: the less, the better. It is a number below zero (BM25, by the weights
-  /// of the search).
+  /// The rank of a row of ``search(_:weights:)``: lower is better. It is a negative number (BM25 with the search's
+  /// weights).
   public static var searchRank: TypedExpression<Double> {
     TypedExpression(expression: TableInfo.unchecked(Self.self).fullTextTerm(.rank))
   }
 
-  /// A part of a text with the words that a search has found, marked.
+  /// An excerpt of a text with the search's matches marked.
   ///
   /// ```swift
   /// Article.search(query).select(Article.title, Article.snippet(of: Article.body, tokens: 8))
   /// // … snippet("article_fulltext"."article_fulltext", 1, ?, ?, ?, 8)
   /// ```
   ///
-  /// NULL where the text is NULL or is not stored. Throws `.invalidStatement` outside a query that begins with
+  /// NULL if the text is NULL or is not stored. Running it throws `.invalidStatement` outside a query that starts with
   /// ``search(_:weights:)``.
   ///
   /// - Parameters:
-  ///   - column: Without one, the column where the part is that matches best.
-  ///   - before: What stands before a word that was found. The text itself is not escaped.
-  ///   - after: What stands behind it.
-  ///   - ellipsis: What stands where the text was cut.
-  ///   - tokens: How many words the part has at most; 1 to 64.
+  ///   - column: The column; by default the one with the best excerpt.
+  ///   - before: The text before a match. The excerpt itself is not escaped.
+  ///   - after: The text after a match.
+  ///   - ellipsis: The text where the excerpt was cut.
+  ///   - tokens: The maximum number of words in the excerpt, 1 to 64.
   public static func snippet(
     of column: (any ColumnConvertible)? = nil, before: String = "<b>", after: String = "</b>", ellipsis: String = "…",
     tokens: Int = 16
   ) -> TypedExpression<String?> {
     let term = TableInfo.unchecked(Self.self).fullTextTerm(.snippet(column?.column, tokens: tokens)) { table in
-      guard (1...64).contains(tokens) else { throw SqlError.invalidStatement("a snippet has 1 to 64 words") }
+      guard (1...64).contains(tokens) else { throw SqlError.invalidStatement("a snippet must have 1 to 64 words") }
       if let column { _ = try table.position(of: column.column) }
       return try [before, after, ellipsis].map(FullTextTable.mark)
     }
     return TypedExpression(expression: term)
   }
 
-  /// A text with the words that a search has found, marked: `highlight("article_fulltext"."article_fulltext", 0, ?, ?)`.
+  /// A whole text with the search's matches marked: `highlight("article_fulltext"."article_fulltext", 0, ?, ?)`.
   ///
-  /// As ``snippet(of:before:after:ellipsis:tokens:)``, of the whole text.
+  /// The rules of ``snippet(of:before:after:ellipsis:tokens:)`` apply.
   public static func highlight(
     _ column: any ColumnConvertible, before: String = "<b>", after: String = "</b>"
   ) -> TypedExpression<String?> {
@@ -89,7 +90,7 @@ extension Sqlable {
 }
 
 extension Alias {
-  /// Whether the texts of the row under this name have what is looked for.
+  /// Whether the row of the table under this name matches a full-text query.
   public func matches(_ query: FullTextQuery) -> SqlExpression {
     TableInfo.unchecked(Model.self).matches(query, alias: name)
   }
@@ -127,10 +128,10 @@ extension FullTextTable {
     var numbers = columns.map { _ in "1.0" }
     for (column, weight) in weights {
       guard weight >= 0, weight <= 1_000_000 else {
-        throw SqlError.invalidStatement("the weight of a column is a number from 0 to 1,000,000")
+        throw SqlError.invalidStatement("the weight of a column must be from 0 to 1,000,000")
           .at(table: name, column: column.column.name)
       }
-      // FTS5 reads no exponents.
+      // FTS5 does not parse exponents.
       let parts = Int((weight * 1_000_000).rounded()).quotientAndRemainder(dividingBy: 1_000_000)
       numbers[try position(of: column.column)] = "\(parts.quotient).\(String(1_000_000 + parts.remainder).dropFirst())"
     }
@@ -138,7 +139,7 @@ extension FullTextTable {
   }
 
   fileprivate static func mark(_ text: String) throws -> SqlExpression {
-    guard !text.utf8.contains(0) else { throw SqlError.invalidStatement("a mark of a found word holds a NUL byte") }
+    guard !text.utf8.contains(0) else { throw SqlError.invalidStatement("a mark for matches contains a NUL byte") }
     return SqlExpression(DatabaseValue.text(text))
   }
 }

@@ -1,4 +1,4 @@
-/// What a column holds: the type that SQLite is told, and how Swift values become it.
+/// The type of a column: its SQL type, and how Swift values are stored in it.
 ///
 /// ```swift
 /// static let at = Column("at", .date(.iso8601))            // "at" TEXT NOT NULL
@@ -6,7 +6,7 @@
 /// ```
 public struct ColumnType: Sendable, Hashable {
   @usableFromInline let base: Base
-  /// Whether NULL may be stored.
+  /// Whether the column may hold NULL.
   public let isNullable: Bool
 
   @usableFromInline
@@ -14,7 +14,7 @@ public struct ColumnType: Sendable, Hashable {
     case integer, real, text, blob, boolean
     case date(DateFormat)
 
-    /// All of them. A column of one that is missing here takes no default.
+    /// All types. A column whose type is missing here could not have a default.
     static let all: [Base] = [.integer, .real, .text, .blob, .boolean] + DateFormat.allCases.map(Base.date)
   }
 
@@ -31,33 +31,35 @@ public struct ColumnType: Sendable, Hashable {
   public static let text = ColumnType(.text)
   /// Bytes: `BLOB`.
   public static let blob = ColumnType(.blob)
-  /// `true` and `false`, stored as 1 and 0: `INTEGER`.
+  /// `true` and `false` as 1 and 0: `INTEGER`.
   public static let boolean = ColumnType(.boolean)
-  /// Points in time, stored as seconds since 1970: `REAL`.
+  /// Dates as seconds since 1970: `REAL`.
   public static let date = ColumnType(.date(.unixSecondsWithFraction))
 
-  /// Points in time in a form of your choice.
+  /// Dates in a format of your choice.
   public static func date(_ format: DateFormat) -> ColumnType { ColumnType(.date(format)) }
 
-  /// The same column, which may also be NULL.
+  /// The same type, but the column may also hold NULL.
   public static func nullable(_ type: ColumnType) -> ColumnType { ColumnType(type.base, isNullable: true) }
 
-  /// The form that a date has in its column.
+  /// The storage format of a date.
   public enum DateFormat: String, Sendable, Hashable, Codable, CaseIterable {
-    /// `REAL` seconds since 1970 with their fraction: the default, and the fastest. It is as fine as a `Double` of that
-    /// size, a quarter of a microsecond in our days; a `Date`, which counts from 2001, may be finer in its last bit.
+    /// `REAL` seconds since 1970 with their fraction: the default, and the fastest. The precision is that of a `Double`
+    /// of this magnitude, today a quarter of a microsecond; a `Date`, which counts from 2001, may be more precise in
+    /// its last bit.
     case unixSecondsWithFraction
-    /// `INTEGER` seconds since 1970. A fraction of a second is refused, not cut off; in a comparison it counts.
+    /// `INTEGER` seconds since 1970. Storing a fraction of a second throws instead of truncating; comparing with one
+    /// works.
     case unixSeconds
-    /// `INTEGER` milliseconds since 1970. Finer fractions are rounded to the millisecond.
+    /// `INTEGER` milliseconds since 1970, rounded to the millisecond.
     case unixMilliseconds
-    /// `TEXT` like `2013-01-01T06:00:00.000Z`: UTC, always with milliseconds, so that text order is time order. Finer
-    /// fractions are rounded to the millisecond, years are 0000 to 9999 of the Gregorian calendar. Read are offsets too,
-    /// any fraction, and what SQLite's `datetime()` writes.
+    /// `TEXT` like `2013-01-01T06:00:00.000Z`: UTC, always with milliseconds, so that text order is time order. Dates
+    /// are rounded to the millisecond; years are 0000 to 9999 of the Gregorian calendar. Reading also accepts offsets,
+    /// any fraction, and the output of SQLite's `datetime()`.
     case iso8601
   }
 
-  /// The storage class that values have in this column.
+  /// The storage class of values in this column.
   @usableFromInline
   var storageClass: StorageClass {
     switch base {
@@ -74,7 +76,7 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// How CREATE TABLE spells it; the names are those that STRICT tables allow.
+  /// The type in CREATE TABLE; STRICT tables allow all of these names.
   var sqlName: StaticString {
     switch storageClass {
     case .integer: "INTEGER"
@@ -84,7 +86,7 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// How an error spells it.
+  /// The type in error messages.
   @usableFromInline
   var name: String {
     switch base {
@@ -94,7 +96,7 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// A bit for each class whose values may be stored here whatever they are; see ``BoundValue/classBit``.
+  /// A bit for each storage class all of whose values may be stored here; see ``BoundValue/classBit``.
   var accepted: UInt8 {
     switch base {
     case .integer, .date(.unixSeconds), .date(.unixMilliseconds): 1 | 2
@@ -105,7 +107,7 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// Whether a value may be stored here as it is.
+  /// Whether the column stores this value unchanged.
   func stores(_ value: DatabaseValue) -> Bool {
     if case .integer(let integer) = value { return stores(integer) }
     return value == .null || value.storageClass == storageClass
@@ -121,10 +123,10 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// Whether a value that is compared has another form here than one that is stored.
+  /// Whether a value has a different form when it is compared than when it is stored.
   var comparesInAnotherForm: Bool { base == .date(.unixSeconds) }
 
-  /// Whether values of a column of another type may be stored here as they are.
+  /// Whether the column stores values of a column of another type unchanged.
   func takesValues(of other: ColumnType) -> Bool {
     switch (base, other.base) {
     case (.real, .integer), (.real, .boolean), (.integer, .boolean): true
@@ -132,17 +134,17 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// What is said of a value that this column does not store.
+  /// The error for a value that this column does not store.
   func mismatch(_ storageClass: StorageClass) -> SqlError {
     let own = self.storageClass
-    // The class fits, or would with another number.
+    // The storage class fits or converts; only this number does not.
     let isNumber = storageClass == .integer && (own == .integer || own == .real)
     let found =
       !isNumber ? "\(storageClass)" : own == .integer ? "another INTEGER" : "an INTEGER that no Double holds exactly"
     return .encoding(expected: name, found: found)
   }
 
-  /// Whether a value of that class may be compared with this column: numbers of either class with numbers.
+  /// Whether a value of this storage class may be compared with the column; INTEGER and REAL compare with each other.
   func compares(with storageClass: StorageClass) -> Bool {
     switch (self.storageClass, storageClass) {
     case (_, .null), (.integer, .real), (.real, .integer): true

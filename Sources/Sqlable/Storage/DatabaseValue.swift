@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// What SQLite stores: one of its five storage classes.
+/// A value as SQLite stores it, in one of its five storage classes.
 ///
-/// The enum is closed and compares as SQLite does by default: by class and content, texts byte by byte. So `.integer(1)` is
-/// not `.real(1)`, and "é" as one code point is not "é" as two.
+/// Values are equal when their storage class and content are, text byte by byte. So `.integer(1)` is not `.real(1)`,
+/// and "é" as one code point is not "é" as two.
 public enum DatabaseValue: Sendable {
   case null
   case integer(Int64)
@@ -24,7 +24,7 @@ public enum DatabaseValue: Sendable {
 }
 
 extension DatabaseValue {
-  /// The value, unless SQLite would store something else: it makes NULL of NaN without a word.
+  /// Returns the value. Throws `.encoding` for NaN, which SQLite would silently store as NULL.
   func checked() throws -> DatabaseValue {
     if case .real(let real) = self, real.isNaN {
       throw SqlError.encoding(expected: "REAL", found: "NaN, which SQLite can't store")
@@ -51,14 +51,15 @@ extension DatabaseValue: Hashable {
     case .null: break
     case .integer(let integer): hasher.combine(integer)
     case .real(let real): hasher.combine(real)
-    // By its characters: texts with equal bytes have equal characters.
+    // Hashed by characters: text with equal bytes has equal characters.
     case .text(let text): hasher.combine(text)
     case .blob(let data): hasher.combine(data)
     }
   }
 }
 
-/// `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}`, `{"null":true}`; infinity, which JSON lacks, is `{"real":"inf"}`.
+/// Encoded as `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}` or `{"null":true}`; infinity, which JSON lacks, is
+/// `{"real":"inf"}`.
 extension DatabaseValue: Codable {
   private enum Key: String, CodingKey {
     case null, integer, real, text, blob
@@ -84,7 +85,7 @@ extension DatabaseValue: Codable {
     let container = try decoder.container(keyedBy: Key.self)
     guard try decoder.container(keyedBy: AnyKey.self).allKeys.count == 1, let key = container.allKeys.first else {
       throw DecodingError.dataCorrupted(
-        .init(codingPath: container.codingPath, debugDescription: "a value has one storage class"))
+        .init(codingPath: container.codingPath, debugDescription: "a value must have exactly one storage class"))
     }
     switch key {
     case .null: self = .null
@@ -101,7 +102,7 @@ extension DatabaseValue: Codable {
   }
 }
 
-/// SQLite's five storage classes; the raw values are SQLite's own type codes.
+/// SQLite's five storage classes. The raw values are SQLite's type codes.
 public enum StorageClass: Int32, Sendable, Hashable, Codable, CustomStringConvertible {
   case integer = 1
   case real = 2
@@ -109,7 +110,7 @@ public enum StorageClass: Int32, Sendable, Hashable, Codable, CustomStringConver
   case blob = 4
   case null = 5
 
-  /// The name that SQLite's `typeof()` gives, in capitals.
+  /// The name that SQLite's `typeof()` returns, in upper case.
   public var description: String {
     switch self {
     case .integer: "INTEGER"

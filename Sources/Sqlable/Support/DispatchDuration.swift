@@ -7,7 +7,7 @@ extension Duration {
     return .nanoseconds(max(0, Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)))
   }
 
-  /// In tenths, for messages.
+  /// With one decimal, for messages.
   var seconds: String {
     let tenths = Int(components.seconds) * 10 + Int(components.attoseconds / 100_000_000_000_000_000)
     return "\(tenths / 10).\(tenths % 10)"

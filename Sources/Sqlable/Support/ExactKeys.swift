@@ -1,4 +1,4 @@
-/// A key of any name, to see which there are.
+/// A key of any name, for listing the keys of a container.
 struct AnyKey: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }
@@ -8,9 +8,9 @@ struct AnyKey: CodingKey {
 }
 
 extension Decoder {
-  /// The container, if it has all of these keys and no other.
+  /// Returns the container if it has exactly these keys; throws `.invalidStatement` otherwise.
   ///
-  /// A key that is misspelt would else be one that is missing, and a DELETE whose filter is missing deletes every row.
+  /// A misspelt key would otherwise count as missing, and a DELETE whose filter is missing deletes every row.
   func container<Key: CodingKey & CaseIterable>(exactly keys: Key.Type) throws -> KeyedDecodingContainer<Key> {
     try container(keyedBy: AnyKey.self).check(are: Key.allCases)
     return try container(keyedBy: keys)
@@ -18,12 +18,12 @@ extension Decoder {
 }
 
 extension KeyedDecodingContainer<AnyKey> {
-  /// Throws when there are other keys, or not all of these.
+  /// Throws `.invalidStatement` unless the container has exactly these keys.
   func check(are keys: some Collection<some CodingKey>) throws {
     let (found, needed) = (Set(allKeys.map(\.stringValue)), keys.map(\.stringValue))
     guard found == Set(needed) else {
       throw SqlError.invalidStatement(
-        "a part of the statement has other keys than \(needed.joined(separator: ", "))")
+        "a part of the statement must have exactly the keys \(needed.joined(separator: ", "))")
     }
   }
 }

@@ -1,10 +1,10 @@
 import CSqlableSQLite
 import Glibc
 
-/// Tells whether the process was forked since a handle was opened.
+/// Detects that the process was forked after a handle was opened.
 ///
-/// A connection that crosses fork() breaks the file's locks and corrupts the database. glibc's getpid() is a system call,
-/// too dear for every statement; a counter that a fork handler raises in the child costs one load.
+/// A connection that crosses fork() breaks the file's locks and corrupts the database. glibc's getpid() is a system
+/// call, too expensive for every statement; a counter that a fork handler increments in the child costs one load.
 enum ForkGuard {
   // Written only by the fork handler, in a child that has one thread; read everywhere else.
   nonisolated(unsafe) private static let counter: UnsafeMutablePointer<Int> = {
@@ -14,6 +14,6 @@ enum ForkGuard {
     return counter
   }()
 
-  /// The number of forks between the start of the first process and this one.
+  /// The number of forks between the first process and this one.
   static var generation: Int { counter.pointee }
 }

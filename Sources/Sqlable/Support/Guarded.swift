@@ -1,12 +1,12 @@
 import Glibc
 
-/// A value that threads share, reached with a lock held.
+/// A value that threads share, guarded by a lock.
 ///
-/// A POSIX lock, since the thread sanitizer does not see the one of Swift's `Mutex` and would report races where there are
-/// none. Sound as `Sendable`: `value` is only touched with `mutex` held, and leaves only as a copy that `body` makes.
+/// It is a POSIX lock, since the thread sanitizer does not see Swift's `Mutex` and would report false races. Sound as
+/// `Sendable`: `value` is only touched with `mutex` held, and leaves only as a copy that `body` makes.
 ///
-/// `Value` is never a closure itself: Swift wraps one that is passed `inout` to generic code in two more with each call,
-/// and after some days the stack is too small to call or to free it. A closure as a property of `Value` stays as it is.
+/// `Value` must not be a closure: each call that passes a closure `inout` to generic code wraps it in two more, and
+/// after some days calling or freeing it overflows the stack. A closure in a property of `Value` is not wrapped.
 final class Guarded<Value>: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private var value: Value
@@ -21,14 +21,14 @@ final class Guarded<Value>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Calls `body` while no other thread has the value. Not to be called inside itself.
+  /// Calls `body` with the lock held. Not reentrant.
   func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return try body(&value)
   }
 
-  /// For what happens around a `fork`, where no closure can be called with the value.
+  /// For fork handlers: one locks, and another one unlocks.
   func lock() { pthread_mutex_lock(mutex) }
 
   func unlock() { pthread_mutex_unlock(mutex) }

@@ -1,10 +1,10 @@
-/// A value that most often is the default one: nothing then, and else behind one reference. A statement is copied at
-/// every step of its making and running.
+/// A value that is usually the default: nil then, and otherwise behind one reference. Statements are copied at every
+/// step of building and running them, so they must be small.
 @usableFromInline
 struct Rare<Value: RareValue>: Sendable, Hashable {
   private var box: Box?
 
-  /// Sound as `Sendable`: it is changed by one that has the only reference, and by no other.
+  /// Sound as `Sendable`: it is changed through a unique reference only.
   private final class Box: @unchecked Sendable {
     @exclusivity(unchecked) var value: Value
 
@@ -38,7 +38,7 @@ struct Rare<Value: RareValue>: Sendable, Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
-/// What has a default.
+/// A value with a default.
 @usableFromInline
 protocol RareValue: Sendable, Hashable {
   init()

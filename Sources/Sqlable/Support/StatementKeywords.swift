@@ -1,6 +1,6 @@
 extension Collection<UInt8> where SubSequence == Self {
-  /// The first words of this SQL in capitals, comments and semicolons passed over.
-  // By bytes, as SQLite reads it: every raw statement is asked, and characters take ten times as long.
+  /// The first words of this SQL in upper case, without comments and semicolons.
+  // By bytes, as SQLite reads it: this runs for every raw statement, and characters take ten times as long.
   func firstKeywords(_ count: Int) -> [String] {
     var words: [String] = []
     var rest = self
@@ -20,7 +20,7 @@ extension Collection<UInt8> where SubSequence == Self {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Whether this SQL holds anything but blanks, comments and semicolons.
+  /// Whether this SQL has anything but blanks, comments and semicolons.
   var holdsStatement: Bool {
     var rest = self[...]
     rest.skipBlanksAndComments()
@@ -33,7 +33,7 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension Collection<UInt8> where SubSequence == Self {
-  /// Takes the blanks and comments at the start, as SQLite reads them.
+  /// Removes leading blanks and comments, as SQLite reads them.
   mutating func skipBlanksAndComments() {
     while let first {
       if first.isBlank {

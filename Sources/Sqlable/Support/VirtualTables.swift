@@ -1,18 +1,18 @@
 extension String {
-  /// The module of the virtual table that this text of the schema creates, in small letters; nil for any other text.
+  /// The module, in lower case, of the virtual table that this schema text creates; nil for any other text.
   ///
-  /// SQLite keeps `CREATE VIRTUAL TABLE`, then what the program wrote from the table's name on, with its comments.
+  /// SQLite stores `CREATE VIRTUAL TABLE`, then the original text from the table's name on, with its comments.
   var virtualTableModule: [UInt8]? {
     var rest = utf8[...]
     for word in ["create", "virtual", "table"] where rest.nextToken() != Array(word.utf8) { return nil }
-    // The name, which may be any text in quotes.
+    // The table's name may be any quoted text.
     guard rest.nextToken() != nil, rest.nextToken() == Array("using".utf8) else { return nil }
     return rest.nextToken()
   }
 }
 
 extension Substring.UTF8View {
-  /// Takes a word, or a name or text out of its quotes, in small letters if it is to be folded; nil at anything else.
+  /// Removes and returns the next word, or quoted name or text without its quotes; nil at anything else.
   mutating func nextToken(isFolded: Bool = true) -> [UInt8]? {
     skipBlanksAndComments()
     guard let first else { return nil }
@@ -33,7 +33,7 @@ extension Substring.UTF8View {
     var name: [UInt8] = []
     while let byte = popFirst() {
       if byte == end {
-        // Two quotes stand for one; a bracket ends a name in any case.
+        // Two quotes stand for one; a bracket always ends the name.
         guard end != UInt8(ascii: "]"), self.first == end else { break }
         removeFirst()
       }

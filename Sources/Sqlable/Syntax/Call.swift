@@ -1,20 +1,20 @@
 extension SqlExpression {
-  /// A call of a function, with all that may follow its arguments.
+  /// A function call with its optional clauses.
   struct Call: Sendable, Hashable {
     var function: Function
     var arguments: [SqlExpression]
     var isDistinct = false
-    /// Which rows an aggregate takes.
+    /// The FILTER of an aggregate.
     var filter: SqlExpression?
     var window: WindowClause?
 
-    /// A function by its name, as SQL spells it.
+    /// The function's name in SQL.
     enum Function: Sendable, Hashable {
       /// `count(*)`
       case countRows
-      /// One of SQLite's own.
+      /// A function built into SQLite.
       case builtIn(BuiltIn)
-      /// One that a program has registered; its name is quoted.
+      /// A function registered by the program; its name is quoted.
       case named(String)
 
       static func == (left: Function, right: Function) -> Bool {
@@ -27,7 +27,7 @@ extension SqlExpression {
       }
     }
 
-    /// Whether the argument of that number says how the function works, and so is written into the SQL.
+    /// Whether the argument at this index configures the function, and so is written into the SQL as a literal.
     func isConstant(_ index: Int) -> Bool {
       guard index > 0, case .builtIn(let function) = self.function else { return false }
       return switch function {
@@ -37,7 +37,7 @@ extension SqlExpression {
       }
     }
 
-    /// A function of SQLite's. To add one: its name here, and what makes a term of it in `Language/Terms`.
+    /// SQLite's functions. To add one, add its name here and the method that builds the term in `Language/Terms`.
     enum BuiltIn: String, Sendable, Hashable {
       case count, sum, total, avg, min, max
       case groupConcat = "group_concat"
@@ -78,8 +78,8 @@ extension SqlExpression {
         }
       }
 
-      /// Whether a statement with it can be encoded, and a filter with it be judged by the values of a row alone: a
-      /// function of one argument that every SQLite has.
+      /// Whether a statement with it can be encoded, and a filter with it can be evaluated from a row's values alone: a
+      /// function of one argument that every version of SQLite has.
       fileprivate var isElementary: Bool {
         switch self {
         case .lower, .upper, .length, .abs: true
@@ -88,10 +88,10 @@ extension SqlExpression {
       }
     }
 
-    /// Whether a window can follow; of a function of the program's own SQLite says so.
+    /// Whether the call can have a window. For a registered function SQLite checks that itself.
     var takesWindow: Bool { if case .builtIn(let function) = function { function.takesWindow } else { true } }
 
-    /// The function, where it is elementary and nothing is said beside its argument.
+    /// The function, if it is elementary and the call has no other clauses.
     var elementary: BuiltIn? {
       guard case .builtIn(let function) = function, function.isElementary, arguments.count == 1, !isDistinct,
         filter == nil, window == nil
@@ -99,7 +99,7 @@ extension SqlExpression {
       return function
     }
 
-    /// All terms in it.
+    /// All terms of the call.
     var terms: [SqlExpression] {
       var terms = arguments
       if let filter { terms.append(filter) }
@@ -115,28 +115,28 @@ extension SqlExpression {
     var frame: WindowFrame?
   }
 
-  /// A query that stands for a value or a condition.
+  /// A subquery used as a value or a condition.
   struct QueryTerm: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
       case scalar, exists, isIn
     }
 
     let kind: Kind
-    /// What is looked for, for `isIn`.
+    /// The left side of `isIn`.
     var term: SqlExpression?
     let query: SelectQuery
   }
 }
 
 extension SqlExpression.Call {
-  /// A call as data has it; nil for what is none.
+  /// A decoded call; nil unless it is elementary.
   init?(elementary name: String, _ arguments: [SqlExpression]) {
     guard let function = BuiltIn(rawValue: name), function.isElementary, arguments.count == 1 else { return nil }
     self.init(function: .builtIn(function), arguments: arguments)
   }
 }
 
-/// The rows around the current one that a window function takes.
+/// The rows around the current one that a window function covers.
 ///
 /// ```swift
 /// Flight.delay.average().over(orderBy: Flight.day.asc, frame: .rows(.preceding(6), .currentRow))
@@ -149,7 +149,7 @@ public struct WindowFrame: Sendable, Hashable {
     case groups = "GROUPS"
   }
 
-  /// An end of a frame. A number below zero throws `.invalidStatement` when the statement is run.
+  /// A bound of a frame. Running a statement with a negative number throws `.invalidStatement`.
   public enum Bound: Sendable, Hashable {
     case unboundedPreceding, currentRow, unboundedFollowing
     case preceding(Int)
@@ -160,17 +160,17 @@ public struct WindowFrame: Sendable, Hashable {
   let start: Bound
   let end: Bound
 
-  /// Counted in rows.
+  /// A frame with bounds counted in rows.
   public static func rows(_ start: Bound, _ end: Bound) -> WindowFrame {
     WindowFrame(unit: .rows, start: start, end: end)
   }
 
-  /// Measured by the value that orders them.
+  /// A frame with bounds measured by the value that orders the rows.
   public static func range(_ start: Bound, _ end: Bound) -> WindowFrame {
     WindowFrame(unit: .range, start: start, end: end)
   }
 
-  /// Counted in groups of rows that are equal by the order.
+  /// A frame with bounds counted in groups of rows that compare as equal.
   public static func groups(_ start: Bound, _ end: Bound) -> WindowFrame {
     WindowFrame(unit: .groups, start: start, end: end)
   }

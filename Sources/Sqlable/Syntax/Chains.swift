@@ -1,4 +1,4 @@
-// AND and OR: one flat list, however many, since a tree would be as deep as the chain is long.
+// AND and OR are flat lists: a tree would be as deep as the chain is long.
 
 extension SqlExpression {
   func and(_ other: SqlExpression) -> SqlExpression {
@@ -21,6 +21,6 @@ extension SqlExpression {
 }
 
 extension SqlExpression? {
-  /// A further condition that has to be met too.
+  /// Combines the condition with a further one.
   mutating func and(_ condition: SqlExpression) { self = self?.and(condition) ?? condition }
 }

@@ -1,4 +1,4 @@
-/// An insert: of structs, or of what a query gives.
+/// An insert of structs or of a query's rows.
 @usableFromInline
 struct InsertQuery: Sendable, Hashable {
   @usableFromInline
@@ -7,15 +7,15 @@ struct InsertQuery: Sendable, Hashable {
     case row
     /// Any number of structs.
     case rows
-    /// One struct, which updates the row that has its key.
+    /// One struct, which updates the row with its key.
     case save
-    /// What a query gives.
+    /// The rows of a query.
     case query
   }
 
   @usableFromInline
   struct Rest: RareValue {
-    /// The columns that are written; nil for all.
+    /// The columns to write; nil for all.
     var columns: [ColumnReference]?
     var upsert: Upsert?
     /// The query whose rows are inserted.
@@ -38,7 +38,7 @@ struct InsertQuery: Sendable, Hashable {
     self.table = table
   }
 
-  /// An insert that writes these columns, or all.
+  /// An insert that writes these columns, or all if there are none.
   @usableFromInline
   init(_ form: Form, into table: TableInfo, writing columns: [any ColumnConvertible], of source: SelectQuery? = nil) {
     self.init(form, into: table)
@@ -49,14 +49,14 @@ struct InsertQuery: Sendable, Hashable {
   var isUpsert: Bool { form == .save || rest.value.upsert != nil }
 }
 
-/// An update: of the row of a struct, or of all that are selected.
+/// An update of a struct's row, or of all selected rows.
 @usableFromInline
 struct UpdateQuery: Sendable, Hashable {
   @usableFromInline
   struct Rest: RareValue {
-    /// The columns that are written of a struct; nil for all.
+    /// The columns to write of a struct; nil for all.
     var columns: [ColumnReference]?
-    /// What columns are set to.
+    /// Assignments to columns.
     var assignments: [Assignment] = []
     var returned: Returned?
     var defect: SqlError?
@@ -66,28 +66,30 @@ struct UpdateQuery: Sendable, Hashable {
   }
 
   unowned(unsafe) var table: TableInfo
-  /// Whether it is about the row that has a struct's key, among those that are selected.
-  let isOfRow: Bool
+  let extent: ChangeExtent
   var conflict: ConflictPolicy?
   var selection = RowSelection()
   var rest = Rare<Rest>()
 
-  /// An update of a struct's row, that writes these of its columns, or all.
+  /// An update of a struct's row that writes these columns, or all if there are none.
   @usableFromInline
   init(ofRowIn table: TableInfo, writing columns: [any ColumnConvertible]) {
     self.table = table
-    isOfRow = true
+    extent = .row
     if !columns.isEmpty { rest.value.columns = columns.map { ColumnReference($0.column) } }
   }
 
-  init(_ table: TableInfo, _ assignments: [Assignment]) {
+  init(_ table: TableInfo, _ assignments: [Assignment], _ extent: ChangeExtent = .selected) {
     self.table = table
-    isOfRow = false
+    self.extent = extent
     rest.value.assignments = assignments
   }
+
+  /// Whether it changes the row with a struct's key.
+  @usableFromInline var isOfRow: Bool { extent == .row }
 }
 
-/// A delete: of the row of a struct, or of all that are selected.
+/// A delete of a struct's row, or of all selected rows.
 @usableFromInline
 struct DeleteQuery: Sendable, Hashable {
   @usableFromInline
@@ -100,19 +102,32 @@ struct DeleteQuery: Sendable, Hashable {
   }
 
   unowned(unsafe) var table: TableInfo
-  /// Whether it is about the row that has a struct's key, among those that are selected.
-  let isOfRow: Bool
+  let extent: ChangeExtent
   var selection = RowSelection()
   var rest = Rare<Rest>()
 
   @usableFromInline
-  init(_ table: TableInfo, isOfRow: Bool) {
+  init(_ table: TableInfo, _ extent: ChangeExtent) {
     self.table = table
-    self.isOfRow = isOfRow
+    self.extent = extent
   }
+
+  /// Whether it deletes the row with a struct's key.
+  @usableFromInline var isOfRow: Bool { extent == .row }
 }
 
-/// The rows that an update or delete is about.
+/// The rows that an update or delete is meant for.
+@usableFromInline
+enum ChangeExtent: Sendable, Hashable {
+  /// The row with a struct's key.
+  case row
+  /// The rows that a filter or limit selects; running the change without either throws.
+  case selected
+  /// Every row of the table.
+  case all
+}
+
+/// The rows that an update or delete affects.
 @usableFromInline
 struct RowSelection: Sendable, Hashable {
   @usableFromInline
@@ -128,19 +143,35 @@ struct RowSelection: Sendable, Hashable {
   var filter: SqlExpression?
   var rest = Rare<Rest>()
 
-  /// Whether it is all of them. Not by ==, which would copy the filter.
+  /// Whether all rows are selected. Not with ==, which would copy the filter.
   var isAll: Bool {
     if case .some = filter { return false }
     return rest.isDefault
   }
 
-  /// Whether it is a part of the rows by number: then their order counts, whatever is done to them.
+  /// Throws `.misuse` for a change of selected rows without a filter or limit, which would change all rows, and for a
+  /// change of all rows with a filter, order or limit.
+  func check(_ extent: ChangeExtent, of table: TableInfo, _ change: String, _ all: String) throws {
+    switch extent {
+    case .row: return
+    case .selected where filter == nil && !isLimited:
+      throw SqlError.misuse(
+        "\(change) without a filter or limit would change every row of table \(table.name): use \(all) for that"
+      ).at(table: table.name)
+    case .all where !isAll:
+      throw SqlError.misuse("\(all) changes every row of table \(table.name): it can't have a filter, order or limit")
+        .at(table: table.name)
+    case .selected, .all: return
+    }
+  }
+
+  /// Whether the number of rows is limited, so that their order matters.
   var isLimited: Bool { !rest.isDefault && (rest.value.limit != nil || rest.value.offset != nil) }
 }
 
-/// What a change gives of the rows that it changed.
+/// What a change returns for each row that it changed.
 enum Returned: Sendable, Hashable {
-  /// The whole of them.
+  /// All columns.
   case rows
   case terms([SqlExpression])
 }

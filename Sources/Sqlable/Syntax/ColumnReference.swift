@@ -1,8 +1,8 @@
-/// A column as an expression names it; two are equal when they are of one declaration, or, where one was decoded, of
-/// one name.
+/// A column in an expression. Two are equal when they come from the same declaration or, if one was decoded, have the
+/// same name.
 enum ColumnReference: Sendable, Hashable {
   case declared(ColumnDefinition)
-  /// In a statement that was decoded, until it is checked against its model.
+  /// A column in a decoded statement.
   case named(String)
 
   init(_ column: Column) { self = .declared(column.definition) }
@@ -14,7 +14,7 @@ enum ColumnReference: Sendable, Hashable {
     }
   }
 
-  /// The declaration, where it is known.
+  /// The declaration, if it is known.
   var definition: ColumnDefinition? {
     switch self {
     case .declared(let definition): definition

@@ -1,13 +1,13 @@
-/// What happens to a row that breaks a uniqueness rule, or is NULL where it must not be.
+/// The policy for rows that violate a uniqueness or NOT NULL constraint.
 ///
-/// SQLite's FAIL and ROLLBACK are left out: the one keeps half a statement, the other undoes a transaction behind the
-/// back of the code that opened it.
+/// SQLite's FAIL and ROLLBACK are not supported: the former keeps a statement's partial changes, the latter rolls back
+/// a transaction without the code that opened it.
 public enum ConflictPolicy: String, Sendable, Hashable, Codable {
-  /// The statement is undone and throws.
+  /// Rolls back the statement and throws.
   case abort
-  /// The row is skipped.
+  /// Skips the row.
   case ignore
-  /// The rows in the way are deleted first.
+  /// Deletes the conflicting rows first.
   case replace
 
   var sql: StaticString {
@@ -19,19 +19,19 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   }
 }
 
-/// Insert, or update the row that is in the way.
+/// The conflict clause of an insert that updates the conflicting row.
 struct Upsert: Sendable, Hashable {
   /// The unique columns that conflict; nil for the primary key.
   var target: [ColumnReference]?
-  /// The columns that take the new value; nil for all but the conflicting ones.
+  /// The columns that get the new value; nil for all but the conflicting ones.
   var columns: [ColumnReference]?
-  /// What other columns are set to.
+  /// Assignments to other columns.
   var assignments: [Assignment] = []
-  /// Which rows are updated; the others are left as they are.
+  /// The condition for updating a row; other rows are left unchanged.
   var condition: SqlExpression?
 }
 
-/// A column and what it is set to, for an update.
+/// An assignment of a value or term to a column, for an update.
 ///
 /// ```swift
 /// Bicycle.color.set(to: "red")                     // "color" = ?
@@ -43,6 +43,6 @@ public struct Assignment: Sendable, Hashable {
 }
 
 extension Upsert {
-  /// What SQLite calls the row that was to be inserted.
+  /// SQLite's name for the row that the insert would have stored.
   static let newRow = "excluded"
 }

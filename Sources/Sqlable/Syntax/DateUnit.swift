@@ -1,8 +1,8 @@
-/// What is added to a date.
+/// The unit of an interval added to a date.
 public enum DateUnit: String, Sendable, Hashable {
   case second, minute, hour, day, month, year
 
-  /// How long it always is.
+  /// The length in seconds; nil for units whose length varies.
   var seconds: Int? {
     switch self {
     case .second: 1

@@ -1,9 +1,9 @@
 /// A term of full-text search.
 struct FullTextTerm: Sendable, Hashable {
   enum Form: Sendable, Hashable {
-    /// `"id" IN (SELECT "rowid" FROM … WHERE … MATCH ?)`, of the table that goes by an alias, or by its own name.
+    /// `"id" IN (SELECT "rowid" FROM … WHERE … MATCH ?)`, for the table with an alias, or with its own name.
     case matches(alias: String?)
-    /// `… MATCH ?`, of a table that is searched.
+    /// `… MATCH ?`, for the table that `search` reads.
     case search
     /// `"rank" MATCH ?`
     case weighting

@@ -1,4 +1,4 @@
-// What is known of a term's values without looking at any: enough to refuse what SQLite would answer with nonsense.
+// Static knowledge about the values of terms, used to reject expressions for which SQLite would return nonsense.
 
 extension SqlExpression {
   init(invalid term: InvalidTerm) {
@@ -6,7 +6,7 @@ extension SqlExpression {
     size = Size()
   }
 
-  /// What can't be stored, or compared; in a column or with it, where one is given.
+  /// A term for a value that can't be stored or compared, in or with `column` if there is one.
   @usableFromInline
   init(invalid error: any Error, column: Column? = nil) {
     let located = column.map { SqlExpression.located(error, column: $0) } ?? error
@@ -14,7 +14,7 @@ extension SqlExpression {
     self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
   }
 
-  /// The term whose values this one gives, in their form.
+  /// The term whose values, and their form, this one passes on.
   var columnTerm: SqlExpression {
     switch node {
     case .collate(let term, _): term.columnTerm
@@ -25,7 +25,7 @@ extension SqlExpression {
     }
   }
 
-  /// The column that this term is, if it is one: values follow its type.
+  /// The column that this term is, if any: other values are converted to its type.
   var columnDefinition: ColumnDefinition? {
     switch columnTerm.node {
     case .column(let reference), .qualified(_, let reference): reference.definition
@@ -33,7 +33,7 @@ extension SqlExpression {
     }
   }
 
-  /// Whether it is a real number that stands for itself, as a date does, or NULL in its place.
+  /// Whether it is a REAL, as dates without a column are, or NULL.
   var isRealValue: Bool {
     switch node {
     case .value(.real), .value(.null): true
@@ -41,7 +41,7 @@ extension SqlExpression {
     }
   }
 
-  /// A class of values that operators tell from others: SQLite compares and computes with integers and reals alike.
+  /// The classes of values that operators distinguish: SQLite treats INTEGER and REAL alike.
   private enum Values: Equatable {
     case numbers
     case others(StorageClass)
@@ -58,7 +58,7 @@ extension SqlExpression {
   private var values: Values? {
     switch node {
     case .column(let reference), .qualified(_, let reference):
-      // SQLite keeps in a BLOB column whatever another program has stored there.
+      // SQLite converts nothing in a BLOB column: it may hold any value that another program stored.
       guard let storageClass = reference.definition?.type.storageClass, storageClass != .blob else { return nil }
       return Values(storageClass)
     case .value(let value): return Values(value.storageClass)
@@ -71,7 +71,7 @@ extension SqlExpression {
     }
   }
 
-  /// Why the operator makes no sense between these terms; nil as far as is known.
+  /// The error if the operator is known to make no sense for these terms.
   static func defect(of operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) -> InvalidTerm? {
     if operation.takesNumbers {
       for term in [left, right] {
@@ -80,14 +80,14 @@ extension SqlExpression {
       }
     } else if operation.isComparison {
       if let own = left.values, let other = right.values, own != other {
-        return mismatch("terms of different types are compared, which are never equal", of: left)
+        return mismatch("terms of different types are compared and are never equal", of: left)
       }
       return mixedDates([left, right]) ?? mixedValue(left, right) ?? mixedValue(right, left)
     }
     return nil
   }
 
-  /// Why a value that stands for itself can't meet a column: a date that does is in seconds.
+  /// The error if a value without a column is compared with a column of milliseconds: a date would be in seconds.
   private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
     guard case .value(.real) = value.node, case .date(.unixMilliseconds) = other.columnDefinition?.type.base else {
       return nil
@@ -95,9 +95,9 @@ extension SqlExpression {
     return mismatch(SqlExpression.mixedForms, of: other)
   }
 
-  private static let mixedForms = "dates in different forms are mixed, as if a second were a millisecond"
+  private static let mixedForms = "dates in different storage formats are mixed"
 
-  /// Why terms can't stand for one another: they are dates that are stored in different forms, as far as is known.
+  /// The error if the terms are known to be dates in different storage formats.
   static func mixedDates(_ terms: some Sequence<SqlExpression>) -> InvalidTerm? {
     var known: ColumnType.DateFormat?
     for term in terms {
@@ -110,13 +110,13 @@ extension SqlExpression {
     return nil
   }
 
-  /// The term, or why it can't be stored in a column as it is.
+  /// The term, or the error if the column can't store its values unchanged.
   func storable(in column: Column) -> SqlExpression {
     guard let type = columnDefinition?.type, !column.type.takesValues(of: type) else { return self }
     return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
   }
 
-  /// Why a function of numbers makes no sense of this term; nil as far as is known.
+  /// The error if this term is known not to be a number, for a numeric function.
   func defect(in function: String) -> InvalidTerm? {
     guard case .others(let found) = values else { return nil }
     return SqlExpression.mismatch("\(function) takes numbers, but was given \(found)", of: self)
@@ -131,7 +131,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// Whether it computes: texts and blobs would be taken for 0.
+  /// Whether it is arithmetic, for which SQLite would treat TEXT and BLOB as 0.
   fileprivate var takesNumbers: Bool {
     switch self {
     case .plus, .minus, .times, .divided, .remainder, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: true

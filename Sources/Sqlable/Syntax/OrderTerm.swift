@@ -1,4 +1,4 @@
-/// A direction of ordering. NULL comes before every value in `asc`, after every value in `desc`.
+/// A sort direction. NULL comes before all values in `asc` and after all values in `desc`.
 public enum Order: String, Sendable, Hashable, Codable {
   case asc, desc
 }
@@ -8,13 +8,13 @@ struct OrderTerm: Sendable, Hashable {
   let expression: SqlExpression
   var direction: Direction
 
-  /// The direction, and where NULL comes, by the names in JSON.
+  /// The direction and the position of NULL. The raw values are the names in JSON.
   enum Direction: String, Sendable, Hashable, Codable {
     case asc, desc, ascNullsLast, descNullsFirst
 
     var isUpwards: Bool { self == .asc || self == .ascNullsLast }
 
-    /// What follows the term.
+    /// The SQL after the term.
     var sql: StaticString {
       switch self {
       case .asc: ""

@@ -1,7 +1,7 @@
-// What the clauses of a query come to: its columns, how deep it is, what it defines, and what they refuse.
+// Properties derived from the clauses of a query: its columns, its depth, the queries it defines, and its errors.
 
 extension SelectQuery.Clauses {
-  /// How deep its terms lie upon one another, those of the queries that it is made of included.
+  /// The depth of its terms, including those of nested queries.
   var size: SqlExpression.Size {
     var size = SqlExpression.Size()
     func add(_ terms: some Sequence<SqlExpression>) { for term in terms { size.join(term.size) } }
@@ -25,7 +25,7 @@ extension SelectQuery.Clauses {
     return size
   }
 
-  /// What is known of the columns of the result.
+  /// The known types and identities of the result's columns.
   var columns: [ResultColumn] {
     guard rows.isEmpty else { return rows[0].map { _ in ResultColumn() } }
     return results.flatMap { result -> [ResultColumn] in
@@ -37,18 +37,18 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Whether a query goes by a name in it.
+  /// Whether it defines named queries.
   var definesQueries: Bool {
     sources.contains(where: \.isDefined)
       || compounds.contains { $0.query.clauses.sources.contains(where: \.isDefined) }
   }
 
-  /// The queries that go by a name in it, as often as they stand there.
+  /// The named queries that it uses, one for each use.
   var definedSources: [SelectQuery.Source] {
     (sources + compounds.flatMap(\.query.clauses.sources)).filter(\.isDefined)
   }
 
-  /// Makes these things the result: each table of them the one that is joined by now, if it is.
+  /// Sets the result's columns. A model stands for its table if that is already joined.
   mutating func give(_ results: [SelectQuery.Result]) {
     guard results.contains(where: \.isUnjoined) else {
       self.results = results
@@ -62,30 +62,30 @@ extension SelectQuery.Clauses {
       }
       guard let place = places.first else { return result }
       if places.count > 1 {
-        note(.invalidStatement("table \(table.name) is there twice; one of them needs an alias").at(table: table.name))
+        note(.invalidStatement("table \(table.name) is in the query twice; one needs an alias").at(table: table.name))
       } else if sources[place].join == .left, !isOptional {
-        let message = "a left join may find no row of \(alias ?? table.name), whose columns are selected as if it did"
+        let message = "a left join may find no row of \(alias ?? table.name), but it is not selected as an optional"
         note(.invalidStatement(message).at(table: table.name))
       }
-      // With terms in the place of columns, where it was read with them.
+      // Keeps the columns that were replaced by terms when the model was read.
       return former.first { if case .model(place, _) = $0 { true } else { false } } ?? .model(place)
     }
   }
 
-  /// Finds the tables of the result among those that are joined now.
+  /// Resolves the result's models whose tables are now joined.
   mutating func findResults() {
     if results.contains(where: \.isUnjoined) { give(results) }
   }
 
-  /// Reads the first table's rows from another one.
+  /// Reads from another table with the layout of the first one.
   mutating func read(from table: String) {
-    guard let first = sources.first else { return note(.invalidStatement("rows of values are of no table")) }
+    guard let first = sources.first else { return note(.invalidStatement("literal rows have no table")) }
     sources[0].table = first.table.named(table)
   }
 
   private mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
-  /// How many columns the result has.
+  /// The number of columns in the result.
   var columnCount: Int {
     guard rows.isEmpty else { return rows[0].count }
     return results.reduce(0) { count, result in
@@ -97,8 +97,8 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// The position in the result, from 1, by which a term that orders or groups has to be called: SQLite does not know
-  /// it again where it binds values, and looks for nothing but columns where queries are combined.
+  /// The position in the result, from 1, by which ORDER BY and GROUP BY must refer to a term: SQLite does not recognize
+  /// a term that binds values, and combined queries can only be ordered by columns.
   func position(of term: SqlExpression) -> Int? {
     if sources.isEmpty { return positionInParts(term) }
     switch term.node {
@@ -123,7 +123,7 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// The position of a column in the parts that rows of values are combined with, whose columns have no names.
+  /// The position of a column in the queries combined with literal rows, whose own columns have no names.
   private func positionInParts(_ term: SqlExpression) -> Int? {
     for compound in compounds {
       let part = compound.query.clauses
@@ -132,7 +132,7 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// The position of a column of a model that is a result.
+  /// The position of a column of a selected model.
   private func positionInModel(_ term: SqlExpression) -> Int? {
     var position = 1
     for result in results {
@@ -171,12 +171,12 @@ extension TableInfo: Hashable {
 }
 
 extension SelectQuery.Clauses {
-  /// Notes what comes after a query was combined with others. Here and not behind `clauses`, whose coroutine the
-  /// compiler (6.3, debug) ends before it compares an optional of so many bytes with nil.
+  /// Records an error for a modifier after a union, intersect or except. A method of the clauses, because the compiler
+  /// (6.3, debug) ends the coroutine of `SelectQuery.clauses` before comparing an optional of this size with nil.
   mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }
     defect = .invalidStatement(
-      "\(modifier) after a union, intersect or except would change the first query only: it belongs into each of them, "
-        + "or the whole gets a name by named(_:) and is queried")
+      "\(modifier) after a union, intersect or except would apply to the first query only: apply it to each of them, "
+        + "or name the result with named(_:) and query that")
   }
 }

@@ -1,25 +1,25 @@
-/// What a `SELECT` says, the same for all types of rows. Nothing in it is for others to use.
+/// The structure of a `SELECT`, independent of the type of its rows. It has no public members.
 public struct SelectQuery: Sendable, Hashable {
-  /// What is asked of the rows.
+  /// What the query returns about the rows.
   @usableFromInline
   enum Form: Sendable, Hashable {
     case rows
-    /// How many there are.
+    /// Their number.
     case count
     /// Whether there are any.
     case exists
   }
 
   @usableFromInline let form: Form
-  /// All that it says, if that is more than what follows here.
+  /// All clauses, if there are more than those stored inline.
   private var box: Box?
-  // What most queries say: which rows of one table. Without memory of its own, since a query is copied at every step of
-  // its making and running.
+  // The clauses of most queries: a filter and limit on one table. Stored inline, because a query is copied at each step
+  // of building and running it.
   unowned(unsafe) private var ownTable: TableInfo
   private var ownFilter: SqlExpression?
   private var ownLimit: Int?
 
-  /// The rows of one table, or their number.
+  /// A query of one table.
   @usableFromInline
   init(_ form: Form = .rows, of table: TableInfo) {
     self.form = form
@@ -28,7 +28,7 @@ public struct SelectQuery: Sendable, Hashable {
 
   init(_ source: Source, results: [Result]) { self.init(Clauses(sources: [source], results: results)) }
 
-  /// A query of rows that it brings along.
+  /// A query of literal rows.
   init(rows: [[SqlExpression]]) { self.init(Clauses(sources: [], results: [], rows: rows)) }
 
   private init(_ clauses: Clauses) {
@@ -37,10 +37,10 @@ public struct SelectQuery: Sendable, Hashable {
     box = Box(clauses)
   }
 
-  /// Whether it is about one table, and has a filter and a limit at most.
+  /// Whether it reads one table with at most a filter and a limit.
   var isPlain: Bool { box == nil }
 
-  /// All that it says; changed in place where nobody else has the same.
+  /// All clauses; modified in place if the box is not shared.
   var clauses: Clauses {
     _read {
       if let box { yield box.clauses } else { yield ownClauses }
@@ -63,9 +63,9 @@ public struct SelectQuery: Sendable, Hashable {
 
   private static let wholeRows: [Result] = [.model(0)]
 
-  /// Behind one reference.
+  /// The clauses behind a single reference.
   ///
-  /// Sound as `Sendable`: it is changed by one that has the only reference, and by no other.
+  /// Sound as `Sendable`: it is modified only through a unique reference.
   private final class Box: @unchecked Sendable {
     @exclusivity(unchecked) var clauses: Clauses
 
@@ -95,7 +95,7 @@ extension SelectQuery {
 
   var filter: SqlExpression? { box.map(\.clauses.filter) ?? ownFilter }
 
-  /// Keeps the rows that meet a condition too.
+  /// Adds a condition to the filter.
   @usableFromInline
   mutating func filter(_ condition: SqlExpression) {
     if box == nil { ownFilter.and(condition) } else { clauses.filter.and(condition) }
@@ -106,12 +106,12 @@ extension SelectQuery {
     set { if box == nil { ownLimit = newValue } else { clauses.limit = newValue } }
   }
 
-  /// Whether it is a part of the rows by number.
+  /// Whether it has a limit or an offset.
   var isLimited: Bool { limit != nil || box?.clauses.offset != nil }
 
   var defect: SqlError? { box?.clauses.defect }
 
-  /// The query of the first row only.
+  /// The query limited to its first row.
   @usableFromInline var first: SelectQuery {
     var query = self
     query.takeFirst()
@@ -122,25 +122,25 @@ extension SelectQuery {
 }
 
 extension SelectQuery {
-  /// A column of the result.
+  /// One or several columns of the result.
   enum Result: Sendable, Hashable {
     case term(SqlExpression)
-    /// All columns of the model of a source, by its place, some of them replaced by terms.
+    /// All columns of the source at an index, some of them replaced by terms.
     case model(Int, replaced: [Replacement] = [])
-    /// All columns of a table that is not joined yet: what a query can't be run with. Whether it may be absent says
-    /// what they are read as.
+    /// All columns of a table that is not joined yet; running such a query throws. `isOptional` is whether they are
+    /// read as an optional model.
     case table(TableInfo, alias: String?, isOptional: Bool)
 
     var isUnjoined: Bool { if case .table = self { true } else { false } }
   }
 
-  /// What is read in the place of a column.
+  /// A term read instead of a column.
   struct Replacement: Sendable, Hashable {
     let column: ColumnReference
     let term: SqlExpression
   }
 
-  /// A table, and how it is joined to those before it.
+  /// A table, or what replaces one, and how it is joined to those before it.
   @usableFromInline
   struct Source: Sendable, Hashable {
     @usableFromInline
@@ -156,34 +156,34 @@ extension SelectQuery {
       }
     }
 
-    /// What it is, if no table.
+    /// What the rows come from.
     enum Kind: Sendable, Hashable {
       case table
-      /// A query that goes by the alias.
+      /// A named query, whose name is the alias.
       case defined(SelectQuery)
-      /// One that is defined around it: a query that names itself.
+      /// A reference to a query defined by an enclosing one, for recursion.
       case named
-      /// What a table-valued function gives.
+      /// A table-valued function.
       case call(SqlExpression)
     }
 
     var table: TableInfo
-    /// What it is called in the statement, when not by its own name.
+    /// The name in the statement, if it differs from the table's.
     @ByBytes var alias: String? = nil
     var kind = Kind.table
     var join = Join.inner
     var condition: SqlExpression?
-    /// Whether its rows are those that its full-text index finds.
+    /// Whether a full-text search selects its rows.
     var isSearched = false
 
-    /// How deep the query is that it is defined by. Kept: in a chain of them each may be named many times.
+    /// The depth of the defining query. Stored, because in a chain of named queries each may be used many times.
     private var definitionSize = SqlExpression.Size()
 
     init(table: TableInfo) { self.table = table }
 
     var name: String { alias ?? table.name }
 
-    /// Whether it is a query that goes by the alias.
+    /// Whether it is a named query.
     var isDefined: Bool { if case .defined = kind { true } else { false } }
 
     var size: SqlExpression.Size {
@@ -194,21 +194,21 @@ extension SelectQuery {
       }
     }
 
-    /// Makes it a query that goes by the alias.
+    /// Makes it a named query.
     mutating func define(_ query: SelectQuery) {
       definitionSize = query.clauses.size
       definitionSize.depth += 1
       kind = .defined(query)
-      // Trees are walked by recursion: one as deep is not kept.
+      // Trees are walked by recursion: one that is too deep must not be kept.
       guard definitionSize.depth > SqlExpression.maximumDepth else { return }
-      let error = SqlError.invalidStatement("queries under a name nest more than \(SqlExpression.maximumDepth) deep")
+      let error = SqlError.invalidStatement("named queries are nested more than \(SqlExpression.maximumDepth) deep")
       definitionSize = SqlExpression.Size()
       kind = .defined(
         SelectQuery(rows: [Array(repeating: SqlExpression(invalid: error), count: query.clauses.columnCount)]))
     }
   }
 
-  /// Another query whose rows are added, or taken away.
+  /// Another query that is combined with this one.
   struct Compound: Sendable, Hashable {
     enum Operator: Sendable, Hashable {
       case union, unionAll, intersect, except
@@ -230,7 +230,7 @@ extension SelectQuery {
   struct Clauses: Sendable, Hashable {
     var sources: [Source]
     var results: [Result]
-    /// The rows of VALUES, in the place of all that a SELECT begins with.
+    /// The rows of VALUES, which replace the SELECT.
     var rows: [[SqlExpression]] = []
     var isDistinct = false
     var filter: SqlExpression?
@@ -240,19 +240,19 @@ extension SelectQuery {
     var order: [OrderTerm] = []
     var limit: Int?
     var offset: Int?
-    /// Why it can't be run.
+    /// The error that running it throws.
     var defect: SqlError?
   }
 }
 
 extension SelectQuery {
-  /// Notes what would change the first of several combined queries, as if it changed their result.
+  /// Records an error if the query is combined: the modifier would apply to its first part only.
   mutating func refuseIfCombined(_ modifier: String) {
     if !isPlain, !clauses.compounds.isEmpty { clauses.refuse(modifier) }
   }
 
-  /// The query as a part of one that combines it with others. When it is combined itself running that throws, and what
-  /// it is made of is not kept: trees are walked by recursion.
+  /// The query as a part of a combined query. If it is itself combined, running the result throws, and its parts are
+  /// dropped: trees are walked by recursion.
   var asPart: SelectQuery {
     guard !clauses.compounds.isEmpty else { return self }
     var query = self

@@ -1,28 +1,28 @@
 extension SqlExpression {
-  /// A term that SQL spells in a way of its own.
+  /// A term with its own SQL syntax.
   struct SpecialForm: Sendable, Hashable {
     var form: Form
     var terms: [SqlExpression]
 
     enum Form: Sendable, Hashable {
-      /// `CASE WHEN a THEN b … ELSE c END`: conditions and results in turn, and what is left at the end.
+      /// `CASE WHEN a THEN b … ELSE c END`: alternating conditions and results; an odd last term is the ELSE result.
       case choice
       /// `CAST(a AS INTEGER)`
       case cast(StorageClass)
       /// `~a`
       case inverted
-      /// A part of a date as an integer, by the letter that `strftime` has for it.
+      /// A part of a date as an integer, by its `strftime` letter.
       case datePart(Character)
       /// `strftime(b, a)` of the date `a`.
       case dateFormat
       /// `date(a)`
       case day
-      /// A date and the number of units that are added to it.
+      /// A date with a number of units added.
       case shifted(Int, DateUnit)
-      /// What a full-text index finds, and tells of what it has found.
+      /// A full-text condition, or a rank, snippet or highlight.
       case fullText(FullTextTerm)
 
-      /// Whether its first term has to be a date.
+      /// Whether its first term must be a date.
       var takesDate: Bool {
         switch self {
         case .datePart, .dateFormat, .day, .shifted: true
@@ -33,7 +33,7 @@ extension SqlExpression {
       var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
 
-    /// The term in whose form the values are.
+    /// The term that determines the form of its values.
     var formTerm: SqlExpression? {
       switch form {
       case .choice: terms.count > 1 ? terms[1] : nil
@@ -52,14 +52,14 @@ extension SqlExpression {
     return SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
   }
 
-  /// The function of this term and further ones.
+  /// A call of a function with this term and further arguments.
   func call(_ function: Call.BuiltIn, _ arguments: SqlExpression...) -> SqlExpression {
     .call(function, [self] + arguments)
   }
 }
 
 extension SqlExpression.QueryTerm {
-  /// The term in whose form the values of a query that stands for one are.
+  /// The term that determines the form of a scalar subquery's value.
   var formTerm: SqlExpression? {
     guard kind == .scalar, case .term(let term) = query.clauses.results.first else { return nil }
     return term
@@ -67,7 +67,7 @@ extension SqlExpression.QueryTerm {
 }
 
 extension SqlExpression.Call {
-  /// The argument in whose form the values are.
+  /// The argument that determines the form of the result.
   var formTerm: SqlExpression? {
     guard case .builtIn(let function) = self.function else { return nil }
     switch function {

@@ -1,20 +1,20 @@
-/// A term of SQL: a column, a value, or what operators and functions make of them.
+/// An SQL expression: a column, a value, or an operator or function applied to expressions.
 ///
 /// ```swift
 /// Bicycle.color == "red" && Bicycle.id > 3        // "color" = ? AND "id" > ?
 /// ```
 ///
-/// It is a value: immutable, `Sendable`, `Hashable`, `Codable`. Values in it are bound, never written into the SQL.
-/// Where NULL takes part the result is NULL, as SQL has it, and a filter drops the row.
+/// It is an immutable value, `Sendable`, `Hashable` and `Codable`. Values in it are bound, not written into the SQL. As
+/// in SQL, most operations on NULL are NULL, and a filter drops rows for which its condition is NULL.
 public struct SqlExpression: Sendable, Hashable {
   let node: Node
   let size: Size
 
-  /// How deep a tree of terms is.
+  /// The depth of a tree of terms.
   struct Size: Sendable, Hashable {
-    /// How many terms lie upon one another.
+    /// The number of nested terms.
     var depth: Int16 = 1
-    /// The same as SQLite counts it: to it a chain of ANDs is as deep as it is long.
+    /// The depth as SQLite counts it: a chain of ANDs is as deep as it is long.
     var height: Int16 = 1
 
     init() {}
@@ -24,20 +24,20 @@ public struct SqlExpression: Sendable, Hashable {
       self.height = height
     }
 
-    /// That of an operator between two terms that hold no other.
+    /// The size of an operator between two leaves.
     static let ofTwo = Size(depth: 2, height: 2)
 
-    /// The most of all of these terms.
+    /// The maximum of these terms.
     init(of terms: [SqlExpression]) { for term in terms { join(term.size) } }
 
-    /// That of a chain of so many terms, or of one term, and another behind it; nil for what has to be counted.
+    /// The size of a chain of `count` terms with another one appended; nil if it must be computed from all terms.
     init?(chaining count: Int, _ left: SqlExpression, _ right: SqlExpression) {
       guard count < SqlExpression.maximumChain else { return nil }
       depth = Swift.max(left.size.depth + (count == 1 ? 1 : 0), right.size.depth + 1)
       height = Swift.max(left.size.height, right.size.height) + 1
     }
 
-    /// Makes it as much as the other, where that is more.
+    /// Raises it to the maximum of both.
     mutating func join(_ other: Size) {
       depth = Swift.max(depth, other.depth)
       height = Swift.max(height, other.height)
@@ -50,13 +50,13 @@ public struct SqlExpression: Sendable, Hashable {
     }
   }
 
-  /// A closed tree: it can be compared, sent and decoded, and every form is known to the renderer.
+  /// A closed tree, so that it can be compared, sent and decoded, and the renderer knows all of its forms.
   ///
-  /// Columns and values, of which there are most, lie in their parent's memory instead of in some of their own.
+  /// Columns and values, the most frequent nodes, are stored inline in their parent.
   enum Node: Sendable {
     case column(ColumnReference)
     case value(DatabaseValue)
-    /// A value that a prepared statement is given, by its name.
+    /// A named value that is passed to a prepared statement.
     case parameter(String)
     /// AND of two or more terms.
     case all([SqlExpression])
@@ -69,22 +69,22 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case isNotNull(SqlExpression)
     indirect case between(SqlExpression, SqlExpression, SqlExpression)
     indirect case isIn(SqlExpression, [DatabaseValue])
-    /// Without an escape it is empty: optional, it would be forgotten by a decoder that does not find it.
+    /// The escape is empty if there is none: as an optional, a decoder would not notice a missing key.
     indirect case like(SqlExpression, SqlExpression, escape: String)
     indirect case collate(SqlExpression, Collate)
-    /// A column of the table that goes by an alias.
+    /// A column of the table with an alias.
     indirect case qualified(alias: String, ColumnReference)
-    /// A function with all that may follow its arguments.
+    /// A function call with its optional clauses.
     indirect case call(Call)
-    /// What SQL spells in a way of its own, such as `CASE … END`.
+    /// A term with its own SQL syntax, such as `CASE … END`.
     indirect case special(SpecialForm)
     /// `(SELECT …)`, `EXISTS (SELECT …)` or `… IN (SELECT …)`.
     indirect case query(QueryTerm)
-    /// What can't be said in SQL; the statement throws the reason when it is run.
+    /// An invalid term; running the statement throws its error.
     indirect case invalid(InvalidTerm)
   }
 
-  /// The operators between two terms, by their SQL.
+  /// The binary operators, by their SQL.
   @usableFromInline
   enum BinaryOperator: String, Sendable, Hashable, Codable {
     case equal = "="
@@ -118,7 +118,7 @@ public struct SqlExpression: Sendable, Hashable {
       }
     }
 
-    /// The operator with a blank on either side; the raw values are texts that would be made anew for every use.
+    /// The operator with spaces around it. The raw values are strings that would be built for each use.
     var sql: StaticString {
       switch self {
       case .equal: " = "
@@ -146,29 +146,29 @@ public struct SqlExpression: Sendable, Hashable {
     }
   }
 
-  /// Why a term can't be run. Not an `Error` here: an operator does not throw.
+  /// The error that running a term throws. It is stored because operators can't throw.
   struct InvalidTerm: Sendable, Hashable {
     let error: SqlError
-    /// The column that the error names: the query knows the table that it is of.
+    /// The column that the error names; its table is known only when the query is rendered.
     var column: ColumnReference?
   }
 
-  /// Trees are walked by recursion, and this many levels fit into half a megabyte of stack, even in a debug build that
-  /// encodes them as JSON.
+  /// Trees are walked by recursion. This many levels fit into half a megabyte of stack, even when a debug build encodes
+  /// them as JSON.
   static let maximumDepth: Int16 = 100
-  /// SQLite refuses expressions that are deeper than 1000, and counts those in a subquery twice.
+  /// SQLite rejects expressions deeper than 1000, and counts those in a subquery twice.
   static let maximumHeight: Int16 = 480
-  /// A flat chain of ANDs is a tree as deep as it is long to SQLite: longer ones are balanced.
+  /// To SQLite a chain of ANDs is a tree as deep as the chain is long, so longer chains are balanced.
   static let maximumChain = 100
 
-  /// A term, whose size may be known.
+  /// A term, with its size if that is known.
   init(_ node: Node, size: Size? = nil) {
     let size = size ?? node.size
     let message: String? =
       if size.depth > SqlExpression.maximumDepth {
         "an expression is more than \(SqlExpression.maximumDepth) terms deep"
       } else if size.height > SqlExpression.maximumHeight {
-        "an expression nests deeper than SQLite's limits"
+        "an expression is nested too deeply for SQLite"
       } else { nil }
     self.node = message.map { .invalid(InvalidTerm(error: .invalidStatement($0))) } ?? node
     self.size = message == nil ? size : Size()
@@ -179,12 +179,12 @@ public struct SqlExpression: Sendable, Hashable {
     size = Size()
   }
 
-  /// A value that stands for itself.
+  /// A value that belongs to no column.
   init(_ value: any SqlValue) {
     do { self.init(try value.databaseValue.checked()) } catch { self.init(invalid: error) }
   }
 
-  /// A value that is compared with, or stored in, a column, in the form that the column has.
+  /// A value to compare with or store in a column, in the form that the column stores.
   init(_ value: any SqlValue, for column: Column, comparing: Bool = true) {
     do {
       let type = column.type
@@ -207,7 +207,7 @@ public struct SqlExpression: Sendable, Hashable {
 }
 
 extension SqlExpression.Node: Hashable {
-  /// The forms of terms, by their names in JSON. An elementary call has one of its own there.
+  /// The forms of terms, by their names in JSON, where an elementary call has its own form.
   enum Form: String, CodingKey {
     case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, function
     case collate, qualified, call, special, query, invalid
@@ -237,7 +237,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// The terms that this one is made of; of a subquery none.
+  /// The direct subterms; a subquery's own terms are not included.
   var terms: [SqlExpression] {
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: []
@@ -253,7 +253,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// Whether its SQL has a `?`: two of it are not the same to SQLite, which has not seen the values.
+  /// Whether its SQL has a `?`: SQLite, which does not know the values, does not treat two such terms as equal.
   var bindsValues: Bool {
     switch self {
     case .value, .parameter, .isIn, .like, .query: true
@@ -262,7 +262,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// What it is made of beside the terms that are compared by themselves.
+  /// The content other than the subterms that are compared separately.
   private var rest: AnyHashable? {
     switch self {
     case .all, .any, .not, .negative, .isNull, .isNotNull, .between: nil
@@ -281,8 +281,8 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// The terms that are compared by themselves. What is in the rest too would be compared twice at every level: a depth
-  /// of 60 would never come to an end.
+  /// The subterms that are compared separately. Terms that are also in `rest` would be compared twice at each level,
+  /// which is exponential: a depth of 60 would never finish.
   private var ownTerms: [SqlExpression] {
     switch self {
     case .call, .query: []
@@ -290,7 +290,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  // By hand: the compiler's own code for so many cases takes more stack a level than a deep tree has.
+  // Written by hand: the synthesized code for so many cases uses more stack per level than a deep tree leaves.
 
   static func == (left: Self, right: Self) -> Bool {
     left.form == right.form && left.rest == right.rest && left.ownTerms == right.ownTerms
@@ -329,11 +329,11 @@ extension SqlExpression.Node {
 }
 
 extension SqlExpression {
-  /// The size of the parts that a chain longer than `maximumChain` is cut into: as many as a chain may have, so that
-  /// one of thousands adds one or two levels.
+  /// The size of the parts into which a chain longer than `maximumChain` is split. There are at most `maximumChain`
+  /// parts, so that a chain of thousands adds only one or two levels.
   static func sizeOfParts(_ count: Int) -> Int { Swift.max(maximumChain, (count + maximumChain - 1) / maximumChain) }
 
-  /// The height of `((a AND b) AND c) AND d`: every term is one above the one before.
+  /// The height of `((a AND b) AND c) AND d`: each term adds a level.
   fileprivate static func heightOfChain(_ terms: ArraySlice<SqlExpression>) -> Int16 {
     var height: Int16 = 0
     guard terms.count > maximumChain else {
@@ -351,7 +351,7 @@ extension SqlExpression {
   }
 }
 
-/// A term whose values have a Swift type, made of typed columns.
+/// An expression whose values have a Swift type, built from typed columns.
 ///
 /// ```swift
 /// Car.price * 2          // TypedExpression<Double>
@@ -361,6 +361,6 @@ public struct TypedExpression<Value: SqlValue>: Sendable, Hashable {
 }
 
 extension TypedExpression {
-  /// A value as a term, bound as all values are: for a column of a query that is the same in all rows.
+  /// Makes a term from a value, which is bound, for a result column with the same value in all rows.
   public init(_ value: Value) { expression = SqlExpression(value) }
 }

@@ -1,5 +1,5 @@
-/// What a statement says: a read or one of the three changes. What one of them does not take it refuses, and the
-/// statement throws that when it is run.
+/// The structure of a statement: a read or one of the three changes. An unsupported modifier is recorded as a defect,
+/// which running the statement throws.
 @usableFromInline
 enum StatementTree: Sendable, Hashable {
   case select(SelectQuery)
@@ -9,7 +9,7 @@ enum StatementTree: Sendable, Hashable {
 }
 
 extension StatementTree {
-  /// The table that it is about. Throws when its model contradicts itself.
+  /// The statement's table. Throws if its model's declarations are inconsistent.
   @usableFromInline
   var table: TableInfo {
     get throws {
@@ -19,7 +19,7 @@ extension StatementTree {
     }
   }
 
-  /// The table that it is about, whatever is wrong with it.
+  /// The statement's table, even if its model is defective.
   var tableInfo: TableInfo {
     switch self {
     case .select(let query): query.table
@@ -32,7 +32,7 @@ extension StatementTree {
   @usableFromInline
   var changesRows: Bool { if case .select = self { false } else { true } }
 
-  /// Whether the statement is about given structs.
+  /// Whether the statement takes structs.
   @usableFromInline
   var takesRows: Bool {
     switch self {
@@ -43,12 +43,12 @@ extension StatementTree {
     }
   }
 
-  /// Whether an insert of structs updates the rows that it conflicts with.
+  /// Whether it is an insert that updates conflicting rows.
   var isUpsert: Bool { if case .insert(let query) = self { query.isUpsert } else { false } }
 
   var isSave: Bool { if case .insert(let query) = self { query.form == .save } else { false } }
 
-  /// What a change gives of the rows that it changed; nil for none.
+  /// What a change returns for the rows that it changed; nil for nothing.
   var returned: Returned? {
     switch self {
     case .select: nil
@@ -60,7 +60,7 @@ extension StatementTree {
 
   @usableFromInline var returnsRows: Bool { returned != nil }
 
-  /// Why it can't be run.
+  /// The error that running it throws.
   var defect: SqlError? {
     switch self {
     case .select(let query): query.defect
@@ -70,7 +70,7 @@ extension StatementTree {
     }
   }
 
-  /// What it is called in errors.
+  /// Its name in errors.
   private var name: String {
     switch self {
     case .select(let query):
@@ -86,13 +86,13 @@ extension StatementTree {
   }
 }
 
-// MARK: - What modifiers do
+// MARK: - Modifiers
 
 extension StatementTree {
-  /// Notes what makes no sense of this statement.
+  /// Records an error for a modifier that the statement does not support.
   mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }
-    let error = SqlError.invalidStatement("\(name) takes no \(modifier)").at(table: tableInfo.name)
+    let error = SqlError.invalidStatement("\(name) can't have \(modifier)").at(table: tableInfo.name)
     switch consume self {
     case .select(var query):
       query.clauses.defect = error
@@ -109,9 +109,9 @@ extension StatementTree {
     }
   }
 
-  /// What an insert refuses that a query which it inserts could take.
+  /// The modifier for an error; an insert of a query can apply it to that query instead.
   private func refusal(_ modifier: String) -> String {
-    if case .insert(let query) = self, query.form == .query { "\(modifier); its query does" } else { modifier }
+    if case .insert(let query) = self, query.form == .query { "\(modifier); its query can" } else { modifier }
   }
 
   @usableFromInline
@@ -128,11 +128,11 @@ extension StatementTree {
       self = .delete(query)
     case .insert(let query):
       self = .insert(query)
-      refuse(refusal("filter"))
+      refuse(refusal("a filter"))
     }
   }
 
-  /// Changes the order or the number of rows of a read, or those of an update or delete that is not of one struct.
+  /// Changes the order, limit or offset of a read, or of an update or delete that does not take a struct.
   private mutating func select(
     _ modifier: String, _ read: (inout SelectQuery) -> Void, _ change: (inout RowSelection.Rest) -> Void
   ) {
@@ -154,7 +154,7 @@ extension StatementTree {
 
   @usableFromInline
   mutating func order(by terms: [OrderTerm]) {
-    select("order") {
+    select("an order") {
       $0.clauses.order += terms
     } _: {
       $0.order += terms
@@ -163,7 +163,7 @@ extension StatementTree {
 
   @usableFromInline
   mutating func limit(to limit: Int) {
-    select("limit") {
+    select("a limit") {
       $0.limit = limit
     } _: {
       $0.limit = limit
@@ -172,14 +172,14 @@ extension StatementTree {
 
   @usableFromInline
   mutating func skip(_ offset: Int) {
-    select("offset") {
+    select("an offset") {
       $0.clauses.offset = offset
     } _: {
       $0.offset = offset
     }
   }
 
-  /// Takes the first row of a read only; of a change it is the first that it returns.
+  /// Limits a read to its first row; a change returns its first row without a limit.
   @usableFromInline
   mutating func takeFirst() {
     switch consume self {
@@ -196,14 +196,14 @@ extension StatementTree {
     case .insert(var query):
       query.conflict = policy
       self = .insert(query)
-      if query.form == .save { refuse("answer to a conflict: it is one") }
-      if query.rest.value.upsert != nil { refuse("two answers to a conflict") }
+      if query.form == .save { refuse("a conflict policy: it already has one") }
+      if query.rest.value.upsert != nil { refuse("two conflict policies") }
     case .update(var query):
       query.conflict = policy
       self = .update(query)
     case let other:
       self = other
-      refuse("answer to a conflict")
+      refuse("a conflict policy")
     }
   }
 
@@ -212,18 +212,18 @@ extension StatementTree {
     case .insert(var query):
       query.rest.value.upsert = upsert
       self = .insert(query)
-      if query.form == .save { refuse("answer to a conflict: it is one") }
-      if query.conflict != nil { refuse("two answers to a conflict") }
+      if query.form == .save { refuse("a conflict policy: it already has one") }
+      if query.conflict != nil { refuse("two conflict policies") }
     case .update(let query):
       self = .update(query)
       refuse("columns to update on conflict")
     case let other:
       self = other
-      refuse("answer to a conflict")
+      refuse("a conflict policy")
     }
   }
 
-  /// Writes these columns of the structs only.
+  /// Writes only these columns of the structs.
   mutating func write(_ columns: [ColumnReference]) {
     switch consume self {
     case .insert(var query) where query.form != .query:
@@ -245,7 +245,7 @@ extension StatementTree {
     switch consume self {
     case .select(let query):
       self = .select(query)
-      refuse("returning: it gives rows, or a number")
+      refuse("RETURNING: it already returns rows or a number")
     case .insert(var query):
       query.rest.value.returned = returned
       self = .insert(query)
@@ -258,7 +258,7 @@ extension StatementTree {
     }
   }
 
-  /// Is about another table of the same layout.
+  /// Uses another table with the same layout.
   @usableFromInline
   mutating func name(_ table: String) {
     let table = tableInfo.named(table)

@@ -1,10 +1,10 @@
-// The forms that values have in a column.
+// The forms of values in a column.
 
 extension ColumnType {
-  /// Whether a value may be stored here as it is.
+  /// Whether the column stores this value unchanged.
   ///
-  /// NULL is left to the NOT NULL constraint, which names table and column. SQLite makes a REAL of an integer, whatever
-  /// digits that costs, so one that no `Double` holds exactly is refused.
+  /// NULL is left to the NOT NULL constraint, whose error names table and column. SQLite converts an integer in a REAL
+  /// column even if that loses digits, so an integer that no `Double` represents exactly is rejected.
   @usableFromInline
   func stores(_ value: BoundValue) -> Bool {
     switch value {
@@ -16,9 +16,9 @@ extension ColumnType {
     }
   }
 
-  /// The form of a value that is compared with this column.
+  /// Returns the form in which a value is compared with this column.
   ///
-  /// A moment between two seconds has no place in a column of whole seconds, but it is after the one and before the other.
+  /// A date with a fraction of a second can't be stored in a column of whole seconds, but it can be compared with it.
   func comparable(_ value: any SqlValue) throws -> DatabaseValue {
     guard comparesInAnotherForm else { return try value.databaseValue(in: self) }
     let storage = try value.databaseValue(in: ColumnType(.date(.unixSecondsWithFraction), isNullable: isNullable))

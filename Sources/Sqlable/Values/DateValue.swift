@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Stored as its column says: `REAL` seconds since 1970 by default, see ``ColumnType/DateFormat``.
+/// Stored in the format of its column: `REAL` seconds since 1970 by default, see ``ColumnType/DateFormat``.
 extension Date: SqlValue {
   public static var columnType: ColumnType { .date }
 
@@ -47,16 +47,16 @@ extension Date: SqlValue {
     switch storage {
     case .text(let text):
       guard let seconds = ISO8601Date.secondsSince1970(text) else {
-        throw SqlError.decoding(expected: "a date in ISO 8601", found: "TEXT of another form")
+        throw SqlError.decoding(expected: "a date in ISO 8601", found: "TEXT in another format")
       }
       self = Date(timeIntervalSince1970: seconds)
     case .integer(let integer) where type.isMilliseconds:
-      // Divided as a whole and a rest, so that no digit of a far date is lost.
+      // Quotient and remainder, so that a distant date loses no digits.
       let (seconds, milliseconds) = integer.quotientAndRemainder(dividingBy: 1000)
       self = Date(timeIntervalSince1970: Double(seconds) + Double(milliseconds) / 1000)
     case .real where type.isMilliseconds:
-      // Milliseconds of a computation, or the seconds of a date that was bound without its column: a guess is wrong by
-      // 1,000.
+      // These are either milliseconds from a computation, or seconds of a date bound without its column: guessing could
+      // be wrong by a factor of 1,000.
       throw SqlError.decoding(expected: type.name, found: "REAL")
     default: self = Date(timeIntervalSince1970: try Double(databaseValue: storage))
     }
@@ -67,7 +67,7 @@ extension Date: SqlValue {
     guard let integer = Int64(exactly: number) else {
       throw SqlError.encoding(
         expected: "a date as \(format.rawValue)",
-        found: number.isFinite ? "a date with a fraction of a second, or out of range" : "a date that is no number")
+        found: number.isFinite ? "a date with a fraction of a second, or out of range" : "a date that is not finite")
     }
     return .integer(integer)
   }
@@ -81,7 +81,7 @@ extension Date: SqlValue {
 }
 
 extension ColumnType {
-  /// Whether dates are REAL seconds here: said of the default form, and of columns that say nothing about dates.
+  /// Whether dates are stored as REAL seconds: in the default format, and in plain `.real` columns.
   @usableFromInline
   var isRealDate: Bool {
     switch base {

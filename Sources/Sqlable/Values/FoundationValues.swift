@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Stored as a BLOB; empty data stays an empty blob.
+/// Stored as a BLOB; empty data is an empty BLOB, not NULL.
 extension Data: SqlValue {
   public static var columnType: ColumnType { .blob }
 
@@ -20,7 +20,7 @@ extension Data: SqlValue {
   public static func read(from cell: ReadCell) throws -> Data { try cell.blob() }
 }
 
-/// Stored as a BLOB of 16 bytes, or in a `.text` column as `uuidString`; read from either.
+/// Stored as a BLOB of 16 bytes, or as `uuidString` in a `.text` column; read from either form.
 extension UUID: SqlValue {
   public static var columnType: ColumnType { .blob }
 
@@ -35,7 +35,7 @@ extension UUID: SqlValue {
     case .blob(let data): self = try data.withUnsafeBytes { try UUID(checking: $0) }
     case .text(let text):
       guard let uuid = UUID(uuidString: text) else {
-        throw SqlError.decoding(expected: "a UUID", found: "TEXT of another form")
+        throw SqlError.decoding(expected: "a UUID", found: "TEXT in another format")
       }
       self = uuid
     default: throw SqlError.decoding(expected: "a UUID as BLOB or TEXT", found: "\(databaseValue.storageClass)")
@@ -63,10 +63,10 @@ extension UUID: SqlValue {
   }
 }
 
-/// Stored as the text of the whole URL; one that is relative to another comes back as the whole.
+/// Stored as the absolute string; a relative URL is read back as the absolute one.
 ///
-/// A text that Foundation would change, by escaping a blank or spelling a host in another way, throws: written back,
-/// the row would be another.
+/// Text that Foundation would normalize, for example by escaping a space or rewriting the host, throws: writing it back
+/// would change the row.
 extension URL: SqlValue {
   public static var columnType: ColumnType { .text }
 
@@ -74,15 +74,17 @@ extension URL: SqlValue {
 
   public init(databaseValue: DatabaseValue) throws {
     let text = try String(databaseValue: databaseValue)
-    guard let url = URL(string: text) else { throw SqlError.decoding(expected: "a URL", found: "TEXT that is no URL") }
+    guard let url = URL(string: text) else {
+      throw SqlError.decoding(expected: "a URL", found: "TEXT that is not a URL")
+    }
     guard url.absoluteString.isExactly(text) else {
-      throw SqlError.decoding(expected: "a URL", found: "TEXT that is a URL in another spelling only")
+      throw SqlError.decoding(expected: "a URL", found: "TEXT that is not a normalized URL")
     }
     self = url
   }
 }
 
-/// Stored as text, so that no digit is lost. Text order is not number order: compare amounts in a column of integers.
+/// Stored as text, so that no digit is lost. Text order is not numeric order: store amounts to compare as integers.
 extension Decimal: SqlValue {
   public static var columnType: ColumnType { .text }
 
@@ -96,11 +98,11 @@ extension Decimal: SqlValue {
   public init(databaseValue: DatabaseValue) throws {
     switch databaseValue {
     case .text(let text):
-      // Decimal(string:) stops at the first character that it does not know and drops digits beyond the 38th.
+      // Decimal(string:) stops at the first invalid character and drops digits beyond the 38th.
       guard let canonical = Decimal.canonical(text), let decimal = Decimal(string: canonical),
         decimal.description == canonical
       else {
-        throw SqlError.decoding(expected: "a decimal number", found: "TEXT that is none, or has too many digits")
+        throw SqlError.decoding(expected: "a decimal number", found: "TEXT that is not one, or has too many digits")
       }
       self = decimal
     case .integer(let integer): self = Decimal(integer)
@@ -108,11 +110,11 @@ extension Decimal: SqlValue {
     }
   }
 
-  /// No decimal number has more digits without idle zeros: 166 before the point, or 128 after it.
+  /// A bound on a decimal's digits without redundant zeros: at most 166 before the point, or 128 after it.
   private static let maximumCount = 200
 
-  /// The text as `description` writes it: no sign before a positive number, no idle zeros. Nil for one that is none, or
-  /// longer than any is: for those Decimal(string:) would take the square of the time.
+  /// Returns the text in the form of `description`: no plus sign, no redundant zeros. Returns nil if it is not a
+  /// decimal number, or has more digits than one can have: Decimal(string:) would take quadratic time for it.
   private static func canonical(_ text: String) -> String? {
     let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))
     var digits = text.utf8[...]
@@ -133,7 +135,7 @@ extension Decimal: SqlValue {
 }
 
 extension ReadCell {
-  /// Calls `body` with the bytes of a blob, without a copy; they are valid only during the call.
+  /// Calls `body` with the bytes of a BLOB without copying them. They are valid only during the call.
   func withBlob<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {
     try body(blobBytes)
   }

@@ -1,13 +1,14 @@
-/// The text form of dates: `2013-01-01T06:00:00.000Z`.
+/// The ISO 8601 form of dates: `2013-01-01T06:00:00.000Z`.
 ///
-/// Not Foundation's: that cuts milliseconds off instead of rounding (half of all dates lose one), counts the years before
-/// 1582 by the Julian calendar, which neither ISO 8601 nor SQLite does, and reads the 30th of February as the 2nd of March.
+/// Foundation's formatter is not used: it truncates to milliseconds instead of rounding (half of all dates lose one),
+/// uses the Julian calendar for years before 1582, which neither ISO 8601 nor SQLite does, and reads February 30 as
+/// March 2.
 enum ISO8601Date {
   private static let millisecondsPerDay: Int64 = 86_400_000
-  /// 0000-01-01 to 9999-12-31T23:59:59.999: other years have no four digits, so text order would not be time order.
+  /// 0000-01-01 to 9999-12-31T23:59:59.999: other years do not have four digits, so text order would not be time order.
   private static let years: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-  /// The date in UTC, rounded to the millisecond; nil for one of another year than 0000 to 9999.
+  /// Returns the date in UTC, rounded to the millisecond; nil for years other than 0000 to 9999.
   static func text(secondsSince1970 seconds: Double) -> String? {
     guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), years.contains(milliseconds)
     else { return nil }
@@ -36,8 +37,8 @@ enum ISO8601Date {
     }
   }
 
-  /// Reads `2013-01-01T06:00:00Z`, with or without a fraction of a second, or with an offset such as `+01:00`, and what
-  /// SQLite's `datetime()` writes: `2013-01-01 06:00:00`, which is UTC. Nil for anything else.
+  /// Parses `2013-01-01T06:00:00Z`, optionally with a fraction of a second or an offset such as `+01:00`, and the
+  /// output of SQLite's `datetime()`, `2013-01-01 06:00:00` in UTC. Returns nil for anything else.
   static func secondsSince1970(_ text: String) -> Double? {
     var reader = Reader(bytes: text.utf8[...])
     guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
@@ -85,7 +86,7 @@ enum ISO8601Date {
       guard var numerator = digit().map(Double.init) else { return nil }
       var denominator = 10.0
       while let digit = digit() {
-        // Beyond 15 digits a Double would round twice, and a date knows no such moments.
+        // Beyond 15 digits the Double would be rounded twice, and a Date has no such precision.
         guard denominator < 1e15 else { continue }
         numerator = numerator * 10 + Double(digit)
         denominator *= 10
@@ -93,7 +94,7 @@ enum ISO8601Date {
       return numerator / denominator
     }
 
-    /// The seconds that the time is ahead of UTC; nil when nothing is said.
+    /// The offset from UTC in seconds; nil if there is none.
     mutating func offset() -> Int? {
       if skip("Z") { return 0 }
       let isNegative = skip("-")
@@ -103,9 +104,9 @@ enum ISO8601Date {
     }
   }
 
-  // MARK: The calendar, Gregorian at all times
+  // MARK: The proleptic Gregorian calendar
 
-  // Years are counted from March, so that the leap day is the last; 400 of them, an era, have 146,097 days.
+  // Years start in March, so that the leap day is the last day. An era of 400 years has 146,097 days.
 
   private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let year = month <= 2 ? year - 1 : year

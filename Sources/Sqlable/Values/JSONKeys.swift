@@ -1,24 +1,23 @@
 import FoundationEssentials
 
-/// Looks for keys that stand twice in an object of a JSON text: of their values a decoder takes one and drops the
-/// others without a word.
+/// Finds duplicate keys in the objects of a JSON text: a decoder silently keeps one of their values and drops the rest.
 struct JSONKeys {
   private let text: UnsafeBufferPointer<UInt8>
   private var position = 0
-  /// The keys of the objects around the position; none for an array.
+  /// The keys of the objects that enclose the position; nil for an array.
   private var objects: [Object?] = []
 
   private struct Object {
-    /// The keys as they are written, while there are few: comparing those takes no memory of its own.
+    /// The keys as written, while there are few: comparing them allocates nothing.
     var few: [Range<Int>] = []
-    /// Keys are the same as they are to a dictionary, which takes both forms of an é for one.
+    /// The decoded keys, compared as a dictionary compares them: both encodings of an é are equal.
     var keys: Set<String> = []
   }
 
-  /// More than most types have.
+  /// More keys than most types have.
   private static let fewest = 16
 
-  /// Whether a text, which is JSON, has an object with a key that stands twice.
+  /// Whether a valid JSON text has an object with a duplicate key.
   static func standTwice(in text: UnsafeBufferPointer<UInt8>) -> Bool {
     guard text.contains(UInt8(ascii: "{")) else { return false }
     var keys = JSONKeys(text: text)
@@ -44,7 +43,7 @@ struct JSONKeys {
     return false
   }
 
-  /// Goes behind a string; gives what stands between its quotes, and whether that is what it means.
+  /// Skips a string. Returns the range between its quotes, and whether it is plain: ASCII without escapes.
   private mutating func passString() -> (range: Range<Int>, isPlain: Bool) {
     let start = position + 1
     var isPlain = true
@@ -74,7 +73,7 @@ struct JSONKeys {
     return false
   }
 
-  /// Takes note of a key; gives whether its object had it before.
+  /// Records a key; returns whether its object already had it.
   private mutating func standsAgain(_ key: (range: Range<Int>, isPlain: Bool)) -> Bool {
     guard let place = objects.indices.last, var object = objects[place] else { return false }
     objects[place] = nil
@@ -93,7 +92,7 @@ struct JSONKeys {
   private func meaning(of range: Range<Int>, isPlain: Bool) -> String {
     let bytes = text[range]
     if isPlain || !bytes.contains(UInt8(ascii: "\\")) { return String(decoding: bytes, as: UTF8.self) }
-    // With escapes, as the decoder reads them.
+    // Escapes are decoded by the decoder itself.
     let quoted = Data([UInt8(ascii: "\"")]) + bytes + [UInt8(ascii: "\"")]
     return (try? JSONDecoder().decode(String.self, from: quoted)) ?? String(decoding: bytes, as: UTF8.self)
   }

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// A `Codable` type that is stored as JSON text.
+/// A `Codable` type stored as JSON text.
 ///
 /// ```swift
 /// struct Pet: Codable, SqlJSON { var name: String; var age: Int }     // {"age":3,"name":"Rex"}
 /// ```
 ///
-/// Keys are sorted, so equal values have equal texts. Text that does not decode throws `.decoding`, and so does one
-/// with a key that stands twice in an object.
+/// Keys are sorted, so equal values have equal text. Text that does not decode, or with a duplicate key in an object,
+/// throws `.decoding`.
 public protocol SqlJSON: SqlValue, Codable {}
 
 extension SqlJSON {
@@ -48,7 +48,7 @@ extension Set: SqlValue where Element: Codable {
   }
 }
 
-/// Stored as a JSON object when the keys are strings or integers, else as an array of keys and values in turn.
+/// Stored as a JSON object if the keys are strings or integers, otherwise as an array of alternating keys and values.
 extension Dictionary: SqlValue where Key: Codable, Value: Codable {
   public static var columnType: ColumnType { .text }
 
@@ -61,7 +61,7 @@ extension Dictionary: SqlValue where Key: Codable, Value: Codable {
   }
 }
 
-/// What is stored as a JSON array: in SQL text it may mean its elements as well.
+/// A type stored as a JSON array. In SQL text it may instead stand for a list of its elements.
 protocol JSONList {}
 extension Array: JSONList {}
 extension Set: JSONList {}
@@ -74,8 +74,8 @@ enum JSONText {
     do {
       return .text(String(decoding: try encoder.encode(value), as: UTF8.self))
     } catch is EncodingError {
-      // The error's own description may quote the value.
-      throw SqlError.encoding(expected: "a value that JSON can hold", found: "another value")
+      // The original error's description may quote the value.
+      throw SqlError.encoding(expected: "a value that JSON can represent", found: "another value")
     }
   }
 
@@ -86,7 +86,7 @@ enum JSONText {
       var copy = text
       guard !copy.withUTF8(JSONKeys.standTwice) else {
         throw SqlError.decoding(
-          expected: "the JSON of \(Value.self)", found: "TEXT with a key that stands twice in an object")
+          expected: "the JSON of \(Value.self)", found: "TEXT with a duplicate key in an object")
       }
       return value
     } catch let error as DecodingError {
@@ -94,13 +94,13 @@ enum JSONText {
     }
   }
 
-  /// Says what does not fit; never what stands there, nor the path to it, since the keys of a dictionary are data too.
+  /// Describes the mismatch without the value and without its path: the keys of a dictionary are data too.
   private static func reason(for error: DecodingError) -> String {
     switch error {
     case .keyNotFound: "lacks a key"
-    case .valueNotFound(let type, _): "holds null in the place of \(type)"
-    case .typeMismatch(let type, _): "holds no \(type) where one belongs"
-    case .dataCorrupted: "is not valid"
+    case .valueNotFound(let type, _): "holds null where \(type) is expected"
+    case .typeMismatch(let type, _): "holds another type where \(type) is expected"
+    case .dataCorrupted: "is not valid JSON"
     @unknown default: "does not decode"
     }
   }

@@ -1,9 +1,9 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// One value of the row that a statement stands on.
+/// One value of a statement's current row.
 ///
-/// It is valid during the call that it is handed to only; read later, its methods throw `.misuse`.
+/// It is valid only during the call that receives it; later its methods throw `.misuse`.
 public struct ReadCell {
   @usableFromInline let value: OpaquePointer?
   @usableFromInline let state: UnsafeMutablePointer<RowState>
@@ -20,28 +20,29 @@ public struct ReadCell {
   }
 
   // One sqlite3_column_value and then sqlite3_value_* is cheaper than repeated sqlite3_column_*. It is sound because
-  // the handle's lock is held and nothing else steps the statement, and because the row's generation is looked at
-  // first: the value of an earlier row may be another's, or gone.
+  // the handle's lock is held, so nothing else steps the statement, and because the row's generation is checked first:
+  // the value of an earlier row may have been freed or reused.
 
-  /// SQLite's code for the class of the value; 0, which stands for none, when the row is no longer there.
+  /// SQLite's type code of the value; 0, which is no type code, if the row is no longer current.
   @inlinable
   var typeCode: Int32 { state.pointee.isCurrent(generation) ? sqlite3_value_type(value) : 0 }
 
-  /// Whether the value is NULL; false when the row is no longer there.
+  /// Whether the value is NULL; false if the row is no longer current.
   @inlinable
   public var isNull: Bool { typeCode == SQLITE_NULL }
 
-  /// The class of the value; NULL when the row is no longer there.
+  /// The storage class of the value; NULL if the row is no longer current.
   public var storageClass: StorageClass { StorageClass(rawValue: typeCode) ?? .null }
 
-  /// The integer; throws when the value is of another class.
+  /// Returns the integer. Throws `.decoding` if the value has another storage class.
   @inlinable
   public func integer() throws -> Int64 {
     guard typeCode == SQLITE_INTEGER else { throw mismatch("INTEGER") }
     return sqlite3_value_int64(value)
   }
 
-  /// The number; an integer is taken when a `Double` holds it exactly.
+  /// Returns the number. An INTEGER is converted if a `Double` represents it exactly; otherwise this throws
+  /// `.decoding`.
   @inlinable
   public func real() throws -> Double {
     let type = typeCode
@@ -52,25 +53,25 @@ public struct ReadCell {
     return exact
   }
 
-  /// The text, NUL bytes included; throws when it is no valid UTF-8.
+  /// Returns the text, including NUL bytes. Throws `.decoding` if it is not valid UTF-8.
   public func text() throws -> String {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
     return try SqliteValue(value).text()
   }
 
-  /// The bytes of a text as they are stored, valid UTF-8 or not.
+  /// Returns the stored bytes of a text, which need not be valid UTF-8.
   public func textBytes() throws -> [UInt8] {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
     return try [UInt8](SqliteValue(value).textBytes())
   }
 
-  /// The bytes of a blob.
+  /// Returns the bytes of a BLOB.
   public func blob() throws -> Data {
     guard typeCode == SQLITE_BLOB else { throw mismatch("BLOB") }
     return try SqliteValue(value).blob()
   }
 
-  /// The bytes of a blob where SQLite keeps them, valid until the next row.
+  /// The bytes of a BLOB in SQLite's memory, valid until the next row.
   var blobBytes: UnsafeRawBufferPointer {
     get throws {
       guard typeCode == SQLITE_BLOB else { throw mismatch("BLOB") }
@@ -78,7 +79,7 @@ public struct ReadCell {
     }
   }
 
-  /// The value, whatever its class.
+  /// Returns the value, of any storage class.
   public func databaseValue() throws -> DatabaseValue {
     guard state.pointee.isCurrent(generation) else { throw mismatch("a value") }
     return try SqliteValue(value).storage()
@@ -87,7 +88,7 @@ public struct ReadCell {
   @usableFromInline
   func mismatch(_ expected: String) -> any Error {
     guard state.pointee.isCurrent(generation) else {
-      return SqlError.misuse("a value was read after its statement had gone on")
+      return SqlError.misuse("a value was read after its statement had moved on")
     }
     return SqlError.decoding(expected: expected, found: "\(storageClass)")
   }

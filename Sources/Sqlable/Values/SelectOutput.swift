@@ -1,26 +1,26 @@
-/// What a result can hold beside others: the value of a column or term, or a model, made of all its columns.
+/// A part of a result row: the value of a column or term, or a model read from all its columns.
 ///
-/// All ``SqlValue`` types and all ``Sqlable`` models conform, and optionals of both: a model that a left join has not found
+/// All ``SqlValue`` types and ``Sqlable`` models conform, and optionals of both: a model without a match in a left join
 /// is nil. There is nothing to implement.
 public protocol SelectOutput: SendableMetatype {
-  /// Reads itself from the result's columns at the place where `row` stands, and moves on behind them.
+  /// Reads a value from the result's columns at the current position of `row`, and advances past them.
   static func next(of row: inout ResultRow) throws -> Self
 
-  /// Whether there is nothing of it at that place: a value that is NULL, a model that a left join found no row for, and
-  /// whose columns are all NULL. It is passed over then.
+  /// Whether all of its columns at the current position are NULL: a NULL value, or a model for which a left join found
+  /// no row. If so, advances past them.
   static func isAbsent(in row: inout ResultRow) throws -> Bool
 
-  /// Says which columns it takes. Throws when the model contradicts itself.
+  /// Adds its columns to `description`. Throws if the model's declarations are inconsistent.
   static func describe(in description: inout ResultDescription) throws
 }
 
-/// What columns a result is read from, where no query says so.
+/// The columns that a result is read from, when no query describes them.
 public struct ResultDescription {
   var columns: [ResultColumn] = []
 }
 
 extension ResultLayout {
-  /// The columns of these things, one after the other.
+  /// The columns of these types, in order.
   @usableFromInline
   convenience init<each Output: SelectOutput>(of type: repeat (each Output).Type) throws {
     var description = ResultDescription()

@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// Something that can stand in a column.
+/// A type whose values can be stored in a column.
 ///
 /// All integers, `Bool`, `Float`, `Double`, `String`, `Data`, `Date`, `UUID`, `URL`, `Decimal` and ``Null`` conform,
-/// optionals of them, and arrays, sets and dictionaries of `Codable` values (as JSON). An enum with raw values conforms
-/// in one word:
+/// optionals of them, and arrays, sets and dictionaries of `Codable` values (as JSON). An enum with raw values only
+/// declares the conformance:
 ///
 /// ```swift
 /// enum Gender: Int, SqlValue { case female, male, other }      // INTEGER
 /// ```
 ///
-/// Any other type says which column it wants and converts itself, throwing what does not fit:
+/// Any other type declares its column type and converts itself, throwing when a value does not fit:
 ///
 /// ```swift
 /// struct Celsius: SqlValue {
@@ -21,23 +21,23 @@ import FoundationEssentials
 /// }
 /// ```
 public protocol SqlValue: SelectOutput {
-  /// The column that this type gets when none is declared.
+  /// The column type used when the declaration names none.
   static var columnType: ColumnType { get }
 
-  /// What is stored. Throws when the value has no stored form. A NaN is refused by whoever takes it.
+  /// The value as it is stored. Throws when it has no stored form. A NaN is rejected where it is bound or stored.
   var databaseValue: DatabaseValue { get throws }
 
-  /// The value of what was stored. Throws when it does not fit; NULL fits only an optional.
+  /// Makes a value from a stored one. Throws when it does not fit; NULL fits only an optional.
   init(databaseValue: DatabaseValue) throws
 
-  /// What is stored in a column of a certain type; the same as `databaseValue` unless the type follows its column, as
-  /// `Date` does.
+  /// Returns the value as it is stored in a column of a certain type. The default returns `databaseValue`; `Date`, for
+  /// example, depends on the column.
   func databaseValue(in type: ColumnType) throws -> DatabaseValue
 
-  /// Writes the value to a cell of a row or statement; a faster form of `databaseValue(in:)`.
+  /// Writes the value to a cell of a row or statement: a faster alternative to `databaseValue(in:)`.
   func write(to cell: inout WriteCell) throws
 
-  /// Reads the value from a cell of a row; a faster form of `init(databaseValue:)`.
+  /// Reads a value from a cell of a row: a faster alternative to `init(databaseValue:)`.
   static func read(from cell: ReadCell) throws -> Self
 }
 
@@ -56,7 +56,7 @@ extension SqlValue {
   }
 }
 
-/// NULL, to be stored as such; see ``Sqlable/Sqlable/valueForColumn(_:)``, where `nil` leaves the column out instead.
+/// NULL as a value, which stores NULL where `nil` leaves the column out; see ``Sqlable/Sqlable/valueForColumn(_:)``.
 public struct Null: SqlValue, Sendable, Hashable, Codable {
   public init() {}
 

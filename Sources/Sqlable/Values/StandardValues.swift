@@ -22,7 +22,7 @@ extension FixedWidthInteger where Self: SqlValue {
   @inlinable
   func stored() throws -> Int64 {
     guard let integer = Int64(exactly: self) else {
-      throw SqlError.encoding(expected: "a 64-bit signed integer", found: "a \(Self.self) that is larger")
+      throw SqlError.encoding(expected: "a 64-bit signed integer", found: "a larger \(Self.self)")
     }
     return integer
   }
@@ -30,7 +30,7 @@ extension FixedWidthInteger where Self: SqlValue {
   @inlinable
   static func checked(_ integer: Int64) throws -> Self {
     guard let exact = Self(exactly: integer) else {
-      throw SqlError.decoding(expected: "\(Self.self)", found: "an INTEGER out of its range")
+      throw SqlError.decoding(expected: "\(Self.self)", found: "an INTEGER out of range")
     }
     return exact
   }
@@ -72,7 +72,7 @@ extension Bool: SqlValue {
   }
 }
 
-/// NaN is refused. SQLite keeps whole numbers of a REAL column as integers, so a negative zero comes back as zero.
+/// NaN throws. SQLite stores whole numbers in a REAL column as integers, so a negative zero is read back as zero.
 extension Double: SqlValue {
   public static var columnType: ColumnType { .real }
 
@@ -103,7 +103,7 @@ extension Double: SqlValue {
   public static func read(from cell: ReadCell) throws -> Double { try cell.real() }
 }
 
-/// Stored as the `Double` of the same value; read rounded to the nearest `Float`. A number beyond its range throws.
+/// Stored as a `Double`; read by rounding to the nearest `Float`. Reading a number beyond the range of `Float` throws.
 extension Float: SqlValue {
   public static var columnType: ColumnType { .real }
 
@@ -126,7 +126,7 @@ extension Float: SqlValue {
   init(checking real: Double) throws {
     self = Float(real)
     guard isFinite == real.isFinite else {
-      throw SqlError.decoding(expected: "Float", found: "a REAL out of its range")
+      throw SqlError.decoding(expected: "Float", found: "a REAL out of range")
     }
   }
 }
@@ -151,7 +151,7 @@ extension String: SqlValue {
   public static func read(from cell: ReadCell) throws -> String { try cell.text() }
 }
 
-/// An enum with raw values is stored as its raw value; an unknown raw value throws.
+/// An enum with raw values is stored as its raw value; reading an unknown one throws.
 extension SqlValue where Self: RawRepresentable, RawValue: SqlValue {
   public static var columnType: ColumnType { RawValue.columnType }
 

@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// One value on its way into a row or statement.
+/// The destination of one value in a row or statement.
 ///
-/// It is valid during the call that it is handed to only. What is set later is lost, and what is set while a statement of
-/// the same handle runs inside that call makes the row throw `.misuse`.
+/// It is valid only during the call that receives it. A value set later is lost; one set while another statement of the
+/// same handle runs inside the call makes the row throw `.misuse`.
 public struct WriteCell {
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
   @usableFromInline let scope: UInt64
   @usableFromInline var parameter = BoundValue.unset
-  /// Whether a value was set in the scope of another statement.
+  /// Whether a value was set while another statement's scope was current.
   @usableFromInline var isStale = false
-  /// The type of the column that the value is written to.
+  /// The type of the column that receives the value.
   public let type: ColumnType
 
   @inlinable
@@ -26,7 +26,7 @@ public struct WriteCell {
   @inlinable
   public mutating func set(_ integer: Int64) { parameter = .integer(integer) }
 
-  /// Sets a number. Throws for NaN, which SQLite would silently store as NULL.
+  /// Sets a REAL. Throws `.encoding` for NaN, which SQLite would silently store as NULL.
   @inlinable
   public mutating func set(_ real: Double) throws {
     guard !real.isNaN else { throw SqlError.encoding(expected: "REAL", found: "NaN, which SQLite can't store") }
@@ -43,19 +43,19 @@ public struct WriteCell {
     if isCurrent() { parameter = bytes.pointee.blob(blob) }
   }
 
-  /// Sets the bytes of a blob, which are copied.
+  /// Sets a BLOB. The bytes are copied.
   @inlinable
   public mutating func set(blob bytes: UnsafeBufferPointer<UInt8>) {
     if isCurrent() { parameter = .blob(self.bytes.pointee.copy(bytes), bytes.count) }
   }
 
-  /// Sets a value of any class. Throws for NaN.
+  /// Sets a value of any storage class. Throws `.encoding` for NaN.
   public mutating func set(_ storage: DatabaseValue) throws {
     let storage = try storage.checked()
     if isCurrent() { parameter = bytes.pointee.parameter(for: storage) }
   }
 
-  /// Whether the bytes of a value will be there when the row is written.
+  /// Whether the buffer still keeps bytes for this cell until the row is written; notes it if not.
   @inlinable
   mutating func isCurrent() -> Bool {
     guard bytes.pointee.isCurrent(scope) else {

@@ -31,12 +31,12 @@ import Testing
       Document(Bicycle.byId(3), "Model?"), Document(Bicycle.exists(), "Bool"), Document(Bicycle.count(), "Int"),
       Document(bike.insert(), "Int"), Document(upsert, "Int"), Document(bike.insert().replaceOnConflict(), "Int"),
       Document(bike.save(), "Int"), Document(bike.update(), "Int"), Document(bike.delete(), "Int"),
-      Document(Bicycle.delete(), "Int"), Document(Bicycle.update(Bicycle.color.set(to: "x")), "Int"),
+      Document(Bicycle.deleteAll(), "Int"), Document(Bicycle.updateAll(Bicycle.color.set(to: "x")), "Int"),
       Document(Bicycle.insert([bike, bike]), "[Int]"), Document(Bicycle.insert(), "[Int]"),
       Document(returning: bike.insert().returning()), Document(returning: upsert.returning()),
       Document(returning: bike.save().returning()), Document(returning: bike.update().returning()),
-      Document(returning: bike.delete().returning()), Document(returning: Bicycle.delete().returning()),
-      Document(returning: Bicycle.update(Bicycle.color.set(to: "x")).returning()),
+      Document(returning: bike.delete().returning()), Document(returning: Bicycle.deleteAll().returning()),
+      Document(returning: Bicycle.updateAll(Bicycle.color.set(to: "x")).returning()),
       Document(returning: Bicycle.insert([bike]).returning()),
       Document(returning: bike.insert().returning().first()),
     ]
@@ -141,7 +141,7 @@ import Testing
       expectInvalidStatement { _ = try JSONEncoder().encode(ReturningStatement(Bicycle.read())) }
       let data = try JSONEncoder().encode(ReturningStatement(change))
       let error = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: data) }
-      #expect(error?.message == "a change that returns rows is decoded as a ReturningStatement")
+      #expect(error?.message == "a change that returns rows must be decoded as a ReturningStatement")
       let same = try JSONDecoder().decode(ReturningStatement<Bicycle, [Bicycle]>.self, from: data)
       #expect(same == ReturningStatement(change) && same.statement.sql == change.sql)
       #expect(try same.statement.run(db) == [bike])
@@ -162,7 +162,7 @@ import Testing
   }
 
   @Test func onlyTheModelsOwnTableIsTaken() throws {
-    let delete = Person.delete()
+    let delete = Person.deleteAll()
     for name in [
       "secret", "SECRET", "sqlite_master", "SQLITE_SCHEMA", "sqlite_temp_master", "sqlite_sequence", "other.person",
       "main.person", "temp.person", "person ", "", "\0", "person\0", "p\u{E9}", #"person"; DROP TABLE person; --"#,
@@ -179,26 +179,26 @@ import Testing
     let same = try JSONDecoder().decode(
       Statement<Person, Int>.self, from: try edited(delete, table: "PERSON", in: "PERSON"))
     #expect(same.sql == #"DELETE FROM "person""#)
-    let own = Person.delete().in("person")
+    let own = Person.deleteAll().in("person")
     #expect(try JSONDecoder().decode(Statement<Person, Int>.self, from: JSONEncoder().encode(own)) == own)
   }
 
   @Test func rulesAllowOtherTables() throws {
     let decoder = JSONDecoder()
     decoder.userInfo[.statementRules] = StatementRules(tables: ["archive", "Über"])
-    let statement = Person.delete().in("archive")
+    let statement = Person.deleteAll().in("archive")
     let data = try JSONEncoder().encode(statement)
     expectInvalidStatement { _ = try JSONDecoder().decode(Statement<Person, Int>.self, from: data) }
     #expect(try decoder.decode(Statement<Person, Int>.self, from: data) == statement)
     // In capitals it is the same to SQLite, and one entry of what is kept of tables.
-    let capitals = try edited(Person.delete(), table: "ARCHIVE", in: "ARCHIVE")
+    let capitals = try edited(Person.deleteAll(), table: "ARCHIVE", in: "ARCHIVE")
     #expect(try decoder.decode(Statement<Person, Int>.self, from: capitals) == statement)
     for name in ["archive2", "über", "U\u{308}ber", "secret", "sqlite_master"] {
-      let data = try edited(Person.delete(), table: name, in: name)
+      let data = try edited(Person.deleteAll(), table: name, in: name)
       expectInvalidStatement("\(name)") { _ = try decoder.decode(Statement<Person, Int>.self, from: data) }
     }
     // Inside other types, and of what is returned.
-    let many = try JSONEncoder().encode([ReturningStatement(Person.delete().in("archive").returning())])
+    let many = try JSONEncoder().encode([ReturningStatement(Person.deleteAll().in("archive").returning())])
     let decoded = try decoder.decode([ReturningStatement<Person, [Person]>].self, from: many)
     #expect(decoded.map(\.statement.sql) == [#"DELETE FROM "archive" RETURNING "id", "name""#])
     expectInvalidStatement { _ = try JSONDecoder().decode([ReturningStatement<Person, [Person]>].self, from: many) }

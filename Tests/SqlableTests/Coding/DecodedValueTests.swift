@@ -28,11 +28,11 @@ import Testing
 
   @Test func whatAColumnDoesNotStoreIsNotAssigned() throws {
     let (seven, secret) = (#"{"integer":7}"#, #"{"text":"secret"}"#)
-    let set = Bicycle.update(Bicycle.ownerId.set(to: 7))
+    let set = Bicycle.updateAll(Bicycle.ownerId.set(to: 7))
     expectRefusal("owner_id") { _ = try damaged(set, seven, secret) }
     let upsert = Bicycle(id: 1, name: "a", color: "b").insert().onConflict(Bicycle.id, set: Bicycle.ownerId.set(to: 7))
     expectRefusal("owner_id") { _ = try damaged(upsert, seven, secret) }
-    let copy = Bicycle.update(Bicycle.ownerId.set(to: Bicycle.id))
+    let copy = Bicycle.updateAll(Bicycle.ownerId.set(to: Bicycle.id))
     expectRefusal("owner_id") {
       _ = try damaged(copy, #""value":{"column":{"_0":"id"}}"#, #""value":{"column":{"_0":"name"}}"#)
     }

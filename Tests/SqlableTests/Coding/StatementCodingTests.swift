@@ -66,7 +66,7 @@ import Testing
       check(Bicycle.read().filter(term))
       check(Bicycle.count().filter(!(Bicycle.id == 1 && term)))
       check(Bicycle.read().orderBy(term).first())
-      check(Bicycle.update(Bicycle.name.set(to: term)))
+      check(Bicycle.updateAll(Bicycle.name.set(to: term)))
       check(Bicycle.update(Bicycle.name.set(to: "x")).filter(term))
       check(bike.insert().onConflict(Bicycle.id, set: Bicycle.name.set(to: "x"), where: term))
       expectInvalidStatement { _ = try JSONEncoder().encode(term) }
@@ -81,7 +81,7 @@ import Testing
     expectInvalidStatement { _ = try JSONEncoder().encode(Bicycle.insert(from: Bicycle.read())) }
     expectInvalidStatement { _ = try JSONEncoder().encode(Car.insert(Car.price, from: named.read())) }
     check(bike.insert().returning())
-    check(Bicycle.delete().returning().first())
+    check(Bicycle.deleteAll().returning().first())
     // What running it would throw.
     expectError(.schema(.missingColumn("price"))) {
       _ = try JSONEncoder().encode(Bicycle.read().filter(Car.price == 1))
@@ -137,10 +137,11 @@ import Testing
       sqlError { _ = try JSONDecoder().decode(type, from: data) }
     }
     #expect(
-      decoding(Statement<Person, [Person]>.self, read)?.message == "the statement is of another table than person")
-    #expect(decoding(Statement<Bicycle, Bicycle?>.self, read)?.message == "the statement is of another kind")
-    #expect(decoding(Statement<Bicycle, Int>.self, read)?.message == "the statement is of another kind")
-    #expect(decoding(Statement<Bicycle, [Int]>.self, read)?.message == "the statement is of another kind")
+      decoding(Statement<Person, [Person]>.self, read)?.message == "the statement is not for table person")
+    #expect(
+      decoding(Statement<Bicycle, Bicycle?>.self, read)?.message == "the statement is of another kind than its type")
+    #expect(decoding(Statement<Bicycle, Int>.self, read)?.message == "the statement is of another kind than its type")
+    #expect(decoding(Statement<Bicycle, [Int]>.self, read)?.message == "the statement is of another kind than its type")
     func edited(_ text: String, _ old: String, _ new: String) -> Data {
       #expect(text.contains(old), "\(text)")
       return Data(text.replacingOccurrences(of: old, with: new).utf8)
@@ -167,7 +168,7 @@ import Testing
         let edited = text.replacingOccurrences(of: #""\#(key)":"#, with: other)
         #expect(edited != text)
         let error = sqlError { _ = try JSONDecoder().decode(Statement<Person, Int>.self, from: Data(edited.utf8)) }
-        #expect(error?.message.contains("has other keys than") == true, "\(edited)")
+        #expect(error?.message.contains("must have exactly the keys") == true, "\(edited)")
       }
     }
     let like = try json(Person.count().filter(Person.name.like("a!%", escape: "!")))
@@ -194,7 +195,7 @@ import Testing
       Statement<Person, [Person]>.self, try json(read),
       ["_0", "_1", "escape", "like", "isIn", "column", "text", "integer", "expression"])
     check(
-      Statement<Person, Int>.self, try json(Person.update(Person.name.set(to: "x"))), ["column", "value", "text"])
+      Statement<Person, Int>.self, try json(Person.updateAll(Person.name.set(to: "x"))), ["column", "value", "text"])
   }
 
   @Test func nestingWithoutEndIsRefused() throws {

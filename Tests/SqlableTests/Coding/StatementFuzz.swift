@@ -175,7 +175,7 @@ struct StatementFuzz {
     let upsert = item.insert().onConflict(Item.name, update: Item.price, Item.amount, where: Item.amount < 2)
     let setting = item.insert().onConflict(
       Item.id, set: Item.amount.set(to: Item.amount * 2 + 1), Item.price.set(to: nil))
-    let update = Item.update(Item.amount.set(to: Item.id - 1), Item.name.set(to: Item.name.concatenated("x")))
+    let update = Item.updateAll(Item.amount.set(to: Item.id - 1), Item.name.set(to: Item.name.concatenated("x")))
     var all: [(FuzzJSON, FuzzType)] = []
     func add(_ value: some Encodable, _ type: FuzzType) {
       guard let data = try? JSONEncoder().encode(value), let json = FuzzJSON(data) else { return }
@@ -193,7 +193,7 @@ struct StatementFuzz {
       item.insert(), Item(name: "n").insert().ignoreOnConflict(), item.insert().replaceOnConflict(), upsert, setting,
       item.insert(Item.name, Item.price), item.save(), item.update(), item.update(Item.price, Item.amount),
       item.delete(),
-      Item.delete(filter).orderBy(Item.id).limit(2), Item.delete().in("archive"), update.filter(second),
+      Item.delete(filter).orderBy(Item.id).limit(2), Item.deleteAll().in("archive"), update.filter(second),
       update.in("archive").orderBy(Item.amount).limit(1, offset: 1), Item.delete(Item.id ∈ [1, 2, 3]),
       update.onConflict(.replace),
     ] { add(statement, .number) }

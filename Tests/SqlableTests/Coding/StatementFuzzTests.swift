@@ -80,7 +80,8 @@ private final class FuzzWorld {
           _ = try $0.run($1)
         }
       case .number:
-        let kinds: Set<StatementKind> = isRuled ? [.count, .update] : [.count, .insert, .save, .update, .delete]
+        let kinds: Set<StatementKind> =
+          isRuled ? [.count, .update] : [.count, .insert, .save, .update, .delete, .updateAll, .deleteAll]
         return try run(try decoder.decode(Statement<FuzzItem, Int>.self, from: data), kinds, isRuled) {
           _ = try $0.run($1)
         }
@@ -91,11 +92,13 @@ private final class FuzzWorld {
           _ = try $0.run($1)
         }
       case .returning:
-        let kinds: Set<StatementKind> = isRuled ? [.update] : [.insert, .save, .update, .delete]
+        let kinds: Set<StatementKind> =
+          isRuled ? [.update] : [.insert, .save, .update, .delete, .updateAll, .deleteAll]
         let statement = try decoder.decode(ReturningStatement<FuzzItem, [FuzzItem]>.self, from: data).statement
         return try run(statement, kinds, isRuled) { _ = try $0.run($1) }
       case .returningFirst:
-        let kinds: Set<StatementKind> = isRuled ? [.update] : [.insert, .save, .update, .delete]
+        let kinds: Set<StatementKind> =
+          isRuled ? [.update] : [.insert, .save, .update, .delete, .updateAll, .deleteAll]
         let statement = try decoder.decode(ReturningStatement<FuzzItem, FuzzItem?>.self, from: data).statement
         return try run(statement, kinds, isRuled) { _ = try $0.run($1) }
       }
@@ -118,7 +121,10 @@ private final class FuzzWorld {
     if !isRead { changes += 1 }
     let sql = statement.sql
     if sql.hasPrefix("-- there are no rows") { return nil }
-    let start: [StatementKind: String] = [.update: "UPDATE ", .delete: "DELETE ", .insert: "INSERT ", .save: "INSERT "]
+    let start: [StatementKind: String] = [
+      .update: "UPDATE ", .updateAll: "UPDATE ", .delete: "DELETE ", .deleteAll: "DELETE ", .insert: "INSERT ",
+      .save: "INSERT ",
+    ]
     guard sql.hasPrefix(start[statement.kind] ?? "SELECT "), !sql.contains(";") else { return "it is \(sql)" }
     // Outside the quotes no name is written but those of the library's own functions.
     let names = sql.split(separator: "\"", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }

@@ -15,7 +15,7 @@ import Testing
         { _ = try Person.byId(1).run(db) },
         { try Person(id: nil, name: "a").insert().run(db) },
         { try Person.insert([Person(id: nil, name: "a")]).run(db) },
-        { try Person.delete().run(db) },
+        { try Person.deleteAll().run(db) },
         { try db.execute("SELECT 1") },
         { _ = try db.query("SELECT 1", as: Int.self) },
         { try db.transaction { _ in } },
@@ -93,7 +93,7 @@ import Testing
     func insert(_ db: SqliteDatabase) throws { try Person(id: nil, name: "new").insert().run(db) }
     let runs: [(SqliteDatabase) throws -> Void] = [
       insert,
-      { try Person.update(Person.name.set(to: "x")).run($0) },
+      { try Person.updateAll(Person.name.set(to: "x")).run($0) },
       { try Person.insert([Person(id: nil, name: "y")]).run($0) },
       { db in
         try Person.read().forEach(db) { _ in
@@ -101,7 +101,7 @@ import Testing
           return .stop
         }
       },
-      { try $0.prepare(Person.update(Person.name.set(to: Parameter("name")))).run("x") },
+      { try $0.prepare(Person.updateAll(Person.name.set(to: Parameter("name")))).run("x") },
       { db in
         try db.prepare(Person.read()).forEach([:]) { _ in
           try insert(db)

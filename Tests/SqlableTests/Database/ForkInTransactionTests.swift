@@ -20,7 +20,7 @@ struct ForkInTransactionTests {
         var hasWaited = false
         do {
           try db.transaction { db in
-            try Person.update(Person.name.set(to: name + "\(isThrowing)")).run(db)
+            try Person.updateAll(Person.name.set(to: name + "\(isThrowing)")).run(db)
             child = fork()
             if child == 0 {
               alarm(10)

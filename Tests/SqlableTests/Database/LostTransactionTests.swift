@@ -54,7 +54,7 @@ import Testing
           let later: [() throws -> Void] = [
             { try Person(id: nil, name: "after").insert().run(db) },
             { try Person.insert([Person(id: nil, name: "after")]).run(db) },
-            { try Person.delete().run(db) },
+            { try Person.deleteAll().run(db) },
             { try db.execute("INSERT INTO person(name) VALUES ('after')") },
             { try db.execute("PRAGMA user_version = 7") },
             { try db.execute("COMMIT") },

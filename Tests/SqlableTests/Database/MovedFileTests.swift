@@ -29,7 +29,7 @@ import Testing
         { try Person(id: nil, name: "a").insert().run(db) },
         { try Person.insert([Person(id: nil, name: "a")]).run(db) },
         { try Person(id: 1, name: "a").update().run(db) },
-        { try Person.delete().run(db) },
+        { try Person.deleteAll().run(db) },
         { try db.execute("INSERT INTO person(name) VALUES ('a')") },
         { try db.execute("CREATE TABLE t(x)") },
         { try db.execute("PRAGMA user_version = 7") },

@@ -155,11 +155,11 @@ import Testing
       #expect(try Person.count().run(reader) == 2)
       let writes: [(SqliteDatabase) throws -> Void] = [
         { try Person(id: nil, name: "Cid").insert().run($0) },
-        { try Person.delete().run($0) },
+        { try Person.deleteAll().run($0) },
         { try Person.insert([Person(id: nil, name: "Cid"), Person(id: nil, name: "Dan")]).run($0) },
         { try $0.execute("CREATE TABLE t(x)") },
         { try $0.createTable(Bicycle.self) },
-        { db in try db.transaction { db in _ = try Person.delete().run(db) } },
+        { db in try db.transaction { db in _ = try Person.deleteAll().run(db) } },
         { try $0.createChild().execute("DELETE FROM person") },
       ]
       for write in writes {

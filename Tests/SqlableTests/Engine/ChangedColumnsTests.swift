@@ -95,7 +95,7 @@ import Testing
         for (index, run) in kept.enumerated() {
           let fresh = outcome { try prepared(new)[index]() }
           let found = outcome(run)
-          #expect(found == fresh || fresh.contains("columns, and"), "\(number), \(index): \(change)")
+          #expect(found == fresh || fresh.contains("columns, but"), "\(number), \(index): \(change)")
         }
         let columns = try new.query("SELECT count(*) FROM pragma_table_info('t')", as: Int.self)
         let wrong = try? db.query("SELECT * FROM t", as: DynamicRow.self).filter { $0.values.count != columns[0] }
@@ -115,7 +115,7 @@ import Testing
       #expect(try db.query("SELECT * FROM t", as: Shifting.self).map(\.b) == ["x", "y"])
       let other = try SqliteDatabase(filepath: db.filepath)
       try other.execute("ALTER TABLE t DROP COLUMN b")
-      let says = "the result has 1 columns, and 2 are to be read"
+      let says = "the result has 1 columns, but 2 are read"
       #expect(expectMisuse { _ = try pairs.run() }?.message == says)
       #expect(expectMisuse { _ = try pairs.first() }?.message == says)
       #expect(expectMisuse { try pairs.forEach([:]) { _ in .continue } }?.message == says)

@@ -260,7 +260,7 @@ import Testing
         ("raw decoding", { db in _ = try db.query("SELECT name FROM person", as: Int.self) }),
         ("failing insert", { db in try Person(id: 1, name: "x").insert().run(db) }),
         ("failing batch", { db in try Person.insert((1...3).map { Person(id: $0, name: "x") }).run(db) }),
-        ("failing update", { db in try Person.update(Person.id.set(to: 1)).run(db) }),
+        ("failing update", { db in try Person.updateAll(Person.id.set(to: 1)).run(db) }),
         ("bad limit", { db in _ = try Person.read().limit(-1).run(db) }),
         ("wrong values", { db in _ = try db.query("SELECT '\(1)' FROM person", as: Int.self) }),
         ("returning", { db in _ = try db.query("DELETE FROM person RETURNING id") { _ in throw Stop() } }),

@@ -31,7 +31,7 @@ import Testing
       let error = sqlError { try db.execute(SQL(verbatim: sql)) }
       guard !SQLiteLibrary.isAtLeast(minor) else {
         // A build without JSON has none of its functions.
-        #expect(error?.message.hasPrefix("JSON needs ") != false, "\(String(describing: error))")
+        #expect(error?.message.hasPrefix("JSON functions need ") != false, "\(String(describing: error))")
         return
       }
       #expect(
@@ -123,8 +123,8 @@ import Testing
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person.insert((1...3).map { Person(id: $0, name: "a") }).run(db)
-      #expect(try Person.update(Person.name.set(to: "b")).run(db) == 3)
-      #expect(try Person.delete().run(db) == 3)
+      #expect(try Person.updateAll(Person.name.set(to: "b")).run(db) == 3)
+      #expect(try Person.deleteAll().run(db) == 3)
     }
   }
 }

@@ -62,7 +62,8 @@ import Testing
       // Observed, a change is a transaction of its own.
       db.observe(.update, on: Worker.self) { _ in }
       let error = sqlError {
-        _ = try Worker.update(Worker.salary.set(to: 1)).returning(Worker.bossId.expression.typed(as: Int.self)).run(db)
+        _ = try Worker.updateAll(Worker.salary.set(to: 1)).returning(Worker.bossId.expression.typed(as: Int.self)).run(
+          db)
       }
       #expect(error?.transaction == SqlError.TransactionFate.none && db.transactionLevel == 0)
     }

@@ -91,7 +91,7 @@ import Testing
       let read = try Worker.read().filter(Worker.id < 3).orderBy(Worker.id).cursor(db)
       let query = try Worker.select(Worker.id).filter(Worker.id < 2).cursor(db)
       let none = try Worker.select(Worker.id).filter(Worker.id < 0).cursor(db)
-      let says = "a handle can't be closed while its rows are being read"
+      let says = "can't close a handle while its rows are being read"
       func expectOpen(sourceLocation: SourceLocation = #_sourceLocation) {
         let error = expectMisuse(sourceLocation: sourceLocation) { try db.close() }
         #expect(error?.message == says && db.isOpen, sourceLocation: sourceLocation)

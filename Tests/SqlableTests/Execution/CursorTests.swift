@@ -49,7 +49,7 @@ import Testing
       try db.releaseMemory()
       db.observe(on: Worker.self) { _ in }
       #expect(try cursor?.next()?.name == "Ben")
-      try Worker.delete().run(db)
+      try Worker.deleteAll().run(db)
       cursor = nil
       try db.close()
       expectError(.closed) { _ = try Worker.read().cursor(db) }
@@ -64,7 +64,7 @@ import Testing
       #expect(sqlError { _ = try cursor.next() }?.rowId == 2)
       #expect(try cursor.next()?.id == 3)
       expectError(.schema(.missingTable("nosuch"))) { _ = try Worker.read().in("nosuch").cursor(db) }
-      expectInvalidStatement { _ = try Worker.delete().returning().cursor(db) }
+      expectInvalidStatement { _ = try Worker.deleteAll().returning().cursor(db) }
       expectInvalidStatement { _ = try Worker.read().limit(-1).cursor(db) }
       expectMisuse { _ = try Worker.read().filter(Worker.id == Parameter("id")).cursor(db) }
       let failing = try Worker.read().filter(Worker.name.jsonValue("a", as: Int.self) == 1).cursor(db)

@@ -21,7 +21,7 @@ import Testing
       }
       #expect(seen == [5, 4, 3])
       // Nothing is left open: a write from elsewhere gets through.
-      try Person.update(Person.name.set(to: "x")).run(db.createChild())
+      try Person.updateAll(Person.name.set(to: "x")).run(db.createChild())
       #expect(try Person.count().filter(Person.name == "x").run(db) == 5)
     }
   }
@@ -50,7 +50,7 @@ import Testing
           if person.id == 2 { throw Enough(id: person.id) }
         }
       }
-      #expect(try db.transaction { db in try Person.delete().run(db) } == 5)
+      #expect(try db.transaction { db in try Person.deleteAll().run(db) } == 5)
     }
   }
 
@@ -94,7 +94,7 @@ import Testing
       #expect(try ids(contains(Car.name, ["Clio"]) || Car.price.notIn([50.0])) == [1, 2])
       #expect(try ids(Car.name.collate(.nocase) == "ZOE") == [1])
       #expect(try Car.read().orderBy(Car.price * -1).run(db).map(\.id) == [1, 2])
-      #expect(try Car.update(Car.price.set(to: Car.price + 1)).run(db) == 2)
+      #expect(try Car.updateAll(Car.price.set(to: Car.price + 1)).run(db) == 2)
       #expect(try ids(Car.price == 101) == [1])
     }
   }

@@ -29,13 +29,13 @@ import Testing
   @Test func aQuoteWithoutEndCostsOnlyItsOwnLine() throws {
     #expect(
       try readings("a,b_b,c\n1,\"2,3\n4,5,6\n7,8,9\n")
-        == ["! line 2: column b_b: a quote without its end", "3: 4|5|6", "4: 7|8|9"])
-    #expect(try readings("a,b_b,c\n1,2,\"") == ["! line 2: column c: a quote without its end"])
-    #expect(try readings("a,b_b,c\n1,2,\"\"\"") == ["! line 2: column c: a quote without its end"])
+        == ["! line 2: column b_b: unterminated quote", "3: 4|5|6", "4: 7|8|9"])
+    #expect(try readings("a,b_b,c\n1,2,\"") == ["! line 2: column c: unterminated quote"])
+    #expect(try readings("a,b_b,c\n1,2,\"\"\"") == ["! line 2: column c: unterminated quote"])
   }
 
   @Test func aFieldBeyondTheHeaderHasNoColumnToName() throws {
-    #expect(try readings("a,b_b,c\n1,2,3,\"4\n") == ["! line 2: a quote without its end"])
+    #expect(try readings("a,b_b,c\n1,2,3,\"4\n") == ["! line 2: unterminated quote"])
     #expect(try readings("a,b_b,c\n1,2,3,\"4\"x\n") == ["! line 2: text after the closing quote"])
   }
 
@@ -63,7 +63,7 @@ import Testing
   @Test func aQuoteThatTakesInMoreThanTheLargestWindowCostsOnlyItsOwnLine() throws {
     let rest = String(repeating: "4,5,6\n", count: 200_000)
     let found = try readings("a,b_b,c\n1,\"2,3\n" + rest)
-    #expect(found.first == "! line 2: column b_b: a quote without its end")
+    #expect(found.first == "! line 2: column b_b: unterminated quote")
     #expect(found.count == 200_001 && found.last == "200002: 4|5|6")
   }
 
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test func aMalformedHeaderIsRefused() throws {
-    #expect(try readings("a,\"b_b,c\n1,2,3\n") == ["!! line 1: a quote without its end"])
+    #expect(try readings("a,\"b_b,c\n1,2,3\n") == ["!! line 1: unterminated quote"])
     #expect(try readings("a,\"b_b\"x,c\n1,2,3\n") == ["!! line 1: text after the closing quote"])
     #expect(try readings([0xFF, 0xFE] + Array("a,b_b,c\n".utf8)) == ["!! line 1: not valid UTF-8"])
   }

@@ -116,7 +116,7 @@ private struct RuleReader {
         field.isQuoted = true
         rest.removeFirst()
         while true {
-          guard let byte = rest.popFirst() else { throw Malformed(reason: column + "a quote without its end") }
+          guard let byte = rest.popFirst() else { throw Malformed(reason: column + "unterminated quote") }
           if byte == Byte.quote {
             guard rest.first == Byte.quote else { break }
             rest.removeFirst()

@@ -25,7 +25,7 @@ import Testing
     let records = "1,\"2\"x,3\n4,5\n6,\"7,8\n9,1,2\n"
     let expected = [
       "! line 3: column b_b: text after the closing quote", "! line 4: 2 fields instead of 3",
-      "! line 5: column b_b: a quote without its end", "6: 9|1|2",
+      "! line 5: column b_b: unterminated quote", "6: 9|1|2",
     ]
     for offset in 0...records.utf8.count {
       let padding = String(repeating: "p", count: Self.piece - header.utf8.count - "0,,0\n".utf8.count - offset)

@@ -69,7 +69,7 @@ import Testing
         result.skipped.map(\.description)
           == [
             "line 4: column distance: not a whole number", "line 5: 2 fields instead of 19",
-            "line 6: column year: a quote without its end",
+            "line 6: column year: unterminated quote",
           ])
       #expect(try db.flightNumbers() == [1, 2, 4, 5])
       try expectUsable(db)

@@ -106,10 +106,10 @@ private func withLegs(
       #expect(null?.message == "argument 1 of function twice takes INTEGER, but was given NULL")
       try db.register(ScalarFunction("text") { (value: String) in value })
       let invalid = sqlError { _ = try db.query("SELECT text(CAST(x'ff' AS TEXT))", as: String.self) }
-      #expect(invalid?.message == "argument 1 of function text takes TEXT, but was given TEXT that is no valid UTF-8")
+      #expect(invalid?.message == "argument 1 of function text takes TEXT, but was given TEXT that is not valid UTF-8")
       try db.register(ScalarFunction("vague") { Double.nan })
       let result = sqlError { _ = try db.query("SELECT vague()", as: Double.self) }
-      #expect(result?.message == "function vague gave a value that SQLite can't store")
+      #expect(result?.message == "function vague returned a value that SQLite can't store")
       try db.transaction { db -> Void in
         let error = sqlError { try db.execute("UPDATE leg SET first = twice(1, note)") }
         #expect(error?.transaction == .untouched)
@@ -132,7 +132,7 @@ private func withLegs(
       #expect(throws: Refusal(number: 3)) { try db.query("SELECT strict(id) FROM leg", as: Int.self) }
       #expect(throws: Refusal(number: 7)) {
         try db.transaction { db -> Void in
-          try Leg.delete().run(db)
+          try Leg.deleteAll().run(db)
           _ = try db.query("SELECT strict(7)", as: Int.self)
         }
       }
@@ -172,7 +172,7 @@ private func withLegs(
   @Test(.needs(35, "RETURNING")) func aFunctionMayNotChangeAnythingOnTheHandleThatCallsIt() throws {
     try withLegs { db in
       let attempts: [@Sendable (SqliteDatabase) throws -> Void] = [
-        { db in try Leg.delete().run(db) },
+        { db in try Leg.deleteAll().run(db) },
         { db in try Leg(9, 9, 9).insert().run(db) },
         { db in try Leg.insert([Leg(8, 9, 9), Leg(9, 9, 9)]).run(db) },
         { db in try db.execute("DELETE FROM leg") },

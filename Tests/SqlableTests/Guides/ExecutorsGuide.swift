@@ -104,7 +104,7 @@ import Testing
     let connection: Connection
 
     func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
-      try await connection.send(requests)  // several are one transaction
+      try await connection.send(requests)  // several requests are one transaction
     }
   }
 

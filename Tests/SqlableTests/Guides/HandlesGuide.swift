@@ -15,7 +15,7 @@ import Testing
       #expect(error?.kind == .closed && error?.label == "main")
       let readOnly = try SqliteDatabase(filepath: path, configuration: .init(isReadOnly: true))
       #expect(try Bicycle.count().run(readOnly) == 0)
-      #expect(sqlError { _ = try Bicycle.delete().run(readOnly) }?.kind == .readOnly)
+      #expect(sqlError { _ = try Bicycle.deleteAll().run(readOnly) }?.kind == .readOnly)
       try readOnly.close()
       try SqliteDatabase.deleteDatabase(at: path)
       #expect(!FileManager.default.fileExists(atPath: path))
@@ -138,8 +138,8 @@ import Testing
       #expect(error.kind == .schema(.mismatch(error.message)))
       #expect(
         error.message == """
-          unsafe use of json_extract() in the schema: Configuration(trustsSchema: true) allows what SQLite has, \
-          isAllowedInSchema: true a function of the program's own
+          unsafe use of json_extract() in the schema: Configuration(trustsSchema: true) allows SQLite's own functions and \
+          virtual tables, isAllowedInSchema: true allows a function of the program
           """)
     }
   }
@@ -152,7 +152,7 @@ import Testing
       try FileManager.default.removeItem(atPath: path)
       let error = sqlError { _ = try Person(id: nil, name: "Anna").insert().run(db) }
       #expect(error?.kind == .io)
-      #expect(error?.message == "the database file was moved or deleted; what is written now would be lost")
+      #expect(error?.message == "the database file was moved or deleted; a write would be lost")
     }
   }
 }

@@ -39,7 +39,7 @@ extension Berth: Sqlable {
   func write(to row: inout RowWriter) throws {
     row.set(Berth.deck, deck)
     row.set(Berth.number, number)
-    row.setOrNull(Berth.guest, guest)
+    row.set(Berth.guest, guest)
   }
 
   init(row: ReadRow) throws {
@@ -74,7 +74,7 @@ extension Contradiction: Sqlable {
       let owner = try Person(id: nil, name: "Anna").insert().run(db)
       try Bicycle(name: "Norco", color: "red", ownerId: owner).insert().run(db)
       let bike = Bicycle(id: 1, name: "Norco", color: "blue", ownerId: nil)
-      try bike.update().run(db)  // owner_id keeps what it holds
+      try bike.update().run(db)  // owner_id is unchanged
       #expect(try Bicycle.byId(1).run(db)?.ownerId == owner)
       #expect(bike.update().sql == #"UPDATE "bicycle" SET "name" = ?, "color" = ? WHERE "id" = ?"#)
       try bike.update(Bicycle.ownerId).run(db)  // owner_id becomes NULL
@@ -84,10 +84,17 @@ extension Contradiction: Sqlable {
     }
   }
 
-  @Test func setOrNullStoresNull() {
-    let berth = Berth(deck: 1, number: 12, guest: nil)
-    #expect(berth.update().sql == #"UPDATE "berth" SET "guest" = ? WHERE "deck" = ? AND "number" = ?"#)
-    #expect(berth.update().bindings == [.null, .integer(1), .integer(12)])
+  @Test func nilIsNullInWriteTo() throws {
+    try withDatabase { db in
+      try db.createTable(Berth.self)
+      try Berth(deck: 1, number: 12, guest: "Anna").insert().run(db)
+      let berth = Berth(deck: 1, number: 12, guest: nil)
+      try berth.update().run(db)  // guest becomes NULL
+      let stored = try Berth.byId(1, 12).run(db)
+      #expect(stored != nil && stored?.guest == nil)
+      #expect(berth.update().sql == #"UPDATE "berth" SET "guest" = ? WHERE "deck" = ? AND "number" = ?"#)
+      #expect(berth.update().bindings == [.null, .integer(1), .integer(12)])
+    }
   }
 
   @Test func keysOfText() throws {

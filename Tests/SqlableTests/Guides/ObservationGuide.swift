@@ -53,7 +53,7 @@ private final class Log: Sendable {
       db.observe(on: Bicycle.self) { id in log.append("any \(id)") }
       try db.transaction { db in
         try Bicycle.insert([Bicycle(name: "Norco", color: "red"), Bicycle(name: "Trek", color: "red")]).run(db)
-        try Bicycle.update(Bicycle.color.set(to: "blue")).run(db)
+        try Bicycle.updateAll(Bicycle.color.set(to: "blue")).run(db)
         // nothing has been delivered yet
         #expect(log.all.isEmpty)
       }
@@ -75,7 +75,7 @@ private final class Log: Sendable {
         }
       }
       try Person(id: nil, name: "Anna").insert().run(db)
-      try Person.delete().run(db)
+      try Person.deleteAll().run(db)
       #expect(log.all == ["insert into person: 1", "delete from person: 1"])
       db.didUpdate = nil
     }
@@ -104,7 +104,7 @@ private final class Log: Sendable {
       db.observe(on: Bicycle.self) { (change: RowChange) in log.append("\(change.change) \(change.id)") }
       try Bicycle(id: 2, name: "Norco", color: "red", ownerId: owner).insert().replaceOnConflict().run(db)
       try Person.delete(Person.id == owner).run(db)  // ON DELETE SET NULL
-      try Bicycle.delete().run(db)
+      try Bicycle.deleteAll().run(db)
       // delete 1, insert 2, update 2, delete 2
       #expect(log.all == ["delete 1", "insert 2", "update 2", "delete 2"])
     }
@@ -117,7 +117,7 @@ private final class Log: Sendable {
         log.append("\(change.previousKey) → \(change.key)")
       }
       try Currency(code: "NOK", rate: 11.5).insert().run(db)
-      try Currency.update(Currency.code.set(to: "SEK")).run(db)
+      try Currency.updateAll(Currency.code.set(to: "SEK")).run(db)
       #expect(log.all == [#"[Sqlable.DatabaseValue.text("NOK")] → [Sqlable.DatabaseValue.text("SEK")]"#])
     }
   }
@@ -130,7 +130,7 @@ private final class Log: Sendable {
       db.observe(.insert, on: Person.self) { id in log.append("person \(id)") }
       let child = try db.createChild()
       try Person(id: nil, name: "Anna").insert().run(child)
-      queue.sync {}  // whatever was committed before has been delivered
+      queue.sync {}  // all earlier commits have been delivered
       #expect(log.all == ["person 1"])
     }
   }

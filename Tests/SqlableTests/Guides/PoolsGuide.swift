@@ -42,7 +42,7 @@ import Testing
     }
     do {
       let slow = Task { try await Bicycle.count().run(pool) }
-      slow.cancel()  // CancellationError, if it is not done
+      slow.cancel()  // CancellationError, unless it has finished
       let inTime = try await withDeadline(.seconds(2)) { try await Bicycle.count().run(pool) }
       #expect(inTime == 1)
       _ = await slow.result

@@ -128,11 +128,11 @@ import Testing
       let sum = car.insert().onConflict(Car.id, set: Car.price.set(to: Car.price + Car.price.excluded))
       #expect(
         lower.sql
-          == #"INSERT INTO "car" ("id", "name", "price", "is_electric") VALUES (?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "price" = excluded."price" WHERE "car"."price" > "excluded"."price" RETURNING "id""#
+          == #"INSERT INTO "car" ("id", "name", "price", "is_electric", "sold_at") VALUES (?, ?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "price" = excluded."price" WHERE "car"."price" > "excluded"."price" RETURNING "id""#
       )
       #expect(
         sum.sql
-          == #"INSERT INTO "car" ("id", "name", "price", "is_electric") VALUES (?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "price" = "car"."price" + "excluded"."price" RETURNING "id""#
+          == #"INSERT INTO "car" ("id", "name", "price", "is_electric", "sold_at") VALUES (?, ?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "price" = "car"."price" + "excluded"."price" RETURNING "id""#
       )
       let ids = try [lower.run(db), sum.run(db)]
       #expect(try ids == [1, 1] && Car.byId(1).run(db)?.price == 16_000)

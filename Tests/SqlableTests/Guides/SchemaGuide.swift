@@ -28,7 +28,7 @@ extension Product: Sqlable {
     row.set(Product.name, name)
     row.set(Product.price, price)
     row.set(Product.amount, amount)
-    row.setOrNull(Product.barcode, barcode)
+    row.set(Product.barcode, barcode)
   }
 
   init(row: ReadRow) throws {
@@ -165,8 +165,8 @@ extension Employee: Sqlable {
       try db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)")
       let error = sqlError { try db.createTable(Person.self) }
       let message = """
-        column person.name can't be added to the existing table: it can't be NULL and has no default for the rows that \
-        are there
+        column person.name can't be added to the existing table: it can't be NULL and has no default for existing \
+        rows
         """
       #expect(error?.kind == .schema(.mismatch(message)))
       #expect(error?.table == "person" && error?.column == "name")

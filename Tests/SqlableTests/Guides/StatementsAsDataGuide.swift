@@ -10,7 +10,7 @@ private struct Search: Codable, Hashable, Sendable {
 @Suite struct StatementsAsDataGuide {
   @Test func aStatementNeedsNoDatabase() throws {
     let reds = Bicycle.read().filter(Bicycle.color == "red")
-    let firstReds = reds.orderBy(Bicycle.id).limit(2)  // reds is what it was
+    let firstReds = reds.orderBy(Bicycle.id).limit(2)  // reds is unchanged
     #expect(reds != firstReds)
     #expect(reds == Bicycle.read().filter(Bicycle.color == "red"))
     #expect(Set([reds, reds, firstReds]).count == 2)
@@ -57,7 +57,7 @@ private struct Search: Codable, Hashable, Sendable {
       let sold = try same.statement.run(db)  // [Bicycle]
       #expect(sold.map(\.name) == ["Norco"])
       let asRead = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: data) }
-      #expect(asRead?.message == "a change that returns rows is decoded as a ReturningStatement")
+      #expect(asRead?.message == "a change that returns rows must be decoded as a ReturningStatement")
     }
   }
 
@@ -68,17 +68,17 @@ private struct Search: Codable, Hashable, Sendable {
     decoder.userInfo[.statementRules] = StatementRules(kinds: [.count], tables: ["archive"])
     let count = try decoder.decode(Statement<Bicycle, Int>.self, from: data)
     #expect(count == Bicycle.count().in("archive") && count.kind == .count)
-    let deletion = try JSONEncoder().encode(Bicycle.delete().in("archive"))
+    let deletion = try JSONEncoder().encode(Bicycle.deleteAll().in("archive"))
     expectInvalidStatement { _ = try decoder.decode(Statement<Bicycle, Int>.self, from: deletion) }
   }
 
   @Test func whatDoesNotFitTheModelIsRefused() throws {
     let data = try JSONEncoder().encode(Bicycle.read().filter(Bicycle.color == "red"))
     let asPerson = sqlError { _ = try JSONDecoder().decode(Statement<Person, [Person]>.self, from: data) }
-    // the statement is of another table than person
-    #expect(asPerson?.kind == .invalidStatement("the statement is of another table than person"))
+    // the statement is not for table person
+    #expect(asPerson?.kind == .invalidStatement("the statement is not for table person"))
     let asCount = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data) }
-    #expect(asCount?.kind == .invalidStatement("the statement is of another kind"))
+    #expect(asCount?.kind == .invalidStatement("the statement is of another kind than its type"))
     let text = String(decoding: data, as: UTF8.self).replacingOccurrences(of: #""color""#, with: #""colour""#)
     let renamed = sqlError {
       _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(text.utf8))
@@ -88,7 +88,7 @@ private struct Search: Codable, Hashable, Sendable {
     let noFilter = sqlError {
       _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(misspelt.utf8))
     }
-    #expect(noFilter?.message.hasPrefix("a part of the statement has other keys than kind, filter,") == true)
+    #expect(noFilter?.message.hasPrefix("a part of the statement must have exactly the keys kind, filter,") == true)
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(#"[1]"#.utf8))
     }

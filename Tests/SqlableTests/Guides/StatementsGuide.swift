@@ -129,11 +129,21 @@ import Testing
     }
   }
 
+  @Test func changesOfEveryRow() throws {
+    try withBicycles { db in
+      try Bicycle.updateAll(Bicycle.color.set(to: "black")).run(db)
+      try Bicycle.deleteAll().run(db)
+      #expect(try Bicycle.count().run(db) == 0)
+      #expect(Bicycle.updateAll(Bicycle.color.set(to: "black")).sql == #"UPDATE "bicycle" SET "color" = ?"#)
+      #expect(Bicycle.deleteAll().sql == #"DELETE FROM "bicycle""#)
+    }
+  }
+
   @Test func updatesThatLookBeforeTheyWrite() throws {
     try withBicycles { db in
       let mine = try #require(try Bicycle.byId(1).run(db))
       let repainted = Bicycle(id: mine.id, name: mine.name, color: "green")
-      let changed = try repainted.update().filter(Bicycle.color == mine.color).run(db)  // 0: somebody was faster
+      let changed = try repainted.update().filter(Bicycle.color == mine.color).run(db)  // 0 if the color changed since
       #expect(changed == 1)
       #expect(try repainted.update().filter(Bicycle.color == mine.color).run(db) == 0)
       #expect(
@@ -145,7 +155,7 @@ import Testing
   @Test func assignmentsOfNothing() throws {
     try withBicycles { db in
       try Person(id: 5, name: "Anna").insert().run(db)
-      try Bicycle.update(Bicycle.ownerId.set(to: 5)).run(db)
+      try Bicycle.updateAll(Bicycle.ownerId.set(to: 5)).run(db)
       try Bicycle.update(Bicycle.ownerId.set(to: nil)).filter(Bicycle.id == 2).run(db)
       #expect(try Bicycle.read().orderBy(Bicycle.id).run(db).map(\.ownerId) == [5, nil, 5])
       #expect(
@@ -172,7 +182,7 @@ import Testing
       let known = Bicycle(name: "Norco", color: "red", ownerId: nil)
       #expect(sqlError { _ = try known.insert().run(db) }?.kind == .constraint(.unique))
       let skipped = try known.insert().ignoreOnConflict().run(db)  // 0
-      let replaced = try known.insert().replaceOnConflict().run(db)  // another id: the old row was deleted
+      let replaced = try known.insert().replaceOnConflict().run(db)  // a new id: the old row was deleted
       let kept = try known.insert().onConflict(Bicycle.name, Bicycle.color).run(db)  // 0
       let updated = try known.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.name).run(db)  // its id
       #expect(replaced > 3 && [skipped, kept, updated] == [0, 0, replaced])
@@ -257,8 +267,8 @@ import Testing
   @Test func statementsThatMakeNoSenseSayWhy() throws {
     try withBicycles { db in
       let error = sqlError { _ = try Bicycle.read().limit(-1).run(db) }
-      #expect(error?.kind == .invalidStatement("a limit can't be below zero"))
-      #expect(Bicycle.read().limit(-1).sql == "-- a limit can't be below zero")
+      #expect(error?.kind == .invalidStatement("a limit can't be negative"))
+      #expect(Bicycle.read().limit(-1).sql == "-- a limit can't be negative")
       #expect(throws: SqlError.self) { try Bicycle(name: "New", color: "red").update().run(db) }
     }
   }

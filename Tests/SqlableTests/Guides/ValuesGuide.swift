@@ -161,7 +161,7 @@ extension Patient: Sqlable {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.execute("INSERT INTO person (name) VALUES (CAST(x'41FF' AS TEXT))")
-      #expect(sqlError { _ = try Person.read().run(db) }?.message.hasSuffix("TEXT that is no valid UTF-8") == true)
+      #expect(sqlError { _ = try Person.read().run(db) }?.message.hasSuffix("TEXT that is not valid UTF-8") == true)
       let names = try db.query("SELECT name FROM person", as: RepairedText.self).map(\.text)
       #expect(names == ["A\u{FFFD}"])
     }

@@ -26,6 +26,7 @@ private struct LateRow: Sqlable {
 
   init(row: ReadRow) throws {
     name = Kept()
+    row.skip(LateRow.id)
     name.value = try (row.get(LateRow.nameColumn) as LateValue).cell
   }
 }
@@ -132,7 +133,7 @@ private struct NestedText: SqlValue {
       let uses: [@Sendable (inout RowWriter) throws -> Void] = [
         { _ in kept.value?.set(Interrupted.nameColumn, "kept") }, { _ in kept.value?.set(Interrupted.idColumn, 99) },
         { _ in kept.value?.set(Interrupted.nameColumn, nil as String?) },
-        { _ in kept.value?.setOrNull(Interrupted.nameColumn, nil as String?) },
+        { _ in kept.value?.set(Interrupted.nameColumn, nil as String?) },
         { _ in try db.query("SELECT 1") { _ in kept.value?.set(Interrupted.nameColumn, "kept") } },
       ]
       for use in uses {
@@ -196,7 +197,7 @@ private struct NestedText: SqlValue {
     try withDatabase { db in
       for text in ["\0", "\0SELECT 1", "\0\u{1}"] {
         let error = sqlError { _ = try db.query(SQL(verbatim: text), as: Int.self) }
-        #expect(error?.kind == .invalidStatement("the SQL text holds a NUL byte"))
+        #expect(error?.kind == .invalidStatement("the SQL text contains a NUL byte"))
       }
       let use = try db.statementCacheUse
       #expect(use.misses == 0)

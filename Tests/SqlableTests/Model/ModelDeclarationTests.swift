@@ -84,8 +84,8 @@ private struct HTTPServer: Unwritten {
 
   @Test func contradictionsAreThrownByEveryUse() throws {
     try expectContradiction(NoColumns.self, "has no columns")
-    try expectContradiction(TwoOfOneName.self, "has two columns of one name")
-    try expectContradiction(NamesOfOneCase.self, "has two columns of one name")
+    try expectContradiction(TwoOfOneName.self, "has two columns with the same name")
+    try expectContradiction(NamesOfOneCase.self, "has two columns with the same name")
     try expectContradiction(EmptyTable.self, "has an empty name")
     try expectContradiction(NulTable.self, "NUL")
     try expectContradiction(EmptyColumn.self, "has a column with an empty name")
@@ -94,7 +94,7 @@ private struct HTTPServer: Unwritten {
     try expectContradiction(KeyTwice.self, "has two primary keys")
     try expectContradiction(KeyOfAnother.self, "that is not in its layout")
     try expectContradiction(KeylessWithoutRowid.self, "needs a primary key")
-    try expectContradiction(TwoIndexesOfOneName.self, "has two indexes of one name")
+    try expectContradiction(TwoIndexesOfOneName.self, "has two indexes with the same name")
   }
 
   @Test func genericModelsWithComputedColumnsWorkThroughout() throws {

@@ -9,7 +9,10 @@ private struct Keeper: Sqlable {
   static let name = Column("name", .text)
   static let tableName = "person"
   static let tableLayout = [id, name]
-  init(row: ReadRow) throws { self.row = KeptRow(row) }
+  init(row: ReadRow) throws {
+    self.row = KeptRow(row)
+    for column in Keeper.tableLayout { row.skip(column) }
+  }
 }
 
 /// A row has no business outside its call; this is a test of what happens to those who carry it away.

@@ -55,7 +55,7 @@ private struct WrittenNote: Jotting {
   static let tableLayout = [id, title, body, stars]
 
   func write(to row: inout RowWriter) throws {
-    row.setOrNull(WrittenNote.stars, stars)
+    row.set(WrittenNote.stars, stars)
     row.set(WrittenNote.title, "first thought")
     row.set(WrittenNote.id, id)
     row.set(WrittenNote.body, body)
@@ -105,7 +105,7 @@ extension TypedNote {
 }
 
 @Suite struct RowWritingTests {
-  private func rows<Model: Jotting>(_ model: Model.Type) throws -> [String] {
+  private func rows<Model: Jotting>(_ model: Model.Type, body: String?) throws -> [String] {
     try withDatabase { db in
       try db.createTable(model)
       try Model.insert([
@@ -113,7 +113,7 @@ extension TypedNote {
         Model(id: nil, title: "d", body: "", stars: .min),
       ]).run(db)
       let read = try #require(try Model.byId(7).run(db))
-      #expect(read == Model(id: 7, title: "c", body: "empty", stars: nil))
+      #expect(read == Model(id: 7, title: "c", body: body, stars: nil))
       try Model(id: 8, title: "e", body: nil, stars: nil).save().run(db)
       try Model(id: 1, title: "f", body: nil, stars: nil).update().run(db)
       return try db.query(
@@ -122,19 +122,28 @@ extension TypedNote {
     }
   }
 
-  @Test func allWaysOfWritingGiveTheSameRows() throws {
-    let expected = ["1|f|b|NULL", "7|c|empty|NULL", "8|e||NULL"]
-    #expect(try rows(AskedNote.self) == expected)
-    #expect(try rows(WrittenNote.self) == expected)
-    #expect(try rows(TypedNote.self) == expected)
+  /// The three ways differ in `nil` alone.
+  @Test func nilIsNullInWriteToAndLeftOutByValueForColumn() throws {
+    #expect(try rows(AskedNote.self, body: "empty") == ["1|f|b|NULL", "7|c|empty|NULL", "8|e||NULL"])
+    let cleared = ["1|f|NULL|NULL", "7|c|NULL|NULL", "8|e|NULL|NULL"]
+    #expect(try rows(WrittenNote.self, body: nil) == cleared)
+    #expect(try rows(TypedNote.self, body: nil) == cleared)
   }
 
-  @Test func nilLeavesTheColumnOutAndNullStoresNull() throws {
+  @Test func theSQLOfNil() throws {
     let note = AskedNote(id: nil, title: "x", body: nil, stars: nil)
     #expect(note.insert().sql == #"INSERT INTO "note" ("title", "stars") VALUES (?, ?)"#)
     #expect(note.insert().bindings == [.text("x"), .null])
     let typed = TypedNote(id: 3, title: "x", body: nil, stars: 5)
-    #expect(typed.update().sql == #"UPDATE "note" SET "title" = ?, "stars" = ? WHERE "id" = ?"#)
+    #expect(typed.update().sql == #"UPDATE "note" SET "title" = ?, "body" = ?, "stars" = ? WHERE "id" = ?"#)
+    #expect(typed.update().bindings == [.text("x"), .null, .integer(5), .integer(3)])
+    #expect(
+      typed.save().sql.hasPrefix(
+        #"INSERT INTO "note" ("id", "title", "body", "stars") VALUES (?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "#
+          + #""title" = excluded."title", "body" = excluded."body", "stars" = excluded."stars""#))
+    // A key that is nil is left out: SQLite gives the next one.
+    let new = TypedNote(id: nil, title: "x", body: nil, stars: nil)
+    #expect(new.insert().sql == #"INSERT INTO "note" ("title", "body", "stars") VALUES (?, ?, ?)"#)
     // Chosen columns are all written, nil as NULL.
     #expect(typed.update(TypedNote.body).sql == #"UPDATE "note" SET "body" = ? WHERE "id" = ?"#)
     #expect(typed.update(TypedNote.body).bindings == [.null, .integer(3)])

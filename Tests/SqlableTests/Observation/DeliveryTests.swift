@@ -61,7 +61,7 @@ import Testing
       try db.execute("INSERT INTO person (name) VALUES ('e'); UPDATE person SET name = 'f' WHERE id = 8")
       #expect(try db.query("INSERT INTO person (name) VALUES ('g') RETURNING id", as: Int.self) == [9])
       #expect(try db.query("DELETE FROM person WHERE id < 9 RETURNING id", as: Int.self).count == 3)
-      try Person.delete().run(db)
+      try Person.deleteAll().run(db)
       #expect(
         log.take() == [
           "insert person 1", "update person 1", "insert person 7", "update person 7", "insert person 8",

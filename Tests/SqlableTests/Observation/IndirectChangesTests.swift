@@ -76,11 +76,11 @@ import Testing
       for _ in 1...2 {
         try Person.insert([Person(id: nil, name: "a"), Person(id: nil, name: "b")]).run(db)
         let token = log.listen(to: db, on: Person.self)
-        try Person.delete().run(db)
+        try Person.deleteAll().run(db)
         #expect(log.take().count == 2)
         db.removeObserver(token)
         try Person(id: nil, name: "c").insert().run(db)
-        try Person.delete().run(db)
+        try Person.deleteAll().run(db)
         #expect(log.take() == [])
       }
       try db.execute("INSERT INTO person VALUES (1, 'a')")

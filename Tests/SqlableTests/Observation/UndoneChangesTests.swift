@@ -134,7 +134,7 @@ import Testing
       let stored = try Bicycle.read().run(db)
       #expect(stored.map(\.name) == ["before", "after"])
       #expect(log.take() == stored.map { "insert bicycle \($0.id ?? 0)" })
-      try Bicycle.delete().run(db)
+      try Bicycle.deleteAll().run(db)
       _ = log.take()
       bikes[500].name = "bike 501"
       let ids = try Bicycle.insert(bikes).run(db)

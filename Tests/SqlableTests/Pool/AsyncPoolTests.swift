@@ -16,7 +16,7 @@ import Testing
       let first = try await Member.select(Member.id, Member.name).first(pool)
       #expect(id == 1 && ids == [2] && all.map(\.name) == ["Anna", "Bo"] && one?.name == "Bo" && count == 2)
       #expect(!isThere && names == ["Bo", "Anna"] && first?.1 == "Anna")
-      let changed = try await pool.transaction { db in try Member.delete().run(db) }
+      let changed = try await pool.transaction { db in try Member.deleteAll().run(db) }
       let rest = try await pool.read { db in try Member.count().run(db) }
       #expect(changed == 2 && rest == 0)
       let gone = try await Member(id: 9, name: "Cid").insert().returning(Member.id).run(pool)

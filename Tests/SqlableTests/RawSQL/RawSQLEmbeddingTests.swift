@@ -53,7 +53,7 @@ import Testing
       // What the subquery has of that name would be taken for the column of the SQL around it.
       let hidden = exists(Bicycle.read().filter(Bicycle.ownerId == Worker.id.expression))
       let error = expectInvalidStatement { _ = try db.query("SELECT 1 FROM worker WHERE \(hidden)", as: Int.self) }
-      #expect(error?.message == "a subquery hides column id of the SQL around it")
+      #expect(error?.message == "a subquery hides column id of the enclosing SQL")
       expectMisuse { _ = try db.query("SELECT \(Parameter<Int>("x"))", as: Int.self) }
     }
   }

@@ -109,12 +109,15 @@ import Testing
     }
     let assignment = Worker.name.set(to: "x")
     try expectAllWritten(
-      UpdateQuery(table, [assignment]),
+      UpdateQuery(table, [assignment], .all),
       [
         "table": { $0.table = $0.table.named("archive") },
-        "isOfRow": { $0 = UpdateQuery(ofRowIn: table, writing: [Worker.name]) },
+        "extent": { $0 = UpdateQuery(ofRowIn: table, writing: [Worker.name]) },
         "conflict": { $0.conflict = .ignore },
-        "selection": { $0.selection.filter = isFirst },
+        "selection": {
+          $0 = UpdateQuery(table, [assignment])
+          $0.selection.filter = isFirst
+        },
         "rest": { $0.rest.value.assignments.append(Worker.salary.set(to: 2)) },
       ]
     ) { try sql(.update($0)) }
@@ -126,16 +129,19 @@ import Testing
         "defect": { $0.defect = .invalidStatement("no") },
       ]
     ) { rest in
-      var query = UpdateQuery(table, [])
+      var query = UpdateQuery(table, [], .all)
       query.rest.value = rest
       return try sql(.update(query))
     }
     try expectAllWritten(
-      DeleteQuery(table, isOfRow: false),
+      DeleteQuery(table, .all),
       [
         "table": { $0.table = $0.table.named("archive") },
-        "isOfRow": { $0 = DeleteQuery(table, isOfRow: true) },
-        "selection": { $0.selection.filter = isFirst },
+        "extent": { $0 = DeleteQuery(table, .row) },
+        "selection": {
+          $0 = DeleteQuery(table, .selected)
+          $0.selection.filter = isFirst
+        },
         "rest": { $0.rest.value.returned = .terms([Worker.id.expression]) },
       ]
     ) { try sql(.delete($0)) }
@@ -146,7 +152,7 @@ import Testing
         "rest": { $0.rest.value.limit = 1 },
       ]
     ) { selection in
-      var query = DeleteQuery(table, isOfRow: false)
+      var query = DeleteQuery(table, selection.isAll ? .all : .selected)
       query.selection = selection
       return try sql(.delete(query))
     }
@@ -161,8 +167,8 @@ import Testing
         "offset": { $0.offset = 1 },
       ]
     ) { rest in
-      var query = DeleteQuery(table, isOfRow: false)
-      query.selection.rest.value = rest
+      var query = DeleteQuery(table, rest == .init() ? .all : .selected)
+      if rest != .init() { query.selection.rest.value = rest }
       return try sql(.delete(query))
     }
   }

@@ -130,7 +130,11 @@ private struct Everything: Sqlable {
   let uuidValue: UUID
 
   init(id: Int, uuid: UUID) { (self.id, uuidValue) = (id, uuid) }
-  init(row: ReadRow) throws { self.init(id: try row.get(Self.id), uuid: try row.get(Self.uuid)) }
+  init(row: ReadRow) throws {
+    self.init(id: try row.get(Self.id), uuid: try row.get(Self.uuid))
+    row.skip(Self.text)
+    row.skip(Self.real)
+  }
   func write(to row: inout RowWriter) throws {
     row.set(Self.id, id)
     row.set(Self.text, "text \(id)")

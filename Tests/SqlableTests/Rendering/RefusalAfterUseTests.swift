@@ -12,9 +12,9 @@ struct RefusalAfterUseTests {
     try person(1).update().run(db)
     try person(2).delete().run(db)
     let refused: [(String, () throws -> Void)] = [
-      ("a delete of a struct takes no offset", { try person(1).delete().offset(1).run(db) }),
-      ("an update of a struct takes no order", { try person(1).update().orderBy(Person.name).run(db) }),
-      ("an insert takes no limit", { try person(3).insert().limit(0).run(db) }),
+      ("a delete of a struct can't have an offset", { try person(1).delete().offset(1).run(db) }),
+      ("an update of a struct can't have an order", { try person(1).update().orderBy(Person.name).run(db) }),
+      ("an insert can't have a limit", { try person(3).insert().limit(0).run(db) }),
     ]
     for (message, run) in refused {
       let error = expectInvalidStatement { try run() }

@@ -39,33 +39,33 @@ import Testing
       func check(_ statement: Statement<Bicycle, Int>, _ reason: String) {
         #expect(refusal(statement) { try statement.run(db) } == "invalid: " + reason)
       }
-      check(bike.insert().filter(yes), "an insert takes no filter")
-      check(bike.insert().orderBy(Bicycle.id), "an insert takes no order")
-      check(bike.insert().limit(1), "an insert takes no limit")
-      check(bike.insert().offset(1), "an insert takes no offset")
-      check(bike.update().limit(1), "an update of a struct takes no limit")
-      check(bike.update().orderBy(Bicycle.id), "an update of a struct takes no order")
-      check(bike.delete().limit(1), "a delete of a struct takes no limit")
-      check(bike.save().filter(yes), "a save takes no filter")
-      check(bike.save().ignoreOnConflict(), "a save takes no answer to a conflict: it is one")
-      check(Bicycle.count().ignoreOnConflict(), "a count takes no answer to a conflict")
-      check(Bicycle.delete().replaceOnConflict(), "a delete takes no answer to a conflict")
-      check(bike.delete().onConflict(Bicycle.id), "a delete of a struct takes no answer to a conflict")
-      check(bike.update().onConflict(Bicycle.id), "an update of a struct takes no columns to update on conflict")
-      check(bike.insert().ignoreOnConflict().onConflict(Bicycle.id), "an insert takes no two answers to a conflict")
-      check(Bicycle.count().limit(-1), "a limit can't be below zero")
-      check(Bicycle.delete().limit(1, offset: -1), "an offset can't be below zero")
+      check(bike.insert().filter(yes), "an insert can't have a filter")
+      check(bike.insert().orderBy(Bicycle.id), "an insert can't have an order")
+      check(bike.insert().limit(1), "an insert can't have a limit")
+      check(bike.insert().offset(1), "an insert can't have an offset")
+      check(bike.update().limit(1), "an update of a struct can't have a limit")
+      check(bike.update().orderBy(Bicycle.id), "an update of a struct can't have an order")
+      check(bike.delete().limit(1), "a delete of a struct can't have a limit")
+      check(bike.save().filter(yes), "a save can't have a filter")
+      check(bike.save().ignoreOnConflict(), "a save can't have a conflict policy: it already has one")
+      check(Bicycle.count().ignoreOnConflict(), "a count can't have a conflict policy")
+      check(Bicycle.deleteAll().replaceOnConflict(), "a delete can't have a conflict policy")
+      check(bike.delete().onConflict(Bicycle.id), "a delete of a struct can't have a conflict policy")
+      check(bike.update().onConflict(Bicycle.id), "an update of a struct can't have columns to update on conflict")
+      check(bike.insert().ignoreOnConflict().onConflict(Bicycle.id), "an insert can't have two conflict policies")
+      check(Bicycle.count().limit(-1), "a limit can't be negative")
+      check(Bicycle.delete().limit(1, offset: -1), "an offset can't be negative")
       check(Bicycle.update(), "the update sets nothing")
       check(Bicycle.update().filter(yes), "the update sets nothing")
-      check(bike.update(Bicycle.id), "the update sets nothing: the struct gives no column beside its key")
+      check(bike.update(Bicycle.id), "the update sets nothing: the struct has no value besides its key")
       check(
-        bike.insert().onConflict(update: Bicycle.color), "an upsert has to say on which columns it expects a conflict")
+        bike.insert().onConflict(update: Bicycle.color), "an upsert must name the columns that may conflict")
       let read = Bicycle.read().ignoreOnConflict()
-      #expect(refusal(read) { try read.run(db) } == "invalid: a read takes no answer to a conflict")
+      #expect(refusal(read) { try read.run(db) } == "invalid: a read can't have a conflict policy")
       let first = Bicycle.read().limit(-5).first()
-      #expect(refusal(first) { try first.run(db) } == "invalid: a limit can't be below zero")
+      #expect(refusal(first) { try first.run(db) } == "invalid: a limit can't be negative")
       let many = Bicycle.insert([bike]).filter(yes)
-      #expect(refusal(many) { try many.run(db) } == "invalid: an insert takes no filter")
+      #expect(refusal(many) { try many.run(db) } == "invalid: an insert can't have a filter")
       let pattern = Bicycle.count().filter(Bicycle.name.like("x", escape: "e\u{301}\u{302}"))
       #expect(refusal(pattern) { try pattern.run(db) }?.contains("escape of LIKE") == true)
       let nul = Bicycle.count().filter(Bicycle.name.like("x", escape: "\0"))
@@ -79,13 +79,13 @@ import Testing
       let note = Note(id: 1, name: "x")
       try note.insert().run(db)
       for statement in [note.update(), note.delete(), note.save()] {
-        let reason = "misuse: table note has no primary key to find a struct's row by"
+        let reason = "misuse: table note has no primary key to identify a struct's row"
         #expect(refusal(statement) { try statement.run(db) } == reason)
       }
-      #expect(sqlError { _ = try Note.byId(1).run(db) }?.message == "table note has no primary key to find a row by")
+      #expect(sqlError { _ = try Note.byId(1).run(db) }?.message == "table note has no primary key to identify a row")
       let new = Bicycle(name: "a", color: "b")
       for statement in [new.update(), new.delete()] {
-        let reason = "misuse: the struct has no value for its key bicycle.id, so it is no row yet"
+        let reason = "misuse: the struct has no value for its key bicycle.id, so it has no row yet"
         #expect(refusal(statement) { try statement.run(db) } == reason)
       }
       #expect(
@@ -105,9 +105,9 @@ import Testing
         ("name", Note.count().orderBy(Person.name).limit(1)),
         ("price", Note.count().filter(Car.price > 1)),
         ("price", Note.count().filter(Car.price * 2 > Car.price)),
-        ("name", Note.update(Person.name.set(to: "x"))),
-        ("name", Note.update(Note.name.set(to: Person.name))),
-        ("color", Note.update(Bicycle.color.set(to: "x"))),
+        ("name", Note.updateAll(Person.name.set(to: "x"))),
+        ("name", Note.updateAll(Note.name.set(to: Person.name))),
+        ("color", Note.updateAll(Bicycle.color.set(to: "x"))),
         ("name", note.insert(Person.name)),
         ("name", note.insert().onConflict(Person.name, update: Note.id)),
         ("name", note.insert().onConflict(Note.id, update: Person.name)),
@@ -117,7 +117,7 @@ import Testing
       ]
       for (column, statement) in statements {
         let message =
-          "column \(column) is not in the layout of table note; columns are static lets of the model"
+          "column \(column) is not in the layout of table note; columns must be static lets of the model"
         #expect(refusal(statement) { try statement.run(db) } == "schema: " + message)
         let error = sqlError { try statement.run(db) }
         #expect(error?.table == "note" && error?.column == column)
@@ -129,7 +129,7 @@ import Testing
   @Test func aColumnSetTwice() throws {
     try withTables { db throws in
       try Bicycle(name: "Norco", color: "red").insert().run(db)
-      let twice = Bicycle.update(Bicycle.name.set(to: "a"), Bicycle.color.set(to: "b"), Bicycle.name.set(to: "c"))
+      let twice = Bicycle.updateAll(Bicycle.name.set(to: "a"), Bicycle.color.set(to: "b"), Bicycle.name.set(to: "c"))
       let error = sqlError { try twice.run(db) }
       #expect(error?.kind == .invalidStatement("column name is set twice") && error?.table == "bicycle")
       #expect(try Bicycle.count().filter(Bicycle.name == "Norco" && Bicycle.color == "red").run(db) == 1)
@@ -149,7 +149,7 @@ import Testing
         }
       }
       #expect(try Bicycle.count().filter(Bicycle.id > 0.5).run(db) == 0)
-      let error = sqlError { try Bicycle.update(Bicycle.id.set(to: 1.5)).run(db) }
+      let error = sqlError { try Bicycle.updateAll(Bicycle.id.set(to: 1.5)).run(db) }
       #expect(error?.column == "id")
     }
   }
@@ -159,7 +159,7 @@ import Testing
       let next = Bicycle.id + 1
       for filter in [next == "x", next != Data(), !(next > "x"), next.is("x"), next.isNot("x") || next == 1] {
         let error = expectInvalidStatement { _ = try Bicycle.count().filter(filter).run(db) }
-        #expect(error?.message == "terms of different types are compared, which are never equal")
+        #expect(error?.message == "terms of different types are compared and are never equal")
       }
       #expect(try Bicycle.count().filter(next == 1.5 || next == nil || next.is(Null())).run(db) == 0)
     }

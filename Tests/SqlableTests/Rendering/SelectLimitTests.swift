@@ -37,7 +37,7 @@ import Testing
       expectInvalidStatement { _ = try chain(12).run(db) }
       for query in [chain(101), try onThread(stackSize: smallStack) { chain(20_000) }] {
         let text = try onThread(stackSize: smallStack) { query.sql }
-        #expect(text.contains("queries under a name nest more than 100 deep"), "\(text.prefix(200))")
+        #expect(text.contains("named queries are nested more than 100 deep"), "\(text.prefix(200))")
       }
     }
   }
@@ -48,7 +48,7 @@ import Testing
       #expect(query == query && query.hashValue == query.hashValue)
       return query.sql
     }
-    #expect(text.contains("order and limit of combined queries come after the last"), "\(text.prefix(200))")
+    #expect(text.contains("only the first of combined queries"), "\(text.prefix(200))")
   }
 
   @Test func subqueriesThatNestAreRefusedHoweverDeep() throws {

@@ -143,5 +143,8 @@ private struct Restless: Sqlable {
   static var tableLayout: [Column] { [id, name] }
   let id: Int
 
-  init(row: ReadRow) throws { id = try row.get(Restless.id) }
+  init(row: ReadRow) throws {
+    id = try row.get(Restless.id)
+    row.skip(Restless.name)
+  }
 }

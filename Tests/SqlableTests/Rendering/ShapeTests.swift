@@ -142,7 +142,7 @@ import Testing
       var random = SeededGenerator(seed: SeededGenerator.seed)
       for (x, text) in [(3, "red"), (8, "blue")] {
         for condition in ShapeTests.conditions(x, text).shuffled(using: &random) {
-          let update = Bicycle.update(Bicycle.name.set(to: text))
+          let update = Bicycle.updateAll(Bicycle.name.set(to: text))
           for statement in [
             update.filter(condition), Bicycle.update(Bicycle.color.set(to: text)).filter(condition),
             Bicycle.update(Bicycle.name.set(to: Bicycle.color)).filter(condition),

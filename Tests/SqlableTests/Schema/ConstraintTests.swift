@@ -50,7 +50,7 @@ import Testing
     }
     try with(D.self, #"CREATE TABLE "t" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "n" TEXT NOT NULL)"#) { db in
       #expect(try Table<D>.insert([.init(nil, "a"), .init(9, "b")]).run(db) == [1, 9])
-      try Table<D>.delete().run(db)
+      try Table<D>.deleteAll().run(db)
       #expect(try Table<D>(nil, "c").insert().run(db) == 10)
     }
   }
@@ -173,7 +173,7 @@ import Testing
       expect(.check, at: "t.price") { try Table<D>(0.25, .null).insert().run(db) }
       expect(.check, at: "t.b") { try Table<D>(1.0, "q").insert().run(db) }
       expect(.check, at: "t") { try Table<D>(10.0, "z.z").insert().run(db) }
-      expect(.check, at: "t.price") { try Table<D>.update(D.a.set(to: 0)).run(db) }
+      expect(.check, at: "t.price") { try Table<D>.updateAll(D.a.set(to: 0)).run(db) }
     }
   }
 
@@ -191,7 +191,7 @@ import Testing
     try with(D.self, sql) { db in
       try Table<D>(1.5, 99.0, "written").insert().run(db)
       #expect(try Table<D>.read().filter(D.double == 3 && D.label == "#1.5").run(db) == [Table<D>(1.5, 3.0, "#1.5")])
-      expectInvalidStatement { try Table<D>.update(D.double.set(to: 1)).run(db) }
+      expectInvalidStatement { try Table<D>.updateAll(D.double.set(to: 1)).run(db) }
       expectInvalidStatement { try Table<D>(1.5).insert(D.label).run(db) }
     }
   }

@@ -120,7 +120,7 @@ private enum Plain: TableDeclaration {
       let place = [error?.table, error?.column, error?.label].compactMap { $0 }
       #expect(bytes(place) == bytes([D.name, second.name, texts[0]]))
       #expect(try Row.read().filter(second == "").advice(db).isEmpty)
-      #expect(try Row.delete().run(db) == values.count)
+      #expect(try Row.deleteAll().run(db) == values.count)
     }
   }
 

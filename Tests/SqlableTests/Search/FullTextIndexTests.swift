@@ -33,7 +33,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
       ids = try found("swift", db)
       #expect(ids == [2, 3, 4])
       // Of other columns than those that are searched, and of the key.
-      try Story.update(Story.year.set(to: 1999)).run(db)
+      try Story.updateAll(Story.year.set(to: 1999)).run(db)
       try Story.update(Story.id.set(to: 40)).filter(Story.id == 4).run(db)
       try Story(3, "saved").save().run(db)
       ids = try found("swift", db)
@@ -50,7 +50,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
       ids = try found("swift", db)
       #expect(ids == [])
       #expect(try db.isFullTextIntact(Story.self))
-      try Story.delete().run(db)
+      try Story.deleteAll().run(db)
       #expect(try Story.search(.words("saved")).run(db) == [])
       #expect(try db.isFullTextIntact(Story.self))
     }
@@ -81,8 +81,8 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
       let error = expectMisuse { try replacing.run(db) }
       #expect(error?.message.contains("recursiveTriggers") == true && error?.table == "story")
       expectMisuse { try Story.insert([Story(5, "moved", slug: "2")]).replaceOnConflict().run(db) }
-      expectMisuse { try Story.update(Story.slug.set(to: "2")).replaceOnConflict().run(db) }
-      expectMisuse { _ = try db.prepare(Story.update(Story.slug.set(to: "2")).replaceOnConflict()) }
+      expectMisuse { try Story.updateAll(Story.slug.set(to: "2")).replaceOnConflict().run(db) }
+      expectMisuse { _ = try db.prepare(Story.updateAll(Story.slug.set(to: "2")).replaceOnConflict()) }
       expectMisuse { _ = try replacing.returning().run(db) }
       #expect(try db.isFullTextIntact(Story.self))
       // SQL by hand is not looked into.

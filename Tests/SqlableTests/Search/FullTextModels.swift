@@ -32,7 +32,7 @@ struct Story: Sqlable, Equatable {
   func write(to row: inout RowWriter) throws {
     row.set(Story.id, id)
     row.set(Story.title, title)
-    row.setOrNull(Story.body, body)
+    row.set(Story.body, body)
     row.set(Story.year, year)
     row.set(Story.slug, slug)
   }

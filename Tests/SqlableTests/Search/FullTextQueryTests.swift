@@ -118,7 +118,7 @@ private func text(_ query: FullTextQuery) -> String { query.rawValue }
         deep = depth.isMultiple(of: 2) ? .words("a b") || deep : .words("swift") && deep
         let error = sqlError { _ = try Story.search(deep).run(db) }
         if let error {
-          #expect(error.message.contains("nests deeper") && depth > 25, "\(depth)")
+          #expect(error.message.contains("nested too deeply") && depth > 25, "\(depth)")
           break
         }
       }
@@ -129,7 +129,7 @@ private func text(_ query: FullTextQuery) -> String { query.rawValue }
         depth += 1
       }
       let error = sqlError { _ = try Story.search(narrow).run(db) }
-      #expect(error?.message.contains("nests deeper") == true && depth > 10)
+      #expect(error?.message.contains("nested too deeply") == true && depth > 10)
     }
   }
 

@@ -129,7 +129,7 @@ import Testing
       #expect(try Table<OddNames>.count().filter(Table<OddNames>.matches(.words("beta"))).run(db) == 1)
       #expect(try db.isFullTextIntact(Table<OddNames>.self))
       #expect(try db.createTable(Table<OddNames>.self).isEmpty)
-      try Table<OddNames>.delete().run(db)
+      try Table<OddNames>.deleteAll().run(db)
       #expect(try db.isFullTextIntact(Table<OddNames>.self))
     }
   }
@@ -139,12 +139,12 @@ import Testing
       let error = sqlError { _ = try table.read().run(SqliteDatabase.inMemory()) }
       #expect(error?.message.contains(words) == true, "\(String(describing: error))")
     }
-    expectDefect(Table<Keyless>.self, "needs an integer primary key")
-    expectDefect(Table<TextKey>.self, "needs an integer primary key")
+    expectDefect(Table<Keyless>.self, "no integer primary key")
+    expectDefect(Table<TextKey>.self, "no integer primary key")
     expectDefect(Table<NotInLayout>.self, "not in its layout")
     expectDefect(Table<TwiceIndexed>.self, "twice")
-    expectDefect(Table<NumberIndexed>.self, "takes texts")
-    expectDefect(Table<OwnName>.self, "its own name")
+    expectDefect(Table<NumberIndexed>.self, "not TEXT")
+    expectDefect(Table<OwnName>.self, "the table's own name")
     try withDatabase { db in
       expectMisuse { try db.rebuildFullText(Bicycle.self) }
       expectInvalidStatement { _ = try Bicycle.search(.words("x")).run(db) }

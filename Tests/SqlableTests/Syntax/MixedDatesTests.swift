@@ -32,7 +32,7 @@ import Testing
         ),
         (Stamp.c.set(to: Stamp.b.least(Stamp.b)), "column c takes \(seconds), but was given \(milliseconds)"),
       ] {
-        let error = sqlError { try Stamp.update(assignment).run(db) }
+        let error = sqlError { try Stamp.updateAll(assignment).run(db) }
         #expect(error?.message == message && error?.table == "stamp")
       }
       let stamps = try Stamp.read().run(db)
@@ -52,7 +52,7 @@ import Testing
         let count = try Stamp.count().filter(condition).run(db)
         #expect(count == 1)
       }
-      try Stamp.update(Stamp.b.set(to: Stamp.b.adding(1, .day))).run(db)
+      try Stamp.updateAll(Stamp.b.set(to: Stamp.b.adding(1, .day))).run(db)
       #expect(try Stamp.read().run(db).first?.b == day + 86_400)
     }
   }

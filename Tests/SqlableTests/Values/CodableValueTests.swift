@@ -109,7 +109,7 @@ struct Pet: Codable, SqlJSON, Equatable {
   @Test func whatJSONCanNotHoldIsRefused() throws {
     for numbers in [[Double.nan], [.infinity], [1, -.infinity]] {
       let error = try errorStoring(numbers, in: TextForm.self)
-      #expect(error?.kind == .encoding(.init(expected: "a value that JSON can hold", found: "another value")))
+      #expect(error?.kind == .encoding(.init(expected: "a value that JSON can represent", found: "another value")))
       #expect(error?.column == "value")
     }
   }

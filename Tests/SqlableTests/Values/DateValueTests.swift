@@ -133,7 +133,7 @@ import Testing
   ])
   func otherTextIsRefused(text: String) throws {
     let error = try errorReading("'\(text)'", as: Date.self, in: ISO8601.self)
-    #expect(error?.kind == .decoding(.init(expected: "a date in ISO 8601", found: "TEXT of another form")))
+    #expect(error?.kind == .decoding(.init(expected: "a date in ISO 8601", found: "TEXT in another format")))
     #expect(error?.rowId == 7)
     #expect(error?.column == "value")
   }

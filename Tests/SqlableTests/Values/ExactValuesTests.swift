@@ -91,7 +91,7 @@ import Testing
       #expect((error?.isDecoding ?? false) == !isSame, "\(text)")
     }
     let blank = try errorReading("'a b'", as: URL.self, in: TextForm.self)
-    #expect(blank?.mismatch?.found == "TEXT that is a URL in another spelling only")
+    #expect(blank?.mismatch?.found == "TEXT that is not a normalized URL")
   }
 
   private struct Pet: Codable, Equatable, SqlJSON, Sendable {
@@ -109,7 +109,7 @@ import Testing
       #"{"":1,"":2}"#, #"{"a\"":1,"a\"":2}"#,
     ] {
       let found = try error(text.replacingOccurrences(of: #"[{"x":1},{"x":2}]"#, with: "3"), [String: Int].self)
-      #expect(found?.mismatch?.found == "TEXT with a key that stands twice in an object", "\(text)")
+      #expect(found?.mismatch?.found == "TEXT with a duplicate key in an object", "\(text)")
     }
     let nested = try error(#"{"more":{"a":1,"a":2},"name":"Rex"}"#, Pet.self)
     #expect(nested?.isDecoding == true)

@@ -58,7 +58,7 @@ import Testing
         { _ = try Car.read().filter(Car.price == .nan).run(db) },
         { _ = try Car.read().filter(Car.price * .nan > 3).run(db) },
         { _ = try Car.read().filter(Car.price.in([1, .nan])).run(db) },
-        { try Car.update(Car.price.set(to: .nan)).run(db) },
+        { try Car.updateAll(Car.price.set(to: .nan)).run(db) },
         { try db.execute("UPDATE car SET price = \(Double.nan)") },
         { try db.execute("UPDATE car SET price = \(DatabaseValue.real(.nan))") },
         { _ = try Row.read().filter(Row.value == Celsius(degrees: .nan)).run(db) },
@@ -87,7 +87,7 @@ import Testing
   @Test(arguments: ["1e39", "-1e39", "1.7976931348623157e308"])
   func aRealBeyondFloatIsRefused(sql: String) throws {
     let error = try errorReading(sql, as: Float.self, in: RealForm.self)
-    #expect(error?.kind == .decoding(.init(expected: "Float", found: "a REAL out of its range")))
+    #expect(error?.kind == .decoding(.init(expected: "Float", found: "a REAL out of range")))
     #expect(error?.rowId == 7)
   }
 }

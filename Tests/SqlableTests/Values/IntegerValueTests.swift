@@ -59,7 +59,7 @@ import Testing
     for sql in sql {
       let error = try errorReading(sql, as: type, in: IntegerForm.self)
       #expect(
-        error?.kind == .decoding(.init(expected: "\(type)", found: "an INTEGER out of its range")),
+        error?.kind == .decoding(.init(expected: "\(type)", found: "an INTEGER out of range")),
         sourceLocation: sourceLocation)
       #expect(error?.table == "stored", sourceLocation: sourceLocation)
       #expect(error?.column == "value", sourceLocation: sourceLocation)
@@ -111,7 +111,7 @@ import Testing
       let lossy = sqlError { try Row((1 << 53) + 1).insert().run(db) }
       #expect(lossy?.mismatch?.expected == "REAL")
       #expect(lossy?.column == "value")
-      let assigned = sqlError { try Row.update(Row.value.set(to: (1 << 53) + 1)).run(db) }
+      let assigned = sqlError { try Row.updateAll(Row.value.set(to: (1 << 53) + 1)).run(db) }
       #expect(assigned?.mismatch?.expected == "REAL")
     }
   }

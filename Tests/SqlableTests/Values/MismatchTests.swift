@@ -64,7 +64,7 @@ import Testing
         { _ = try Bicycle.read().filter(Bicycle.id == Self.marker).run(db) },
         { _ = try Bicycle.read().filter(Bicycle.id.in([Self.marker])).run(db) },
         { _ = try Bicycle.byId(Self.marker).run(db) },
-        { try Bicycle.update(Bicycle.ownerId.set(to: Self.marker)).run(db) },
+        { try Bicycle.updateAll(Bicycle.ownerId.set(to: Self.marker)).run(db) },
         { try db.execute("INSERT INTO bicycle (name, color) VALUES (\(Self.marker), \(Self.marker))") },
         { _ = try db.query("SELECT json_extract(\(Self.marker), '$')", as: String.self) },
         { _ = try db.query("SELECT json_extract('{}', \(Self.marker))", as: String.self) },

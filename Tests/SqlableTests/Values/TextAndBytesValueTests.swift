@@ -68,7 +68,7 @@ import Testing
     }
     for text in ["", "x", "550e8400-e29b-41d4-a716-44665544000", "550e8400e29b41d4a716446655440000"] {
       let error = try errorReading("'\(text)'", as: UUID.self, in: TextForm.self)
-      #expect(error?.kind == .decoding(.init(expected: "a UUID", found: "TEXT of another form")), "\(text)")
+      #expect(error?.kind == .decoding(.init(expected: "a UUID", found: "TEXT in another format")), "\(text)")
     }
     let number = try errorReading("5", as: UUID.self, in: BlobForm.self)
     #expect(number?.kind == .decoding(.init(expected: "a UUID as BLOB or TEXT", found: "INTEGER")))
@@ -80,7 +80,7 @@ import Testing
     ].map { try #require(URL(string: $0)) }
     try expectRoundTrip(urls)
     let error = try errorReading("''", as: URL.self, in: TextForm.self)
-    #expect(error?.kind == .decoding(.init(expected: "a URL", found: "TEXT that is no URL")))
+    #expect(error?.kind == .decoding(.init(expected: "a URL", found: "TEXT that is not a URL")))
   }
 
   @Test func decimalsKeepEveryDigit() throws {
@@ -131,14 +131,14 @@ import Testing
   @Test(arguments: ["80", "ff", "61c3", "c080", "eda080", "f4908080", "61ff62", "e282", "00ff"])
   func invalidUTF8IsRefused(bytes: String) throws {
     let error = try errorReading("CAST(x'\(bytes)' AS TEXT)", as: String.self, in: TextForm.self)
-    #expect(error?.kind == .decoding(.init(expected: "TEXT", found: "TEXT that is no valid UTF-8")))
+    #expect(error?.kind == .decoding(.init(expected: "TEXT", found: "TEXT that is not valid UTF-8")))
     #expect(error?.table == "stored")
     #expect(error?.column == "value")
     #expect(error?.rowId == 7)
     try withDatabase { db in
       let sql = SQL(verbatim: "SELECT CAST(x'\(bytes)' AS TEXT)")
       for read in [{ _ = try db.query(sql, as: [Int].self) }, { _ = try db.query(sql, as: Decimal?.self) }] {
-        #expect(sqlError(read)?.mismatch?.found == "TEXT that is no valid UTF-8")
+        #expect(sqlError(read)?.mismatch?.found == "TEXT that is not valid UTF-8")
       }
     }
   }

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// A value on its way to `sqlite3_bind_*`: plain bits, no reference, so that binding allocates nothing.
+/// A value on its way to `sqlite3_bind_*`: plain bits without references, so that binding allocates nothing.
 @usableFromInline
 enum BoundValue {
-  /// Nothing was set: the column is left out of the statement.
+  /// Not set: the statement leaves the column out.
   case unset
   case null
   case integer(Int64)
@@ -17,7 +17,7 @@ enum BoundValue {
     if case .unset = self { false } else { true }
   }
 
-  /// A bit for each class of values, for ``ColumnType/accepted``.
+  /// One bit per storage class, for ``ColumnType/accepted``.
   @inlinable
   var classBit: UInt8 {
     switch self {
@@ -42,7 +42,7 @@ enum BoundValue {
 }
 
 extension DatabaseValue {
-  /// The value that waits to be bound; nil for a column that is left out.
+  /// A copy of a bound value; nil for an unset column and for a list.
   init?(_ parameter: BoundValue) {
     switch parameter {
     case .unset, .list: return nil

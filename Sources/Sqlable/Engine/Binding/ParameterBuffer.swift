@@ -3,11 +3,15 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// Memory for a row's values, which goes from one writer to the next of its connection.
+/// Memory for a row's values, reused by the writers of one connection.
 final class ParameterSlots {
   let memory: UnsafeMutableBufferPointer<BoundValue>
-  /// Whether a copy of the writer was used when it must not.
+  /// Whether the writer was used after write(to:) returned, or while another statement ran inside it.
   @exclusivity(unchecked) var isStale = false
+  #if DEBUG
+  /// The positions of the columns that the writer left out on purpose.
+  var skipped: Set<Int> = []
+  #endif
 
   init(count: Int) {
     memory = .allocate(capacity: count)
@@ -19,20 +23,20 @@ final class ParameterSlots {
   }
 }
 
-/// The bytes of texts and blobs that wait to be bound, in memory that stays where it is until their statement is done.
+/// The bytes of texts and blobs to bind, at stable addresses until their statement is done.
 ///
-/// It is recycled but never freed, so that whoever keeps a cell for too long meets another scope in valid memory. That
-/// may be on any thread, while another connection has the memory: the scope is atomic, and looked at before anything
-/// else.
+/// The structure is recycled, never freed, so that a cell kept too long finds another scope in valid memory. It may
+/// check the scope on any thread, while another connection owns the memory. So the scope is atomic, and checked before
+/// anything else.
 @usableFromInline
 struct ParameterBytes: ~Copyable {
-  /// The number of the innermost scope, which no other has had. A value that is added in the scope of another statement
-  /// is gone when that statement is done.
+  /// The number of the innermost scope; numbers are never reused. A value added in another statement's scope is gone
+  /// when that statement is done.
   @usableFromInline let scope = Atomic<UInt64>(0)
   fileprivate var scopes: UInt64 = 0
   fileprivate var next: UnsafeMutablePointer<UInt8>?
   fileprivate var end: UnsafeMutablePointer<UInt8>?
-  /// All chunks, the one that is being filled last.
+  /// All chunks; the last one is being filled.
   fileprivate var chunks: [UnsafeMutableBufferPointer<UInt8>] = []
 
   fileprivate init() {}
@@ -49,7 +53,7 @@ struct ParameterBytes: ~Copyable {
     scope.store(scopes, ordering: .relaxed)
   }
 
-  /// A text whose bytes are kept here; NUL bytes inside it are kept.
+  /// Copies a text here, including NUL bytes.
   @usableFromInline
   mutating func text(_ text: String) -> BoundValue {
     if let parameter = text.utf8.withContiguousStorageIfAvailable({ BoundValue.text(copy($0), $0.count) }) {
@@ -59,13 +63,13 @@ struct ParameterBytes: ~Copyable {
     return text.withUTF8 { .text(copy($0), $0.count) }
   }
 
-  /// A blob whose bytes are kept here.
+  /// Copies a blob here.
   @usableFromInline
   mutating func blob(_ data: Data) -> BoundValue {
     data.withUnsafeBytes { .blob(copy($0.bindMemory(to: UInt8.self)), $0.count) }
   }
 
-  /// Keeps a copy of the bytes at an address that holds until the mark before it is released.
+  /// Copies the bytes to an address that stays valid until the mark before it is released.
   ///
   /// The address is never null: SQLite would store NULL for an empty text or blob.
   @usableFromInline
@@ -83,7 +87,7 @@ struct ParameterBytes: ~Copyable {
     return next.unsafelyUnwrapped
   }
 
-  /// Goes on at an offset of the last chunk.
+  /// Continues at an offset of the last chunk.
   fileprivate mutating func fill(from used: Int) {
     let chunk = chunks[chunks.count - 1]
     next = chunk.baseAddress.unsafelyUnwrapped + used
@@ -92,7 +96,7 @@ struct ParameterBytes: ~Copyable {
 
   fileprivate var used: Int { next.unsafelyUnwrapped - chunks[chunks.count - 1].baseAddress.unsafelyUnwrapped }
 
-  /// What no buffer has at present, for all connections.
+  /// The unused instances, shared by all connections.
   private static let free = Guarded<[UnsafeMutablePointer<ParameterBytes>]>([])
 
   fileprivate static func take() -> UnsafeMutablePointer<ParameterBytes> {
@@ -117,9 +121,9 @@ struct ParameterBytes: ~Copyable {
 
 /// The values that a statement binds, and the bytes of their texts and blobs.
 ///
-/// Bytes are copied once, into memory that stays where it is until the statement is done, so SQLite gets them as
-/// SQLITE_STATIC and copies nothing. Statements nest (one is run while the rows of another are read), never interleave:
-/// a statement takes a `Mark` before it appends and gives it back when it is done.
+/// Bytes are copied once, to addresses that stay stable until the statement is done, so SQLite gets them as
+/// SQLITE_STATIC and copies nothing. Statements nest (one runs while the rows of another are read) but never
+/// interleave: a statement takes a `Mark` before it appends, and releases it when it is done.
 @usableFromInline
 final class ParameterBuffer {
   @usableFromInline
@@ -136,14 +140,14 @@ final class ParameterBuffer {
     var parameters = UnsafeMutableBufferPointer<BoundValue>.allocate(capacity: 64)
     var count = 0
     var lists: [ValueList] = []
-    /// What stands for values that are given later, with the number of the parameter.
+    /// The placeholders of values supplied later, with the positions of their parameters.
     var placeholders: [(position: Int, placeholder: Placeholder)] = []
     var spareSlots: ParameterSlots?
   }
 
   @exclusivity(unchecked) private var state = State()
   let bytes = ParameterBytes.take()
-  /// Whether a long list becomes a `?` for each value, for a database that can't be given a pointer.
+  /// Whether a long list becomes one `?` per value, for a remote database, which can't take a pointer.
   let expandsLists: Bool
 
   init(expandsLists: Bool = false) { self.expandsLists = expandsLists }
@@ -153,15 +157,16 @@ final class ParameterBuffer {
     state.parameters.deallocate()
   }
 
-  /// How many parameters are waiting.
+  /// How many values are to be bound.
   var count: Int { state.count }
 
-  /// All parameters that are waiting, the oldest first.
+  /// All values to be bound, oldest first.
   var parameters: UnsafeBufferPointer<BoundValue> {
     UnsafeBufferPointer(rebasing: state.parameters[..<state.count])
   }
 
-  /// Where the next statement's values begin. Each begins a scope, which ends when the mark is released.
+  /// The position where the next statement's values begin. Reading it begins a scope, which ends when the mark is
+  /// released.
   var mark: Mark {
     let mark = Mark(
       count: state.count, chunk: bytes.pointee.chunks.count, used: bytes.pointee.used,
@@ -170,13 +175,13 @@ final class ParameterBuffer {
     return mark
   }
 
-  /// Ends the scope that began with the mark, with all values since.
+  /// Ends the scope that began with the mark, and drops the values since then.
   func release(to mark: Mark) {
     drop(since: mark)
     bytes.pointee.scope.store(mark.scope, ordering: .relaxed)
   }
 
-  /// Forgets the values since the mark, for others in the same scope.
+  /// Drops the values since the mark, for others in the same scope.
   func drop(since mark: Mark) {
     state.count = mark.count
     if state.lists.count > mark.lists {
@@ -189,20 +194,20 @@ final class ParameterBuffer {
     bytes.pointee.fill(from: mark.used)
   }
 
-  /// Forgets the values from `first` on, which the writing of a text has added to those since the mark that the writing
-  /// of its key has. Throws where they differ: a value would be bound in the place of another.
+  /// Drops the values from `first` on: writing the statement's text has added them again after writing its key. Throws
+  /// if they differ from those since the mark, since a value would then be bound in the place of another.
   func dropCopies(from first: Int, of mark: Mark) throws {
     let (values, copies) = (state.parameters[mark.count..<first], state.parameters[first..<state.count])
     guard values.count == copies.count, zip(values, copies).allSatisfy({ $0.isSame(as: $1) }) else {
-      throw SqlError.misuse("a statement's text and its key name different values, which is a fault of the library")
+      throw SqlError.misuse("a statement's text and its cache key bind different values, which is a bug of the library")
     }
     state.count = first
   }
 
-  /// Whether there are lists among the values, to which SQLite has references.
+  /// Whether the values since the mark include lists, to which SQLite holds references.
   func hasLists(since mark: Mark) -> Bool { state.lists.count > mark.lists }
 
-  /// Memory for a row of so many columns.
+  /// Memory for a row with this many columns.
   func takeSlots(count: Int) -> ParameterSlots {
     guard let spare = state.spareSlots, spare.memory.count >= count else {
       return ParameterSlots(count: max(count, 32))
@@ -238,14 +243,13 @@ final class ParameterBuffer {
     append(.unset as BoundValue)
   }
 
-  /// What stands for values that are given later, with the positions of their parameters, counted from 1; nil for
-  /// nothing.
+  /// The placeholders since the mark, with the positions of their parameters counted from 1; nil if there are none.
   func placeholders(since mark: Mark) -> [(index: Int32, placeholder: Placeholder)]? {
     guard state.placeholders.count > mark.placeholders else { return nil }
     return state.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }
   }
 
-  /// Binds the parameters from `first` on to the statement's positions 1, 2, 3 …
+  /// Binds the values from `first` on to the statement's parameters 1, 2, 3 …
   func bind(from first: Int, to handle: OpaquePointer) -> Int32 {
     for position in first..<state.count {
       let index = Int32(truncatingIfNeeded: position - first + 1)
@@ -269,7 +273,7 @@ extension ParameterBytes {
 }
 
 extension BoundValue {
-  /// Whether both are one value. Two lists are one by their number alone: each writing makes its own.
+  /// Whether both are the same value. Lists compare by count alone, since each writing makes its own list.
   fileprivate func isSame(as other: BoundValue) -> Bool {
     switch (self, other) {
     case (.unset, .unset), (.null, .null): true

@@ -1,7 +1,7 @@
-/// Where a prepared statement binds a value that it is given, and in which form.
+/// A parameter of a prepared statement, and the column that decides the form of its value.
 struct Placeholder: Sendable {
   let name: String
-  /// The definition of the column that the value is compared with, or stored in; nil where it stands by itself.
+  /// The definition of the column that the value is compared with or stored in; nil if there is none.
   let column: (any AnyObject & Sendable)?
   let isStored: Bool
 

@@ -1,7 +1,7 @@
-/// The values that a struct gave for a row, by the position of their columns.
+/// The values that a struct gave for a row, by column position.
 ///
-/// Where the table has no more columns than a word has bits, `shape` says which ones are there, and the rest of the
-/// memory holds what an earlier row left.
+/// If the table has no more columns than a word has bits, `shape` says which values are set, and the other slots may
+/// hold values of an earlier row.
 struct RowValues {
   private let slots: UnsafeMutableBufferPointer<BoundValue>
   private let bits: UInt64
@@ -11,13 +11,13 @@ struct RowValues {
     bits = shape
   }
 
-  /// What a statement without a struct has.
+  /// The values of a statement without a struct.
   static var none: RowValues { RowValues(slots: .init(start: nil, count: 0), shape: 0) }
 
-  /// Whether a table has so many columns that no shape tells which are set.
+  /// Whether a table has too many columns for a shape.
   static func isWide(_ count: Int) -> Bool { count > UInt64.bitWidth }
 
-  /// A bit for every column that the struct gives; nil for a table too wide for it.
+  /// One bit per column that the struct sets; nil if the table is too wide.
   var shape: UInt64? { RowValues.isWide(slots.count) ? nil : bits }
 
   var indices: Range<Int> { slots.indices }
@@ -27,7 +27,7 @@ struct RowValues {
     return shape & (1 << UInt64(position)) == 0 ? .unset : slots[position]
   }
 
-  /// Calls `body` with each value that is there, in the order of the columns, but for those at `skipped`.
+  /// Calls `body` with each set value in column order, except those at `skipped`.
   @inline(__always)
   func eachValue(except skipped: [Int] = [], _ body: (BoundValue) throws -> Void) rethrows {
     guard var rest = shape else {

@@ -2,17 +2,16 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// A value in SQLite's memory, read as what it is; valid as long as SQLite keeps it.
+/// A value in SQLite's memory, valid only while SQLite keeps it.
 struct SqliteValue {
   let pointer: OpaquePointer?
 
   init(_ pointer: OpaquePointer?) { self.pointer = pointer }
 
-  /// SQLite's code for the class of the value.
+  /// SQLite's code for the value's storage class.
   var typeCode: Int32 { sqlite3_value_type(pointer) }
 
-  /// A copy of the value. Throws for a text that is no valid UTF-8, which a `String` can't hold, and where there is no
-  /// memory.
+  /// A copy of the value. Throws for TEXT that is not valid UTF-8, which a `String` can't hold, and if memory runs out.
   func storage() throws -> DatabaseValue {
     switch typeCode {
     case SQLITE_INTEGER: .integer(sqlite3_value_int64(pointer))
@@ -23,26 +22,26 @@ struct SqliteValue {
     }
   }
 
-  /// A copy of the value, in which a text is made valid UTF-8 where it is not.
+  /// A copy of the value, with invalid UTF-8 repaired.
   var repaired: DatabaseValue {
     if let storage = try? storage() { return storage }
     return typeCode == SQLITE3_TEXT ? .text((try? String(decoding: textBytes(), as: UTF8.self)) ?? "") : .blob(Data())
   }
 
-  /// The bytes of a text where SQLite keeps them, valid UTF-8 or not.
+  /// The bytes of a text in SQLite's memory, valid UTF-8 or not.
   @inline(__always)
   func textBytes() throws -> UnsafeBufferPointer<UInt8> {
-    // A text of a UTF-16 database is converted first, which takes memory.
+    // SQLite first converts the text of a UTF-16 database, which can run out of memory.
     guard let start = sqlite3_value_text(pointer) else { throw SqlError.withoutMemory }
     return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(pointer)))
   }
 
-  /// A copy of a text, NUL bytes included.
+  /// A copy of a text, including NUL bytes.
   @inline(__always)
   func text() throws -> String {
     let bytes = try textBytes()
-    // Decoding repairs what is invalid; only then do the bytes differ. That is half the time of String(validating:as:),
-    // whose generic code looks up metadata for every call.
+    // Decoding repairs invalid UTF-8; only then do the bytes differ. Comparing takes half the time of
+    // String(validating:as:), whose generic code looks up metadata on every call.
     let text = String(decoding: bytes, as: UTF8.self)
     let isSame = text.utf8.withContiguousStorageIfAvailable { own in
       guard own.count == bytes.count else { return false }
@@ -50,15 +49,15 @@ struct SqliteValue {
       return memcmp(first, second, own.count) == 0
     }
     guard isSame == true else {
-      throw SqlError.decoding(expected: "TEXT", found: "TEXT that is no valid UTF-8")
+      throw SqlError.decoding(expected: "TEXT", found: "TEXT that is not valid UTF-8")
     }
     return text
   }
 
-  /// The bytes of a blob where SQLite keeps them.
+  /// The bytes of a blob in SQLite's memory.
   func blobBytes() throws -> UnsafeRawBufferPointer {
     let (start, count) = (sqlite3_value_blob(pointer), Int(sqlite3_value_bytes(pointer)))
-    // An empty blob has no address, and neither has one of zeros that there was no memory for.
+    // An empty blob has no address, and neither has a zeroblob that SQLite had no memory to expand.
     guard start != nil || count == 0 else { throw SqlError.withoutMemory }
     return UnsafeRawBufferPointer(start: start, count: count)
   }
@@ -69,7 +68,7 @@ struct SqliteValue {
     return bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()
   }
 
-  /// Whether both are of one class and equal; texts and blobs by their bytes.
+  /// Whether both have the same storage class and are equal; texts and blobs compare by bytes.
   func isSame(as other: SqliteValue) -> Bool {
     let type = typeCode
     guard type == other.typeCode else { return false }

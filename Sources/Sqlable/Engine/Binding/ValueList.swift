@@ -1,9 +1,9 @@
 import CSqlableSQLite
 
-/// The values of a long IN list, read by SQLite through a table-valued function.
+/// The values of a long IN list, which SQLite reads through a table-valued function.
 ///
-/// `"id" IN (SELECT value FROM sqlable_values(?1))` has one shape for any number of values of any class, where one `?`
-/// a value would meet SQLite's limit on variables and make a statement of its own for every length.
+/// `"id" IN (SELECT value FROM sqlable_values(?1))` is one statement for any number of values of any storage class. One
+/// `?` per value would exceed SQLite's limit on variables, and need another statement for every length.
 @usableFromInline
 final class ValueList {
   let parameters: UnsafeBufferPointer<BoundValue>
@@ -18,7 +18,7 @@ final class ValueList {
   }
 }
 
-/// The table-valued function `sqlable_values(pointer)`, one row a value; registered on every connection.
+/// The table-valued function `sqlable_values(pointer)`, one row per value; registered on every connection.
 enum ValueListModule {
   static let name = "sqlable_values"
   private static let pointerType: StaticString = "sqlable_values"
@@ -27,7 +27,7 @@ enum ValueListModule {
     sqlite3_create_module(handle, name, module, nil)
   }
 
-  /// Hands the list to SQLite, which holds a reference of its own until the parameter is bound anew or cleared.
+  /// Passes the list to SQLite, which keeps its own reference until the parameter is rebound or cleared.
   static func bind(_ list: Unmanaged<ValueList>, to handle: OpaquePointer, at index: Int32) -> Int32 {
     pointerType.utf8Start.withMemoryRebound(to: CChar.self, capacity: pointerType.utf8CodeUnitCount + 1) { type in
       sqlite3_bind_pointer(handle, index, list.retain().toOpaque(), type) { pointer in
@@ -44,7 +44,7 @@ enum ValueListModule {
     return pointer.map { Unmanaged<ValueList>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// What SQLite sees as the cursor: its own header first, ours behind it.
+  /// The cursor as SQLite sees it: SQLite's header first, our fields after it.
   private struct Cursor {
     var base = sqlite3_vtab_cursor()
     var list: Unmanaged<ValueList>?
@@ -55,10 +55,10 @@ enum ValueListModule {
     base.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: Cursor.self) }
   }
 
-  // Written once, then only read, by SQLite; it must stay at one address for as long as a connection lives.
+  // Written once, then only read, by SQLite. It must stay at one address while any connection lives.
   nonisolated(unsafe) private static let module: UnsafePointer<sqlite3_module> = {
     var module = sqlite3_module()
-    // No xCreate: the module is eponymous only, so no schema can name it in a CREATE VIRTUAL TABLE.
+    // Without xCreate the module is eponymous-only: no schema can use it in CREATE VIRTUAL TABLE.
     module.xConnect = { database, _, _, _, table, _ in
       let code = sqlite3_declare_vtab(database, "CREATE TABLE x(value, list HIDDEN)")
       guard code == SQLITE_OK else { return code }
@@ -121,7 +121,7 @@ enum ValueListModule {
         sqlite3_result_null(context)
         return SQLITE_OK
       }
-      // The list outlives the cursor, and so do the bytes that it points to: SQLite need not copy them.
+      // The list and its bytes outlive the cursor, so SQLite need not copy them.
       return list.takeUnretainedValue().parameters[cursor.pointee.row].give(to: ResultTarget(context: context))
     }
     module.xRowid = { base, rowid in

@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// Where SQLite takes a value: a parameter of a statement, or the result of a function or of a column.
+/// Where SQLite takes a value: a parameter of a statement, or the result of a function or virtual-table column.
 protocol ValueTarget {
   func null() -> Int32
   func integer(_ integer: Int64) -> Int32
@@ -28,7 +28,7 @@ struct ParameterTarget: ValueTarget {
   func list(_ list: Unmanaged<ValueList>) -> Int32 { ValueListModule.bind(list, to: statement, at: index) }
 }
 
-/// The result of a function, or the column of a virtual table's row.
+/// The result of a function or of a virtual-table column.
 struct ResultTarget: ValueTarget {
   let context: OpaquePointer?
 
@@ -47,7 +47,7 @@ struct ResultTarget: ValueTarget {
 }
 
 extension BoundValue {
-  /// Gives SQLite the value, and what SQLite says of it. Bytes that are not copied must outlive their use.
+  /// Passes the value to SQLite and returns its result code. Bytes that are not copied must outlive their use.
   @inline(__always)
   func give(to target: some ValueTarget, copied: Bool = false) -> Int32 {
     // SQLITE_TRANSIENT, which Swift can't import, or SQLITE_STATIC.
@@ -65,7 +65,7 @@ extension BoundValue {
 }
 
 extension DatabaseValue {
-  /// Gives SQLite a copy of the value.
+  /// Passes a copy of the value to SQLite.
   func give(to target: some ValueTarget) -> Int32 {
     switch self {
     case .null: return BoundValue.null.give(to: target)
@@ -79,7 +79,7 @@ extension DatabaseValue {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Gives SQLite a copy of the bytes. Of none at no address it would make NULL.
+  /// Passes a copy of the bytes to SQLite. Empty bytes get an address, since SQLite would bind NULL for a null pointer.
   fileprivate func given(
     to target: some ValueTarget, as value: (UnsafePointer<UInt8>, Int) -> BoundValue
   ) -> Int32 {

@@ -2,7 +2,7 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// One row that a statement is about to change, as SQLite tells it: valid only while the callback runs.
+/// A row that a statement is about to change, as SQLite reports it; valid only during the callback.
 struct HookedRow {
   enum Operation {
     case insert, update, delete
@@ -14,34 +14,36 @@ struct HookedRow {
   let newId: Int64
   fileprivate let handle: OpaquePointer?
 
-  /// Whether SQLite tells the row's values.
+  /// Whether SQLite provides the row's values.
   var hasValues: Bool { handle != nil }
 
-  /// The value that a column had before; nil for an insert, or where SQLite can't tell.
+  /// The value of a column before the change; nil for an insert, or if SQLite can't provide it.
   func oldValue(_ column: Int) -> DatabaseValue? {
     operation == .insert ? nil : value(column, Library.preupdate?.old).map(\.repaired)
   }
 
-  /// The value that a column will have; nil for a delete, or where SQLite can't tell.
+  /// The value of a column after the change; nil for a delete, or if SQLite can't provide it.
   func newValue(_ column: Int) -> DatabaseValue? {
     operation == .delete ? nil : value(column, Library.preupdate?.new).map(\.repaired)
   }
 
-  /// The value that a column had before; nil also for a text that is no UTF-8, of which there is no exact copy.
+  /// The value of a column before the change; nil also for text that is not valid UTF-8, which can't be copied exactly.
   func exactOldValue(_ column: Int) -> DatabaseValue? {
     operation == .insert ? nil : value(column, Library.preupdate?.old).flatMap { try? $0.storage() }
   }
 
-  /// The value that a column will have; nil also for a text that is no UTF-8.
+  /// The value of a column after the change; nil also for text that is not valid UTF-8.
   func exactNewValue(_ column: Int) -> DatabaseValue? {
     operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { try? $0.storage() }
   }
 
-  /// Whether an update changes the value that is at these places before and after it; true where SQLite can't tell.
+  /// Whether an update changes the value between these positions before and after it; true if SQLite can't provide
+  /// them.
   func changes(old: Int, new: Int) -> Bool {
     guard let preupdate = Library.preupdate else { return true }
     guard let before = value(old, preupdate.old), let after = value(new, preupdate.new) else { return true }
-    // By their bytes, without copies. A real that is told as an integer is a change too many, which does no harm.
+    // Compared by bytes, without copies. A REAL that SQLite reports as an integer counts as a change, which does no
+    // harm.
     return !before.isSame(as: after)
   }
 
@@ -52,15 +54,15 @@ struct HookedRow {
   }
 }
 
-/// Who wants to know which rows change.
+/// Receives the rows that change.
 protocol ChangeSink: AnyObject {
   func willChange(_ row: HookedRow)
 }
 
-/// The hook through which SQLite reports each changed row of database "main".
+/// The hook through which SQLite reports each changed row of the `main` database.
 ///
-/// The pre-update hook sees rows that REPLACE deletes, WITHOUT ROWID tables and `DELETE FROM t`; where this SQLite
-/// lacks it the update hook stands in, which sees none of the three.
+/// The pre-update hook reports rows that REPLACE deletes, rows of WITHOUT ROWID tables and those of `DELETE FROM t`.
+/// The update hook, used if this SQLite lacks it, reports none of the three.
 final class ChangeHook {
   private let handle: OpaquePointer
   private unowned let sink: any ChangeSink
@@ -73,13 +75,13 @@ final class ChangeHook {
     self.usesPreupdate = usesPreupdate && Library.preupdate != nil
   }
 
-  /// Whether it tells of all rows that change; the update hook does not.
+  /// Whether it reports all rows that change; the update hook does not.
   var tellsAll: Bool { usesPreupdate }
 
   func install() {
     guard !isInstalled else { return }
     isInstalled = true
-    // Unretained: the connection removes the hook, or closes, before this object goes.
+    // Unretained: the hook is removed, or the connection closed, before this object is deallocated.
     let context = Unmanaged.passUnretained(self).toOpaque()
     if usesPreupdate, let preupdate = Library.preupdate {
       _ = preupdate.hook(

@@ -1,28 +1,28 @@
 import CSqlableSQLite
 
-/// By which numbers the pre-update hook knows the columns of a table that has generated columns which are not stored.
+/// How the pre-update hook numbers the columns of a table with virtual generated columns.
 ///
-/// SQLite says "the column's number", and has meant different ones: 3.40 passes over the columns that are not stored,
-/// but in a table without rowid only for the new values of an update. So it is tried out, once a process.
+/// SQLite documents "the column's number", and has meant different ones: 3.40 skips virtual columns, but in a WITHOUT
+/// ROWID table only for the new values of an update. So the numbering is probed, once per process.
 enum PreupdateNumbering {
-  /// Whether columns that are not stored are passed over: among the values before, of a new row, and after an update.
+  /// Whether virtual columns are skipped: in old values, in the new values of an insert, and in those of an update.
   struct Passes: Sendable, Equatable {
     var old = false
     var inserted = false
     var updated = false
   }
 
-  // Tried out when such a table is observed, not before: an assertion of 3.40 built with SQLITE_DEBUG, which counts the
-  // columns that are not stored too, ends the process there. 3.46 counts right.
+  // Probed only when such a table is observed: in a 3.40 built with SQLITE_DEBUG an assertion, which counts virtual
+  // columns too, ends the process. 3.46 counts right.
   static let withRowid = passes(ofTable: "")
   static let withoutRowid = passes(ofTable: " WITHOUT ROWID")
-  /// Whether a column that was added to a table has its default in the rows from before; 3.40 tells NULL.
+  /// Whether rows from before an ADD COLUMN report the column's default; 3.40 reports NULL.
   static let tellsDefaults = tried([
     "CREATE TABLE probe (a)", "INSERT INTO probe VALUES (1)", "ALTER TABLE probe ADD COLUMN b TEXT DEFAULT 'next'",
     "DELETE FROM probe",
   ]).old
 
-  /// Notes whether the value numbered 1 is the column declared so, or the one after it.
+  /// Records whether value number 1 is the column declared as number 1, or the one after it.
   private final class Probe: ChangeSink {
     var passes = Passes()
 
@@ -51,7 +51,7 @@ enum PreupdateNumbering {
     let hook = ChangeHook(handle: connection.handle, sink: probe, usesPreupdate: true)
     hook.install()
     defer { hook.remove() }
-    // An SQLite that knows no generated columns fails, and has nothing to pass over.
+    // An SQLite without generated columns fails here, and has nothing to skip.
     for sql in work { _ = try? connection.pragma(sql) }
     return probe.passes
   }

@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// A function that the program has written and SQLite calls.
+/// A user-defined function, as SQLite calls it.
 struct UserFunction: Sendable {
   enum Body: Sendable {
     case scalar(any ScalarBody)
@@ -10,7 +10,7 @@ struct UserFunction: Sendable {
 
   let name: String
   let argumentCount: Int
-  /// Whether equal arguments always give equal values.
+  /// Whether equal arguments always give equal results.
   let isDeterministic: Bool
   /// Whether views, triggers, checks, generated columns and indexes may call it.
   let isAllowedInSchema: Bool
@@ -22,12 +22,12 @@ struct UserFunction: Sendable {
   }
 }
 
-/// What a scalar function does.
+/// The body of a scalar function.
 protocol ScalarBody: Sendable {
   func call(_ arguments: UserArguments) throws -> DatabaseValue
 }
 
-/// What an aggregate does, group by group.
+/// The body of an aggregate function.
 protocol AggregateBody: Sendable {
   func makeGroup() -> any AggregateGroup
 }
@@ -38,9 +38,9 @@ protocol AggregateGroup: AnyObject {
   func finish() throws -> DatabaseValue
 }
 
-/// The arguments of one call: valid only while it lasts.
+/// The arguments of one call, valid only during it.
 struct UserArguments {
-  /// The function that is called.
+  /// The name of the called function.
   let function: String
   private let values: UnsafeMutablePointer<OpaquePointer?>?
   private let count: Int
@@ -51,7 +51,7 @@ struct UserArguments {
     self.count = Int(count)
   }
 
-  /// A copy of an argument; throws for a text that is no valid UTF-8.
+  /// A copy of an argument; throws for TEXT that is not valid UTF-8.
   subscript(index: Int) -> DatabaseValue {
     get throws {
       guard index < count, let value = values?[index] else { return .null }
@@ -61,10 +61,10 @@ struct UserArguments {
 }
 
 extension Connection {
-  /// Makes a function known, in place of one of the same name and number of arguments. Gives SQLite's code, which is
-  /// SQLITE_BUSY for a function that is there already while a statement runs.
+  /// Registers a function, replacing one of the same name and number of arguments. Returns SQLite's result code:
+  /// SQLITE_BUSY if it would replace one while a statement runs.
   func register(_ function: UserFunction) -> Int32 {
-    // SQLite lets go of it when the function is replaced, when the connection closes, and when this call fails.
+    // SQLite releases it when the function is replaced, when the connection closes, and when this call fails.
     let context = Unmanaged.passRetained(FunctionContext(function, userCode)).toOpaque()
     let count = Int32(truncatingIfNeeded: function.argumentCount)
     switch function.body {
@@ -80,7 +80,7 @@ extension Connection {
   }
 }
 
-/// What SQLite hands back with each call: the function, and whose it is.
+/// What SQLite passes to each call: the function, and its connection's user code.
 private final class FunctionContext {
   private let function: UserFunction
   private let userCode: UserCode
@@ -123,9 +123,9 @@ private final class FunctionContext {
     let slot = slot(context, create: false)
     let state = slot?.pointee?.takeRetainedValue()
     slot?.pointee = nil
-    // SQLite also finishes the groups of a statement that has failed, to have their memory freed.
+    // SQLite also finishes the groups of a failed statement, to free their memory.
     guard state?.hasFailed != true else { return }
-    // Without a row there was no step.
+    // A group without rows had no step.
     answer(context) { try (state?.group ?? body.makeGroup()).finish() }
   }
 
@@ -136,7 +136,7 @@ private final class FunctionContext {
     init(_ group: any AggregateGroup) { self.group = group }
   }
 
-  /// Where SQLite keeps the state of the current group, nil at first.
+  /// The slot in which SQLite keeps the current group's state, empty at first.
   private func slot(_ context: OpaquePointer?, create: Bool) -> UnsafeMutablePointer<Unmanaged<GroupState>?>? {
     sqlite3_aggregate_context(context, create ? Int32(MemoryLayout<Unmanaged<GroupState>?>.size) : 0)?
       .assumingMemoryBound(to: Unmanaged<GroupState>?.self)

@@ -1,16 +1,16 @@
 import CSqlableSQLite
 
-/// What cuts texts into words for FTS5, written by the program.
+/// A user-defined tokenizer for FTS5.
 struct UserTokenizer: Sendable {
-  /// A word, and the bytes of the text that it stands for.
+  /// A token, and the bytes of the text that it stands for.
   struct Token {
     let text: String
     let bytes: Range<Int>
-    /// Whether it stands at the place of the one before it.
+    /// Whether it has the same position as the token before it.
     let isSynonym: Bool
   }
 
-  /// What a text is cut for.
+  /// What a text is tokenized for.
   enum Purpose: Sendable {
     case document, query, prefixQuery, excerpt
 
@@ -28,14 +28,14 @@ struct UserTokenizer: Sendable {
 }
 
 extension Connection {
-  /// Makes a tokenizer known. Gives SQLite's code, which is SQLITE_NOTFOUND without FTS5.
+  /// Registers a tokenizer. Returns SQLite's result code: SQLITE_NOTFOUND without FTS5.
   func register(_ tokenizer: UserTokenizer) -> Int32 {
     guard let api = fullTextAPI, let create = api.pointee.xCreateTokenizer else { return SQLITE_NOTFOUND }
     let context = Unmanaged.passRetained(TokenizerContext(tokenizer, self))
     var methods = fts5_tokenizer(
       xCreate: { context, _, _, tokenizer in
         if let context { Unmanaged<TokenizerContext>.fromOpaque(context).takeUnretainedValue().begin() }
-        // One for all tables: it has no state of its own.
+        // One for all tables, since it has no state.
         tokenizer?.pointee = context.map { OpaquePointer($0) }
         return SQLITE_OK
       },
@@ -50,13 +50,13 @@ extension Connection {
     let code = create(api, tokenizer.name, context.toOpaque(), &methods) { context in
       if let context { Unmanaged<TokenizerContext>.fromOpaque(context).release() }
     }
-    // FTS5 does not let go of what it did not take.
+    // FTS5 does not destroy the context when it refuses the tokenizer.
     if code != SQLITE_OK { context.release() }
     return code
   }
 }
 
-/// What FTS5 hands back with each call: the tokenizer, and whose it is.
+/// What FTS5 passes to each call: the tokenizer, and its connection's user code and handle.
 private final class TokenizerContext {
   private let tokenizer: UserTokenizer
   private let userCode: UserCode
@@ -78,7 +78,7 @@ private final class TokenizerContext {
     do {
       userCode.enter()
       defer { userCode.leave() }
-      // What is no valid UTF-8 is repaired, as FTS5's own tokenizers do.
+      // Invalid UTF-8 is repaired, as FTS5's own tokenizers do.
       let string = String(decoding: UnsafeRawBufferPointer(text), as: UTF8.self)
       tokens = try tokenizer.tokenize(string, UserTokenizer.Purpose(flags))
     } catch {
@@ -86,12 +86,12 @@ private final class TokenizerContext {
     }
     var isFirst = true
     for token in tokens where !token.text.isEmpty {
-      // A repaired text may be longer than the one that FTS5 has.
+      // A repaired text may be longer than the original, to which FTS5 applies the offsets.
       let (start, end) = (min(token.bytes.lowerBound, text.count), min(token.bytes.upperBound, text.count))
       let flags = token.isSynonym && !isFirst ? FTS5_TOKEN_COLOCATED : 0
       isFirst = false
       let code = token.withBytes { emit(flags, $0.baseAddress, Int32(clamping: $0.count), Int32(start), Int32(end)) }
-      // FTS5 has seen enough.
+      // FTS5 needs no more tokens.
       if code == SQLITE_DONE { return SQLITE_OK }
       if code != SQLITE_OK { return code }
     }

@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// A column as it compares: its name, declared type and collation.
+/// A column as SQLite compares it: its name, declared type and collation.
 struct ComparedColumn: Sendable, Hashable {
   let name: String
   let type: String
@@ -8,7 +8,7 @@ struct ComparedColumn: Sendable, Hashable {
 }
 
 extension Connection {
-  /// The columns of a table of database "main", in their order.
+  /// The columns of a table of the `main` database, in order.
   func comparedColumns(ofTable name: String) throws -> [ComparedColumn] {
     var names: [String] = []
     try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { names.append($0[1]) }

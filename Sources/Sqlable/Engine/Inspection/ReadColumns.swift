@@ -2,10 +2,10 @@ import CSqlableSQLite
 
 /// The tables and columns that statements read.
 struct ReadColumns: Sendable, Equatable {
-  /// The columns by table, by their folded names.
+  /// The columns by table, with folded names.
   var tables: [[UInt8]: Set<[UInt8]>] = [:]
-  /// Whether they read what nobody is told of: virtual tables and those that FTS5 keeps behind them, SQLite's own, and those of
-  /// other databases than "main".
+  /// Whether they read tables that can't be observed: virtual tables, the shadow tables of FTS5, SQLite's own tables,
+  /// and those of databases other than `main`.
   var readsUnobserved = false
 
   mutating func formUnion(_ other: ReadColumns) {
@@ -15,14 +15,15 @@ struct ReadColumns: Sendable, Equatable {
 }
 
 extension Connection {
-  /// What a statement reads, as SQLite finds out when it compiles it: views and subqueries are looked through.
+  /// What a statement reads, as SQLite's authorizer reports it during compilation, including what views and subqueries
+  /// read.
   func columnsRead(by sql: String) throws -> ReadColumns {
     final class Notes {
       var read = ReadColumns()
     }
     let notes = Notes()
-    // First: a statement that is run has SQLite look whether the schema that it knows is the file's, one that is only compiled
-    // does not, and would tell of a view as it was before.
+    // First: running a statement makes SQLite reload a changed schema. Compiling alone does not, and would report a
+    // view as it was before.
     let told = Set(try tableNames().map(\.foldedName))
     var untold: Set<[UInt8]> = []
     try eachRow("SELECT name FROM main.sqlite_master WHERE type = 'table'") { untold.insert($0[0].foldedName) }
@@ -33,9 +34,9 @@ extension Connection {
         guard action == SQLITE_READ, let context, let table else { return SQLITE_OK }
         let notes = Unmanaged<Notes>.fromOpaque(context).takeUnretainedValue()
         let name = String(cString: table).foldedName
-        // No database is that of a view or a query under a name, of whose tables SQLite tells as well.
+        // Views and common table expressions have no database; SQLite reports their tables too.
         if let database, String(cString: database) != "main" { notes.read.readsUnobserved = true }
-        // An empty column: the table's rows count, and nothing else.
+        // An empty column name means that only the number of rows matters.
         let columns = column.map { String(cString: $0).foldedName }
         notes.read.tables[name, default: []].formUnion(columns.map { $0.isEmpty ? [] : [$0] } ?? [])
         return SQLITE_OK

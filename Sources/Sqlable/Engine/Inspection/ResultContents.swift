@@ -1,10 +1,10 @@
 import CSqlableSQLite
 
-/// The values of a result as bytes, by which two are told apart.
+/// The values of a result as bytes, to compare two results.
 struct ResultContents: Equatable {
   private var bytes: [UInt8] = []
 
-  /// Adds the row that a statement stands on.
+  /// Appends the current row of a statement.
   mutating func add(_ statement: PreparedStatement) {
     let handle = statement.handle
     for column in 0..<sqlite3_column_count(handle) {

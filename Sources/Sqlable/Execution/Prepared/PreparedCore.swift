@@ -1,4 +1,4 @@
-// What is prepared, and its runs: the same for all models and rows.
+// Prepared statements and their runs, the same for all models and rows.
 
 /// The compiled statement of a ``Prepared``; its handle's lock is held whenever it changes.
 @usableFromInline
@@ -8,19 +8,19 @@ final class PreparedCore {
   let sql: String
   let targets: [Target]
   private let subject: Subject
-  /// The table of a statement, whose place errors of SQLite get.
+  /// The table of a statement, which SQLite's errors name as their place.
   private let table: TableInfo?
   private let kept: KeptStatement
-  /// What is fixed in the statement, by its position counted from 1.
+  /// The constants of the statement, by their position counted from 1.
   private let fixed: [(index: Int32, value: DatabaseValue)]
-  /// The long lists that are fixed in it.
+  /// The long lists among the constants.
   private let lists: [(index: Int32, list: ValueList)]
 
   /// What is prepared.
   enum Subject {
     case statement(StatementTree, TableInfo)
     case query(SelectQuery, ResultLayout)
-    /// SQL written by hand that changes nothing.
+    /// Handwritten SQL that changes nothing.
     case sql(SQL, ResultLayout)
 
     fileprivate var table: TableInfo? {
@@ -38,7 +38,7 @@ final class PreparedCore {
       guard case .statement(let tree, let table) = self else { return }
       guard !tree.takesRows else {
         throw SqlError.invalidStatement(
-          "a statement about structs brings its values along; it is run as it is, and compiled once by itself"
+          "a statement about structs can't be prepared: it carries its values, and the cache keeps it compiled"
         ).at(table: table.name)
       }
       guard !tree.returnsRows else {
@@ -61,7 +61,7 @@ final class PreparedCore {
       guard case .sql(let sql, let layout) = self else { return }
       try statement.checkParameters(count: sql.arguments.count)
       guard statement.isReadOnly, statement.columnCount > 0 else {
-        throw SqlError.misuse("SQL that is prepared has to be a query; query(_:) and execute(_:) find others compiled")
+        throw SqlError.misuse("SQL to be prepared must be a query; run other SQL with query(_:) or execute(_:)")
       }
       try statement.check(layout)
     }
@@ -74,11 +74,11 @@ final class PreparedCore {
     }
   }
 
-  /// One place where the parameter of a number is bound.
+  /// One place where the parameter with this number is bound.
   struct Target {
     let number: Int
     let index: Int32
-    /// The column that the value is compared with, or stored in; nil where it stands by itself.
+    /// The column that the value is compared with or stored in; nil if there is none.
     let column: ColumnDefinition?
     let isStored: Bool
 
@@ -130,7 +130,7 @@ final class PreparedCore {
 
   deinit { kept.abandon() }
 
-  /// The statement at rest, with what is fixed bound.
+  /// Returns a new statement that is not in use, with the constants bound.
   private func compile(_ connection: Connection) throws -> PreparedStatement {
     var text = sql
     let statement = try text.withUTF8 { try connection.compile($0) }
@@ -140,15 +140,15 @@ final class PreparedCore {
     return statement
   }
 
-  /// The statement with the values bound; the lock is held.
+  /// Returns the statement with the values bound. Call with the lock held.
   private func begin(_ values: some PreparedValues, _ connection: Connection) throws -> PreparedStatement {
     var found = kept.statement
     if found == nil {
-      // Dropped with all others: observers came, or memory was to be released.
+      // Dropped by the connection: an observer was added, or memory was released.
       found = try compile(connection)
       kept.statement = found
     }
-    // Inside its own loop another one is compiled for the run.
+    // Inside its own loop a second one is compiled for the run.
     let statement = found.flatMap { $0.isInUse ? nil : $0 }
     let own = try statement ?? compile(connection)
     own.isInUse = true
@@ -171,7 +171,7 @@ final class PreparedCore {
     }
   }
 
-  /// Runs what gives a number.
+  /// Runs a statement that returns a number.
   @usableFromInline
   func run(_ values: some PreparedValues) throws -> Int {
     guard subject.changesRows else {
@@ -180,8 +180,9 @@ final class PreparedCore {
       return try reading.integer()
     }
     return try db.running(of: table) { connection in
-      // Before the write begins: a value's own code may write and observe too, and what it does is not the statement's.
-      // Without values there is no such code, and what is compiled before the hook is there may not call it.
+      // Bound before the write begins: code of a value may write and observe too, and that is not part of the
+      // statement. Without values there is no such code, and the statement is compiled inside the write: one compiled
+      // before the hook is installed may not call it.
       let bound = targets.isEmpty ? nil : try begin(values, connection)
       defer { if let bound { connection.finish(bound) } }
       return try db.writing(on: connection) {

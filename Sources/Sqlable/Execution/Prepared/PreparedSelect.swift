@@ -1,13 +1,13 @@
-// Queries that stay compiled, as ``Prepared`` statements do.
+// Queries that stay compiled, like ``Prepared`` statements.
 
-/// A query that stays compiled for one handle, to be run with other values each time.
+/// A query that stays compiled for one handle, and runs with other values each time.
 ///
 /// ```swift
 /// let dear = try db.prepare(Car.select(Car.name, Car.price).filter(Car.price > Parameter("least")))
 /// let rows = try dear.run(50_000)     // [(String, Double)]
 /// ```
 ///
-/// All that is said of ``Prepared`` is true of it.
+/// Everything said about ``Prepared`` applies.
 public final class PreparedSelect<Row> {
   @usableFromInline let core: PreparedSelectCore
   @usableFromInline let read: @Sendable (inout ResultRow) throws -> Row
@@ -17,7 +17,7 @@ public final class PreparedSelect<Row> {
     self.read = read
   }
 
-  /// The names of the parameters, in the order of their first mention.
+  /// The names of the parameters, in order of first mention.
   public var parameterNames: [String] { core.core.names }
 
   /// The SQL, with `?` for every value.
@@ -25,24 +25,25 @@ public final class PreparedSelect<Row> {
 }
 
 extension SqliteDatabase {
-  /// Compiles a query once, for many runs; see ``PreparedSelect``. Throws `.schema` when table or column is missing.
+  /// Compiles a query once, for many runs; see ``PreparedSelect``. Throws `.schema` if a table or column is missing.
   public func prepare<Row>(_ query: Select<Row>) throws -> PreparedSelect<Row> {
     PreparedSelect(try PreparedSelectCore(query.query, on: self), query.read)
   }
 
-  /// Compiles SQL written by hand once, for many runs that give the first column of its rows; see ``PreparedSelect``.
+  /// Compiles handwritten SQL once, for many runs that return the first column of its rows; see ``PreparedSelect``.
   ///
   /// ```swift
-  /// let names = try db.prepare("SELECT name FROM bicycle WHERE color = \(Parameter<String>("color"))", as: String.self)
+  /// let color = Parameter<String>("color")
+  /// let names = try db.prepare("SELECT name FROM bicycle WHERE color = \(color)", as: String.self)
   /// let reds = try names.run("red")     // [String]
   /// ```
   ///
-  /// What is interpolated beside parameters stays bound. Throws `.misuse` for SQL that changes something.
+  /// Interpolated values that are not parameters stay bound. Throws `.misuse` for SQL that changes something.
   public func prepare<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> PreparedSelect<Value> {
     PreparedSelect(try PreparedSelectCore(sql, ResultLayout(of: type), on: self)) { try Value.next(of: &$0) }
   }
 
-  /// Compiles SQL written by hand once, for many runs that give tuples; see `query(_:as:_:)` for what they hold.
+  /// Compiles handwritten SQL once, for many runs that return tuples; see `query(_:as:_:)` for what they hold.
   ///
   /// ```swift
   /// let counts = try db.prepare("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
@@ -60,7 +61,7 @@ extension SqliteDatabase {
 
 extension PreparedSelect {
   /// Reads the rows, with values by position.
-  // Disfavored: a dictionary literal would be taken for one value, which is stored as JSON.
+  // Disfavored: otherwise a dictionary literal would be taken for one value, stored as JSON.
   @_disfavoredOverload
   @inlinable
   public func run<each Value: SqlValue>(_ value: repeat each Value) throws -> [Row] {
@@ -77,15 +78,15 @@ extension PreparedSelect {
     return try reading.all(read)
   }
 
-  /// Reads the first row, or nil when there is none, with values by position. All rows are looked for where they are ordered
-  /// without an index; `limit(1)` in the query says that one is enough.
+  /// Reads the first row, with values by position; returns nil if there is none. If the rows are ordered without an
+  /// index, SQLite finds all of them first; `limit(1)` in the query says that one is enough.
   @_disfavoredOverload
   @inlinable
   public func first<each Value: SqlValue>(_ value: repeat each Value) throws -> Row? {
     try row(PositionedValues(repeat each value))
   }
 
-  /// Reads the first row, or nil when there is none, with values by name.
+  /// Reads the first row, with values by name; returns nil if there is none.
   public func first(_ values: KeyValuePairs<String, any SqlValue>) throws -> Row? { try row(NamedValues(values)) }
 
   @inlinable
@@ -95,7 +96,7 @@ extension PreparedSelect {
     return try reading.next(read)
   }
 
-  /// Reads row after row without keeping them, until `body` returns ``Iteration/stop``.
+  /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
   public func forEach(
     _ values: KeyValuePairs<String, any SqlValue> = [:], _ body: (Row) throws -> Iteration
   ) throws {
@@ -105,7 +106,7 @@ extension PreparedSelect {
   }
 }
 
-/// The compiled statement of a prepared query, with what its rows are like.
+/// The compiled statement of a prepared query, with the layout of its rows.
 @usableFromInline
 final class PreparedSelectCore {
   let core: PreparedCore
@@ -131,6 +132,6 @@ final class PreparedSelectCore {
 }
 
 extension SqliteDatabase {
-  @available(*, unavailable, message: "what its rows hold is not said: prepare(_:as:)")
+  @available(*, unavailable, message: "say what the rows hold: prepare(_:as:)")
   public func prepare(_ sql: SQL) throws -> PreparedSelect<DynamicRow> { throw SqlError.misuse(sql.text) }
 }

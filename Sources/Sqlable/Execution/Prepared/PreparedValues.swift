@@ -1,4 +1,4 @@
-// The values that a prepared statement is run with.
+// The values with which a prepared statement runs.
 
 /// The values of one run.
 @usableFromInline
@@ -49,26 +49,26 @@ struct NamedValues: PreparedValues {
   }
 }
 
-/// Binds the values of one run, which stay until it is over.
+/// Binds the values of one run, which stay until it ends.
 @usableFromInline
 struct PreparedBinder {
   let core: PreparedCore
   let statement: PreparedStatement
   let parameters: ParameterBuffer
 
-  /// Binds a value that is given by position.
+  /// Binds a value given by position.
   @usableFromInline
   func bind<Value: SqlValue>(_ value: Value, toPosition number: Int) throws {
-    // A dictionary of values by name, held in a variable, would be bound as JSON without a word.
+    // A variable that holds a dictionary of values by name would be bound as JSON without an error.
     if case .text(let start, let count) = try bind(value, toParameter: number), count > 0,
       start.pointee == UInt8(ascii: "{"), let named = value as? [String: Any],
       core.names.contains(where: named.keys.contains)
     {
-      throw SqlError.misuse("values by name are written as a literal; a dictionary is one value, stored as JSON")
+      throw SqlError.misuse("pass values by name as a literal; a dictionary variable is one value, stored as JSON")
     }
   }
 
-  /// Binds a value wherever the parameter of that number stands, and gives what was bound last.
+  /// Binds a value wherever the parameter with this number occurs, and returns what was bound last.
   @discardableResult
   func bind<Value: SqlValue>(_ value: Value, toParameter number: Int) throws -> BoundValue {
     var bound = BoundValue.unset
@@ -82,7 +82,7 @@ struct PreparedBinder {
         } else {
           try cell.set(type.comparable(value))
         }
-        guard !cell.isStale else { throw SqlError.misuse("a value ran a statement of its handle while it was bound") }
+        guard !cell.isStale else { throw SqlError.misuse("a value ran a statement on its handle while it was bound") }
         if target.column != nil {
           let fits =
             target.isStored
@@ -102,7 +102,7 @@ struct PreparedBinder {
   @usableFromInline
   func check(count: Int) throws {
     guard count == core.names.count else {
-      throw SqlError.misuse("the prepared statement has \(core.names.count) parameters, and was given \(count) values")
+      throw SqlError.misuse("the prepared statement has \(core.names.count) parameters, but was given \(count) values")
     }
   }
 }

@@ -1,4 +1,4 @@
-/// A table under another name: for one that is in a query twice.
+/// A table or query under another name, needed when a query contains the same table twice.
 ///
 /// ```swift
 /// let boss = Alias(Person.self, "boss")
@@ -9,7 +9,7 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   public let name: String
   @usableFromInline let source: SelectQuery.Source
 
-  /// The table of a model under another name, or another table of its layout.
+  /// Names the table of a model, or another table with its layout.
   ///
   /// ```swift
   /// let old = Alias(Bicycle.self, "old", in: "archive")     // "archive" AS "old"
@@ -18,7 +18,7 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
     self.init(name, .table, in: table)
   }
 
-  /// A query under a name, with the columns of a model: a common table expression.
+  /// Names a query with the columns of a model: a common table expression.
   ///
   /// ```swift
   /// let team = Alias(Worker.self, "team") { team in
@@ -31,8 +31,8 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   /// // SELECT "team"."id", "team"."name", … FROM "team"
   /// ```
   ///
-  /// The closure gets the name itself, for a query that is recursive. What it gives has as many columns as the model,
-  /// else running it throws `.invalidStatement`.
+  /// The closure receives the alias itself, for recursive queries. If its query has a different number of columns than
+  /// the model, running the statement throws `.invalidStatement`.
   public init<Query: SelectStatement>(_ model: Model.Type, _ name: String, as query: (Alias) -> Query) {
     self.init(name, .named, defining: query(Alias(name, .named)).asSelect().query)
   }
@@ -49,16 +49,16 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
     self.source = source
   }
 
-  /// A column of the table under this name.
+  /// A typed column of the table under this name.
   public subscript<Value: SqlValue>(_ column: TypedColumn<Model, Value>) -> TypedExpression<Value> {
     TypedExpression(expression: self[column.column])
   }
 
-  /// A column of the table under this name.
+  /// An untyped column of the table under this name.
   public subscript(_ column: Column) -> SqlExpression {
     SqlExpression(.qualified(alias: name, ColumnReference(column)))
   }
 
-  /// All rows, as a query that can be joined, grouped and combined.
+  /// Reads all rows, as a query that can be joined, grouped and combined.
   public func read() -> Select<Model> { Select(SelectQuery(source, results: [.model(0)])) }
 }

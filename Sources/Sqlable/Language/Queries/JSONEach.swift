@@ -1,4 +1,4 @@
-/// The elements of a JSON array or object, a row for each.
+/// The elements of a JSON array or object, as one row each.
 ///
 /// ```swift
 /// let tag = JSONEach(Car.tags, as: "tag")
@@ -6,17 +6,17 @@
 /// // SELECT "car"."name", "tag"."value" FROM "car" JOIN json_each("car"."tags") AS "tag"
 /// ```
 ///
-/// NULL has no elements. Text that is no JSON throws when SQLite meets it.
+/// NULL has no elements. Text that is not valid JSON throws when SQLite evaluates it.
 public struct JSONEach: Sendable, Hashable {
   public let name: String
   let source: SelectQuery.Source
 
-  /// The elements of what is found at the end of the steps, or of the whole, under a name of your choice.
+  /// The elements of the value at a path, or of the whole JSON without steps, under a name of your choice.
   public init(_ term: some AnyTerm, _ steps: JSONStep..., as name: String) {
     self.init(.jsonEach, term.expression, steps, name)
   }
 
-  /// The elements and all that is in them, down to the leaves: `json_tree("car"."tags")`.
+  /// The value and everything nested in it, down to the leaves: `json_tree("car"."tags")`.
   public static func tree(_ term: some AnyTerm, _ steps: JSONStep..., as name: String) -> JSONEach {
     JSONEach(.jsonTree, term.expression, steps, name)
   }
@@ -29,26 +29,26 @@ public struct JSONEach: Sendable, Hashable {
     self.source = source
   }
 
-  /// The element itself; an array or object in it as JSON.
+  /// The element's value; a nested array or object is JSON text.
   public func value<Value: SqlValue>(as type: Value.Type) -> TypedExpression<Value> {
     TypedExpression(expression: column("value"))
   }
 
-  /// The element's key in an object, or its number in an array, from 0.
+  /// The element's key in an object, or its position in an array, from 0.
   public func key<Value: SqlValue>(as type: Value.Type) -> TypedExpression<Value> {
     TypedExpression(expression: column("key"))
   }
 
-  /// `object`, `array`, `text`, `integer`, `real`, `true`, `false` or `null`.
+  /// The element's type: `object`, `array`, `text`, `integer`, `real`, `true`, `false` or `null`.
   public var type: TypedExpression<String> { TypedExpression(expression: column("type")) }
 
-  /// The way to the element from the root, as in `$.pets[0]`.
+  /// The path of the element from the root, like `$.pets[0]`.
   public var path: TypedExpression<String> { TypedExpression(expression: column("fullkey")) }
 
-  // By its name only: its values are of any class, and no column type says so.
+  // By name, without a declaration: the values may have any storage class, and no column type expresses that.
   func column(_ name: String) -> SqlExpression { SqlExpression(.qualified(alias: self.name, .named(name))) }
 
-  /// The columns that SQLite's function has.
+  /// The columns of SQLite's table-valued function.
   private struct Element: Sqlable {
     static let tableName = "json_each"
     static let tableLayout = ["key", "value", "type", "fullkey"].map { Column($0, .nullable(.blob)) }
@@ -58,14 +58,14 @@ public struct JSONEach: Sendable, Hashable {
 }
 
 extension SelectStatement {
-  /// Joins the elements of a JSON array or object: a row for each of them.
+  /// Joins the elements of a JSON array or object: one row for each.
   public consuming func joining(_ elements: JSONEach) -> Select<Row> {
     var select = asSelect()
     select.query.join(elements.source, .inner, on: nil)
     return select
   }
 
-  /// Joins the elements that meet a condition.
+  /// Joins the elements that match a condition.
   public consuming func joining(_ elements: JSONEach, on condition: SqlExpression) -> Select<Row> {
     var select = asSelect()
     select.query.join(elements.source, .inner, on: condition)
@@ -74,7 +74,7 @@ extension SelectStatement {
 }
 
 extension AnyTerm {
-  /// Whether a JSON array, or what is found at the end of the steps, has this element.
+  /// Whether a JSON array, or the array at a path, contains this element.
   ///
   /// ```swift
   /// Car.read().filter(Car.tags.jsonContains("fast"))

@@ -1,19 +1,19 @@
-// What queries are joined with, and the rows that that makes: a tuple that is one longer.
+// Joins of models and queries of a single item. The rows become tuples.
 
 extension Sqlable {
-  /// The rows of both tables that belong together: `SELECT … FROM "bicycle" JOIN "person" ON …`.
+  /// Joins another table: `SELECT … FROM "bicycle" JOIN "person" ON …`.
   @inlinable
   public static func join<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<(Self, Other)> {
     read().join(other, on: condition)
   }
 
-  /// The rows of this table and of another, or of this again, under another name.
+  /// Joins a table under another name, which may be this table.
   @inlinable
   public static func join<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(Self, Other)> {
     read().join(other, on: condition)
   }
 
-  /// All rows of this table, each with those of the other that belong to it, or with nil.
+  /// Left-joins another table, with nil for rows without a match: `… LEFT JOIN "person" ON …`.
   @inlinable
   public static func leftJoin<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<
     (Self, Other?)
@@ -21,7 +21,7 @@ extension Sqlable {
     read().leftJoin(other, on: condition)
   }
 
-  /// All rows of this table, each with those of the other that belong to it, or with nil.
+  /// Left-joins a table under another name, with nil for rows without a match.
   @inlinable
   public static func leftJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
     (Self, Other?)
@@ -29,13 +29,13 @@ extension Sqlable {
     read().leftJoin(other, on: condition)
   }
 
-  /// Every row of this table with every row of the other.
+  /// Cross-joins another table, combining every row with every row of it: `… CROSS JOIN "person"`.
   @inlinable
   public static func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<(Self, Other)> {
     read().crossJoin(other)
   }
 
-  /// Every row of this table with every row of the other, under another name.
+  /// Cross-joins a table under another name.
   @inlinable
   public static func crossJoin<Other: Sqlable>(_ other: Alias<Other>) -> Select<(Self, Other)> {
     read().crossJoin(other)
@@ -43,7 +43,7 @@ extension Sqlable {
 }
 
 extension SelectStatement where Row: SelectOutput {
-  /// Joins another table: the rows that belong together.
+  /// Joins another table.
   @inlinable
   public consuming func join<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<(Row, Other)> {
     var query = asSelect().query
@@ -60,7 +60,7 @@ extension SelectStatement where Row: SelectOutput {
     return .init(tuples: query)
   }
 
-  /// Joins another table: all rows so far, each with those that belong to it, or with nil.
+  /// Left-joins another table, with nil for rows without a match.
   @inlinable
   public consuming func leftJoin<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<
     (Row, Other?)
@@ -70,7 +70,7 @@ extension SelectStatement where Row: SelectOutput {
     return .init(tuples: query)
   }
 
-  /// Joins a table under another name: all rows so far, each with those that belong to it, or with nil.
+  /// Left-joins a table under another name, with nil for rows without a match.
   @inlinable
   public consuming func leftJoin<Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
@@ -80,7 +80,7 @@ extension SelectStatement where Row: SelectOutput {
     return .init(tuples: query)
   }
 
-  /// Joins another table: every row so far with every row of it.
+  /// Cross-joins another table, combining every row with every row of it.
   @inlinable
   public consuming func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<(Row, Other)> {
     var query = asSelect().query
@@ -88,7 +88,7 @@ extension SelectStatement where Row: SelectOutput {
     return .init(tuples: query)
   }
 
-  /// Joins a table under another name: every row so far with every row of it.
+  /// Cross-joins a table under another name, combining every row with every row of it.
   @inlinable
   public consuming func crossJoin<Other: Sqlable>(_ other: Alias<Other>) -> Select<(Row, Other)> {
     var query = asSelect().query

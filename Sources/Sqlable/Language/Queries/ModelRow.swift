@@ -1,4 +1,5 @@
-/// All columns of a model in a row, for a place where `Person.self` can't stand: behind six other things, say.
+/// All columns of a model in a row, where the overloads of `select` do not accept `Person.self`, such as after six
+/// terms.
 ///
 /// ```swift
 /// Person.select(a, b, c, d, e, f, ModelRow(Person.self))
@@ -6,7 +7,7 @@
 public struct ModelRow<Value: SelectableModel>: Selectable {
   public let selected: Selected
 
-  /// The columns of the model's table. `ModelRow(Person?.self)` is nil where a left join has found no row.
+  /// Selects the columns of the model's table. `ModelRow(Person?.self)` is nil if a left join found no row.
   public init(_ model: Value.Type) { selected = Selected(model) }
 
   fileprivate init(_ selected: Selected) { self.selected = selected }
@@ -18,7 +19,7 @@ extension Alias: Selectable {
   /// All columns of the table under this name.
   public var selected: Selected { Selected(source.table, alias: name, isOptional: false) }
 
-  /// All columns of the table under this name, or nil where a left join has found no row.
+  /// All columns of the table under this name, or nil if a left join found no row.
   ///
   /// ```swift
   /// let boss = Alias(Person.self, "boss")

@@ -1,4 +1,4 @@
-/// A query under a name, whose columns are terms for other queries: a common table expression that needs no model.
+/// A named query whose columns are terms for other queries: a common table expression without a model.
 ///
 /// ```swift
 /// let perDay = Flight.select(Flight.day, Flight.delay.average()).groupBy(Flight.day).named("per_day")
@@ -8,9 +8,8 @@
 /// // SELECT "per_day"."c1", "per_day"."c2" FROM "per_day" WHERE "per_day"."c2" > ? ORDER BY "per_day"."c1"
 /// ```
 ///
-/// Running a query that also reads a table of that name throws `.invalidStatement`, and so does one whose named queries
-/// are made of each other more than eight deep. The values keep the form that their column gives them: a date is
-/// compared and read as in its own table.
+/// Running a query that also reads a table with this name throws `.invalidStatement`, as does nesting named queries
+/// more than eight deep. Values keep the form of their columns: a date is compared and read as in its own table.
 public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
   fileprivate let table: NamedTable
 
@@ -22,8 +21,8 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
     table = NamedTable(name, query, types, isNamed: isNamed)
   }
 
-  /// The columns, in the order of the query, to be taken apart, `let (day, delay) = perDay.columns`, or taken singly,
-  /// `perDay.columns.0`.
+  /// The columns in the order of the query, to be destructured, `let (day, delay) = perDay.columns`, or accessed
+  /// singly, `perDay.columns.0`.
   public var columns: (repeat TypedExpression<each Output>) {
     var index = 0
     func next<Value: SqlValue>(_ type: Value.Type) -> TypedExpression<Value> {
@@ -37,7 +36,7 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
   public func read() -> Select<(repeat each Output)> { Select(tuples: table.all) }
 }
 
-/// A query of one column under a name; see ``NamedQuery``.
+/// A named query of a single column; see ``NamedQuery``.
 public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
   fileprivate let table: NamedTable
 
@@ -54,14 +53,14 @@ public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
   public func read() -> Select<Output> { Select(table.all) }
 }
 
-/// What queries under a name have in common.
+/// The common implementation of named queries.
 private struct NamedTable: Sendable, Hashable {
   let name: String
   let source: SelectQuery.Source
 
-  /// A query whose columns hold values of these types, unless it knows better.
+  /// Names a query. The types apply to columns whose type the query does not determine.
   init(_ name: String, _ query: SelectQuery, _ types: [ColumnType], isNamed: Bool) {
-    // A term that is a column, or has the form of one, says best how its values are stored.
+    // A term that is a column, or has the form of one, determines how its values are stored.
     let types = zip(query.clauses.columns, types).map { $0.type ?? $1 }
     var source = SelectQuery.Source(table: TableInfo.columns(of: types))
     source.alias = name
@@ -78,14 +77,14 @@ private struct NamedTable: Sendable, Hashable {
 }
 
 extension Select {
-  /// Gives the query a name, for others to use its columns.
+  /// Names the query, so that other queries can use its columns.
   @_disfavoredOverload
   public func named<each Output: SqlValue>(_ name: String) -> NamedQuery<repeat each Output>
   where Row == (repeat each Output) {
     NamedQuery(name, query)
   }
 
-  /// Gives a name to the rows of this query, and to those that a second one finds from them, again and again.
+  /// Names a recursive query: the rows of this query, and those that `step` repeatedly finds from them.
   ///
   /// ```swift
   /// let team = Worker.select(Worker.id, Worker.name).filter(Worker.id == 1).named("team") { team in
@@ -95,7 +94,7 @@ extension Select {
   /// // WITH RECURSIVE "team" ("c1", "c2") AS (SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
   /// ```
   ///
-  /// With `distinct`, rows that are there already are not added, which ends what goes in circles: `UNION`.
+  /// With `distinct`, rows found before are not added again, `UNION`, which ends cycles.
   @_disfavoredOverload
   public func named<each Output: SqlValue>(
     _ name: String, distinct: Bool = false, _ step: (NamedQuery<repeat each Output>) -> Select
@@ -106,10 +105,10 @@ extension Select {
 }
 
 extension Select where Row: SqlValue {
-  /// Gives the query a name, for others to use its column.
+  /// Names the query, so that other queries can use its column.
   public func named(_ name: String) -> NamedColumn<Row> { NamedColumn(name, query) }
 
-  /// Gives a name to the rows of this query, and to those that a second one finds from them, again and again.
+  /// Names a recursive query: the rows of this query, and those that `step` repeatedly finds from them.
   public func named(
     _ name: String, distinct: Bool = false, _ step: (NamedColumn<Row>) -> Select
   ) -> NamedColumn<Row> {
@@ -119,7 +118,7 @@ extension Select where Row: SqlValue {
 }
 
 extension SelectStatement {
-  /// Joins a query that goes by a name, without giving its columns.
+  /// Joins a named query without selecting its columns.
   public consuming func joining<each Output>(
     _ other: NamedQuery<repeat each Output>, on condition: SqlExpression
   ) -> Select<Row> {
@@ -128,15 +127,15 @@ extension SelectStatement {
     return select
   }
 
-  /// Joins a query that goes by a name, without giving its column.
+  /// Joins a named query without selecting its column.
   public consuming func joining<Output>(_ other: NamedColumn<Output>, on condition: SqlExpression) -> Select<Row> {
     var select = asSelect()
     select.query.join(other.table.source, .inner, on: condition)
     return select
   }
 
-  /// Joins a query that goes by a name to all rows so far: where it has none its columns are NULL, whatever their type
-  /// says; `typed(as:)` makes them optional.
+  /// Left-joins a named query without selecting its columns. Without a match its columns are NULL even if their type is
+  /// not optional; `typed(as:)` makes them optional.
   public consuming func leftJoining<each Output>(
     _ other: NamedQuery<repeat each Output>, on condition: SqlExpression
   ) -> Select<Row> {

@@ -1,4 +1,4 @@
-/// A query of columns, terms and models, of one table or several: a value that touches nothing until it is run.
+/// A query of columns, terms and models from one or several tables: a value that does nothing until it is run.
 ///
 /// ```swift
 /// let prices = Car.select(Car.name, Car.price).filter(Car.price < 20_000)     // [(String, Double)]
@@ -11,12 +11,12 @@
 ///   ON "bicycle"."owner_id" = "person"."id"
 /// ```
 ///
-/// It is immutable, `Sendable` and `Hashable`. Columns of several tables are told apart by their declaration, so names
-/// never clash; a table that is there twice needs an ``Alias``. Running it throws `.schema` for a column of a table
-/// that is not in it.
+/// It is immutable, `Sendable` and `Hashable`. Columns of several tables are distinguished by their declarations, so
+/// names never clash; a table used twice needs an ``Alias``. Running it throws `.schema` for a column of a table that
+/// the query does not contain.
 public struct Select<Row>: Sendable, Hashable {
   @usableFromInline var query: SelectQuery
-  /// Makes a row of a result's columns. It is the same for all queries of one type, and knows nothing but that.
+  /// Reads a row from a result's columns. It depends only on the type of the query.
   @usableFromInline let read: @Sendable (inout ResultRow) throws -> Row
 
   public static func == (left: Select, right: Select) -> Bool { left.query == right.query }
@@ -39,21 +39,22 @@ extension Select {
 }
 
 extension SelectStatement {
-  /// The same query, of which each row is read as a ``DynamicRow``: for a list of queries of several kinds.
+  /// The same query with rows read as ``DynamicRow``, for a list of queries of different types.
   public var untyped: Select<DynamicRow> { .init(asSelect().query) }
 }
 
 // MARK: - Modifiers
 
 extension Select {
-  /// Keeps the rows that meet a condition; a second filter is AND-ed. A row for which it is NULL is dropped.
+  /// Keeps the rows that match a condition. Several filters are combined with AND. A row for which the condition is
+  /// NULL does not match.
   public consuming func filter(_ condition: SqlExpression) -> Self {
     query.refuseIfCombined("a filter")
     query.clauses.filter.and(condition)
     return self
   }
 
-  /// Orders the rows; a second call orders those that are equal by the first.
+  /// Orders the rows. A further call orders the rows that compare as equal so far.
   public consuming func orderBy(_ term: some AnyTerm, _ order: Order = .asc) -> Self {
     query.clauses.order.append(OrderTerm(expression: term.expression, order: order))
     return self
@@ -65,20 +66,20 @@ extension Select {
     return self
   }
 
-  /// Takes at most `limit` rows. Running it with a limit below zero throws `.invalidStatement`.
+  /// Limits the result to `limit` rows. Running it with a negative limit throws `.invalidStatement`.
   public consuming func limit(_ limit: Int) -> Self {
     query.clauses.limit = limit
     return self
   }
 
-  /// Takes at most `limit` rows after skipping `offset`.
+  /// Limits the result to `limit` rows after skipping `offset` rows.
   public consuming func limit(_ limit: Int, offset: Int) -> Self {
     query.clauses.limit = limit
     query.clauses.offset = offset
     return self
   }
 
-  /// Reads the first table's rows from another table of the same layout: `SELECT … FROM "archive"`.
+  /// Reads from another table with the layout of the first one: `SELECT … FROM "archive"`.
   public consuming func `in`(_ table: String) -> Self {
     query.refuseIfCombined("in")
     query.clauses.read(from: table)
@@ -86,11 +87,11 @@ extension Select {
   }
 }
 
-// MARK: - What makes a query of any read
+// MARK: - Modifiers of all reads
 
 extension SelectStatement {
-  /// Makes one row of all that have the same values in these terms: `GROUP BY "color"`.
-  // A pack: the compiler can't make `any AnyTerm` of an element of a named query's columns.
+  /// Groups the rows with the same values of these terms: `GROUP BY "color"`.
+  // A parameter pack: the compiler can't convert an element of a named query's columns to `any AnyTerm`.
   public consuming func groupBy<each Term: AnyTerm>(_ term: repeat each Term) -> Select<Row> {
     var select = asSelect()
     select.query.refuseIfCombined("groupBy")
@@ -98,7 +99,7 @@ extension SelectStatement {
     return select
   }
 
-  /// Keeps the groups that meet a condition; needs ``groupBy(_:)``.
+  /// Keeps the groups that match a condition: `HAVING`. It requires ``groupBy(_:)``.
   public consuming func having(_ condition: SqlExpression) -> Select<Row> {
     var select = asSelect()
     select.query.refuseIfCombined("having")
@@ -106,7 +107,7 @@ extension SelectStatement {
     return select
   }
 
-  /// Drops rows that are there already: `SELECT DISTINCT`.
+  /// Removes duplicate rows: `SELECT DISTINCT`.
   public consuming func distinct() -> Select<Row> {
     var select = asSelect()
     select.query.refuseIfCombined("distinct")
@@ -116,11 +117,11 @@ extension SelectStatement {
 
   // MARK: Combining
 
-  /// The rows of both, without those that are there twice: `SELECT … UNION SELECT …`.
+  /// Combines the rows of both queries without duplicates: `SELECT … UNION SELECT …`.
   ///
-  /// Order and limit of the result are those of the first, and come last in the SQL. What else comes after it would be
-  /// of the first query alone: running that throws `.invalidStatement`. A filter goes into each of them, or behind a
-  /// name:
+  /// The order and limit of the first query apply to the combined result, and come last in the SQL. Other modifiers
+  /// after the combination would apply only to the first query, so running those throws `.invalidStatement`. Filter
+  /// each query, or name the combination and filter that:
   ///
   /// ```swift
   /// let either = cheap.union(electric).named("either")
@@ -128,15 +129,15 @@ extension SelectStatement {
   /// ```
   public consuming func union(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.union, with: other) }
 
-  /// The rows of both: `SELECT … UNION ALL SELECT …`.
+  /// Combines all rows of both queries: `SELECT … UNION ALL SELECT …`.
   public consuming func unionAll(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.unionAll, with: other) }
 
-  /// The rows that are in both: `SELECT … INTERSECT SELECT …`.
+  /// Keeps the rows that are in both queries: `SELECT … INTERSECT SELECT …`.
   public consuming func intersect(_ other: some SelectStatement<Row>) -> Select<Row> {
     combined(.intersect, with: other)
   }
 
-  /// The rows that are not in the other: `SELECT … EXCEPT SELECT …`.
+  /// Keeps the rows that are not in the other query: `SELECT … EXCEPT SELECT …`.
   public consuming func except(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.except, with: other) }
 
   private consuming func combined(

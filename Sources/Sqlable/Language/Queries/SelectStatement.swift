@@ -1,4 +1,4 @@
-/// What reads rows: `read()` of a model, or a query. It can be joined, grouped, combined, and stand inside of others.
+/// A read of rows: `read()` of a model, or a query. It can be joined, grouped, combined and nested in other queries.
 ///
 /// ```swift
 /// let reds = Bicycle.read().filter(Bicycle.color == "red")            // Statement<Bicycle, [Bicycle]>
@@ -6,11 +6,11 @@
 /// let either = reds.union(Bicycle.read().in("archive"))               // Select<Bicycle>
 /// ```
 ///
-/// Order and limit stay what they are: they are those of the whole.
+/// Its order and limit apply to the whole resulting query.
 public protocol SelectStatement<Row>: Sendable {
   associatedtype Row
 
-  /// The same as a query.
+  /// Returns the read as a query.
   consuming func asSelect() -> Select<Row>
 }
 

@@ -1,24 +1,24 @@
-// What a query is begun with, what it gives, and what else it reads.
+// Queries of a single column, term or model, and joins that do not change the result's columns.
 
 extension Sqlable {
-  /// A typed column or term: `SELECT "name" FROM "car"`.
+  /// Selects a typed column or term: `SELECT "name" FROM "car"`.
   @inlinable
   public static func select<A: Selectable>(_ a: A) -> Select<A.Value> { Select(giving([a.selected])) }
 
-  /// A model, of the tables that are joined: `SELECT "person"."id", … FROM "car" JOIN "person" ON …`.
+  /// Selects a model of one of the joined tables: `SELECT "person"."id", … FROM "car" JOIN "person" ON …`.
   @inlinable
   public static func select<A: SelectableModel>(_ a: A.Type) -> Select<A> { Select(giving([Selected(a)])) }
 
-  /// Untyped columns and terms, a ``DynamicRow`` for each row; beside them a typed one stands as its `expression`.
+  /// Selects untyped columns and terms, with a ``DynamicRow`` for each row. Pass a typed term as its `expression`.
   public static func select(_ terms: any SqlTerm...) -> Select<DynamicRow> {
     Select(giving(terms.map { Selected($0.expression) }))
   }
 
-  /// The query of all rows.
+  /// A query of all rows and columns.
   @usableFromInline
   static func whole() -> SelectQuery { SelectQuery(source(), results: [.model(0)]) }
 
-  /// The query that gives these things of all rows.
+  /// A query that selects these items.
   @usableFromInline
   static func giving(_ items: [Selected]) -> SelectQuery {
     var query = SelectQuery(source(), results: [])
@@ -31,7 +31,7 @@ extension Sqlable {
 }
 
 extension SelectStatement {
-  /// Gives this model instead, of all that are joined.
+  /// Selects a model of one of the joined tables, replacing the query's columns.
   @inlinable
   public consuming func select<A: SelectableModel>(_ a: A.Type) -> Select<A> {
     var query = asSelect().query
@@ -39,7 +39,7 @@ extension SelectStatement {
     return .init(query)
   }
 
-  /// Gives this typed column or term instead, of all tables that are joined.
+  /// Selects a typed column or term, replacing the query's columns.
   @inlinable
   public consuming func select<A: Selectable>(_ a: A) -> Select<A.Value> {
     var query = asSelect().query
@@ -47,21 +47,21 @@ extension SelectStatement {
     return .init(query)
   }
 
-  /// Gives these untyped columns and terms instead; beside them a typed one stands as its `expression`.
+  /// Selects untyped columns and terms, replacing the query's columns. Pass a typed term as its `expression`.
   public consuming func select(_ terms: any SqlTerm...) -> Select<DynamicRow> {
     var query = asSelect().query
     query.give(terms.map { Selected($0.expression) })
     return .init(query)
   }
 
-  /// Joins another table without giving its columns: for conditions and terms that name them.
+  /// Joins another table without selecting its columns, for conditions and terms that use them.
   public consuming func joining<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<Row> {
     var select = asSelect()
     select.query.join(Other.source(), .inner, on: condition)
     return select
   }
 
-  /// Joins a table under another name without giving its columns.
+  /// Joins a table under another name without selecting its columns.
   public consuming func joining<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<Row> {
     var select = asSelect()
     select.query.join(other.source, .inner, on: condition)
@@ -70,7 +70,7 @@ extension SelectStatement {
 }
 
 extension SelectQuery {
-  /// Joins a table whose columns are no results.
+  /// Joins a table without adding its columns to the result.
   mutating func join(_ source: Source, _ join: Source.Join, on condition: SqlExpression?) {
     refuseIfCombined("a join")
     var source = source
@@ -80,15 +80,15 @@ extension SelectQuery {
     clauses.findResults()
   }
 
-  /// Joins a table, whose columns come last in the result.
-  // Not a copy that is joined: a query that two have is copied with all that it says.
+  /// Joins a table and appends its columns to the result.
+  // It mutates in place: joining a copy would copy all clauses of the query.
   @usableFromInline
   mutating func add(_ source: Source, _ join: Source.Join, on condition: SqlExpression? = nil) {
     self.join(source, join, on: condition)
     clauses.results.append(.model(clauses.sources.count - 1))
   }
 
-  /// Makes these things the result.
+  /// Replaces the result's columns.
   @usableFromInline
   mutating func give(_ items: [Selected]) {
     refuseIfCombined("select")

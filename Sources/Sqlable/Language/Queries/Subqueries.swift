@@ -1,4 +1,4 @@
-// Queries that stand for a value or a condition. They may name columns of the query around them.
+// Subqueries as values and conditions. They may use columns of the enclosing query.
 
 /// Whether a query has rows: `EXISTS (SELECT …)`.
 ///
@@ -10,17 +10,17 @@ public func exists(_ query: some SelectStatement) -> SqlExpression {
   SqlExpression(.query(.init(kind: .exists, query: query.asSelect().query)))
 }
 
-/// The value of a query's first row, NULL without rows: `(SELECT max("price") FROM "car")`.
+/// The value of a query's first row: `(SELECT max("price") FROM "car")`. NULL without rows.
 public func scalar<Value: SqlValue>(_ query: Select<Value>) -> TypedExpression<Value?> {
   TypedExpression(expression: SqlExpression(.query(.init(kind: .scalar, query: query.query))))
 }
 
-/// The value of a query's first row, NULL without rows.
+/// The value of a query's first row. NULL without rows.
 public func scalar<Value: SqlValue>(_ query: Select<Value?>) -> TypedExpression<Value?> {
   TypedExpression(expression: SqlExpression(.query(.init(kind: .scalar, query: query.query))))
 }
 
-/// The value of an untyped query's first row, NULL without rows. Running it throws when the query has several columns.
+/// The value of an untyped query's first row. NULL without rows. Running it throws if the query has several columns.
 public func scalar(_ query: Select<DynamicRow>) -> SqlExpression {
   SqlExpression(.query(.init(kind: .scalar, query: query.query)))
 }
@@ -35,31 +35,33 @@ extension SqlExpression {
 }
 
 extension TypedTerm {
-  /// `"a" IN (SELECT …)`. Where the query gives NULL, NULL instead of false: SQL can't tell.
+  /// Whether the value is among a query's rows: `"a" IN (SELECT …)`. If those include NULL, the result is NULL instead
+  /// of false.
   public func `in`(_ query: Select<Value>) -> SqlExpression { expression.isIn(query.query) }
 
-  /// `"a" IN (SELECT …)`, for a query of values that may be NULL.
+  /// `"a" IN (SELECT …)` for a query of nullable values.
   public func `in`(_ query: Select<Value?>) -> SqlExpression { expression.isIn(query.query) }
 
-  /// `"a" IN (SELECT …)`, for a term that may be NULL.
+  /// `"a" IN (SELECT …)` for a nullable term.
   public func `in`<Wrapped: SqlValue>(_ query: Select<Wrapped>) -> SqlExpression where Value == Wrapped? {
     expression.isIn(query.query)
   }
 
-  /// `NOT "a" IN (SELECT …)`. Where the query gives NULL, no row is kept: SQL can't tell.
+  /// Whether the value is not among a query's rows: `NOT "a" IN (SELECT …)`. If those include NULL, it is never true.
   public func notIn(_ query: Select<Value>) -> SqlExpression { !expression.isIn(query.query) }
 
-  /// `NOT "a" IN (SELECT …)`, for a term that may be NULL.
+  /// `NOT "a" IN (SELECT …)` for a nullable term.
   public func notIn<Wrapped: SqlValue>(_ query: Select<Wrapped>) -> SqlExpression where Value == Wrapped? {
     !expression.isIn(query.query)
   }
 }
 
 extension SqlTerm {
-  /// `"a" IN (SELECT …)`. Throws when the query has several columns. Where it gives NULL, NULL instead of false.
+  /// Whether the value is among a query's rows: `"a" IN (SELECT …)`. If those include NULL, the result is NULL instead
+  /// of false. Running it throws if the query has several columns.
   public func `in`(_ query: Select<some Any>) -> SqlExpression { expression.isIn(query.query) }
 
-  /// `NOT "a" IN (SELECT …)`. Where the query gives NULL, no row is kept: SQL can't tell.
+  /// Whether the value is not among a query's rows: `NOT "a" IN (SELECT …)`. If those include NULL, it is never true.
   public func notIn(_ query: Select<some Any>) -> SqlExpression {
     !expression.isIn(query.query)
   }

@@ -1,43 +1,48 @@
-// What columns are set to.
+// Assignments to columns.
 
 extension Assignment {
-  /// A term that is stored in a column.
+  /// The assignment of a term to a column.
   fileprivate init(_ column: Column, _ term: SqlExpression) {
     self.init(column: ColumnReference(column), value: term.storable(in: column))
   }
 }
 
 extension Column {
-  /// Sets the column to a value; `nil` stores NULL.
+  /// Returns an assignment of a value to the column; `nil` stores NULL.
   public func set(to value: (any SqlValue)?) -> Assignment {
     Assignment(column: ColumnReference(self), value: SqlExpression(value ?? Null(), for: self, comparing: false))
   }
 
+  /// Returns an assignment of a term to the column.
   public func set(to term: some SqlTerm) -> Assignment {
     Assignment(self, term.expression)
   }
 
-  // Disfavored: a parameter without a type is untyped beside an untyped column.
+  /// Returns an assignment of a term to the column.
+  // Disfavored: without context, a parameter assigned to an untyped column is untyped.
   @_disfavoredOverload
   public func set(to term: some TypedTerm) -> Assignment {
     Assignment(self, term.expression)
   }
 
-  /// `excluded."color"`: the value that was to be inserted, for what an upsert sets and asks.
+  /// The value that the insert would have stored, for the assignments and condition of an upsert: `excluded."color"`.
   public var excluded: SqlExpression { SqlExpression(.qualified(alias: Upsert.newRow, ColumnReference(self))) }
 }
 
 extension TypedColumn {
+  /// Returns an assignment of a value to the column.
   public func set(to value: Value) -> Assignment { column.set(to: value) }
 
+  /// Returns an assignment of a term to the column.
   public func set<Term: TypedTerm>(to term: Term) -> Assignment where Term.Value == Value {
     Assignment(column, term.expression)
   }
 
+  /// Returns an assignment of a term to the nullable column.
   public func set<Term: TypedTerm>(to term: Term) -> Assignment where Value == Term.Value? {
     Assignment(column, term.expression)
   }
 
-  /// `excluded."color"`: the value that was to be inserted, for what an upsert sets and asks.
+  /// The value that the insert would have stored, for the assignments and condition of an upsert: `excluded."color"`.
   public var excluded: TypedExpression<Value> { TypedExpression(expression: column.excluded) }
 }

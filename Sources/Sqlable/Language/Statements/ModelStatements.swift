@@ -1,27 +1,27 @@
-// What a model and its structs give statements by.
+// The statements that start from a model or a struct.
 
 extension Sqlable {
-  /// All rows: `SELECT "id", "name", "color" FROM "bicycle"`.
+  /// Reads all rows: `SELECT "id", "name", "color" FROM "bicycle"`.
   @inlinable
   public static func read() -> Statement<Self, [Self]> {
     Statement(.select(SelectQuery(of: TableInfo.unchecked(Self.self))))
   }
 
-  /// How many rows there are: `SELECT count(*) FROM "bicycle"`.
+  /// Counts the rows: `SELECT count(*) FROM "bicycle"`.
   @inlinable
   public static func count() -> Statement<Self, Int> {
     Statement(.select(SelectQuery(.count, of: TableInfo.unchecked(Self.self))))
   }
 
-  /// Whether there is a row: `SELECT EXISTS (SELECT 1 FROM "bicycle")`.
+  /// Tests whether there is a row: `SELECT EXISTS (SELECT 1 FROM "bicycle")`.
   @inlinable
   public static func exists() -> Statement<Self, Bool> {
     Statement(.select(SelectQuery(.exists, of: TableInfo.unchecked(Self.self))))
   }
 
-  /// The row with that primary key, the values in the order of the key: `SELECT … WHERE "id" = ? LIMIT ?`.
+  /// Reads the row with this primary key, or nil: `SELECT … WHERE "id" = ? LIMIT ?`.
   ///
-  /// Running it throws `.misuse` when the model has no primary key, or one of another number of columns.
+  /// Running it throws `.misuse` if the model has no primary key, or a key of several columns.
   @inlinable
   public static func byId(_ key: some SqlValue) -> Statement<Self, Self?> {
     var query = SelectQuery(of: TableInfo.unchecked(Self.self))
@@ -30,13 +30,13 @@ extension Sqlable {
     return Statement(.select(query))
   }
 
-  /// The row with that primary key of several columns, the values in the order of the key.
+  /// Reads the row with this primary key of several columns, or nil. The values are in the order of the key.
   ///
   /// ```swift
   /// Seat.byId(12, "A")     // SELECT … FROM "seat" WHERE "row" = ? AND "letter" = ? LIMIT ?
   /// ```
   ///
-  /// Running it throws `.misuse` when the model's key has another number of columns.
+  /// Running it throws `.misuse` if the model's key has a different number of columns.
   @inlinable
   public static func byId(
     _ first: any SqlValue, _ second: any SqlValue, _ others: any SqlValue...
@@ -47,31 +47,31 @@ extension Sqlable {
     return Statement(.select(query))
   }
 
-  /// Stores the struct as a new row and gives its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
+  /// Inserts the struct as a new row and returns its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
   ///
-  /// With columns, only those are written; one whose value is `nil` gets its default. The id is the integer key or
-  /// rowid, and 0 when nothing was inserted or the table has no integer id. Running it throws `.constraint` when a rule
-  /// is broken.
+  /// With columns, only those are written; one that the struct leaves out gets its default. The id is the integer key
+  /// or rowid, and 0 if nothing was inserted or the table has no integer id. Running it throws `.constraint` when the
+  /// row violates a constraint.
   @inlinable
   public func insert(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
     Statement(.insert(InsertQuery(.row, into: TableInfo.unchecked(Self.self), writing: columns)), rows: .model(self))
   }
 
-  /// Stores structs that are given when it is run: `Bicycle.insert().run(db, streaming: rows)`.
+  /// Inserts structs that are passed when the statement runs: `Bicycle.insert().run(db, streaming: rows)`.
   @inlinable
   public static func insert() -> Statement<Self, [Int]> {
     Statement(.insert(InsertQuery(.rows, into: TableInfo.unchecked(Self.self))), rows: .models([]))
   }
 
-  /// Stores all structs, in one transaction, and gives their ids in order. When one of them fails none is stored.
+  /// Inserts all structs in one transaction and returns their ids in order. If one fails, none is stored.
   ///
-  /// The statement holds them all; more than fit into memory are streamed, see ``insert()``.
+  /// The statement holds all of them in memory; to insert more, stream them with ``insert()``.
   @inlinable
   public static func insert(_ rows: some Sequence<Self>) -> Statement<Self, [Int]> {
     Statement(.insert(InsertQuery(.rows, into: TableInfo.unchecked(Self.self))), rows: .models(Array(rows)))
   }
 
-  /// Stores what a query gives, and gives the number of rows inserted.
+  /// Inserts the rows of a query and returns the number of rows inserted.
   ///
   /// ```swift
   /// Bicycle.insert(from: Bicycle.read().filter(Bicycle.color == "red")).in("archive")
@@ -82,13 +82,13 @@ extension Sqlable {
     insert([], query.asSelect().query)
   }
 
-  /// Stores what a query of one typed column gives in that column; the others get their defaults.
+  /// Inserts a query's values into one typed column; the other columns get their defaults.
   @inlinable
   public static func insert<Value>(
     _ column: TypedColumn<Self, Value>, from query: Select<Value>
   ) -> Statement<Self, Int> { insert([column], query.query) }
 
-  /// Stores what a query of typed columns gives in these columns; the others get their defaults.
+  /// Inserts a query's values into these typed columns; the other columns get their defaults.
   ///
   /// ```swift
   /// Car.insert(Car.name, Car.price, from: Boat.select(Boat.name, Boat.price * 2))
@@ -103,10 +103,10 @@ extension Sqlable {
     return insert(columns, query.query)
   }
 
-  /// Stores what a query gives in these untyped columns.
+  /// Inserts a query's values into these untyped columns; the other columns get their defaults.
   ///
-  /// Running it throws `.invalidStatement` when there are more or fewer columns than the query has, and `.encoding`
-  /// when a column of another type is stored in one.
+  /// Running it throws `.invalidStatement` if the number of columns differs from the query's, and `.encoding` if a
+  /// column of the query has a type that its target does not store.
   public static func insert(
     _ first: Column, _ others: Column..., from query: some SelectStatement
   ) -> Statement<Self, Int> { insert([first] + others, query.asSelect().query) }
@@ -116,66 +116,93 @@ extension Sqlable {
     Statement(.insert(InsertQuery(.query, into: TableInfo.unchecked(Self.self), writing: columns, of: source)))
   }
 
-  /// Stores the struct, or updates the row that has its primary key; gives the row's id.
+  /// Inserts the struct, or updates the row with its primary key; returns the row's id.
   ///
   /// ```swift
   /// bike.save()
   /// // INSERT INTO "bicycle" (…) VALUES (…) ON CONFLICT ("id") DO UPDATE SET "name" = excluded."name", …
   /// ```
   ///
-  /// Columns that the struct leaves out keep what they hold. Running it throws `.misuse` without a primary key.
+  /// Columns that the struct leaves out keep their values. Running it throws `.misuse` without a primary key.
   @inlinable
   public func save() -> Statement<Self, Int> {
     Statement(.insert(InsertQuery(.save, into: TableInfo.unchecked(Self.self))), rows: .model(self))
   }
 
-  /// Writes the struct to the row that has its primary key, and gives the number of rows changed (0 or 1).
+  /// Updates the row with the struct's primary key and returns the number of rows changed (0 or 1).
   ///
   /// ```swift
   /// bike.update()                     // UPDATE "bicycle" SET "name" = ?, "color" = ? WHERE "id" = ?
   /// bike.update(Bicycle.ownerId)      // UPDATE "bicycle" SET "owner_id" = ? WHERE "id" = ?
   /// ```
   ///
-  /// With columns, only those are written, and one whose value is `nil` is set to NULL; without, columns whose value is
-  /// `nil` are left as they are. Running it throws `.misuse` when model or struct has no primary key.
+  /// With columns, only those are written, and one that the struct leaves out is set to NULL. Without, columns that the
+  /// struct leaves out keep their values. Running it throws `.misuse` if the model or struct has no primary key.
   @inlinable
   public func update(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
     Statement(.update(UpdateQuery(ofRowIn: TableInfo.unchecked(Self.self), writing: columns)), rows: .model(self))
   }
 
-  /// Deletes the row that has the struct's primary key, and gives the number of rows deleted (0 or 1).
+  /// Deletes the row with the struct's primary key and returns the number of rows deleted (0 or 1).
   ///
   /// ```swift
   /// bike.delete()     // DELETE FROM "bicycle" WHERE "id" = ?
   /// ```
   @inlinable
   public func delete() -> Statement<Self, Int> {
-    Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), isOfRow: true)), rows: .model(self))
+    Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), .row)), rows: .model(self))
   }
 
-  /// Sets columns of all rows, or of those that meet the filter, and gives the number of rows changed.
+  /// Updates columns of the rows that a filter or limit selects, and returns the number of rows changed.
   ///
   /// ```swift
   /// Bicycle.update(Bicycle.color.set(to: "red")).filter(Bicycle.id > 3)
   /// // UPDATE "bicycle" SET "color" = ? WHERE "id" > ?
   /// ```
+  ///
+  /// Running it without a filter or limit throws `.misuse`; ``updateAll(_:)`` updates every row.
   public static func update(_ assignments: Assignment...) -> Statement<Self, Int> {
     Statement(.update(UpdateQuery(TableInfo.unchecked(Self.self), assignments)))
   }
 
-  /// Deletes all rows, and gives their number: `DELETE FROM "bicycle"`.
-  @inlinable
-  public static func delete() -> Statement<Self, Int> {
-    Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), isOfRow: false)))
+  /// Updates columns of every row and returns the number of rows changed.
+  ///
+  /// ```swift
+  /// Bicycle.updateAll(Bicycle.color.set(to: "red"))     // UPDATE "bicycle" SET "color" = ?
+  /// ```
+  ///
+  /// Running it with a filter, order or limit throws `.misuse`.
+  public static func updateAll(_ assignments: Assignment...) -> Statement<Self, Int> {
+    Statement(.update(UpdateQuery(TableInfo.unchecked(Self.self), assignments, .all)))
   }
 
-  /// Deletes the rows that meet a condition, and gives their number: `DELETE FROM "bicycle" WHERE "color" = ?`.
+  /// Deletes the rows that a filter or limit selects, and returns the number of rows deleted.
+  ///
+  /// ```swift
+  /// Bicycle.delete().orderBy(Bicycle.id).limit(100)
+  /// ```
+  ///
+  /// Running it without a filter or limit throws `.misuse`; ``deleteAll()`` deletes every row.
+  @inlinable
+  public static func delete() -> Statement<Self, Int> {
+    Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), .selected)))
+  }
+
+  /// Deletes every row and returns their number: `DELETE FROM "bicycle"`.
+  ///
+  /// Running it with a filter, order or limit throws `.misuse`.
+  @inlinable
+  public static func deleteAll() -> Statement<Self, Int> {
+    Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), .all)))
+  }
+
+  /// Deletes the rows that match a condition and returns their number: `DELETE FROM "bicycle" WHERE "color" = ?`.
   @inlinable
   public static func delete(_ condition: SqlExpression) -> Statement<Self, Int> { delete().filter(condition) }
 }
 
 extension SqlExpression {
-  /// The condition that a row has this value as its primary key.
+  /// The condition that a row's primary key has this value.
   @inlinable
   init(key value: some SqlValue, of table: () throws -> TableInfo) {
     do {
@@ -196,7 +223,7 @@ extension SqlExpression {
     SqlExpression(.binary(comparison, self, SqlExpression(value, for: column)))
   }
 
-  /// The condition that a row has these values in its primary key.
+  /// The condition that a row's primary key has these values.
   @usableFromInline
   init(key values: [any SqlValue], of table: () throws -> TableInfo) {
     do {
@@ -214,7 +241,7 @@ extension SqlExpression {
 }
 
 extension TableInfo {
-  /// The column that is the primary key. Throws `.misuse` when it is none, or several.
+  /// The single column of the primary key. Throws `.misuse` if the key has no column or several.
   @usableFromInline
   var keyColumn: Column {
     get throws {
@@ -227,7 +254,7 @@ extension TableInfo {
     guard count != key.count else { return }
     throw SqlError.misuse(
       key.isEmpty
-        ? "table \(name) has no primary key to find a row by"
+        ? "table \(name) has no primary key to identify a row"
         : "the primary key of table \(name) has \(key.count) columns, not \(count)"
     ).at(table: name)
   }

@@ -1,13 +1,13 @@
-// Reads of a model, where a query is taken.
+// Reads of a model, used as queries.
 
 extension Statement: SelectStatement where Output == [Model] {
   public typealias Row = Model
 
-  /// The same as a query. Running it throws `.invalidStatement` for a change that returns its rows.
+  /// Returns the read as a query. Running it throws `.invalidStatement` if the statement is a change with `RETURNING`.
   public consuming func asSelect() -> Select<Model> {
     guard case .select(let query) = tree else {
       var query = SelectQuery(of: tree.tableInfo)
-      query.clauses.defect = .invalidStatement("a change that returns its rows is no query")
+      query.clauses.defect = .invalidStatement("a change that returns its rows is not a query")
       return Select(query)
     }
     return Select(query)

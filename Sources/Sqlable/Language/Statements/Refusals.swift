@@ -1,114 +1,114 @@
-// What the compiler says of calls that can't be meant; without these it lists candidates, says the same once for every
-// value, or names a protocol that nobody asked for. The operators with values stand in TypedOperators.swift.
+// Compiler messages for calls that can't be meant: without these overloads the compiler lists candidates, repeats
+// itself for every value, or names an unrelated protocol. The operators with values are in TypedOperators.swift.
 
 extension TypedTerm {
-  @available(*, unavailable, message: "the values are of another type than the term on the left")
+  @available(*, unavailable, message: "the values have a different type than the term on the left")
   public static func ∈ (left: Self, right: some Sequence<some SqlValue>) -> SqlExpression { left.expression }
 
-  @available(*, unavailable, message: "the values are of another type than the term")
+  @available(*, unavailable, message: "the values have a different type than the term")
   public func `in`(_ values: some Sequence<some SqlValue>) -> SqlExpression { expression }
 
-  @available(*, unavailable, message: "the values are of another type than the term")
+  @available(*, unavailable, message: "the values have a different type than the term")
   public func notIn(_ values: some Sequence<some SqlValue>) -> SqlExpression { expression }
 
-  @available(*, unavailable, message: "the query gives another type than the term, or more than one column")
+  @available(*, unavailable, message: "the query has a different type than the term, or more than one column")
   public func `in`(_ query: some SelectStatement) -> SqlExpression { expression }
 
-  @available(*, unavailable, message: "the query gives another type than the term, or more than one column")
+  @available(*, unavailable, message: "the query has a different type than the term, or more than one column")
   public func notIn(_ query: some SelectStatement) -> SqlExpression { expression }
 
-  @available(*, unavailable, message: "the values are of another type than the term")
+  @available(*, unavailable, message: "the values have a different type than the term")
   public func between(_ low: some SqlValue, and high: some SqlValue) -> SqlExpression { expression }
 
-  @available(*, unavailable, message: "the terms are of different types")
+  @available(*, unavailable, message: "the terms have different types")
   public func isDistinct(from other: some TypedTerm) -> SqlExpression { expression }
 
-  @available(*, unavailable, message: "the terms are of different types")
+  @available(*, unavailable, message: "the terms have different types")
   public func isNotDistinct(from other: some TypedTerm) -> SqlExpression { expression }
 
-  @available(*, unavailable, message: "only texts are put together, with values of their own type")
+  @available(*, unavailable, message: "only text can be concatenated, with values of the same type")
   public func concatenated(_ value: some SqlValue) -> TypedExpression<Value> { TypedExpression(expression: expression) }
 
-  @available(*, unavailable, message: "only texts are put together, with terms of their own type")
+  @available(*, unavailable, message: "only text can be concatenated, with terms of the same type")
   public func concatenated(_ other: some TypedTerm) -> TypedExpression<Value> {
     TypedExpression(expression: expression)
   }
 
-  @available(*, unavailable, message: "only numbers are negated")
+  @available(*, unavailable, message: "only numbers can be negated")
   public static prefix func - (term: Self) -> TypedExpression<Value> { TypedExpression(expression: term.expression) }
 }
 
 extension TypedTerm where Value: SqlText {
-  @available(*, unavailable, message: "texts are put together by concatenated(_:)")
+  @available(*, unavailable, message: "use concatenated(_:) to concatenate text")
   public static func + (left: Self, right: Value) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression)
   }
 
-  @available(*, unavailable, message: "texts are put together by concatenated(_:)")
+  @available(*, unavailable, message: "use concatenated(_:) to concatenate text")
   public static func + (left: Self, right: some TypedTerm) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression)
   }
 }
 
 extension Choice {
-  @available(*, unavailable, message: "the result is of another type than the first")
+  @available(*, unavailable, message: "the result has a different type than the first one")
   public func when(_ condition: SqlExpression, then value: some SqlValue) -> Choice { self }
 
-  @available(*, unavailable, message: "the result is of another type than the first")
+  @available(*, unavailable, message: "the result has a different type than the first one")
   public func when(_ condition: SqlExpression, then term: some TypedTerm) -> Choice { self }
 
-  @available(*, unavailable, message: "the result is of another type than the first")
+  @available(*, unavailable, message: "the result has a different type than the first one")
   public func `else`(_ value: some SqlValue) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }
 
-  @available(*, unavailable, message: "the result is of another type than the first")
+  @available(*, unavailable, message: "the result has a different type than the first one")
   public func `else`(_ term: some TypedTerm) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }
 }
 
 extension ScalarFunction {
-  @available(*, unavailable, message: "the terms are not those that the function takes, in number or type")
+  @available(*, unavailable, message: "the number or types of the terms do not match the function's parameters")
   public func callAsFunction(_ terms: any AnyTerm...) -> TypedExpression<Output> { callAsFunction() }
 }
 
 extension AggregateFunction {
-  @available(*, unavailable, message: "the terms are not those that the function takes, in number or type")
+  @available(*, unavailable, message: "the number or types of the terms do not match the function's parameters")
   public func callAsFunction(
     _ terms: any AnyTerm..., distinct: Bool = false, where condition: SqlExpression? = nil
   ) -> TypedExpression<Output> { callAsFunction() }
 }
 
-@available(*, unavailable, message: "only a query of one column is a value")
+@available(*, unavailable, message: "only a query of a single column is a value")
 public func scalar(_ query: some SelectStatement) -> TypedExpression<Null> {
   TypedExpression(Null())
 }
 
 @_disfavoredOverload
-@available(*, unavailable, message: "the rows are of different types, or hold what is no value")
+@available(*, unavailable, message: "the rows have different types, or contain something that is not a value")
 public func values(_ rows: [Any]) -> Select<DynamicRow> { Select(SelectQuery(rows: [])) }
 
 extension SelectStatement {
-  @available(*, unavailable, message: "the other query gives other types, or another number of columns")
+  @available(*, unavailable, message: "the other query has different types or a different number of columns")
   public consuming func union(_ other: some SelectStatement) -> Select<Row> { asSelect() }
 
-  @available(*, unavailable, message: "the other query gives other types, or another number of columns")
+  @available(*, unavailable, message: "the other query has different types or a different number of columns")
   public consuming func unionAll(_ other: some SelectStatement) -> Select<Row> { asSelect() }
 
-  @available(*, unavailable, message: "the other query gives other types, or another number of columns")
+  @available(*, unavailable, message: "the other query has different types or a different number of columns")
   public consuming func intersect(_ other: some SelectStatement) -> Select<Row> { asSelect() }
 
-  @available(*, unavailable, message: "the other query gives other types, or another number of columns")
+  @available(*, unavailable, message: "the other query has different types or a different number of columns")
   public consuming func except(_ other: some SelectStatement) -> Select<Row> { asSelect() }
 
-  @available(*, unavailable, message: "a join says which rows belong together: joining(_:on:)")
+  @available(*, unavailable, message: "a join needs a condition: joining(_:on:)")
   public consuming func joining<Other: Sqlable>(_ other: Other.Type) -> Select<Row> { asSelect() }
 }
 
 extension Sqlable {
-  @available(*, unavailable, message: "without columns, rows of this model are inserted: read()")
+  @available(*, unavailable, message: "without columns, the query must read rows of this model: read()")
   public static func insert(from query: some SelectStatement) -> Statement<Self, Int> {
     insert([], query.asSelect().query)
   }
 
-  @available(*, unavailable, message: "a column is of another model, or the query gives other types or another number")
+  @available(*, unavailable, message: "a column is of another model, or the query's columns differ in type or number")
   public static func insert<First, FirstValue, each Model, each Value>(
     _ first: TypedColumn<First, FirstValue>, _ column: repeat TypedColumn<each Model, each Value>,
     from query: Select<some Any>
@@ -116,6 +116,6 @@ extension Sqlable {
 }
 
 extension Statement where Output == [Model] {
-  @available(*, unavailable, message: "rows of a model get a name by Alias(Model.self, name) { _ in … }")
+  @available(*, unavailable, message: "use Alias(Model.self, name) { _ in … } to name rows of a model")
   public func named(_ name: String) -> Alias<Model> { Alias(Model.self, name) }
 }

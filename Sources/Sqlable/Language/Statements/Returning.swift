@@ -1,6 +1,6 @@
-// Changes that give columns and terms of the rows that they changed.
+// Changes that return columns and terms of the rows that they changed.
 
-/// A change that gives columns and terms of the rows that it changed, a row of them for each; see `returning(_:)`.
+/// A change that returns columns and terms of each row that it changed; see `returning(_:)`.
 public struct Returning<Model: Sqlable, Row>: Sendable, Hashable {
   let change: Statement<Model, [Model]>
   let read: @Sendable (inout ResultRow) throws -> Row
@@ -11,10 +11,10 @@ public struct Returning<Model: Sqlable, Row>: Sendable, Hashable {
 }
 
 extension Returning {
-  /// What it gives of each row.
+  /// The terms returned for each row.
   var terms: [SqlExpression] { if case .terms(let terms) = change.tree.returned { terms } else { [] } }
 
-  /// The change, giving these terms.
+  /// Makes the change return these terms.
   private init<Output>(
     _ change: consuming Statement<Model, Output>, _ terms: [SqlExpression],
     _ read: @escaping @Sendable (inout ResultRow) throws -> Row
@@ -37,33 +37,33 @@ extension Returning {
 }
 
 extension Statement {
-  /// Gives a typed column or term of the rows that an insert, update or delete changed.
+  /// Returns a typed column or term of the rows that an insert, update or delete changed.
   public consuming func returning<Term: TypedTerm>(_ term: Term) -> Returning<Model, Term.Value> {
     Returning(self, [term.expression])
   }
 
-  /// Gives untyped columns and terms of the rows that an insert, update or delete changed.
+  /// Returns untyped columns and terms of the rows that an insert, update or delete changed.
   public consuming func returning(_ first: any SqlTerm, _ others: any SqlTerm...) -> Returning<Model, DynamicRow> {
     Returning(self, [first.expression] + others.map(\.expression))
   }
 }
 
 extension Statement {
-  /// Gives typed columns and terms of the rows that an insert, update or delete changed, instead of an id or a number.
+  /// Returns typed columns and terms of the rows that an insert, update or delete changed, instead of an id or a count.
   ///
   /// ```swift
   /// let gone = try Car.delete(Car.price > 50_000).returning(Car.id, Car.name).run(db)     // [(Int?, String)]
   /// // DELETE FROM "car" WHERE "price" > ? RETURNING "id", "name"
   /// ```
   ///
-  /// The rows are as they are stored; those that were deleted as they were. Their order is SQLite's. Running it on a
-  /// read throws `.invalidStatement`.
+  /// The values are those stored by the change, or those before a delete. The order of the rows is up to SQLite.
+  /// Running it on a read throws `.invalidStatement`.
   @inlinable
   public consuming func returning<A: TypedTerm, B: TypedTerm>(_ a: A, _ b: B) -> Returning<Model, (A.Value, B.Value)> {
     Returning(tuples: self, [a.expression, b.expression])
   }
 
-  /// Gives three typed columns and terms of the rows that a change changed.
+  /// Returns three typed columns and terms of the changed rows.
   @inlinable
   public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm>(
     _ a: A, _ b: B, _ c: C
@@ -71,7 +71,7 @@ extension Statement {
     Returning(tuples: self, [a.expression, b.expression, c.expression])
   }
 
-  /// Gives four typed columns and terms of the rows that a change changed.
+  /// Returns four typed columns and terms of the changed rows.
   @inlinable
   public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm>(
     _ a: A, _ b: B, _ c: C, _ d: D
@@ -79,7 +79,7 @@ extension Statement {
     Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression])
   }
 
-  /// Gives five typed columns and terms of the rows that a change changed.
+  /// Returns five typed columns and terms of the changed rows.
   @inlinable
   public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
@@ -87,7 +87,7 @@ extension Statement {
     Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression, e.expression])
   }
 
-  /// Gives six typed columns and terms of the rows that a change changed.
+  /// Returns six typed columns and terms of the changed rows.
   @inlinable
   public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm, F: TypedTerm>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
@@ -95,7 +95,7 @@ extension Statement {
     Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression, e.expression, f.expression])
   }
 
-  /// Gives typed columns and terms of the rows that a change changed.
+  /// Returns any number of typed columns and terms of the changed rows.
   @_disfavoredOverload
   @inlinable
   public consuming func returning<First: TypedTerm, Second: TypedTerm, each Term: TypedTerm>(
@@ -108,7 +108,7 @@ extension Statement {
 }
 
 extension Statement where Output == Int {
-  /// Gives the rows that an insert, update or delete changed, instead of an id or a number.
+  /// Returns the rows that an insert, update or delete changed, instead of an id or a count.
   ///
   /// ```swift
   /// let stored = try bike.insert().returning().first().run(db)                   // Bicycle?
@@ -116,9 +116,9 @@ extension Statement where Output == Int {
   /// // DELETE FROM "bicycle" WHERE "color" = ? RETURNING "id", "name", "color"
   /// ```
   ///
-  /// The rows are as they are stored, with defaults and generated columns; those that were deleted as they were. What
-  /// triggers change afterwards does not show. Their order is SQLite's. A row that a conflict has skipped is not among
-  /// them. When one can't be made a struct nothing is changed. A count throws `.invalidStatement` when it is run.
+  /// The rows are those stored by the change, including defaults and generated columns, or those before a delete. They
+  /// do not include later changes by triggers, or rows skipped by a conflict. Their order is up to SQLite. If a row
+  /// can't be decoded, nothing is changed. Running it on a count throws `.invalidStatement`.
   @inlinable
   public consuming func returning() -> Statement<Model, [Model]> {
     tree.giveRows()
@@ -127,7 +127,7 @@ extension Statement where Output == Int {
 }
 
 extension Statement where Output == [Int] {
-  /// Gives the rows that were inserted, as they are stored, instead of their ids.
+  /// Returns the inserted rows as they are stored, instead of their ids.
   @inlinable
   public consuming func returning() -> Statement<Model, [Model]> {
     tree.giveRows()

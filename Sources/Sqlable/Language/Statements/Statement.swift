@@ -1,4 +1,4 @@
-/// Something to be asked of, or done to, the table of `Model`: a value that touches nothing until it is run.
+/// A read or change of the table of `Model`: a value that does nothing until it is run.
 ///
 /// ```swift
 /// let reds = Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.name).limit(10)
@@ -7,11 +7,11 @@
 /// let bikes = try reds.run(db)   // [Bicycle]
 /// ```
 ///
-/// It is immutable: every modifier returns another statement. It is `Sendable`, `Hashable` and `Codable`; decoding
-/// checks the table and the columns against the model.
+/// It is immutable: every modifier returns a new statement. It is `Sendable`, `Hashable` and `Codable`; decoding checks
+/// the table and columns against the model.
 public struct Statement<Model: Sqlable, Output>: Sendable {
   @usableFromInline var tree: StatementTree
-  /// The structs that are inserted, updated or deleted.
+  /// The structs to insert, update or delete.
   @usableFromInline var rows: StatementRows<Model>
 
   @inlinable
@@ -24,20 +24,20 @@ public struct Statement<Model: Sqlable, Output>: Sendable {
 // MARK: - Modifiers
 
 extension Statement {
-  /// Keeps the rows that meet a condition; a second filter is AND-ed.
+  /// Keeps the rows that match a condition. Several filters are combined with AND.
   ///
   /// ```swift
   /// Bicycle.read().filter(Bicycle.color == "red").filter(Bicycle.id > 3)     // … WHERE "color" = ? AND "id" > ?
   /// ```
   ///
-  /// For reads, counts, updates and deletes. A row for which the condition is NULL is dropped.
+  /// It applies to reads, counts, updates and deletes. A row for which the condition is NULL does not match.
   @inlinable
   public consuming func filter(_ condition: SqlExpression) -> Statement {
     tree.filter(condition)
     return self
   }
 
-  /// Orders the rows; a second call orders those that are equal by the first.
+  /// Orders the rows. A further call orders the rows that compare as equal so far.
   ///
   /// ```swift
   /// Bicycle.read().orderBy(Bicycle.color).orderBy(Bicycle.id, .desc)     // … ORDER BY "color", "id" DESC
@@ -61,7 +61,7 @@ extension Statement {
     return self
   }
 
-  /// Takes at most `limit` rows. Running it with a limit below zero throws `.invalidStatement`.
+  /// Limits the statement to `limit` rows. Running it with a negative limit throws `.invalidStatement`.
   ///
   /// ```swift
   /// Bicycle.read().limit(10, offset: 20)                             // … LIMIT ? OFFSET ?
@@ -74,7 +74,7 @@ extension Statement {
     return self
   }
 
-  /// Takes at most `limit` rows after skipping `offset`.
+  /// Limits the statement to `limit` rows after skipping `offset` rows.
   @inlinable
   public consuming func limit(_ limit: Int, offset: Int) -> Statement {
     tree.limit(to: limit)
@@ -82,37 +82,38 @@ extension Statement {
     return self
   }
 
-  /// Skips `offset` rows. Running it with an offset below zero throws `.invalidStatement`.
+  /// Skips `offset` rows. Running it with a negative offset throws `.invalidStatement`.
   @inlinable
   public consuming func offset(_ offset: Int) -> Statement {
     tree.skip(offset)
     return self
   }
 
-  /// Says what happens to a row that breaks a uniqueness rule: `INSERT OR IGNORE`, `UPDATE OR REPLACE`.
+  /// Sets the policy for rows that violate a uniqueness or NOT NULL constraint: `INSERT OR IGNORE`,
+  /// `UPDATE OR REPLACE`.
   @inlinable
   public consuming func onConflict(_ policy: ConflictPolicy) -> Statement {
     tree.onConflict(policy)
     return self
   }
 
-  /// Skips rows that break a uniqueness rule; an insert that was skipped gives the id 0.
+  /// Skips rows that violate a uniqueness or NOT NULL constraint; a skipped insert returns the id 0.
   @inlinable
   public consuming func ignoreOnConflict() -> Statement { onConflict(.ignore) }
 
-  /// Deletes the rows that are in the way first; observers hear of them.
+  /// Deletes existing rows that conflict with a new one; observers are notified of these deletions.
   @inlinable
   public consuming func replaceOnConflict() -> Statement { onConflict(.replace) }
 
-  /// Updates the row that has the same value in a unique column instead of inserting another.
+  /// Updates the existing row with the same value in a unique column instead of inserting a new one.
   ///
   /// ```swift
   /// bike.insert().onConflict(Bicycle.name, update: Bicycle.color)
   /// // INSERT … ON CONFLICT ("name") DO UPDATE SET "color" = excluded."color"
   /// ```
   ///
-  /// Without columns to update the row is left as it is. With a condition it is updated only where that is true; it may
-  /// name the columns of the row that is there, and by `excluded` those of the new one.
+  /// Without columns to update, the existing row is left unchanged. With a condition, the row is updated only if that
+  /// is true; the condition may name columns of the existing row, and by `excluded` those of the new one.
   public consuming func onConflict(
     _ target: any ColumnConvertible..., update columns: any ColumnConvertible..., where condition: SqlExpression? = nil
   ) -> Statement {
@@ -123,7 +124,7 @@ extension Statement {
     return self
   }
 
-  /// Sets columns of the row that has the same value in a unique column instead of inserting another.
+  /// Sets columns of the existing row with the same value in a unique column instead of inserting a new one.
   ///
   /// ```swift
   /// visit.insert().onConflict(Visit.page, set: Visit.count.set(to: Visit.count + Visit.count.excluded))
@@ -142,7 +143,7 @@ extension Statement {
 }
 
 extension Statement {
-  /// Is about another table of the same layout, instead of the model's own.
+  /// Applies the statement to another table with the same layout instead of the model's own.
   ///
   /// ```swift
   /// try db.createTable(Bicycle.self, named: "archive")
@@ -150,7 +151,7 @@ extension Statement {
   /// try Bicycle.read().in("archive").run(db)                 // SELECT … FROM "archive"
   /// ```
   ///
-  /// Never take the name from outside: it is quoted, so that it can't change the SQL, but it may be that of any table.
+  /// Never take the name from untrusted input: it is quoted and can't inject SQL, but it could name any table.
   @inlinable
   public consuming func `in`(_ table: String) -> Statement {
     tree.name(table)
@@ -159,7 +160,7 @@ extension Statement {
 }
 
 extension Statement where Output == [Model] {
-  /// Takes the first row only, or nil when there is none.
+  /// Returns only the first row, or nil if there is none.
   ///
   /// ```swift
   /// Bicycle.read().orderBy(Bicycle.id, .desc).first()     // … ORDER BY "id" DESC LIMIT ?

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// A row as it is stored: what each column was given. A column that is missing was left out.
+/// The stored values of a row by column. A missing column was left out.
 @usableFromInline
 struct StoredRow: Sendable, Hashable {
-  /// By bytes: == takes the two forms of an é for one, which are two columns.
+  /// Keyed by bytes: == equates the two encodings of an é, which name two columns.
   private(set) var values: [ByBytes: DatabaseValue] = [:]
 
   init() {}
@@ -17,20 +17,20 @@ struct StoredRow: Sendable, Hashable {
     set { values[ByBytes(wrappedValue: name)] = newValue }
   }
 
-  /// The values by the columns' names, as they stand in JSON. Throws where two names are one key there.
+  /// Returns the values by column name, for encoding. Throws if two names would be the same key.
   func byName() throws -> [String: DatabaseValue] {
     var named: [String: DatabaseValue] = [:]
     for (name, value) in values {
       guard let name = name.wrappedValue, named.updateValue(value, forKey: name) == nil else {
         throw SqlError.invalidStatement(
-          "a row with two columns whose names differ in their Unicode form only has no form as data")
+          "can't encode a row with two columns whose names differ only in Unicode normalization")
       }
     }
     return named
   }
 }
 
-/// The rows that a statement carries: as structs, so that running it converts nothing twice, or as they were decoded.
+/// The rows of a statement: as structs, so that each is converted only once when the statement runs, or as decoded.
 @usableFromInline
 enum StatementRows<Model: Sqlable>: Sendable {
   case none
@@ -50,7 +50,7 @@ extension StatementRows {
     }
   }
 
-  /// Writes a row's values into `writer`; false when there is no such row.
+  /// Writes a row's values to `writer`. Returns false if there is no such row.
   @inlinable
   func take(_ index: Int, into writer: inout RowWriter) throws -> Bool {
     switch self {
@@ -64,7 +64,7 @@ extension StatementRows {
 }
 
 extension Statement {
-  /// The statement's rows as values. Throws what does not fit its column.
+  /// Returns the statement's rows as values. Throws if a value does not fit its column.
   func storedRows() throws -> [StoredRow] {
     switch rows {
     case .none: return []
@@ -79,7 +79,7 @@ extension Statement {
     let buffer = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: buffer)
     return try models.map { model in
-      // Each in a scope of its own, so that what keeps the writer of an earlier row changes none.
+      // Each row gets its own scope, so that a kept copy of an earlier row's writer can't change a later row.
       let mark = buffer.mark
       defer { buffer.release(to: mark) }
       try writer.take(model)
@@ -93,7 +93,7 @@ extension Statement {
 }
 
 extension RowWriter {
-  /// Takes a row that was decoded.
+  /// Writes a decoded row.
   @usableFromInline
   mutating func take(_ row: StoredRow) throws {
     clear()
@@ -105,7 +105,7 @@ extension RowWriter {
           column: name)
       }
       guard !table.cells[position].isGenerated else {
-        throw SqlError.invalidStatement("column \(name) is generated, and can't be set").at(
+        throw SqlError.invalidStatement("column \(name) is generated and can't be set").at(
           table: table.name, column: name)
       }
       let parameter = bytes.pointee.parameter(for: try value.checked())
@@ -117,7 +117,7 @@ extension RowWriter {
   }
 }
 
-/// Two statements are equal when they do the same to the same values.
+/// Two statements are equal when they have the same structure and the same values.
 extension Statement: Hashable {
   public static func == (left: Statement, right: Statement) -> Bool {
     left.tree == right.tree && left.comparableRows == right.comparableRows
@@ -128,7 +128,7 @@ extension Statement: Hashable {
     hasher.combine(comparableRows)
   }
 
-  /// The rows, or why they can't be stored: two structs that fail alike are alike.
+  /// The rows, or the error if they can't be stored: structs that fail with the same error are equal.
   private var comparableRows: Result<[StoredRow], SqlError> {
     Result { try storedRows() }.mapError { $0 as? SqlError ?? .misuse("the rows can't be stored") }
   }

@@ -1,4 +1,5 @@
-/// A read whose rows come with those of other tables that refer to them: two statements, whatever the number of rows.
+/// A read of rows together with the rows of other tables that reference them: one statement per table, regardless of
+/// the number of rows.
 ///
 /// ```swift
 /// let owners = Person.read().orderBy(Person.name).including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId)
@@ -7,7 +8,7 @@
 /// // SELECT … FROM "bicycle" WHERE "owner_id" IN (?, ?, ?) ORDER BY "id"
 /// ```
 ///
-/// All statements see one snapshot of the database. It is immutable, `Sendable` and `Hashable`.
+/// All statements read the same snapshot. The value is immutable, `Sendable` and `Hashable`.
 public struct ToMany<Parent: Sqlable, each Child: Sqlable>: Sendable, Hashable {
   let parents: Statement<Parent, [Parent]>
   let children: (repeat Children<each Child>)
@@ -26,31 +27,30 @@ public struct ToMany<Parent: Sqlable, each Child: Sqlable>: Sendable, Hashable {
   }
 }
 
-/// The rows that refer to others, and how.
+/// A statement for the rows that reference the parents, and the columns that connect them.
 struct Children<Child: Sqlable>: Sendable, Hashable {
   let statement: Statement<Child, [Child]>
-  /// The column that refers to the parents.
+  /// The children's column that references the parents.
   let foreignKey: ColumnReference
-  /// The column of the parents that it refers to; nil for the one that it is declared to refer to.
+  /// The referenced column of the parents; nil for the one in the foreign key's declaration.
   let key: ColumnReference?
 }
 
 extension Statement where Output == [Model] {
-  /// Reads the rows together with those that refer to them by a column.
+  /// Reads the rows together with the rows that reference them by a column.
   ///
   /// - Parameters:
-  ///   - children: the rows to choose from, in their order. A limit would count those of all parents together: running
-  ///     it throws `.invalidStatement`.
-  ///   - foreignKey: the column of the children that refers to this table.
-  ///   - key: the column that it refers to. A column that is declared as a ``ForeignKey`` says that itself; of any
-  ///     other it has to be said.
+  ///   - children: The read of the other table, which may filter and order. Running it with a limit throws
+  ///     `.invalidStatement`: the limit would apply to the children of all parents together.
+  ///   - foreignKey: The children's column that references this table.
+  ///   - key: The referenced column. It is required unless `foreignKey` is declared as a ``ForeignKey``.
   public func including<Child>(
     _ children: Statement<Child, [Child]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> ToMany<Model, Child> {
     ToMany<Model, Child>(parents: self, children: (Children(children, foreignKey, key)))
   }
 
-  /// Reads the rows together with all that refer to them by a typed column.
+  /// Reads the rows together with all rows that reference them by a typed column.
   ///
   /// ```swift
   /// Owner.read().including(Pet.ownerId)     // ToMany<Owner, Pet>
@@ -63,7 +63,7 @@ extension Statement where Output == [Model] {
 }
 
 extension ToMany {
-  /// Reads the rows together with further ones that refer to them.
+  /// Adds the rows of a further table that reference the rows.
   public func including<Next>(
     _ children: Statement<Next, [Next]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> ToMany<Parent, repeat each Child, Next> {

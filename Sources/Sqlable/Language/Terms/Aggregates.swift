@@ -1,6 +1,6 @@
-// Aggregates: one value for all rows of a group. What each is for no rows stands with it; NULL is passed over.
+// Aggregates: one value for all rows of a group. They ignore NULL; each comment states the result for no rows.
 
-/// The number of rows of each group, or of all: `count(*)`.
+/// The number of rows in each group, or of all rows: `count(*)`.
 public func countAll(where condition: SqlExpression? = nil) -> TypedExpression<Int> {
   TypedExpression(expression: SqlExpression(.call(.init(function: .countRows, arguments: [], filter: condition))))
 }
@@ -24,7 +24,7 @@ extension SqlExpression {
 }
 
 extension TypedTerm {
-  /// How many rows have a value here, or how many different ones: `count("a")`, `count(DISTINCT "a")`.
+  /// The number of values that are not NULL, `count("a")`, or of distinct ones, `count(DISTINCT "a")`.
   ///
   /// ```swift
   /// Bicycle.ownerId.count(distinct: true, where: Bicycle.color == "red")
@@ -34,108 +34,110 @@ extension TypedTerm {
     TypedExpression(expression: expression.aggregate(.count, isDistinct: distinct, where: condition))
   }
 
-  /// `min("a")`; NULL for no rows.
-  // Disfavored: of a term that may be NULL there is a form with one optional.
+  /// The least value: `min("a")`. NULL for no rows.
+  // Disfavored: for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func min(where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.aggregate(.min, where: condition))
   }
 
-  /// `min("a")`; NULL for no rows.
+  /// The least value: `min("a")`. NULL for no rows.
   public func min<Wrapped>(where condition: SqlExpression? = nil) -> TypedExpression<Wrapped?>
   where Value == Wrapped? {
     TypedExpression(expression: expression.aggregate(.min, where: condition))
   }
 
-  /// `max("a")`; NULL for no rows.
-  // Disfavored: of a term that may be NULL there is a form with one optional.
+  /// The greatest value: `max("a")`. NULL for no rows.
+  // Disfavored: for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func max(where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.aggregate(.max, where: condition))
   }
 
-  /// `max("a")`; NULL for no rows.
+  /// The greatest value: `max("a")`. NULL for no rows.
   public func max<Wrapped>(where condition: SqlExpression? = nil) -> TypedExpression<Wrapped?>
   where Value == Wrapped? {
     TypedExpression(expression: expression.aggregate(.max, where: condition))
   }
 
-  /// `group_concat("a", ?)`: all values as one text, in no certain order; NULL for no rows.
+  /// All values as one text, in undefined order: `group_concat("a", ?)`. NULL for no rows.
   public func groupConcat(
     _ separator: String = ",", where condition: SqlExpression? = nil
   ) -> TypedExpression<String?> {
     TypedExpression(expression: expression.groupConcat(separator, where: condition))
   }
 
-  /// `group_concat(DISTINCT "a")`: all different values as one text with commas, the only separator that SQLite has for it.
+  /// All distinct values as one text: `group_concat(DISTINCT "a")`. SQLite allows only a comma as their separator. NULL
+  /// for no rows.
   public func groupConcat(distinct: Bool, where condition: SqlExpression? = nil) -> TypedExpression<String?> {
     TypedExpression(expression: expression.aggregate(.groupConcat, isDistinct: distinct, where: condition))
   }
 }
 
 extension TypedTerm where Value: SqlNumber {
-  /// `sum("a")`; NULL for no rows. Throws when integers overflow.
-  // Disfavored: of a term that may be NULL there is a form with one optional.
+  /// The sum: `sum("a")`. NULL for no rows. Running it throws on integer overflow.
+  // Disfavored: for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func sum(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
   }
 
-  /// `sum("a")`; NULL for no rows. Throws when integers overflow.
+  /// The sum: `sum("a")`. NULL for no rows. Running it throws on integer overflow.
   public func sum<Wrapped>(
     distinct: Bool = false, where condition: SqlExpression? = nil
   ) -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
   }
 
-  /// `total("a")`: the sum as a `Double`; 0 for no rows.
+  /// The sum as a `Double`: `total("a")`. 0 for no rows.
   public func total(where condition: SqlExpression? = nil) -> TypedExpression<Double> {
     TypedExpression(expression: expression.aggregate(.total, where: condition))
   }
 
-  /// `avg("a")`; NULL for no rows.
+  /// The average: `avg("a")`. NULL for no rows.
   public func average(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.aggregate(.avg, isDistinct: distinct, where: condition))
   }
 }
 
 extension SqlTerm {
-  /// How many rows have a value here, or how many different ones: `count("a")`, `count(DISTINCT "a")`.
+  /// The number of values that are not NULL, `count("a")`, or of distinct ones, `count(DISTINCT "a")`.
   public func count(distinct: Bool = false, where condition: SqlExpression? = nil) -> SqlExpression {
     expression.aggregate(.count, isDistinct: distinct, where: condition)
   }
 
-  /// `sum("a")`; NULL for no rows. Throws when integers overflow.
+  /// The sum: `sum("a")`. NULL for no rows. Running it throws on integer overflow.
   public func sum(distinct: Bool = false, where condition: SqlExpression? = nil) -> SqlExpression {
     expression.aggregate(.sum, isDistinct: distinct, where: condition)
   }
 
-  /// `total("a")`: the sum as a `Double`; 0 for no rows.
+  /// The sum as a `Double`: `total("a")`. 0 for no rows.
   public func total(where condition: SqlExpression? = nil) -> SqlExpression {
     expression.aggregate(.total, where: condition)
   }
 
-  /// `avg("a")`; NULL for no rows.
+  /// The average: `avg("a")`. NULL for no rows.
   public func average(distinct: Bool = false, where condition: SqlExpression? = nil) -> SqlExpression {
     expression.aggregate(.avg, isDistinct: distinct, where: condition)
   }
 
-  /// `min("a")`; NULL for no rows.
+  /// The least value: `min("a")`. NULL for no rows.
   public func min(where condition: SqlExpression? = nil) -> SqlExpression {
     expression.aggregate(.min, where: condition)
   }
 
-  /// `max("a")`; NULL for no rows.
+  /// The greatest value: `max("a")`. NULL for no rows.
   public func max(where condition: SqlExpression? = nil) -> SqlExpression {
     expression.aggregate(.max, where: condition)
   }
 
-  /// `group_concat("a", ?)`: all values as one text, in no certain order; NULL for no rows.
+  /// All values as one text, in undefined order: `group_concat("a", ?)`. NULL for no rows.
   public func groupConcat(_ separator: String = ",", where condition: SqlExpression? = nil) -> SqlExpression {
     expression.groupConcat(separator, where: condition)
   }
 
-  /// `group_concat(DISTINCT "a")`: all different values as one text with commas, the only separator that SQLite has for it.
+  /// All distinct values as one text: `group_concat(DISTINCT "a")`. SQLite allows only a comma as their separator. NULL
+  /// for no rows.
   public func groupConcat(distinct: Bool, where condition: SqlExpression? = nil) -> SqlExpression {
     expression.aggregate(.groupConcat, isDistinct: distinct, where: condition)
   }

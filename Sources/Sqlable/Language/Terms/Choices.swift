@@ -1,13 +1,13 @@
-// Terms that choose between others.
+// Terms that choose between values: CASE, NULL handling, least and greatest, casts.
 
-/// `CASE WHEN … THEN … ELSE … END`: the result of the first condition that is true.
+/// The result of the first condition that is true: `CASE WHEN … THEN … ELSE … END`.
 ///
 /// ```swift
 /// Case.when(Worker.salary > 9, then: "much").when(Worker.salary > 6, then: "enough").else("little")
 /// // CASE WHEN "salary" > ? THEN ? WHEN "salary" > ? THEN ? ELSE ? END
 /// ```
 ///
-/// All results have the type of the first; results that are untyped terms make an untyped one.
+/// All results must have the type of the first one. An untyped first result makes the whole term untyped.
 public enum Case {
   /// `CASE WHEN a THEN ?`
   public static func when<Value: SqlValue>(_ condition: SqlExpression, then value: Value) -> Choice<Value> {
@@ -26,7 +26,7 @@ public enum Case {
 }
 
 extension SqlExpression {
-  /// Conditions and results in turn, and what is left at the end.
+  /// A CASE of alternating conditions and results; an odd last term is the ELSE result.
   fileprivate static func choice(_ terms: [SqlExpression]) -> SqlExpression {
     let results = terms.indices.filter { !$0.isMultiple(of: 2) || $0 == terms.count - 1 }.map { terms[$0] }
     if let defect = mixedDates(results) { return SqlExpression(invalid: defect) }
@@ -34,7 +34,7 @@ extension SqlExpression {
   }
 }
 
-/// A ``Case`` with typed results, until it is ended.
+/// An unfinished ``Case`` with typed results; `else` or `end` completes it.
 public struct Choice<Value: SqlValue>: Sendable, Hashable {
   let terms: [SqlExpression]
 
@@ -62,14 +62,14 @@ public struct Choice<Value: SqlValue>: Sendable, Hashable {
     ended([term.expression])
   }
 
-  /// `END`: NULL where no condition is true.
+  /// `END`. NULL if no condition is true.
   public func end() -> TypedExpression<Value?> { ended() }
 
-  /// `END`: NULL where no condition is true.
+  /// `END`. NULL if no condition is true.
   public func end<Wrapped>() -> TypedExpression<Wrapped?> where Value == Wrapped? { ended() }
 }
 
-/// A ``Case`` with untyped results, until it is ended.
+/// An unfinished ``Case`` with untyped results; `else` or `end` completes it.
 public struct UntypedChoice: Sendable, Hashable {
   let terms: [SqlExpression]
 
@@ -93,109 +93,109 @@ public struct UntypedChoice: Sendable, Hashable {
   /// `ELSE "a" END`
   public func `else`(_ term: some SqlTerm) -> SqlExpression { ended([term.expression]) }
 
-  /// `END`: NULL where no condition is true.
+  /// `END`. NULL if no condition is true.
   public func end() -> SqlExpression { ended() }
 }
 
 // MARK: - NULL
 
 extension TypedTerm {
-  /// `coalesce("a", ?)`: the value, or another where it is NULL.
+  /// The value, or a replacement for NULL: `coalesce("a", ?)`.
   public func ifNull<Wrapped>(_ value: Wrapped) -> TypedExpression<Wrapped> where Value == Wrapped? {
     TypedExpression(expression: expression.call(.coalesce, expression.value(value)))
   }
 
-  /// `coalesce("a", "b")`: the value, or another where it is NULL.
+  /// The value, or a replacement for NULL: `coalesce("a", "b")`.
   public func ifNull<Other: TypedTerm>(_ other: Other) -> TypedExpression<Other.Value> where Value == Other.Value? {
     TypedExpression(expression: expression.call(.coalesce, other.expression))
   }
 
-  /// `coalesce("a", "b", "c")`: the first value that is not NULL.
+  /// The first value that is not NULL: `coalesce("a", "b", "c")`.
   public func coalesce(_ first: some TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
     TypedExpression(expression: .call(.coalesce, [expression, first.expression] + others.map(\.expression)))
   }
 
-  /// `nullif("a", ?)`: the value, or NULL where it is this one.
-  // Disfavored: of a term that may be NULL there is a form with one optional.
+  /// The value, or NULL if it equals `value`: `nullif("a", ?)`.
+  // Disfavored: for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func nullIf(_ value: Value) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.call(.nullif, expression.value(value)))
   }
 
-  /// `nullif("a", ?)`: the value, or NULL where it is this one.
+  /// The value, or NULL if it equals `value`: `nullif("a", ?)`.
   public func nullIf<Wrapped>(_ value: Wrapped) -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.call(.nullif, expression.value(value)))
   }
 
-  /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
+  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
   public func isDistinct(from value: Value) -> SqlExpression { isNot(value) }
 
-  /// `"a" IS NOT "b"`: different, where NULL equals NULL. Never NULL itself.
+  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT "b"`. Never NULL.
   public func isDistinct<Other: TypedTerm>(from other: Other) -> SqlExpression where Other.Value == Value {
     expression.combined(.isNotSame, with: other.expression)
   }
 
-  /// `"a" IS NOT "b"`, where `a` may be NULL.
+  /// `"a" IS NOT "b"` for a nullable `a`.
   public func isDistinct<Other: TypedTerm>(from other: Other) -> SqlExpression where Value == Other.Value? {
     expression.combined(.isNotSame, with: other.expression)
   }
 
-  /// `"a" IS NOT "b"`, where `b` may be NULL.
+  /// `"a" IS NOT "b"` for a nullable `b`.
   public func isDistinct<Other: TypedTerm>(from other: Other) -> SqlExpression where Other.Value == Value? {
     expression.combined(.isNotSame, with: other.expression)
   }
 
-  /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
+  /// Whether the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
   public func isNotDistinct(from value: Value) -> SqlExpression { self.is(value) }
 
-  /// `"a" IS "b"`: equal, where NULL equals NULL. Never NULL itself.
+  /// Whether the values are equal, where NULL equals only NULL: `"a" IS "b"`. Never NULL.
   public func isNotDistinct<Other: TypedTerm>(from other: Other) -> SqlExpression where Other.Value == Value {
     expression.combined(.isSame, with: other.expression)
   }
 
-  /// `"a" IS "b"`, where `a` may be NULL.
+  /// `"a" IS "b"` for a nullable `a`.
   public func isNotDistinct<Other: TypedTerm>(from other: Other) -> SqlExpression where Value == Other.Value? {
     expression.combined(.isSame, with: other.expression)
   }
 
-  /// `"a" IS "b"`, where `b` may be NULL.
+  /// `"a" IS "b"` for a nullable `b`.
   public func isNotDistinct<Other: TypedTerm>(from other: Other) -> SqlExpression where Other.Value == Value? {
     expression.combined(.isSame, with: other.expression)
   }
 
-  /// `min("a", ?)`: the lesser of two; NULL where one is NULL.
+  /// The lesser of two values: `min("a", ?)`. NULL if either is NULL.
   public func least(_ value: Value) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.scalarMin, expression.value(value)))
   }
 
-  /// `min("a", "b", "c")`: the least of several; NULL where one is NULL.
+  /// The least of several values: `min("a", "b", "c")`. NULL if any is NULL.
   public func least(_ first: some TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
     TypedExpression(expression: .call(.scalarMin, [expression, first.expression] + others.map(\.expression)))
   }
 
-  /// `max("a", ?)`: the greater of two; NULL where one is NULL.
+  /// The greater of two values: `max("a", ?)`. NULL if either is NULL.
   public func greatest(_ value: Value) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.scalarMax, expression.value(value)))
   }
 
-  /// `max("a", "b", "c")`: the greatest of several; NULL where one is NULL.
+  /// The greatest of several values: `max("a", "b", "c")`. NULL if any is NULL.
   public func greatest(_ first: some TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
     TypedExpression(expression: .call(.scalarMax, [expression, first.expression] + others.map(\.expression)))
   }
 
-  /// `CAST("a" AS INTEGER)`, in the storage class of the type. SQLite makes something of everything: 0 of a word.
-  // Disfavored: of a term that may be NULL there is a form that says so. The compiler takes this one all the same where
-  // a result that is never NULL is asked for.
+  /// Converts the value to the type's storage class: `CAST("a" AS INTEGER)`. SQLite casts never fail: a word becomes 0.
+  // Disfavored: a nullable term has an overload with a nullable result. The compiler still picks this one if the
+  // context requires a result that is never NULL, hence the check.
   @_disfavoredOverload
   public func cast<Target: SqlValue>(to type: Target.Type) -> TypedExpression<Target> {
     guard Value.columnType.isNullable, !Target.columnType.isNullable else {
       return TypedExpression(expression: expression.cast(to: type))
     }
-    let error = SqlError.invalidStatement("the cast of a term that may be NULL has a type that says never")
+    let error = SqlError.invalidStatement("the cast of a nullable term needs an optional type")
     return TypedExpression(expression: SqlExpression(invalid: error))
   }
 
-  /// `CAST("a" AS INTEGER)`, in the storage class of the type; NULL stays NULL.
+  /// Converts the value to the type's storage class: `CAST("a" AS INTEGER)`. NULL stays NULL.
   public func cast<Target: SqlValue, Wrapped>(to type: Target.Type) -> TypedExpression<Target?>
   where Value == Wrapped? {
     TypedExpression(expression: expression.cast(to: type))
@@ -205,61 +205,61 @@ extension TypedTerm {
 extension SqlExpression {
   func cast(to type: any SqlValue.Type) -> SqlExpression {
     if case .date = type.columnType.base {
-      return SqlExpression(invalid: SqlError.invalidStatement("SQLite has no cast to a date"))
+      return SqlExpression(invalid: SqlError.invalidStatement("SQLite can't cast to a date"))
     }
     return .special(.cast(type.columnType.storageClass), self)
   }
 }
 
 extension SqlTerm {
-  /// `coalesce("a", ?)`: the value, or another where it is NULL.
+  /// The value, or a replacement for NULL: `coalesce("a", ?)`.
   public func ifNull(_ value: any SqlValue) -> SqlExpression { expression.call(.coalesce, expression.value(value)) }
 
-  /// `coalesce("a", "b")`: the value, or another where it is NULL.
+  /// The value, or a replacement for NULL: `coalesce("a", "b")`.
   public func ifNull(_ other: some SqlTerm) -> SqlExpression { expression.call(.coalesce, other.expression) }
 
-  /// `coalesce("a", "b", "c")`: the first value that is not NULL.
+  /// The first value that is not NULL: `coalesce("a", "b", "c")`.
   public func coalesce(_ first: any SqlTerm, _ others: any SqlTerm...) -> SqlExpression {
     .call(.coalesce, [expression, first.expression] + others.map(\.expression))
   }
 
-  /// `nullif("a", ?)`: the value, or NULL where it is this one.
+  /// The value, or NULL if it equals `value`: `nullif("a", ?)`.
   public func nullIf(_ value: any SqlValue) -> SqlExpression {
     expression.call(.nullif, expression.value(value))
   }
 
-  /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
+  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
   public func isDistinct(from value: any SqlValue) -> SqlExpression { isNot(value) }
 
-  /// `"a" IS NOT "b"`: different, where NULL equals NULL. Never NULL itself.
+  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT "b"`. Never NULL.
   public func isDistinct(from other: some SqlTerm) -> SqlExpression {
     expression.combined(.isNotSame, with: other.expression)
   }
 
-  /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
+  /// Whether the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
   public func isNotDistinct(from value: any SqlValue) -> SqlExpression { self.is(value) }
 
-  /// `"a" IS "b"`: equal, where NULL equals NULL. Never NULL itself.
+  /// Whether the values are equal, where NULL equals only NULL: `"a" IS "b"`. Never NULL.
   public func isNotDistinct(from other: some SqlTerm) -> SqlExpression {
     expression.combined(.isSame, with: other.expression)
   }
 
-  /// `min("a", ?)`: the lesser of two; NULL where one is NULL.
+  /// The lesser of two values: `min("a", ?)`. NULL if either is NULL.
   public func least(_ value: any SqlValue) -> SqlExpression { expression.call(.scalarMin, expression.value(value)) }
 
-  /// `min("a", "b", "c")`: the least of several; NULL where one is NULL.
+  /// The least of several values: `min("a", "b", "c")`. NULL if any is NULL.
   public func least(_ first: any SqlTerm, _ others: any SqlTerm...) -> SqlExpression {
     .call(.scalarMin, [expression, first.expression] + others.map(\.expression))
   }
 
-  /// `max("a", ?)`: the greater of two; NULL where one is NULL.
+  /// The greater of two values: `max("a", ?)`. NULL if either is NULL.
   public func greatest(_ value: any SqlValue) -> SqlExpression { expression.call(.scalarMax, expression.value(value)) }
 
-  /// `max("a", "b", "c")`: the greatest of several; NULL where one is NULL.
+  /// The greatest of several values: `max("a", "b", "c")`. NULL if any is NULL.
   public func greatest(_ first: any SqlTerm, _ others: any SqlTerm...) -> SqlExpression {
     .call(.scalarMax, [expression, first.expression] + others.map(\.expression))
   }
 
-  /// `CAST("a" AS INTEGER)`, in the storage class of the type. SQLite makes something of everything: 0 of a word.
+  /// Converts the value to the type's storage class: `CAST("a" AS INTEGER)`. SQLite casts never fail: a word becomes 0.
   public func cast(to type: any SqlValue.Type) -> SqlExpression { expression.cast(to: type) }
 }

@@ -1,4 +1,4 @@
-// What puts conditions together.
+// Operators that combine conditions.
 
 extension Column {
   /// `"a" IS NULL`
@@ -11,13 +11,13 @@ extension TypedColumn {
 }
 
 extension TypedColumn where Value == Bool {
-  /// `NOT "a"`: a column that is never NULL is asked whether it is false.
+  /// Whether the column is false: `NOT "a"`.
   public static prefix func ! (column: TypedColumn) -> SqlExpression { !column.expression }
 }
 
 extension TypedColumn where Value == Bool? {
-  /// `"a" IS NULL`: not whether it is false, which is easily meant.
-  @available(*, deprecated, message: "of a Bool that may be NULL this is IS NULL: write isNull, or == false")
+  /// `"a" IS NULL`, although the call reads as a test for false.
+  @available(*, deprecated, message: "for an optional Bool this means IS NULL: write isNull, or == false")
   public static prefix func ! (column: TypedColumn) -> SqlExpression { column.isNull }
 }
 

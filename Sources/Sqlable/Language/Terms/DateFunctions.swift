@@ -1,8 +1,8 @@
-// Dates, in whatever form their column has them. Parts and texts are in UTC.
+// Date functions, for all storage formats of date columns. Parts and text are in UTC.
 
 import FoundationEssentials
 
-/// A date, or a date that may be NULL: what functions of dates take.
+/// A date or an optional date, to which the date functions apply.
 public protocol SqlDate: SqlValue {
   associatedtype Part: SqlValue
 }
@@ -20,34 +20,34 @@ extension TypedTerm where Value: SqlDate {
     TypedExpression(expression: .special(.datePart(letter), expression))
   }
 
-  /// `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`: the year; NULL outside the years 0 to 9999.
+  /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. NULL outside the years 0 to 9999.
   public func year() -> TypedExpression<Value.Part> { part("Y") }
 
-  /// `CAST(strftime('%m', "a", 'unixepoch') AS INTEGER)`: 1 to 12.
+  /// The month, 1 to 12: `CAST(strftime('%m', "a", 'unixepoch') AS INTEGER)`.
   public func month() -> TypedExpression<Value.Part> { part("m") }
 
-  /// `CAST(strftime('%d', "a", 'unixepoch') AS INTEGER)`: 1 to 31.
+  /// The day of the month, 1 to 31: `CAST(strftime('%d', "a", 'unixepoch') AS INTEGER)`.
   public func day() -> TypedExpression<Value.Part> { part("d") }
 
-  /// `CAST(strftime('%H', "a", 'unixepoch') AS INTEGER)`: 0 to 23.
+  /// The hour, 0 to 23: `CAST(strftime('%H', "a", 'unixepoch') AS INTEGER)`.
   public func hour() -> TypedExpression<Value.Part> { part("H") }
 
-  /// `CAST(strftime('%M', "a", 'unixepoch') AS INTEGER)`: 0 to 59.
+  /// The minute, 0 to 59: `CAST(strftime('%M', "a", 'unixepoch') AS INTEGER)`.
   public func minute() -> TypedExpression<Value.Part> { part("M") }
 
-  /// `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`: 0, Sunday, to 6.
+  /// The day of the week, 0 (Sunday) to 6: `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`.
   public func weekday() -> TypedExpression<Value.Part> { part("w") }
 
-  /// `strftime('%Y-%m', "a", 'unixepoch')`: a text of that format; NULL for a format that SQLite does not know.
+  /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> TypedExpression<String?> {
     TypedExpression(expression: .special(.dateFormat, expression, SqlExpression(format)))
   }
 
-  /// `date("a", 'unixepoch')`: the day as a text like `2026-11-21`; NULL outside the years 0 to 9999.
+  /// The day as text like `2026-11-21`: `date("a", 'unixepoch')`. NULL outside the years 0 to 9999.
   public func date() -> TypedExpression<String?> { TypedExpression(expression: .special(.day, expression)) }
 
-  /// `("a" + ?)`: another date, in the form of the column. Months and years go by the calendar, to the millisecond; a
-  /// day that a month has not got is one of the next.
+  /// The date shifted by an interval, in the format of the column: `("a" + ?)`. Months and years follow the calendar,
+  /// to the millisecond; a day beyond the end of a month falls into the next.
   public func adding(_ count: Int, _ unit: DateUnit) -> TypedExpression<Value> {
     TypedExpression(expression: .special(.shifted(count, unit), expression))
   }
@@ -56,33 +56,33 @@ extension TypedTerm where Value: SqlDate {
 extension SqlTerm {
   private func part(_ letter: Character) -> SqlExpression { .special(.datePart(letter), expression) }
 
-  /// `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`: the year. What is no date column throws when it is run.
+  /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. Running it throws if the term is not a date column.
   public func year() -> SqlExpression { part("Y") }
 
-  /// `CAST(strftime('%m', "a", 'unixepoch') AS INTEGER)`: 1 to 12.
+  /// The month, 1 to 12: `CAST(strftime('%m', "a", 'unixepoch') AS INTEGER)`.
   public func month() -> SqlExpression { part("m") }
 
-  /// `CAST(strftime('%d', "a", 'unixepoch') AS INTEGER)`: 1 to 31.
+  /// The day of the month, 1 to 31: `CAST(strftime('%d', "a", 'unixepoch') AS INTEGER)`.
   public func day() -> SqlExpression { part("d") }
 
-  /// `CAST(strftime('%H', "a", 'unixepoch') AS INTEGER)`: 0 to 23.
+  /// The hour, 0 to 23: `CAST(strftime('%H', "a", 'unixepoch') AS INTEGER)`.
   public func hour() -> SqlExpression { part("H") }
 
-  /// `CAST(strftime('%M', "a", 'unixepoch') AS INTEGER)`: 0 to 59.
+  /// The minute, 0 to 59: `CAST(strftime('%M', "a", 'unixepoch') AS INTEGER)`.
   public func minute() -> SqlExpression { part("M") }
 
-  /// `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`: 0, Sunday, to 6.
+  /// The day of the week, 0 (Sunday) to 6: `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`.
   public func weekday() -> SqlExpression { part("w") }
 
-  /// `strftime('%Y-%m', "a", 'unixepoch')`: a text of that format; NULL for a format that SQLite does not know.
+  /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> SqlExpression {
     .special(.dateFormat, expression, SqlExpression(format))
   }
 
-  /// `date("a", 'unixepoch')`: the day as a text like `2026-11-21`.
+  /// The day as text like `2026-11-21`: `date("a", 'unixepoch')`.
   public func date() -> SqlExpression { .special(.day, expression) }
 
-  /// `("a" + ?)`: another date, in the form of the column.
+  /// The date shifted by an interval, in the format of the column: `("a" + ?)`.
   public func adding(_ count: Int, _ unit: DateUnit) -> SqlExpression {
     .special(.shifted(count, unit), expression)
   }

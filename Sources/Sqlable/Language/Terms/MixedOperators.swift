@@ -1,5 +1,5 @@
-// Comparisons of a typed term with an untyped one: what is known of their types is checked when the statement is run.
-// Disfavored: a parameter without a type is both.
+// Comparisons of a typed and an untyped term. Known types are checked when the statement runs. Disfavored, because an
+// untyped parameter is both a typed and an untyped term.
 
 extension SqlTerm {
   /// `"a" = "b"`

@@ -1,22 +1,22 @@
-// Functions of numbers.
+// Numeric functions.
 
-/// A random integer, another for each row: `random()`.
+/// A random integer for each row: `random()`.
 public func randomInteger() -> TypedExpression<Int> { TypedExpression(expression: .call(.random, [])) }
 
 extension TypedTerm where Value: SqlNumber {
-  /// `abs("a")`
+  /// The absolute value: `abs("a")`.
   public func abs() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.abs)) }
 }
 
 extension TypedTerm where Value: BinaryFloatingPoint {
-  /// `round("a", 2)`
+  /// The number rounded to a number of decimal places: `round("a", 2)`.
   public func round(_ digits: Int = 0) -> TypedExpression<Double> {
     TypedExpression(expression: expression.round(digits))
   }
 }
 
 extension TypedTerm {
-  /// `round("a", 2)`; NULL stays NULL.
+  /// The number rounded to a number of decimal places: `round("a", 2)`. NULL stays NULL.
   public func round<Wrapped: BinaryFloatingPoint>(_ digits: Int = 0) -> TypedExpression<Double?>
   where Value == Wrapped? {
     TypedExpression(expression: expression.round(digits))
@@ -24,10 +24,10 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// `abs("a")`
+  /// The absolute value: `abs("a")`.
   public func abs() -> SqlExpression { expression.call(.abs) }
 
-  /// `round("a", 2)`
+  /// The number rounded to a number of decimal places: `round("a", 2)`.
   public func round(_ digits: Int = 0) -> SqlExpression { expression.round(digits) }
 }
 

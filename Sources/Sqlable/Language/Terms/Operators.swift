@@ -1,10 +1,10 @@
-// The operators of filters. The overloads are few and their types concrete: that keeps the compiler quick with long
-// filters. Values are no terms, so `3 == 3` keeps its meaning.
+// The operators of untyped terms. Few overloads with concrete types keep type checking of long filters fast. Values are
+// not terms, so `3 == 3` keeps its meaning.
 
 infix operator ∈ : ComparisonPrecedence
 
 extension SqlTerm {
-  /// `"a" = ?`. A value that is nil makes it `IS NULL`.
+  /// `"a" = ?`, or `"a" IS NULL` for nil.
   public static func == (left: Self, right: (any SqlValue)?) -> SqlExpression {
     left.expression.compared(.equal, with: right)
   }
@@ -14,7 +14,7 @@ extension SqlTerm {
     left.expression.combined(.equal, with: right.expression)
   }
 
-  /// `"a" <> ?`. A value that is nil makes it `IS NOT NULL`.
+  /// `"a" <> ?`, or `"a" IS NOT NULL` for nil.
   public static func != (left: Self, right: (any SqlValue)?) -> SqlExpression {
     left.expression.compared(.notEqual, with: right)
   }
@@ -117,30 +117,30 @@ extension SqlTerm {
   /// `-"a"`
   public static prefix func - (term: Self) -> SqlExpression { SqlExpression(.negative(term.expression)) }
 
-  /// `"a" || ?`: texts one after the other.
+  /// Concatenates text: `"a" || ?`.
   public func concatenated(_ value: any SqlValue) -> SqlExpression {
     expression.combined(.concatenated, with: value)
   }
 
-  /// `"a" || "b"`
+  /// Concatenates text: `"a" || "b"`.
   public func concatenated(_ other: some SqlTerm) -> SqlExpression {
     expression.combined(.concatenated, with: other.expression)
   }
 
-  /// `"a" IN (?, ?, ?)`; nothing is in an empty list.
+  /// Whether the value is in a list: `"a" IN (?, ?, ?)`. False for an empty list.
   public static func ∈ (left: Self, right: some Sequence<some SqlValue>) -> SqlExpression { left.in(right) }
 
-  /// `"a" IN (?, ?, ?)`
+  /// Whether the value is in a list: `"a" IN (?, ?, ?)`.
   ///
-  /// Works for any number of values: a long list is bound as one. Nothing is in an empty list, not even NULL.
+  /// The list may have any length: a long one is bound as a single parameter. An empty list gives false, even for NULL.
   public func `in`(_ values: some Sequence<some SqlValue>) -> SqlExpression { expression.isIn(values) }
 
-  /// `NOT "a" IN (?, ?, ?)`; everything is outside an empty list.
+  /// Whether the value is not in a list: `NOT "a" IN (?, ?, ?)`. True for an empty list.
   public func notIn(_ values: some Sequence<some SqlValue>) -> SqlExpression {
     SqlExpression(.not(expression.isIn(values)))
   }
 
-  /// `"a" BETWEEN ? AND ?`, both ends included.
+  /// Whether the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
   public func between(_ low: any SqlValue, and high: any SqlValue) -> SqlExpression { expression.isBetween(low, high) }
 
   /// `"a" IS NULL`
@@ -149,18 +149,19 @@ extension SqlTerm {
   /// `"a" IS NOT NULL`
   public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
 
-  /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
+  /// Whether the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
   public func `is`(_ value: any SqlValue) -> SqlExpression { expression.compared(.isSame, with: value) }
 
-  /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
+  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
   public func isNot(_ value: any SqlValue) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 
-  /// `"a" LIKE ? ESCAPE '!'`: `%` stands for any text, `_` for one character; A to Z and a to z are the same.
+  /// Matches a pattern in which `%` stands for any text and `_` for one character, ignoring the case of A to Z:
+  /// `"a" LIKE ? ESCAPE '!'`.
   public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
     expression.isLike(pattern, escape: escape)
   }
 
-  /// `"a" COLLATE NOCASE`: compared and ordered in another way.
+  /// The term with another collation for comparing and ordering: `"a" COLLATE NOCASE`.
   public func collate(_ collation: Collate) -> SqlExpression {
     SqlExpression(.collate(expression, collation))
   }

@@ -1,73 +1,73 @@
-// Terms of which one may be NULL and the other not: a foreign key and the key that it points at.
+// Comparisons of a nullable term with one that is not, such as a nullable foreign key with the key it references.
 
 extension TypedTerm {
-  /// `"a" = "b"`, where `a` may be NULL.
+  /// `"a" = "b"` for a nullable `a`.
   public static func == <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Value == Right.Value? {
     left.expression.combined(.equal, with: right.expression)
   }
 
-  /// `"a" = "b"`, where `b` may be NULL.
+  /// `"a" = "b"` for a nullable `b`.
   public static func == <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value? {
     left.expression.combined(.equal, with: right.expression)
   }
 
-  /// `"a" <> "b"`, where `a` may be NULL.
+  /// `"a" <> "b"` for a nullable `a`.
   public static func != <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Value == Right.Value? {
     left.expression.combined(.notEqual, with: right.expression)
   }
 
-  /// `"a" <> "b"`, where `b` may be NULL.
+  /// `"a" <> "b"` for a nullable `b`.
   public static func != <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value? {
     left.expression.combined(.notEqual, with: right.expression)
   }
 
-  /// `"a" < "b"`, where `a` may be NULL.
+  /// `"a" < "b"` for a nullable `a`.
   public static func < <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Value == Right.Value? {
     left.expression.combined(.less, with: right.expression)
   }
 
-  /// `"a" < "b"`, where `b` may be NULL.
+  /// `"a" < "b"` for a nullable `b`.
   public static func < <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value? {
     left.expression.combined(.less, with: right.expression)
   }
 
-  /// `"a" <= "b"`, where `a` may be NULL.
+  /// `"a" <= "b"` for a nullable `a`.
   public static func <= <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Value == Right.Value? {
     left.expression.combined(.lessOrEqual, with: right.expression)
   }
 
-  /// `"a" <= "b"`, where `b` may be NULL.
+  /// `"a" <= "b"` for a nullable `b`.
   public static func <= <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value? {
     left.expression.combined(.lessOrEqual, with: right.expression)
   }
 
-  /// `"a" > "b"`, where `a` may be NULL.
+  /// `"a" > "b"` for a nullable `a`.
   public static func > <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Value == Right.Value? {
     left.expression.combined(.greater, with: right.expression)
   }
 
-  /// `"a" > "b"`, where `b` may be NULL.
+  /// `"a" > "b"` for a nullable `b`.
   public static func > <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value? {
     left.expression.combined(.greater, with: right.expression)
   }
 
-  /// `"a" >= "b"`, where `a` may be NULL.
+  /// `"a" >= "b"` for a nullable `a`.
   public static func >= <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Value == Right.Value? {
     left.expression.combined(.greaterOrEqual, with: right.expression)
   }
 
-  /// `"a" >= "b"`, where `b` may be NULL.
+  /// `"a" >= "b"` for a nullable `b`.
   public static func >= <Right: TypedTerm>(left: Self, right: Right) -> SqlExpression where Right.Value == Value? {
     left.expression.combined(.greaterOrEqual, with: right.expression)
   }
 }
 
 extension TypedTerm {
-  /// The same term, as one that may be NULL: to compute with one that is.
+  /// The same term as a nullable one, for arithmetic with a nullable term.
   ///
   /// ```swift
   /// Flight.year.optional - Plane.year     // "year" - "year", an Int?
   /// ```
-  // No overloads of the operators for it: with them the compiler takes seconds for a sum of ten terms.
+  // Not overloads of the operators: with them the compiler takes seconds to type-check a sum of ten terms.
   public var optional: TypedExpression<Value?> { TypedExpression(expression: expression) }
 }

@@ -1,4 +1,4 @@
-/// A term and the direction in which it orders.
+/// A term with the direction in which it orders rows.
 ///
 /// ```swift
 /// Bicycle.select(Bicycle.name).orderBy(Bicycle.color.asc, Bicycle.id.desc)     // … ORDER BY "color", "id" DESC
@@ -7,10 +7,10 @@
 public struct Ordering: Sendable, Hashable {
   var term: OrderTerm
 
-  /// The same with NULL before every value: `"color" DESC NULLS FIRST`.
+  /// The same ordering with NULL before all values: `"color" DESC NULLS FIRST`.
   public var nullsFirst: Ordering { with(term.direction.isUpwards ? .asc : .descNullsFirst) }
 
-  /// The same with NULL after every value: `"color" NULLS LAST`. An index on the term does not give this order.
+  /// The same ordering with NULL after all values: `"color" NULLS LAST`. An index on the term does not provide it.
   public var nullsLast: Ordering { with(term.direction.isUpwards ? .ascNullsLast : .desc) }
 
   private func with(_ direction: OrderTerm.Direction) -> Ordering {
@@ -21,8 +21,8 @@ public struct Ordering: Sendable, Hashable {
 }
 
 extension AnyTerm {
-  /// Ordered upwards, NULL first.
+  /// Ascending order, NULL first.
   public var asc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .asc)) }
-  /// Ordered downwards, NULL last.
+  /// Descending order, NULL last.
   public var desc: Ordering { Ordering(term: OrderTerm(expression: expression, order: .desc)) }
 }

@@ -1,12 +1,13 @@
-/// A value that is given when a prepared statement is run, by its name.
+/// A named placeholder in a prepared statement, whose value is passed when the statement runs.
 ///
 /// ```swift
 /// let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))     // … WHERE "color" = ?
 /// let reds = try byColor.run(["color": "red"])
 /// ```
 ///
-/// Beside a typed column or expression it has that one's type. A statement that has one can't be run otherwise: it throws
-/// `.misuse`. Several of one name get the same value, each in the form of the column that it stands beside.
+/// Its type follows from the typed column or expression that it is compared with. Running a statement with a parameter
+/// without preparing it throws `.misuse`. Parameters with the same name get the same value, each in the form of the
+/// column that it is compared with.
 public struct Parameter<Value: SqlValue>: Sendable, Hashable {
   public let name: String
 
@@ -17,7 +18,7 @@ extension Parameter: TypedTerm {
   public var expression: SqlExpression { SqlExpression(.parameter(name)) }
 }
 
-/// Beside what has no type any value may be given.
+/// Compared with an untyped term, the parameter accepts any value.
 extension Parameter: SqlTerm where Value == Null {
   public init(_ name: String) { self.name = name }
 }

@@ -1,7 +1,7 @@
-// Calls of functions, and uses of collations, that a program has registered.
+// Calls of registered functions and uses of registered collations.
 
 extension ScalarFunction {
-  /// `"distance"("a", "b")`, of terms that have the types of the parameters.
+  /// Calls the function with terms of its parameter types: `"distance"("a", "b")`.
   public func callAsFunction<each Term: TypedTerm>(_ term: repeat each Term) -> TypedExpression<Output>
   where repeat (each Term).Value == each Argument {
     var terms: [SqlExpression] = []
@@ -9,14 +9,16 @@ extension ScalarFunction {
     return TypedExpression(expression: function.call(terms))
   }
 
-  /// `"distance"("a", "b")`, of terms that have no type: what does not fit throws where the statement runs.
+  /// Calls the function with untyped terms: `"distance"("a", "b")`. A value that does not fit throws when the statement
+  /// runs.
   public func callAsFunction(_ terms: any SqlTerm...) -> TypedExpression<Output> {
     TypedExpression(expression: function.call(terms.map(\.expression)))
   }
 }
 
 extension AggregateFunction {
-  /// `"median"("a")`, of terms that have the types of the parameters; of different ones, or of some rows only.
+  /// Calls the aggregate with terms of its parameter types: `"median"("a")`. `distinct` ignores duplicate values, and
+  /// `condition` selects the rows.
   public func callAsFunction<each Term: TypedTerm>(
     _ term: repeat each Term, distinct: Bool = false, where condition: SqlExpression? = nil
   ) -> TypedExpression<Output> where repeat (each Term).Value == each Argument {
@@ -25,7 +27,7 @@ extension AggregateFunction {
     return TypedExpression(expression: function.call(terms, isDistinct: distinct, where: condition))
   }
 
-  /// `"median"("a")`, of terms that have no type: what does not fit throws where the statement runs.
+  /// Calls the aggregate with untyped terms: `"median"("a")`. A value that does not fit throws when the statement runs.
   public func callAsFunction(
     _ terms: any SqlTerm..., distinct: Bool = false, where condition: SqlExpression? = nil
   ) -> TypedExpression<Output> {
@@ -47,11 +49,11 @@ extension UserFunction {
 }
 
 extension SqlTerm {
-  /// `"a" COLLATE "swedish"`: compared and ordered by a collation that is registered on the handle.
+  /// The term with a registered collation for comparing and ordering: `"a" COLLATE "swedish"`.
   public func collate(_ collation: Collation) -> SqlExpression { collate(.named(collation.name)) }
 }
 
 extension TypedTerm {
-  /// `"a" COLLATE "swedish"`: compared and ordered by a collation that is registered on the handle.
+  /// The term with a registered collation for comparing and ordering: `"a" COLLATE "swedish"`.
   public func collate(_ collation: Collation) -> TypedExpression<Value> { collate(.named(collation.name)) }
 }

@@ -1,4 +1,4 @@
-/// What the row of a query is made of: a typed column or term, or all columns of a model.
+/// A part of a query's rows: a typed column or term, or all columns of a model.
 ///
 /// ```swift
 /// Person.join(Bicycle.self, on: Bicycle.ownerId == Person.id)
@@ -9,14 +9,14 @@
 ///
 /// ``TypedColumn``, ``TypedExpression``, ``Alias`` and ``ModelRow`` conform; there is nothing to implement.
 public protocol Selectable<Value>: Sendable {
-  /// What it is in a row.
+  /// The type of this part in a row.
   associatedtype Value: SelectOutput
 
-  /// The columns that it takes in the result.
+  /// The result columns of this part.
   var selected: Selected { get }
 }
 
-/// The columns that something takes in a result.
+/// The result columns of a ``Selectable``.
 public struct Selected: Sendable {
   let result: SelectQuery.Result
 

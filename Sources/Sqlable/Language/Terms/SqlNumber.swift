@@ -1,11 +1,11 @@
-/// A number, or a number that may be NULL: what arithmetic takes. A type of one's own that is stored as one may conform.
+/// A number or optional number, to which arithmetic applies. Custom types that are stored as numbers may conform.
 public protocol SqlNumber: SqlValue {}
 
 extension Double: SqlNumber {}
 extension Float: SqlNumber {}
 extension Optional: SqlNumber where Wrapped: SqlNumber {}
 
-/// An integer, or an integer that may be NULL: what operations on bits take.
+/// An integer or optional integer, to which bitwise operations apply.
 public protocol SqlInteger: SqlNumber {}
 
 extension Int: SqlInteger {}

@@ -1,12 +1,12 @@
-/// A term of any kind, typed or not, where its type does not matter.
+/// A typed or untyped term.
 public protocol AnyTerm: Sendable {
   var expression: SqlExpression { get }
 }
 
-/// An untyped ``Column`` or ``SqlExpression``: what operators with unchecked values are defined on.
+/// An untyped ``Column`` or ``SqlExpression``. Its operators take values of any type.
 public protocol SqlTerm: AnyTerm {}
 
-/// A ``TypedColumn`` or ``TypedExpression``: what operators with values of its type are defined on.
+/// A ``TypedColumn`` or ``TypedExpression``. Its operators take values of its type.
 public protocol TypedTerm<Value>: AnyTerm, Selectable where Value: SqlValue {}
 
 extension SqlExpression: SqlTerm {
@@ -26,7 +26,7 @@ extension TypedColumn: TypedTerm {
 }
 
 extension TypedTerm {
-  /// The same term, whose value may be NULL: for a column of a left-joined table, read without its model.
+  /// The same term as a nullable one, for a column of a left-joined table that is selected without its model.
   ///
   /// ```swift
   /// Car.leftJoin(Garage.self, on: Car.garageId == Garage.id).select(Car.name, Garage.city.typed(as: String?.self))
@@ -36,14 +36,14 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// Says which type the values have, for what reads them typed: SQL has no other form of it.
+  /// The same term with a type, so that its values are read as that type. The SQL does not change.
   public func typed<Value: SqlValue>(as type: Value.Type) -> TypedExpression<Value> {
     TypedExpression(expression: expression)
   }
 }
 
 extension SqlExpression {
-  /// A value that meets this term: in the form of the column that it is.
+  /// A value to combine with this term. If the term is a column, the value takes the form that the column stores.
   func value(_ value: any SqlValue) -> SqlExpression {
     guard let columnDefinition else { return SqlExpression(value) }
     return SqlExpression(value, for: Column(columnDefinition))
@@ -53,19 +53,19 @@ extension SqlExpression {
   func compared(_ comparison: BinaryOperator, with value: (any SqlValue)?) -> SqlExpression {
     let right = value.map { self.value($0) } ?? SqlExpression(DatabaseValue.null)
     if case .value(.null) = right.node {
-      // nil on the right means IS NULL: "= NULL" is never true, which nobody wants to say.
+      // nil on the right means IS NULL: "= NULL" is never true.
       switch comparison {
       case .equal: return SqlExpression(.isNull(self))
       case .notEqual: return SqlExpression(.isNotNull(self))
       default: break
       }
     }
-    // What meets a column has its form, or is refused, already.
+    // A value compared with a column has been converted to its form, or rejected, already.
     guard columnDefinition == nil else { return SqlExpression(.binary(comparison, self, right)) }
     return combined(comparison, with: right)
   }
 
-  /// The same of a value whose type is known: without a box for it, as most conditions are of a column and a value.
+  /// The same for a value of a known type, without boxing it: most conditions compare a column with a value.
   @inlinable
   consuming func compared<Value: SqlValue>(_ comparison: BinaryOperator, with value: Value) -> SqlExpression {
     guard let type = typeOfValues else { return compared(comparison, with: value as any SqlValue) }
@@ -74,7 +74,7 @@ extension SqlExpression {
     }
   }
 
-  /// The type of the column that the term is, where values that meet it are converted as those that it stores.
+  /// The type of the column that the term is, if it compares values in the form in which it stores them.
   @usableFromInline
   var typeOfValues: ColumnType? {
     switch node {
@@ -85,7 +85,7 @@ extension SqlExpression {
     }
   }
 
-  /// A column compared with a value in its form.
+  /// Compares the column with a value in the form it stores; `=` and `<>` with NULL become `IS NULL` and `IS NOT NULL`.
   @usableFromInline
   consuming func compared(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if case .null = storage, comparison == .equal { return SqlExpression(.isNull(self)) }
@@ -93,21 +93,21 @@ extension SqlExpression {
     return combined(comparison, in: storage)
   }
 
-  /// A column beside a value in its form; NULL is no exception.
+  /// Combines the column with a value in the form it stores, also with NULL.
   @usableFromInline
   consuming func combined(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if let defect = defect(ofComparing: storage) { return SqlExpression(invalid: defect, of: self) }
     return SqlExpression(.binary(comparison, self, SqlExpression(storage)), size: .ofTwo)
   }
 
-  /// Why the column can't be compared with the value, if so.
+  /// The error if the column can't be compared with the value.
   private func defect(ofComparing storage: DatabaseValue) -> (any Error)? {
     do { _ = try storage.checked() } catch { return error }
     guard let type = typeOfValues, !type.compares(with: storage.storageClass) else { return nil }
     return type.mismatch(storage.storageClass)
   }
 
-  /// What can't be compared with a column.
+  /// An invalid comparison with a column; running it throws the error.
   @usableFromInline
   init(invalid error: any Error, of term: SqlExpression) {
     self.init(invalid: error, column: term.columnDefinition.map(Column.init(_:)))
@@ -117,15 +117,15 @@ extension SqlExpression {
     combined(operation, with: SqlExpression(value))
   }
 
-  /// A quotient or remainder whose type says that it is never NULL.
+  /// A quotient or remainder that is not optional, so a divisor that would make it NULL is an error.
   func divided(_ operation: BinaryOperator, by value: any SqlValue) -> SqlExpression {
     let divisor = SqlExpression(value)
     switch divisor.node {
     case .value(.integer(0)), .value(.real(0)):
-      return SqlExpression(invalid: SqlError.invalidStatement("a division by 0 gives NULL"))
-    // The remainder is one of integers: what is left of the fraction is 0.
+      return SqlExpression(invalid: SqlError.invalidStatement("division by 0 gives NULL"))
+    // % converts both sides to integers, so a divisor below 1 becomes 0.
     case .value(.real(let real)) where operation == .remainder && real.magnitude < 1:
-      return SqlExpression(invalid: SqlError.invalidStatement("a remainder of a division by less than 1 gives NULL"))
+      return SqlExpression(invalid: SqlError.invalidStatement("the remainder of a division by less than 1 gives NULL"))
     default: return combined(operation, with: divisor)
     }
   }
@@ -146,7 +146,7 @@ extension SqlExpression {
     return isIn(stored)
   }
 
-  /// A column that is one of these values, in its form.
+  /// Tests whether the column is one of these values, which are in the form it stores.
   @usableFromInline
   func isIn(_ values: [DatabaseValue]) -> SqlExpression {
     for value in values {

@@ -1,7 +1,7 @@
-// The operators of filters on typed columns and expressions: a value of another type does not compile.
+// The operators of typed columns and expressions: a value of another type does not compile.
 
 extension TypedTerm {
-  /// `"a" = ?`. A value that is nil makes it `IS NULL`.
+  /// `"a" = ?`, or `"a" IS NULL` for nil.
   @inlinable
   public static func == (left: Self, right: Value) -> SqlExpression {
     left.expression.compared(.equal, with: right)
@@ -12,7 +12,7 @@ extension TypedTerm {
     left.expression.combined(.equal, with: right.expression)
   }
 
-  /// `"a" <> ?`. A value that is nil makes it `IS NOT NULL`.
+  /// `"a" <> ?`, or `"a" IS NOT NULL` for nil.
   @inlinable
   public static func != (left: Self, right: Value) -> SqlExpression {
     left.expression.compared(.notEqual, with: right)
@@ -67,20 +67,20 @@ extension TypedTerm {
     left.expression.combined(.greaterOrEqual, with: right.expression)
   }
 
-  /// `"a" IN (?, ?, ?)`; nothing is in an empty list.
+  /// Whether the value is in a list: `"a" IN (?, ?, ?)`. False for an empty list.
   @inlinable
   public static func ∈ (left: Self, right: some Sequence<Value>) -> SqlExpression { left.in(right) }
 
-  /// `"a" IN (?, ?, ?)`
+  /// Whether the value is in a list: `"a" IN (?, ?, ?)`.
   ///
-  /// Works for any number of values: a long list is bound as one. Nothing is in an empty list, not even NULL.
+  /// The list may have any length: a long one is bound as a single parameter. An empty list gives false, even for NULL.
   @inlinable
   public func `in`(_ values: some Sequence<Value>) -> SqlExpression { expression.isIn(values) }
 
-  /// `NOT "a" IN (?, ?, ?)`; everything is outside an empty list.
+  /// Whether the value is not in a list: `NOT "a" IN (?, ?, ?)`. True for an empty list.
   public func notIn(_ values: some Sequence<Value>) -> SqlExpression { SqlExpression(.not(expression.isIn(values))) }
 
-  /// `"a" BETWEEN ? AND ?`, both ends included.
+  /// Whether the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
   public func between(_ low: Value, and high: Value) -> SqlExpression { expression.isBetween(low, high) }
 
   /// `"a" IS NULL`
@@ -89,15 +89,15 @@ extension TypedTerm {
   /// `"a" IS NOT NULL`
   public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
 
-  /// `"a" IS ?`: equal, where NULL equals NULL. Never NULL itself.
+  /// Whether the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
   @inlinable
   public func `is`(_ value: Value) -> SqlExpression { expression.compared(.isSame, with: value) }
 
-  /// `"a" IS NOT ?`: different, where NULL differs from every value. Never NULL itself.
+  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
   @inlinable
   public func isNot(_ value: Value) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 
-  /// `"a" COLLATE NOCASE`: compared and ordered in another way.
+  /// The term with another collation for comparing and ordering: `"a" COLLATE NOCASE`.
   public func collate(_ collation: Collate) -> TypedExpression<Value> {
     TypedExpression(expression: SqlExpression(.collate(expression, collation)))
   }
@@ -140,13 +140,13 @@ extension TypedTerm where Value: SqlNumber {
     TypedExpression(expression: left.expression.combined(.times, with: right.expression))
   }
 
-  /// `"a" / ?`; a 0 throws `.invalidStatement` when the statement is run, since the result would be NULL.
+  /// `"a" / ?`. Running it with 0 throws `.invalidStatement`, since the result would be NULL.
   public static func / (left: Self, right: Value) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression.divided(.divided, by: right))
   }
 
-  /// `"a" / "b"`; NULL where the right side is 0.
-  // Disfavored: of a term that may be NULL there is a form with one optional.
+  /// `"a" / "b"`. NULL if the right side is 0.
+  // Disfavored: for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public static func / <Right: TypedTerm>(
     left: Self, right: Right
@@ -154,20 +154,20 @@ extension TypedTerm where Value: SqlNumber {
     TypedExpression(expression: left.expression.combined(.divided, with: right.expression))
   }
 
-  /// `"a" / "b"`; NULL where the right side is 0, and where a side is NULL.
+  /// `"a" / "b"`. NULL if the right side is 0 or either side is NULL.
   public static func / <Right: TypedTerm, Wrapped>(
     left: Self, right: Right
   ) -> TypedExpression<Value> where Right.Value == Value, Value == Wrapped? {
     TypedExpression(expression: left.expression.combined(.divided, with: right.expression))
   }
 
-  /// `"a" % ?`; a 0 throws `.invalidStatement` when the statement is run, since the result would be NULL.
+  /// `"a" % ?`. Running it with 0 throws `.invalidStatement`, since the result would be NULL.
   public static func % (left: Self, right: Value) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression.divided(.remainder, by: right))
   }
 
-  /// `"a" % "b"`; NULL where the right side is 0.
-  // Disfavored: of a term that may be NULL there is a form with one optional.
+  /// `"a" % "b"`. NULL if the right side is 0.
+  // Disfavored: for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public static func % <Right: TypedTerm>(
     left: Self, right: Right
@@ -175,7 +175,7 @@ extension TypedTerm where Value: SqlNumber {
     TypedExpression(expression: left.expression.combined(.remainder, with: right.expression))
   }
 
-  /// `"a" % "b"`; NULL where the right side is 0, and where a side is NULL.
+  /// `"a" % "b"`. NULL if the right side is 0 or either side is NULL.
   public static func % <Right: TypedTerm, Wrapped>(
     left: Self, right: Right
   ) -> TypedExpression<Value> where Right.Value == Value, Value == Wrapped? {
@@ -189,19 +189,19 @@ extension TypedTerm where Value: SqlNumber {
 }
 
 extension TypedTerm {
-  /// `"a" IN (?, ?, ?)`, for a column that may be NULL and values that are not.
+  /// `"a" IN (?, ?, ?)` for a nullable term and values that are not optional.
   public static func ∈ <Wrapped>(left: Self, right: some Sequence<Wrapped>) -> SqlExpression
   where Value == Wrapped?, Wrapped: SqlValue {
     left.expression.isIn(right)
   }
 
-  /// `"a" IN (?, ?, ?)`, for a column that may be NULL and values that are not.
+  /// `"a" IN (?, ?, ?)` for a nullable term and values that are not optional.
   public func `in`<Wrapped>(_ values: some Sequence<Wrapped>) -> SqlExpression
   where Value == Wrapped?, Wrapped: SqlValue {
     expression.isIn(values)
   }
 
-  /// `NOT "a" IN (?, ?, ?)`, for a column that may be NULL and values that are not.
+  /// `NOT "a" IN (?, ?, ?)` for a nullable term and values that are not optional.
   public func notIn<Wrapped>(_ values: some Sequence<Wrapped>) -> SqlExpression
   where Value == Wrapped?, Wrapped: SqlValue {
     SqlExpression(.not(expression.isIn(values)))
@@ -226,98 +226,98 @@ extension TypedTerm where Value: SqlNumber {
     TypedExpression(expression: SqlExpression(left).combined(.times, with: right.expression))
   }
 
-  /// `? / "a"`; NULL where the term is 0.
-  // Disfavored: of a term that may be NULL there is a form with one optional.
+  /// `? / "a"`. NULL if the term is 0.
+  // Disfavored: for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public static func / (left: Value, right: Self) -> TypedExpression<Value?> {
     TypedExpression(expression: SqlExpression(left).combined(.divided, with: right.expression))
   }
 
-  /// `? / "a"`; NULL where the term is 0 or NULL.
+  /// `? / "a"`. NULL if the term is 0 or NULL.
   public static func / <Wrapped>(left: Value, right: Self) -> TypedExpression<Value> where Value == Wrapped? {
     TypedExpression(expression: SqlExpression(left).combined(.divided, with: right.expression))
   }
 }
 
 extension TypedTerm {
-  /// `"a" > ?`: the same the other way round.
+  /// `"a" > ?`, with the sides swapped.
   @inlinable
   public static func < (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.greater, with: left)
   }
 
-  /// `"a" >= ?`: the same the other way round.
+  /// `"a" >= ?`, with the sides swapped.
   @inlinable
   public static func <= (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.greaterOrEqual, with: left)
   }
 
-  /// `"a" < ?`: the same the other way round.
+  /// `"a" < ?`, with the sides swapped.
   @inlinable
   public static func > (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.less, with: left)
   }
 
-  /// `"a" <= ?`: the same the other way round.
+  /// `"a" <= ?`, with the sides swapped.
   @inlinable
   public static func >= (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.lessOrEqual, with: left)
   }
 
-  /// `"a" = ?`: the same the other way round.
+  /// `"a" = ?`, with the sides swapped.
   @inlinable
   public static func == (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.equal, with: left)
   }
 
-  /// `"a" <> ?`: the same the other way round.
+  /// `"a" <> ?`, with the sides swapped.
   @inlinable
   public static func != (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.notEqual, with: left)
   }
 }
 
-// What the compiler says of a value of another type; without these it complains of a protocol that nobody asked for.
+// Compiler messages for values of another type: without these overloads the compiler names an unrelated protocol.
 extension TypedTerm {
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func == (left: Self, right: some SqlValue) -> SqlExpression { left.expression }
 
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func != (left: Self, right: some SqlValue) -> SqlExpression { left.expression }
 
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func < (left: Self, right: some SqlValue) -> SqlExpression { left.expression }
 
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func <= (left: Self, right: some SqlValue) -> SqlExpression { left.expression }
 
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func > (left: Self, right: some SqlValue) -> SqlExpression { left.expression }
 
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func >= (left: Self, right: some SqlValue) -> SqlExpression { left.expression }
 
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func + (left: Self, right: some SqlValue) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression)
   }
 
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func - (left: Self, right: some SqlValue) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression)
   }
 
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func * (left: Self, right: some SqlValue) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression)
   }
 
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func / (left: Self, right: some SqlValue) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression)
   }
 
-  @available(*, unavailable, message: "the value is of another type than the term on the left")
+  @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func % (left: Self, right: some SqlValue) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression)
   }

@@ -1,54 +1,51 @@
 import Dispatch
 
-/// Where the writers of several pools on one file take turns, so that none of them starves.
+/// Lets the writers of several pools on one file take turns, so that none of them starves.
 ///
-/// SQLite's own way of waiting is to sleep and to try again: a process that writes all the time always finds its lock
-/// free, and one that sleeps hardly ever does. Here each waits in a queue of the kernel's, at two bytes of a file:
+/// SQLite waits by sleeping and retrying: a process that writes all the time always finds the lock free, and one that
+/// sleeps hardly ever does. Here writers queue in the kernel for locks on two bytes of a file, the door and the turn:
 ///
-/// - who wants the turn locks the door first, then the turn, then opens the door again;
-/// - so one waits for the turn at a time, and the others at the door, in the order in which they came;
-/// - who has had the turn comes to the door behind them, and can't snatch the turn from the one that waits for it.
+/// - a writer locks the door, then the turn, then unlocks the door;
+/// - so one writer at a time waits for the turn, and the others wait at the door, in the order in which they arrived;
+/// - a writer that has had the turn arrives at the door behind them, and can't snatch the turn from the next.
 ///
-/// It is about fairness and nothing else: SQLite's locks guard the data. Where there is no such file to be had, or it
-/// was deleted, writers go on without it. The turn is kept until a commit has returned, and for checkpoints when a pool
-/// is closed, so none of these is done by two pools at once: SQLite before 3.51.3 can damage a file when a checkpoint
-/// runs while another connection begins the write-ahead log anew.
+/// The gate provides fairness only: SQLite's locks guard the data. If the file can't be opened, or was deleted, writers
+/// go on without it. The turn is held until a commit has returned, and for the checkpoint of a closing pool, so no two
+/// pools do these at once: SQLite before 3.51.3 can damage a file when a checkpoint runs while another connection
+/// restarts the write-ahead log.
 ///
-/// One thread at a time takes the turn and gives it back: the one that has the pool's writer.
+/// One thread at a time takes and releases the turn: the one that holds the pool's writer.
 final class FileGate: Sendable {
-  /// For how long one pool may take the turn again and again before it has to stand in line. While nobody else writes,
-  /// SQLite keeps the pages that it has in memory, and no thread has to be woken: 8 processes together made 31,000
-  /// transactions a second with it, and 9,000 without.
+  /// How long a pool may retake the turn before it must queue. Without a change of writers SQLite keeps its page cache,
+  /// and no thread must be woken: 8 processes together made 31,000 transactions a second with it, and 9,000 without.
   private static let turnLength = Duration.milliseconds(2)
-  /// How often a thread that waits looks whether it is to be stopped.
+  /// How often a waiting thread checks for an interruption.
   private static let slice = DispatchTimeInterval.milliseconds(10)
-  /// After this time at the door it takes the turn when nobody has it: who stands before it may be a process that was
-  /// stopped.
+  /// After this time at the door a writer takes a turn that is free: the process ahead of it may be suspended.
   private static let patience = Duration.milliseconds(100)
-  /// How often the file is looked for, as others may have deleted it.
+  /// How often the file is checked, since another process may have deleted it.
   private static let lookInterval = Duration.seconds(1)
 
   private let path: String
   private let label: String?
   private let state = Guarded(State())
-  /// Told when the turn has come, and when it never will.
+  /// Signalled when the turn has come, or never will.
   private let bell = DispatchSemaphore(value: 0)
-  /// The thread that stands in line: a wait for a lock of a file can't be interrupted, so it must not be the writer's.
+  /// Waits for the file locks. Such a wait can't be interrupted, so the writer's thread must not do it.
   private let line = DispatchQueue(label: "sqlable.pool.gate")
   private let generation = ForkGuard.generation
 
   private struct State {
     var file: GateFile?
-    /// When the file was looked for.
+    /// When the file was last checked.
     var looked: ContinuousClock.Instant?
     /// Whether this pool has the turn.
     var hasTurn = false
-    /// Until when it may take it without standing in line.
+    /// Until when it may retake the turn without queueing.
     var turnEnd: ContinuousClock.Instant?
-    /// Where the thread is that stands in line. It stays there when whoever sent it waits no more, and keeps the place
-    /// for the next.
+    /// Where the queueing thread is. It stays there when the writer stops waiting, and keeps the place for the next.
     var place = QueuePosition.nowhere
-    /// Whether somebody waits for the turn.
+    /// Whether the writer waits for the turn.
     var isWanted = false
   }
 
@@ -57,12 +54,12 @@ final class FileGate: Sendable {
   }
 
   private enum Admission {
-    /// It has the turn, or there is no gate.
+    /// The pool has the turn, or there is no file.
     case open
     case waits
   }
 
-  /// The gate of the database at a path, as SQLite resolved it. No file is touched before somebody writes.
+  /// The gate of the database at a path, as SQLite resolved it. No file is touched before the first write.
   init(besideFileAt path: String, label: String?) {
     self.path = path
     self.label = label
@@ -70,8 +67,7 @@ final class FileGate: Sendable {
 
   // MARK: Taking turns
 
-  /// Waits for the turn, until the interruption is pulled or its busy timeout has passed: then throws `.interrupted` or
-  /// `.busy`.
+  /// Waits for the turn. Throws `.interrupted` when an interruption is requested, and `.busy` after the busy timeout.
   func take(_ interruption: Interruption) throws {
     interruption.spent = .zero
     let begin = ContinuousClock.now
@@ -88,7 +84,7 @@ final class FileGate: Sendable {
     }
   }
 
-  /// Gives the turn to the next, if this pool has it.
+  /// Releases the turn, if this pool has it.
   func giveBack() {
     guard !isForked else { return }
     state.withLock { state in
@@ -99,12 +95,12 @@ final class FileGate: Sendable {
     }
   }
 
-  /// Lets go of a file whose locks can't be given back one by one: closing it gives all of them back.
+  /// Closes a file with a lock that could not be released: that releases all of its locks.
   private func forgetWhatIsStuck(_ state: inout State) {
     if !state.hasTurn, state.file?.isStuck == true { state.file = nil }
   }
 
-  /// Whether this pool has had the turn for its time, and another waits for it.
+  /// Whether this pool's turn has lasted its time, and another pool waits.
   var isTurnOver: Bool {
     guard !isForked else { return false }
     let now = ContinuousClock.now
@@ -114,7 +110,7 @@ final class FileGate: Sendable {
     }
   }
 
-  /// Asked before the lock, which a thread may hold that a forked process does not have.
+  /// Checked before the lock is taken, which a thread that a forked process lacks may hold.
   private var isForked: Bool { ForkGuard.generation != generation }
 
   private func enter(_ state: inout State, at now: ContinuousClock.Instant, mayWait: Bool) -> Admission {
@@ -126,7 +122,7 @@ final class FileGate: Sendable {
     }
     var answer = take(file, &state, at: now)
     if answer == .taken, !file.isInPlace {
-      // Others are at another file meanwhile.
+      // The file was replaced: others queue at the new one.
       look(&state, at: now, again: true)
       guard let other = state.file else { return .open }
       answer = take(other, &state, at: now)
@@ -145,7 +141,7 @@ final class FileGate: Sendable {
     return .waits
   }
 
-  /// Takes the turn if nobody has it and nobody waits for it.
+  /// Takes the turn if it is free and, after `turnEnd`, no other pool waits for it.
   private func take(_ file: GateFile, _ state: inout State, at now: ContinuousClock.Instant) -> GateFile.Answer {
     if let end = state.turnEnd, now < end, file.tryLock(.turn) == .got {
       state.hasTurn = true
@@ -160,7 +156,7 @@ final class FileGate: Sendable {
     return answer
   }
 
-  /// Whether the wait is over: the turn has come, or there is no gate any more.
+  /// Whether the wait is over: the turn has come, or the file can't be locked.
   private func isOver(_ state: inout State, _ waited: Duration, _ interruption: Interruption) throws -> Bool {
     if state.hasTurn { return true }
     let isLate = waited >= interruption.busyTimeout
@@ -168,7 +164,7 @@ final class FileGate: Sendable {
     if state.place == .door, isLate || waited > FileGate.patience, !interruption.isRequested,
       state.file?.tryLock(.turn) == .got
     {
-      // Whoever waits for it has waited long too: once, and then at the door again.
+      // Only once, then at the door again: the pool that is next for the turn has waited long, too.
       (state.hasTurn, state.isWanted, state.turnEnd) = (true, false, nil)
       return true
     }
@@ -184,20 +180,21 @@ final class FileGate: Sendable {
     SqlError(
       .busy,
       message: """
-        the turn to write to the file did not come within the busy timeout of \(interruption.busyTimeout.seconds) s: \
-        other pools, of other processes mostly, write to it; the transaction was not begun
+        waited for the turn to write to the file for longer than the busy timeout of \
+        \(interruption.busyTimeout.seconds) s: other pools, mostly in other processes, are writing to it; \
+        the transaction was not begun
         """,
       label: label)
   }
 
-  // MARK: Standing in line
+  // MARK: Queueing
 
-  /// Waits for the turn, on a thread that nobody waits for.
+  /// Waits for the turn, on a separate thread.
   private func standInLine(_ file: GateFile) {
     var answer = file.waitToLock(.door)
     let goesOn = state.withLock { state in
       state.place = answer == .got && state.isWanted ? .turn : .nowhere
-      // The turn may have been taken meanwhile, and is given back by way of the file.
+      // If the writer has taken the turn meanwhile, the file is needed to release it.
       if answer == .impossible, !state.hasTurn { state.file = nil }
       return state.place == .turn
     }
@@ -215,7 +212,7 @@ final class FileGate: Sendable {
     switch answer {
     case .got where state.isWanted:
       (state.hasTurn, state.turnEnd) = (true, .now + FileGate.turnLength)
-    // Whoever sent it waits no more.
+    // The writer no longer waits.
     case .got: file.unlock(.turn)
     case .taken, .impossible: state.file = nil
     }
@@ -224,7 +221,7 @@ final class FileGate: Sendable {
 
   // MARK: The file
 
-  /// Sees to it that the file is the one that others find; opens it where it is not.
+  /// Ensures that the file is the one at the path, which others lock; opens that if not.
   private func look(_ state: inout State, at now: ContinuousClock.Instant, again: Bool = false) {
     guard state.place == .nowhere, !state.hasTurn else { return }
     if !again, let looked = state.looked, now - looked < FileGate.lookInterval { return }

@@ -1,13 +1,12 @@
 import Glibc
 import Synchronization
 
-/// The file beside a database that pools of several processes lock, byte by byte, to take turns. Nothing is ever in it.
+/// An empty file beside a database; pools of several processes lock bytes of it to take turns.
 ///
-/// The locks are those of an open file description (`F_OFD_SETLK`): they hold between two pools of one process as
-/// between processes, closing another descriptor does not drop them, and the kernel drops those of a process that is
-/// killed.
+/// The locks are open file description locks (`F_OFD_SETLK`): they hold between two pools of one process as well as
+/// between processes, closing another descriptor does not drop them, and the kernel drops those of a killed process.
 final class GateFile: Sendable {
-  /// A lock is on one or more of the bytes that follow one another.
+  /// A range of bytes to lock.
   struct Bytes {
     fileprivate let start: off_t
     fileprivate let count: off_t
@@ -19,7 +18,7 @@ final class GateFile: Sendable {
 
   enum Answer {
     case got, taken
-    /// The file system has no such locks, or the descriptor is another process's.
+    /// The file system has no such locks, or the process was forked.
     case impossible
   }
 
@@ -30,10 +29,10 @@ final class GateFile: Sendable {
   private let generation = ForkGuard.generation
   private let stuck = Atomic(false)
 
-  /// The path of the file that belongs to the database at a path.
+  /// The path of the gate file of the database at a path.
   static func path(besideFileAt path: String) -> String { path + "-gate" }
 
-  /// Opens the file that belongs to a database, and makes it when it is missing; nil where that can't be done.
+  /// Opens the gate file of a database, creating it if it is missing; nil if that fails.
   init?(besideFileAt databasePath: String) {
     path = GateFile.path(besideFileAt: databasePath)
     guard let (descriptor, identity) = GateFile.open(path, besideFileAt: databasePath) else { return nil }
@@ -46,28 +45,28 @@ final class GateFile: Sendable {
 
   // MARK: Locking
 
-  /// Locks the bytes if nobody else has one of them.
+  /// Locks the bytes unless another pool has locked one of them.
   func tryLock(_ bytes: Bytes) -> Answer {
     guard !isForked else { return .impossible }
     if control(GateFile.setLock, F_WRLCK, bytes) { return .got }
     return errno == EAGAIN || errno == EACCES ? .taken : .impossible
   }
 
-  /// Waits until the bytes are locked, for as long as it takes. The kernel serves those who wait in their order.
+  /// Waits until the bytes are locked, however long it takes. The kernel serves waiters in order.
   func waitToLock(_ bytes: Bytes) -> Answer {
     !isForked && control(GateFile.setLockOrWait, F_WRLCK, bytes) ? .got : .impossible
   }
 
   func unlock(_ bytes: Bytes) {
-    // In a forked process it would be the parent's that is given back.
+    // In a forked process this would release the parent's lock.
     guard !isForked else { return }
     if !control(GateFile.setLock, F_UNLCK, bytes) { stuck.store(true, ordering: .releasing) }
   }
 
-  /// Whether a lock could not be given back, and keeps others out until the file is closed.
+  /// Whether a lock could not be released, and blocks others until the file is closed.
   var isStuck: Bool { stuck.load(ordering: .acquiring) }
 
-  /// Whether somebody else has locked one of the bytes.
+  /// Whether another pool has locked one of the bytes.
   func isLockedByOthers(_ bytes: Bytes) -> Bool {
     guard !isForked else { return false }
     var lock = GateFile.lock(F_WRLCK, bytes)
@@ -81,7 +80,7 @@ final class GateFile: Sendable {
     return control(command, &lock)
   }
 
-  /// Makes the system call, again when a signal has ended it.
+  /// Makes the system call, and repeats it if a signal interrupts it.
   private func control(_ command: Int32, _ lock: inout flock) -> Bool {
     var result: Int32
     repeat { result = fcntl(descriptor, command, &lock) } while result != 0 && errno == EINTR && !isForked
@@ -97,7 +96,7 @@ final class GateFile: Sendable {
     return lock
   }
 
-  // The numbers of F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW, the same on all Linux machines; Glibc's module hides the
+  // The numbers of F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW, the same on all Linux platforms; Glibc's module hides the
   // names.
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
@@ -105,7 +104,7 @@ final class GateFile: Sendable {
 
   // MARK: The file
 
-  /// What tells a file from another that was put at its path.
+  /// Distinguishes a file from another one put at its path.
   private struct Identity: Equatable {
     let device: dev_t
     let inode: ino_t
@@ -116,19 +115,19 @@ final class GateFile: Sendable {
     }
   }
 
-  /// Whether the file is the one that others find at its path.
+  /// Whether the file is still the one at its path.
   var isInPlace: Bool {
     var info = stat()
     return lstat(path, &info) == 0 && Identity(info) == identity
   }
 
   private static func open(_ path: String, besideFileAt databasePath: String) -> (Int32, Identity)? {
-    // Without the database there is nothing to take turns at; and who may write to it may take part.
+    // Without the database there is nothing to take turns at. Its mode says who may take part.
     var database = stat()
     guard stat(databasePath, &database) == 0 else { return nil }
-    // Neither through a link, nor for ever at a pipe: the directory may belong to somebody else.
+    // Follow no link and never block on a pipe: the directory may belong to another user.
     let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-    // Twice: another process may make the file between the first and the second call.
+    // Twice: another process may create the file between the two calls.
     for _ in 0..<2 {
       var descriptor = repeated { Glibc.open(path, flags) }
       if descriptor < 0, errno == ENOENT {
@@ -149,7 +148,7 @@ final class GateFile: Sendable {
     return nil
   }
 
-  /// Calls again what a signal has ended.
+  /// Repeats a call that a signal interrupts.
   private static func repeated(_ call: () -> Int32) -> Int32 {
     while true {
       let result = call()
@@ -157,20 +156,19 @@ final class GateFile: Sendable {
     }
   }
 
-  /// Gives the file the database's mode, of which the process's mask may have taken something, and its owner, as SQLite
-  /// does with the write-ahead log.
+  /// Gives the file the database's mode, which the umask may have narrowed, and its owner, as SQLite does for the
+  /// write-ahead log.
   private static func share(_ descriptor: Int32, like database: stat) {
     if geteuid() == 0 { _ = fchown(descriptor, database.st_uid, database.st_gid) }
     _ = fchmod(descriptor, database.st_mode & 0o666)
   }
 }
 
-/// The descriptors of all such files that this process has opened.
+/// The descriptors of all gate files that this process has opened.
 ///
-/// A forked process has them too, and with them the locks, which would outlive a parent that is killed. So it closes
-/// them.
+/// A forked process inherits them, and with them the locks, which would outlive a killed parent. So it closes them.
 private enum OpenFiles {
-  /// Descriptors by numbers that are not used again, unlike descriptors.
+  /// Descriptors by a number that is never reused, unlike the descriptors.
   private static let files: Guarded<(next: Int, descriptors: [Int: Int32])> = {
     pthread_atfork(
       { OpenFiles.files.lock() }, { OpenFiles.files.unlock() },

@@ -47,7 +47,7 @@ import Testing
       #expect(try boss.first(9) == nil)
       let all = try db.prepare(Worker.select(Worker.id).orderBy(Worker.id.desc))
       #expect(try all.first() == 4)
-      try Worker.delete().run(db)
+      try Worker.deleteAll().run(db)
       #expect(try all.first() == nil)
       try all.forEach([:]) { _ in throw Enough() }
     }
@@ -111,8 +111,8 @@ import Testing
     try withCompany { db throws in
       let team = try team(db)
       let wrong: [(String, () throws -> Void)] = [
-        ("has 2 parameters, and was given 1 values", { _ = try team.first(1) }),
-        ("has 2 parameters, and was given 3 values", { _ = try team.first(1, 2.0, 3) }),
+        ("has 2 parameters, but was given 1 values", { _ = try team.first(1) }),
+        ("has 2 parameters, but was given 3 values", { _ = try team.first(1, 2.0, 3) }),
         ("the parameter least is not given", { _ = try team.first(["boss": 1]) }),
         ("the parameter boss is not given", { try team.forEach([:]) { _ in .continue } }),
         ("has no parameter bos", { try team.forEach(["bos": 1, "least": 1]) { _ in .continue } }),

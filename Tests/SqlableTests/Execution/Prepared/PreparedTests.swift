@@ -146,9 +146,9 @@ private struct Busy: SqlValue {
       let delete = try db.prepare(
         Bicycle.delete(Bicycle.color == Parameter("color") && Bicycle.id == Parameter("id")))
       let wrong: [(String, () throws -> Void)] = [
-        ("has 2 parameters, and was given 1 values", { try delete.run("red") }),
-        ("has 2 parameters, and was given 3 values", { try delete.run("red", 1, 1) }),
-        ("has 2 parameters, and was given 0 values", { try delete.run() }),
+        ("has 2 parameters, but was given 1 values", { try delete.run("red") }),
+        ("has 2 parameters, but was given 3 values", { try delete.run("red", 1, 1) }),
+        ("has 2 parameters, but was given 0 values", { try delete.run() }),
         ("the parameter id is not given", { try delete.run(["color": "red"]) }),
         ("has no parameter colour", { try delete.run(["colour": "red", "id": 1]) }),
         ("the parameter id is given twice", { try delete.run(["color": "red", "id": 1, "id": 2]) }),
@@ -167,9 +167,9 @@ private struct Busy: SqlValue {
       let unprepared = Bicycle.delete(Bicycle.color == Parameter("color"))
       #expect(unprepared.sql == #"DELETE FROM "bicycle" WHERE "color" = ?"#)
       let error = expectMisuse { try unprepared.run(db) }
-      #expect(error?.message == "the statement has a parameter, color, and so has to be prepared to be run")
+      #expect(error?.message == "the statement has a parameter, color, and must be prepared to be run")
       let aboutStruct = sqlError { _ = try db.prepare(Bicycle(name: "x", color: "y").insert()) }
-      #expect(aboutStruct?.message.hasPrefix("a statement about structs brings its values along") == true)
+      #expect(aboutStruct?.message.hasPrefix("a statement about structs can't be prepared") == true)
       #expect(try Bicycle.count().run(db) == 4)
       let foreign = sqlError { _ = try db.prepare(Bicycle.read().filter(Person.name == Parameter("x"))) }
       #expect(foreign?.kind == .schema(.missingColumn("name")))
@@ -260,7 +260,7 @@ private struct Busy: SqlValue {
       let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))
       let (names, other) = (["color": "red"], ["of": "none of them"])
       let error = expectMisuse { _ = try byColor.run(names) }
-      #expect(error?.message == "values by name are written as a literal; a dictionary is one value, stored as JSON")
+      #expect(error?.message == "pass values by name as a literal; a dictionary variable is one value, stored as JSON")
       #expect(try byColor.run(other) == [])
       try Bicycle(name: "json", color: #"{"color":"red"}"#).insert().run(db)
       #expect(try byColor.run(["color": names]).map(\.name) == ["json"])
@@ -270,7 +270,7 @@ private struct Busy: SqlValue {
   @Test func itFollowsTheSchemaObserversAndTheHandle() throws {
     try withBicycles { db in
       let read = try db.prepare(Bicycle.read().filter(Bicycle.id == Parameter("id")))
-      let delete = try db.prepare(Bicycle.delete())
+      let delete = try db.prepare(Bicycle.deleteAll())
       try db.execute("ALTER TABLE bicycle ADD COLUMN extra")
       #expect(try read.run(2).map(\.name) == ["bike 1"])
       // Compiled before somebody observes, it would clear the table without telling.

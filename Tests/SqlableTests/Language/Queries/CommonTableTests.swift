@@ -62,13 +62,13 @@ private struct Level: Sqlable, Equatable {
     try withCompany { db in
       let wrong = Alias(Level.self, "wrong") { _ in Worker.read() }
       let error = sqlError { _ = try wrong.read().run(db) }
-      #expect(error?.message == "the query wrong has 4 columns, and its model 2")
+      #expect(error?.message == "query wrong has 4 columns, but its model has 2")
       let (one, two) = (
         Alias(Level.self, "same") { _ in Worker.select(Worker.id, Worker.id) },
         Alias(Level.self, "SAME") { _ in Worker.select(Worker.id, TypedExpression(1)) }
       )
       let double = sqlError { _ = try one.read().join(two, on: one[Level.id] == two[Level.id]).run(db) }
-      #expect(double?.message == "two queries go by the name SAME", "\(String(describing: double))")
+      #expect(double?.message == "two queries have the name SAME", "\(String(describing: double))")
     }
   }
 }

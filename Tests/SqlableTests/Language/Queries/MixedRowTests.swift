@@ -79,7 +79,7 @@ private struct Backwards: Sqlable {
   }
 
   @Test func aLeftJoinedModelIsRefusedWhereItIsNotOptional() throws {
-    let message = "a left join may find no row of boss, whose columns are selected as if it did"
+    let message = "a left join may find no row of boss, but it is not selected as an optional"
     try withCompany { db in
       let joined = Worker.leftJoin(boss, on: boss[Worker.id] == Worker.bossId)
       let error = sqlError { _ = try joined.select(Worker.name, boss).run(db) }
@@ -96,7 +96,7 @@ private struct Backwards: Sqlable {
       try db.execute("CREATE TABLE old AS SELECT * FROM worker")
       let query = Worker.read().in("old").crossJoin(Worker.self).select(Worker.self, boss[Worker.id])
       let error = sqlError { _ = try query.run(db) }
-      #expect(error?.kind == .invalidStatement("table worker is there twice; one of them needs an alias"))
+      #expect(error?.kind == .invalidStatement("table worker is in the query twice; one needs an alias"))
     }
   }
 
@@ -137,9 +137,9 @@ private struct Backwards: Sqlable {
   @Test func aTableThatIsNotJoinedIsRefusedByItsName() throws {
     try withCompany { db in
       let error = sqlError { _ = try Worker.select(Worker.name, boss).run(db) }
-      #expect(error?.kind == .invalidStatement("the columns of boss are selected, and it is not joined"))
+      #expect(error?.kind == .invalidStatement("columns of boss are selected, but it is not joined"))
       let other = sqlError { _ = try boss.read().select(Worker.self).run(db) }
-      #expect(other?.kind == .invalidStatement("the columns of worker are selected, and it is not joined"))
+      #expect(other?.kind == .invalidStatement("columns of worker are selected, but it is not joined"))
       #expect(other?.table == "worker")
     }
   }

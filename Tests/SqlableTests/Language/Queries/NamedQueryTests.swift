@@ -94,7 +94,7 @@ import Testing
       let both = Worker.select(Worker.name, half).union(Worker.select(Worker.name, TypedExpression(9.0)))
       #expect(try both.orderBy(half.desc, Worker.name.asc).limit(2).run(db).map(\.1) == [9, 9])
       let error = expectInvalidStatement { _ = try both.orderBy(Worker.salary / 3).run(db) }
-      #expect(error?.message == "combined queries are ordered by what is a column of their result")
+      #expect(error?.message == "combined queries can only be ordered by columns of their result")
     }
   }
 

@@ -23,7 +23,7 @@ import Testing
           let rows: [[DatabaseValue]]
           do { rows = try select.run(warm).map(\.values) } catch {
             tooDeep += 1
-            let isExpected = "\(error)".contains("nests deeper")
+            let isExpected = "\(error)".contains("nested too deeply")
             #expect(isExpected, "\(error) \(note)")
             continue
           }
@@ -125,7 +125,7 @@ import Testing
         return .rollback
       }
     } catch {
-      guard "\(error)".contains("nests deeper") else { throw error }
+      guard "\(error)".contains("nested too deeply") else { throw error }
     }
     return found
   }

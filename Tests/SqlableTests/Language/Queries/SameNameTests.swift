@@ -81,14 +81,20 @@ private struct LeftTwin: Sqlable {
   static let (id, mark) = twinColumns()
   static let tableLayout = [id, mark]
   let mark: String
-  init(row: ReadRow) throws { mark = try row.get(LeftTwin.mark) }
+  init(row: ReadRow) throws {
+    row.skip(LeftTwin.id)
+    mark = try row.get(LeftTwin.mark)
+  }
 }
 
 private struct RightTwin: Sqlable {
   static let (id, mark) = twinColumns()
   static let tableLayout = [id, mark]
   let mark: String
-  init(row: ReadRow) throws { mark = try row.get(RightTwin.mark) }
+  init(row: ReadRow) throws {
+    row.skip(RightTwin.id)
+    mark = try row.get(RightTwin.mark)
+  }
 }
 
 /// Two forms of an é, which are one text to Swift and two names to SQLite, declared on one line.

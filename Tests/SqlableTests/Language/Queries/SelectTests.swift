@@ -87,7 +87,7 @@ import Testing
       #expect(filtered.map(\.0) == [nil, 1, 2] && filtered.map(\.1) == [1, 1, 0])
       #expect(filtered.map(\.2) == [10, 5, 5])
       let error = sqlError { _ = try Worker.select(countAll()).having(countAll() > 1).run(db) }
-      #expect(error?.message == "having needs groupBy")
+      #expect(error?.message == "having requires groupBy")
     }
   }
 
@@ -131,13 +131,13 @@ import Testing
         .run(db)
       #expect(three.count == 1 && three[0] == ("Dan", "Ben", "Ada"))
       let error = sqlError { _ = try Worker.join(Worker.self, on: Worker.bossId == Worker.id).run(db) }
-      #expect(error?.message == "two tables of a query go by the name worker; one of them needs an alias")
+      #expect(error?.message == "two tables of the query have the name worker; one needs an alias")
       let ambiguous = sqlError {
         _ = try boss.read().join(top, on: boss[Worker.id] == top[Worker.id]).filter(Worker.id == 1).run(db)
       }
-      #expect(ambiguous?.message == "column id is one of several tables of the query; an alias says of which")
+      #expect(ambiguous?.message == "column id is ambiguous: several tables of the query have it; use an alias")
       let unknown = sqlError { _ = try Worker.select(boss[Worker.name]).run(db) }
-      #expect(unknown?.message == "no table of the query goes by the alias boss")
+      #expect(unknown?.message == "the query has no table with the alias boss")
     }
   }
 
@@ -195,7 +195,7 @@ import Testing
   @Test func subqueriesThatMakeNoSenseSayWhy() throws {
     try withCompany { db in
       let two = sqlError { _ = try Bicycle.read().filter(Bicycle.id.in(Worker.select(Worker.id, Worker.name))).run(db) }
-      #expect(two?.message == "a subquery that stands for a value has 2 columns instead of one")
+      #expect(two?.message == "a subquery used as a value has 2 columns instead of one")
       let hidden = sqlError {
         let boss = Alias(Worker.self, "e")
         let inner = Person.join(Alias(Person.self, "e"), on: Person.id > 0).filter(
@@ -203,11 +203,11 @@ import Testing
         _ = try boss.read().filter(exists(inner)).run(db)
       }
       #expect(
-        hidden?.message == "a subquery hides table e of the query around it; one of them needs an alias",
+        hidden?.message == "a subquery hides table e of the enclosing query; one needs an alias",
         "\(String(describing: hidden))")
       let data = expectInvalidStatement { _ = try JSONEncoder().encode(Bicycle.read().filter(exists(Person.read()))) }
       #expect(
-        data?.message == "a statement with subqueries, aliases or functions has no form as data yet",
+        data?.message == "a statement with subqueries, aliases or functions can't be encoded",
         "\(String(describing: data))")
     }
   }
@@ -227,7 +227,7 @@ import Testing
       #expect(try rich.intersect(early).run(db) == ["Ada"] && rich.except(early).run(db) == ["Cleo"])
       #expect(try rich.unionAll(early).orderBy(Worker.name.desc).limit(1).run(db) == ["Cleo"])
       let error = sqlError { _ = try rich.union(early.limit(1)).run(db) }
-      #expect(error?.message == "order and limit of combined queries come after the last")
+      #expect(error?.message == "only the first of combined queries can be ordered, limited or combined")
     }
   }
 
@@ -249,11 +249,11 @@ import Testing
       #expect(rows.map(\.2) == [10, 15, 12, 12])
       #expect(rows.map(\.3) == [nil, "Ada", "Ben", "Cleo"])
       let error = sqlError { _ = try Worker.select((Worker.salary * 2).over()).run(db) }
-      #expect(error?.message == "only an aggregate or window function has a window")
+      #expect(error?.message == "only an aggregate or window function can have a window")
       let frame = sqlError {
         _ = try Worker.select(countAll().over(frame: .rows(.preceding(-1), .currentRow))).run(db)
       }
-      #expect(frame?.message == "the frame of a window can't begin or end below zero")
+      #expect(frame?.message == "the bound of a window frame can't be negative")
     }
   }
 }

@@ -15,7 +15,7 @@ import Testing
       expectInvalidStatement { _ = try values([Int]()).run(db) }
       expectInvalidStatement { _ = try values([1]).filter(Worker.id == 1).run(db) }
       let none = expectInvalidStatement { _ = try values([1]).in("archive").run(db) }
-      #expect(none?.message == "rows of values are of no table")
+      #expect(none?.message == "literal rows have no table")
       expectError(.encoding(.init(expected: "REAL", found: "NaN, which SQLite can't store"))) {
         _ = try values([Double.nan]).run(db)
       }
@@ -51,7 +51,7 @@ import Testing
       let named = try Bicycle.read(replacing: Bicycle.name, with: Bicycle.name.uppercase()).filter(Bicycle.id == 1).run(
         db)
       #expect(named.map(\.name) == ["NORCO"])
-      try Worker.delete().run(db)
+      try Worker.deleteAll().run(db)
       // An aggregate of no rows is NULL, which the struct has no place for.
       let null = expectDecoding("REAL", "NULL") {
         _ = try Worker.read(replacing: Worker.salary, with: Worker.salary.max()).run(db)

@@ -51,7 +51,7 @@ import Testing
       #expect(try move.run(db) == 2 && Worker.count().in("former").run(db) == 2)
       #expect(sqlError { try move.run(db) }?.kind == .constraint(.primaryKey))
       #expect(try move.ignoreOnConflict().run(db) == 0)
-      #expect(try Worker.update(Worker.salary.set(to: 1)).in("former").run(db) == 2)
+      #expect(try Worker.updateAll(Worker.salary.set(to: 1)).in("former").run(db) == 2)
       #expect(try move.replaceOnConflict().run(db) == 2)
       #expect(try Worker.read().in("former").run(db).map(\.salary) == [5, 5])
       let updated = move.onConflict(Worker.id, update: Worker.name, where: Worker.id > 2)

@@ -56,7 +56,8 @@ import Testing
       var checked = 0
       for index in 0..<120 {
         let choice = OracleChoice(using: &generator)
-        guard let expected = try? choice.ids(in: rows) else { continue }
+        // A change of all rows is another statement.
+        guard choice.selects, let expected = try? choice.ids(in: rows) else { continue }
         checked += 1
         let delete = choice.applied(to: Model.delete())
         let update = choice.applied(to: Model.update(mark.set(to: 987_654)))
@@ -74,7 +75,7 @@ import Testing
           return TransactionResult.rollback
         }
       }
-      #expect(checked > 80)
+      #expect(checked > 70)
       #expect(try Model.count().run(db) == rows.count)
     }
   }
@@ -86,6 +87,8 @@ private struct OracleChoice {
   var order: [Key] = []
   var limit: Int?
   var offset: Int?
+
+  var selects: Bool { filter != nil || limit != nil || offset != nil }
 
   struct Key {
     let term: OracleTerm

@@ -24,7 +24,7 @@ import Testing
       #expect(try Bicycle.read().in(name).orderBy(Bicycle.id).run(db).map(\.color) == ["blue", "x", "f"])
       let byId = try db.prepare(Bicycle.read().in(name).filter(Bicycle.id == Parameter<Null>("id")))
       #expect(try byId.run(7).map(\.color) == ["blue"])
-      #expect(try Bicycle.delete().in(name).run(db) == 3 && Bicycle.count().run(db) == 4)
+      #expect(try Bicycle.deleteAll().in(name).run(db) == 3 && Bicycle.count().run(db) == 4)
     }
   }
 

@@ -60,13 +60,13 @@ import Testing
   @Test func whatDoesNotFitChangesNothing() throws {
     try withCompany { db in
       let text = expectDecoding("INTEGER", "TEXT") {
-        try Worker.delete().returning(Worker.name.expression.typed(as: Int.self)).run(db)
+        try Worker.deleteAll().returning(Worker.name.expression.typed(as: Int.self)).run(db)
       }
       #expect(text?.message == "worker.name should hold INTEGER, but holds TEXT", "\(String(describing: text))")
       let count = try Worker.count().run(db)
       #expect(count == 4)
       expectInvalidStatement { try Worker.count().returning(Worker.id).run(db) }
-      expectError(.schema(.missingColumn("color"))) { try Worker.delete().returning(Bicycle.color).run(db) }
+      expectError(.schema(.missingColumn("color"))) { try Worker.deleteAll().returning(Bicycle.color).run(db) }
     }
   }
 }

@@ -154,7 +154,7 @@ import Testing
       #expect(many.bindings == [.text("x"), .text("!"), .null, .integer(2)])
       #expect(try many.run(db) == 2)
       #expect(try rows(db)[2...] == ["3 Giant! x -", "4 Cube! x -"])
-      let clash = Bicycle.update(Bicycle.name.set(to: "same"), Bicycle.color.set(to: "same"))
+      let clash = Bicycle.updateAll(Bicycle.name.set(to: "same"), Bicycle.color.set(to: "same"))
       #expect(sqlError { try clash.run(db) }?.kind == .constraint(.unique))
       #expect(clash.ignoreOnConflict().sql == #"UPDATE OR IGNORE "bicycle" SET "name" = ?, "color" = ?"#)
       #expect(try clash.ignoreOnConflict().run(db) == 1)
@@ -178,8 +178,8 @@ import Testing
       // The owner's bicycles are changed by the foreign key, which is not counted.
       #expect(try Person.delete(Person.id == 1).run(db) == 1)
       #expect(try rows(db)[0] == "1 Norco red -")
-      #expect(Bicycle.delete().sql == #"DELETE FROM "bicycle""#)
-      #expect(try Bicycle.delete().run(db) == 2)
+      #expect(Bicycle.deleteAll().sql == #"DELETE FROM "bicycle""#)
+      #expect(try Bicycle.deleteAll().run(db) == 2)
     }
   }
 }

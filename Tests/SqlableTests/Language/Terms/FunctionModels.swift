@@ -43,6 +43,7 @@ struct Stay: Sqlable, Equatable {
     note = try row.get(Stay.note)
     flags = try row.get(Stay.flags)
     doc = try row.get(Stay.doc)
+    for other in [Stay.seconds, Stay.milliseconds, Stay.iso] { row.skip(other) }
   }
 
   func write(to row: inout RowWriter) throws {

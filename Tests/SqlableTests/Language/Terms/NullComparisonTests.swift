@@ -101,7 +101,7 @@ import Testing
           _ = try Pair.count().filter(condition).run(db)
         }
         #expect(
-          error?.message == "terms of different types are compared, which are never equal",
+          error?.message == "terms of different types are compared and are never equal",
           sourceLocation: sourceLocation)
         let sql = Pair.count().filter(condition).sql
         #expect(error?.code == 0 && sql == "-- \(error?.message ?? "")", sourceLocation: sourceLocation)

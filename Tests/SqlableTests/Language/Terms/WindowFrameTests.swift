@@ -70,7 +70,7 @@ import Testing
         }
         #expect(error?.message == says, "\(String(describing: error))", sourceLocation: sourceLocation)
       }
-      let below = "the frame of a window can't begin or end below zero"
+      let below = "the bound of a window frame can't be negative"
       check(.rows(.preceding(-1), .currentRow), below)
       check(.groups(.currentRow, .following(.min)), below)
       check(.range(.following(-1), .unboundedFollowing), below)
@@ -100,11 +100,11 @@ import Testing
       }
       #expect(try Worker.select(ntile(.max).over(orderBy: Worker.id.asc)).run(db).sorted() == [1, 2, 3, 4])
       let upper = expectInvalidStatement { _ = try Worker.select(Worker.name.uppercase().over()).run(db) }
-      #expect(upper?.message == "only an aggregate or window function has a window")
+      #expect(upper?.message == "only an aggregate or window function can have a window")
       let substr = expectInvalidStatement { _ = try Worker.select(Worker.name.substr(1).over()).run(db) }
-      #expect(substr?.message == "only an aggregate or window function has a window")
+      #expect(substr?.message == "only an aggregate or window function can have a window")
       let twice = expectInvalidStatement { _ = try Worker.select(rank().over().over()).run(db) }
-      #expect(twice?.message == "only an aggregate or window function has a window")
+      #expect(twice?.message == "only an aggregate or window function can have a window")
       let without = sqlError { _ = try Worker.select(rowNumber()).run(db) }
       #expect(without?.message == "misuse of window function row_number()", "\(String(describing: without))")
       let filter = sqlError { _ = try Worker.count().filter(rank().over(orderBy: Worker.id.asc) == 1).run(db) }

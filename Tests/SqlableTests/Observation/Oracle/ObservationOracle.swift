@@ -189,10 +189,10 @@ struct ObservationWork {
   private mutating func statement(on db: SqliteDatabase) {
     do {
       switch random(1...40) {
-      case 1: try run("note.delete()", Observed.Note.delete(), db)
-      case 2: try run("country.delete()", Observed.Country.delete(), db)
-      case 3: try run("seat.delete()", Observed.Seat.delete(), db)
-      case 4: try run("tag.delete()", Observed.Tag.delete(), db)
+      case 1: try run("note.delete()", Observed.Note.deleteAll(), db)
+      case 2: try run("country.delete()", Observed.Country.deleteAll(), db)
+      case 3: try run("seat.delete()", Observed.Seat.deleteAll(), db)
+      case 4: try run("tag.delete()", Observed.Tag.deleteAll(), db)
       default:
         let sql = sql()
         journal.append(sql)

@@ -27,7 +27,7 @@ extension Bicycle: Sqlable {
     row.set(Bicycle.color, color)
     row.set(Bicycle.price, price)
     // A PUT says all of a bicycle: one without an owner has none any more. `set` would keep the one that is stored.
-    row.setOrNull(Bicycle.owner, owner)
+    row.set(Bicycle.owner, owner)
   }
 
   init(row: ReadRow) throws {

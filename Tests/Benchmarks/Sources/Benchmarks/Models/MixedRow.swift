@@ -124,7 +124,7 @@ struct Typed: Sqlable, Digestible {
     writer.set(Typed.bio, row.bio)
     writer.set(Typed.price, row.price)
     writer.set(Typed.active, row.active)
-    writer.setOrNull(Typed.nick, row.nick)
+    writer.set(Typed.nick, row.nick)
     writer.set(Typed.at, row.at)
   }
 

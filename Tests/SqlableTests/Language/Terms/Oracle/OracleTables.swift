@@ -22,7 +22,10 @@ struct OraclePlain: OracleModel {
   let oracleId: Int
 
   init(oracleId: Int) { self.oracleId = oracleId }
-  init(row: ReadRow) throws { oracleId = try row.get(Self.id) }
+  init(row: ReadRow) throws {
+    oracleId = try row.get(Self.id)
+    for column in Self.tableLayout.dropFirst() { row.skip(column) }
+  }
 }
 
 /// A WITHOUT ROWID table whose key is a text and a number, in descending order.
@@ -41,10 +44,14 @@ struct OracleKeyed: OracleModel {
   let oracleId: Int
 
   init(oracleId: Int) { self.oracleId = oracleId }
-  init(row: ReadRow) throws { oracleId = try row.get(Self.id) }
+  init(row: ReadRow) throws {
+    oracleId = try row.get(Self.id)
+    for column in Self.tableLayout.dropFirst() { row.skip(column) }
+  }
   func write(to row: inout RowWriter) throws {
     row.set(Self.id, oracleId)
     row.set(Self.part, oracleId % 2 == 0 ? "even" : "ODD")
+    for column in Self.oracleColumns.dropFirst() { row.skip(column) }
   }
 }
 
@@ -62,11 +69,17 @@ struct OracleHidden: OracleModel {
   let oracleId: Int
 
   init(oracleId: Int) { self.oracleId = oracleId }
-  init(row: ReadRow) throws { oracleId = try row.get(Self.id) }
+  init(row: ReadRow) throws {
+    oracleId = try row.get(Self.id)
+    for column in Self.tableLayout.dropFirst() { row.skip(column) }
+  }
 }
 
 extension OracleModel {
-  func write(to row: inout RowWriter) throws { row.set(Self.oracleColumns[0], oracleId) }
+  func write(to row: inout RowWriter) throws {
+    row.set(Self.oracleColumns[0], oracleId)
+    for column in Self.tableLayout.dropFirst() { row.skip(column) }
+  }
 
   /// Creates the table with these rows.
   static func fill(_ rows: [[OracleValue]], in db: SqliteDatabase) throws {
