@@ -64,7 +64,9 @@ public struct RowWriter {
   @inlinable
   @inline(__always)
   @_disfavoredOverload
-  public mutating func set<Model, Value: SqlInteger>(_ column: TypedColumn<Model, Value>, _ value: Value?) {
+  public mutating func set<Model, Value: SqlValue & FixedWidthInteger>(
+    _ column: TypedColumn<Model, Value>, _ value: Value?
+  ) {
     if let value { assign(column.column, value) } else { leaveOutKey(column.column) }
   }
 

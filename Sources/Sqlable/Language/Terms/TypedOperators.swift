@@ -103,6 +103,23 @@ extension TypedTerm {
   }
 }
 
+// A key of `Int` is often compared with a struct's `Int?`, which is nil until the struct is stored.
+extension TypedTerm where Value: SqlInteger {
+  /// `"a" = ?`, or `"a" IS NULL` for nil.
+  @_disfavoredOverload
+  @inlinable
+  public static func == (left: Self, right: Value?) -> SqlExpression {
+    left.expression.compared(.equal, with: right)
+  }
+
+  /// `"a" <> ?`, or `"a" IS NOT NULL` for nil.
+  @_disfavoredOverload
+  @inlinable
+  public static func != (left: Self, right: Value?) -> SqlExpression {
+    left.expression.compared(.notEqual, with: right)
+  }
+}
+
 extension TypedTerm where Value: SqlNumber {
   /// `"a" + ?`
   public static func + (left: Self, right: Value) -> TypedExpression<Value> {
