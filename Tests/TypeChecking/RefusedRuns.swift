@@ -40,7 +40,7 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   _ = try db.execute(Car.read()) // refused: cannot convert value of type 'Statement<Car, [Car]>' to expected argument type 'SQL'
   _ = ScalarFunction("f") { (a: Int) in counter.count += a; return a } // refused: capture of 'counter' with non-Sendable type 'Counter' in a '@Sendable' closure
   _ = ScalarFunction("f") { (a: Int) in NoValue() } // refused: generic struct 'ScalarFunction' requires that 'NoValue' conform to 'SqlValue'
-  _ = Car.read() == Person.read() // refused: binary operator '==' cannot be applied to operands of type 'Statement<Car, [Car]>' and 'Statement<Person, [Person]>'
+  _ = Car.read() == Person.read() // refused: operator function '==' on 'SqlTerm' requires
   try db.transaction { db in Car.read().run(db) } // refused: call can throw, but it is not marked with 'try' and the error is not handled
   let statement = Car.read(); statement.filter(Car.id == 1) // warned: result of call to 'filter' is unused
   let f: (SqliteDatabase) throws -> Void = { db in _ = try db.transaction { db in try Car.deleteAll().run(db) } }; _ = f

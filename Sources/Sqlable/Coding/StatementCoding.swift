@@ -1,6 +1,23 @@
 // The JSON form of statements: the tree with all keys, including those without a value. It can be stored and sent
 // between processes of the same version; decoding checks a statement against its model.
 
+/// A statement can be stored in a column, as its JSON text.
+///
+/// ```swift
+/// static let search = column("search", Statement<Bicycle, [Bicycle]>.self)
+/// ```
+///
+/// Reading it throws `.decoding` if it no longer fits its model, and storing it what encoding it throws.
+extension Statement: SqlJSON {
+  public init(databaseValue: DatabaseValue) throws {
+    do { self = try JSONText.decode(Statement.self, from: databaseValue) } catch let error as SqlError {
+      if case .decoding = error.kind { throw error }
+      throw SqlError.decoding(
+        expected: "a statement of \(Model.self)", found: "one that does not fit: \(error.message)")
+    }
+  }
+}
+
 extension Statement: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case table, query, rows

@@ -1,5 +1,7 @@
 import CSqlableSQLite
 import FoundationEssentials
+import Glibc
+import Synchronization
 
 /// A connection to an SQLite database file, on which statements run.
 ///
@@ -32,6 +34,9 @@ public final class SqliteDatabase: @unchecked Sendable {
   private let location: Location
   private let order: HandleObservation.CommitOrder
   private let forkGeneration: Int
+  /// The thread to which a pool has lent the handle; 0 for none, and `notLent` for a handle that no pool owns.
+  private let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
+  private static let notLent = pthread_t.max
 
   /// The state of a handle that is not closed.
   private struct Open {
@@ -155,8 +160,15 @@ public final class SqliteDatabase: @unchecked Sendable {
     try closeByOwner()
   }
 
-  /// Marks the handle as owned by a pool.
-  func belongToPool() { open.isPools = true }
+  /// Marks the handle as owned by a pool and lends it to this thread.
+  func belongToPool() {
+    open.isPools = true
+    lend(to: pthread_self())
+  }
+
+  /// Lets a thread use a pool's handle, and no other; nil for none. A handle that a closure has kept would join the
+  /// transaction of the next call.
+  func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
 
   /// Closes the connection, also that of a pool's handle.
   func closeByOwner() throws {
@@ -220,6 +232,13 @@ public final class SqliteDatabase: @unchecked Sendable {
   func enter() throws {
     // Before the lock: in a child process, a thread that does not exist there may hold it forever.
     try checkFork()
+    let thread = borrower.load(ordering: .relaxed)
+    guard thread == SqliteDatabase.notLent || thread == pthread_self() else {
+      // Without the lock, which the thread that has the handle may hold while it waits for this one.
+      throw SqlError.misuse(
+        "a pool's handle is valid only inside the closure that it was passed to, and on its thread"
+      ).labelled(configuration.label)
+    }
     lock.lock()
     guard let connection else {
       lock.unlock()

@@ -42,6 +42,8 @@ final class PreparedStatement {
   /// The statement's first words, upper-cased, without comments.
   func firstKeywords(_ count: Int) -> [String] { withBytes { $0[...].firstKeywords(count) } }
 
+  private var namesOfRun: [String]?
+
   /// Whether its text contains FAIL, and so perhaps OR FAIL.
   private(set) lazy var mayKeepWhatFailed = withBytes { $0.holdsFail }
 
@@ -77,6 +79,14 @@ final class PreparedStatement {
     (0..<sqlite3_column_count(handle)).map { index in
       sqlite3_column_name(handle, index).map { String(cString: $0) } ?? ""
     }
+  }
+
+  /// The names of the result's columns, read once a run: all its rows share them.
+  var columnNamesOfRun: [String] {
+    if let names = namesOfRun { return names }
+    let names = readColumnNames()
+    namesOfRun = names
+    return names
   }
 
   /// Advances to the next row; returns false if there is none.
@@ -127,6 +137,7 @@ final class PreparedStatement {
 
   /// Ends the run and releases its locks, even after an error. Values stay bound until replaced, but are not read.
   func reset() {
+    namesOfRun = nil
     sqlite3_reset(handle)
     row.pointee.end()
   }

@@ -15,7 +15,7 @@ final class ResultLayout: @unchecked Sendable {
   let identities: UnsafePointer<UnsafeRawPointer>
   /// How the values of the columns are stored, by position; nil if unknown.
   @usableFromInline let types: UnsafePointer<ColumnType?>
-  let count: Int
+  @usableFromInline let count: Int
 
   init(_ columns: [ResultColumn]) {
     count = columns.count

@@ -17,7 +17,7 @@ extension SqlExecutor {
     try run(sql.rows(as: model), file: file, line: line)
   }
 
-  /// Returns the first column of a query's rows.
+  /// Returns the values of a query with a single column.
   public func query<Value: SqlValue>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [Value] {
@@ -31,7 +31,7 @@ extension SqlExecutor {
     try run(sql.rows(as: type), file: file, line: line)
   }
 
-  /// Returns the rows of a query as tuples of values and models, from the first column on.
+  /// Returns the rows of a query as tuples of values and models.
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,
     file: StaticString = #fileID, line: UInt = #line
@@ -53,8 +53,8 @@ extension AsyncSqlExecutor {
     try await run(sql.rows(as: model), file: file, line: line)
   }
 
-  /// Returns the first column of a query's rows.
-  public func query<Value: SqlValue & Sendable>(
+  /// Returns the values of a query with a single column.
+  public func query<Value: SqlValue>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [Value] {
     try await run(sql.rows(as: type), file: file, line: line)
@@ -67,7 +67,7 @@ extension AsyncSqlExecutor {
     try await run(sql.rows(as: type), file: file, line: line)
   }
 
-  /// Returns the rows of a query as tuples of values and models, from the first column on.
+  /// Returns the rows of a query as tuples of values and models.
   public func query<
     First: SelectOutput & Sendable, Second: SelectOutput & Sendable, each Output: SelectOutput & Sendable
   >(

@@ -39,12 +39,12 @@ extension SQL {
     }
   }
 
-  /// Returns the first column of the rows.
+  /// Returns the values of the rows' single column.
   public func rows<Value: SqlValue>(as type: Value.Type) -> SqlRows<Value> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: type)
     } received: { rows in
-      try rows.map(.unknown) { try $0.get(at: 0) }
+      try rows.map(.unknown) { try $0.onlyValue() }
     }
   }
 
@@ -53,11 +53,11 @@ extension SQL {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: type)
     } received: { rows in
-      rows.answer.rows.map { DynamicRow(values: $0) }
+      rows.answer.rows.map { DynamicRow(columns: rows.answer.columns, values: $0) }
     }
   }
 
-  /// Returns the rows as tuples of values and models, from the first column on.
+  /// Returns the rows as tuples of values and models.
   public func rows<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
   ) -> SqlRows<(First, Second, repeat each Output)> {
@@ -66,6 +66,7 @@ extension SQL {
     } received: { rows in
       let layout = try ResultLayout(of: First.self, Second.self, repeat (each Output).self)
       return try rows.map(.positioned(layout)) { row in
+        try row.checkCount(layout.count)
         var row = ResultRow(row, types: layout.types)
         return (try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row))
       }

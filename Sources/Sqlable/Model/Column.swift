@@ -49,6 +49,9 @@ final class ColumnDefinition: Sendable {
   private let file: StaticString
   private let line: UInt
 
+  /// The file and line of its declaration.
+  var declaration: String { "\(file):\(line)" }
+
   init(name: String, type: ColumnType, options: [any ColumnOption], file: StaticString, line: UInt) {
     self.name = name
     self.type = type

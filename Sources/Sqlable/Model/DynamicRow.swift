@@ -5,7 +5,12 @@
 ///   print(try row.get(0, as: String.self), try row.get(1, as: Int.self))
 /// }
 /// ```
-public struct DynamicRow: SelectOutput, Sendable, Hashable {
+///
+/// Rows are equal when their values are, whatever their columns are called. `print(row)` shows names and values:
+/// `color: red, count("id"): 2`.
+public struct DynamicRow: SelectOutput, Sendable, Hashable, CustomStringConvertible {
+  /// The names of the columns: an alias, a column's name, or the text of an expression.
+  public let columns: [String]
   /// The values, in the order of the columns.
   public let values: [DatabaseValue]
 
@@ -20,8 +25,32 @@ public struct DynamicRow: SelectOutput, Sendable, Hashable {
     return try Value(databaseValue: values[position])
   }
 
+  /// Returns the value of the first column with a name.
+  ///
+  /// Throws `.decoding` when the value does not fit `Value`, and `.schema` if no column has the name.
+  public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
+    guard let position = columns.firstIndex(where: name.isExactly) else {
+      throw SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name)
+    }
+    return try get(position)
+  }
+
+  public var description: String {
+    values.enumerated().map { position, value in
+      let text = value.text
+      return position < columns.count ? "\(columns[position]): \(text)" : text
+    }.joined(separator: ", ")
+  }
+
+  public static func == (left: DynamicRow, right: DynamicRow) -> Bool { left.values == right.values }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(values) }
+
   public static func next(of row: inout ResultRow) throws -> DynamicRow {
-    DynamicRow(values: try row.rest())
+    let first = row.position
+    let values = try row.rest()
+    let names = row.columnNames
+    return DynamicRow(columns: first == 0 ? names : Array(names.dropFirst(first)), values: values)
   }
 
   public static func isAbsent(in row: inout ResultRow) throws -> Bool { false }
@@ -37,5 +66,20 @@ extension ResultRow {
       position += 1
     }
     return values
+  }
+
+  fileprivate var columnNames: [String] { state.pointee.statement?.takeUnretainedValue().columnNamesOfRun ?? [] }
+}
+
+extension DatabaseValue {
+  /// As `print` shows it: text without quotes, a blob by its size.
+  fileprivate var text: String {
+    switch self {
+    case .null: "NULL"
+    case .integer(let integer): "\(integer)"
+    case .real(let real): "\(real)"
+    case .text(let text): text
+    case .blob(let data): "\(data.count) bytes"
+    }
   }
 }

@@ -47,6 +47,26 @@ public struct ReadRow {
     return try value(at: position, type: Value.columnType)
   }
 
+  /// The value of a row with a single column.
+  @inlinable
+  func onlyValue<Value: SqlValue>() throws -> Value {
+    try checkCount(1)
+    return try get(at: 0)
+  }
+
+  /// Throws unless the row has so many columns: others would be ignored.
+  @inlinable
+  func checkCount(_ count: Int) throws {
+    guard state.pointee.columnCount == count else { throw wrongCount(count) }
+  }
+
+  @usableFromInline
+  func wrongCount(_ count: Int) -> any Error {
+    do { try checkCurrent() } catch { return error }
+    return labelled(
+      .misuse("the result has \(state.pointee.columnCount) columns, but \(count) \(count == 1 ? "is" : "are") read"))
+  }
+
   @usableFromInline
   func missing(_ position: Int) -> any Error {
     do { try checkCurrent() } catch { return error }

@@ -272,6 +272,13 @@ final class TableInfo: Sendable {
     }
   }
 
+  /// A table of a model that has been used and has this column.
+  static func table(with definition: ColumnDefinition) -> TableInfo? {
+    known.withLock { known in
+      known.values.first { info in info.columns.contains { $0.definition === definition } }
+    }
+  }
+
   /// The position of a column of this table; nil for a column of another table.
   func position(of definition: ColumnDefinition) -> Int? { columns.position(of: definition) }
 
@@ -298,4 +305,12 @@ private struct Nothing: Sqlable {
   static let tableLayout: [Column] = []
 
   init(row: ReadRow) throws {}
+}
+
+extension ColumnDefinition {
+  /// Where the column comes from, for an error about a table that lacks it.
+  var origin: String {
+    if let table = TableInfo.table(with: self) { return ": it is the one of table \(table.name) (\(declaration))" }
+    return ": it is declared at \(declaration); columns must be static lets of the model"
+  }
 }

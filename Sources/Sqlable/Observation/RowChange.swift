@@ -88,6 +88,17 @@ public struct RowChange: Sendable, Hashable {
   }
 }
 
+extension RowChange: CustomStringConvertible {
+  /// The change without its values: `update of bicycle 3 (previously 2): name, color`.
+  public var description: String {
+    var text = "\(change) of \(table)"
+    if hasId { text += " \(id)" }
+    if hasId, previousId != id, change == .update { text += " (previously \(previousId))" }
+    if let changed = images?.changedColumns, !changed.isEmpty { text += ": " + changed.joined(separator: ", ") }
+    return text
+  }
+}
+
 /// A row's values before and after a change.
 final class RowImages: Sendable, Hashable {
   /// The names of the table's columns.
@@ -127,6 +138,12 @@ final class RowImages: Sendable, Hashable {
     self.new = new
     self.isWhole = isWhole
     self.isNewWhole = isNewWhole
+  }
+
+  /// The columns whose values an update changed.
+  fileprivate var changedColumns: [String] {
+    guard let old, let new else { return [] }
+    return columns.indices.filter { $0 < old.count && $0 < new.count && old[$0] != new[$0] }.map { columns[$0] }
   }
 
   static func == (left: RowImages, right: RowImages) -> Bool {

@@ -20,6 +20,7 @@ extension SqlitePool {
     } catch {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
     }
+    writer.endLoan()
     // Before the next call gets it. Closing the connection rolls back what its ROLLBACK could not.
     if writer.isLost { writer.discard() }
     for (call, outcome) in outcomes.dropFirst() { end(call, outcome) }

@@ -160,6 +160,7 @@ extension SqlitePool {
       if (error as? SqlError)?.meansBrokenHandle == true { handle.discard() }
       outcome = .failure(call.error(error, label: configuration.handles.label))
     }
+    handle.endLoan()
     if handle.isSpoilt { handle.discard() }
     let next = withState { state in
       state.take(handle, from: call)

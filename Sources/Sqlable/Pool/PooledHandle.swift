@@ -32,6 +32,7 @@ final class PooledHandle: @unchecked Sendable {
   /// Opens the handle if needed. Throws `.io` if its file was moved, deleted or replaced.
   func open(by root: SqliteDatabase, _ feed: PoolFeed) throws -> SqliteDatabase {
     if let database {
+      database.lend(to: pthread_self())
       let now = ContinuousClock.now
       // Checking the file is a system call, and reading a deleted file for a second does no harm.
       if now - checked > .seconds(1) {
@@ -50,6 +51,9 @@ final class PooledHandle: @unchecked Sendable {
     self.database = database
     return database
   }
+
+  /// Ends its use by a call: what a closure has kept of it throws.
+  func endLoan() { database?.lend(to: nil) }
 
   var isOpen: Bool { database != nil }
 

@@ -47,6 +47,44 @@ extension SqlitePool {
     return count
   }
 
+  /// Calls `step` repeatedly in a transaction of the writer and passes a state along, which it returns after the last
+  /// step; commits early whenever another writer waits.
+  ///
+  /// ```swift
+  /// let count = try await pool.yieldingTransaction(into: 0) { db, count, _ in
+  ///   guard count < bikes.count else { return .stop }
+  ///   try bikes[count].insert().run(db)
+  ///   count += 1
+  ///   return .continue
+  /// }
+  /// ```
+  ///
+  /// The state takes the place of variables that the closure would capture, which it can't in async code. When a step
+  /// throws, the state is lost with it. Otherwise like `yieldingTransaction`.
+  public func yieldingTransaction<State>(
+    into state: State, file: StaticString = #fileID, line: UInt = #line,
+    _ step: (_ db: SqliteDatabase, _ state: inout State, _ isNew: Bool) throws -> Iteration
+  ) throws -> State {
+    var state = state
+    try yieldingTransaction(file: file, line: line) { db, isNew in try step(db, &state, isNew) }
+    return state
+  }
+
+  /// Calls `step` repeatedly on a thread of the pool and passes a state along, which it returns after the last step;
+  /// commits early whenever another writer waits.
+  ///
+  /// Throws `CancellationError` if the task is cancelled; early commits stay.
+  public func yieldingTransaction<State: Sendable>(
+    into state: State, file: StaticString = #fileID, line: UInt = #line,
+    _ step: @escaping @Sendable (_ db: SqliteDatabase, _ state: inout State, _ isNew: Bool) throws -> Iteration
+  ) async throws -> State {
+    let current = Guarded(state)
+    try await yieldingTransaction(file: file, line: line) { db, isNew in
+      try current.withLock { state in try step(db, &state, isNew) }
+    }
+    return current.withLock { $0 }
+  }
+
   /// Inside a closure that holds the writer, no waiting writer could go first.
   private func checkIsOutside() throws {
     guard withState({ $0.ownHandle }) == nil else { throw misuse("can't yield inside a closure of the pool") }

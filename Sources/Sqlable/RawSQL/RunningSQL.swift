@@ -56,24 +56,26 @@ extension SqliteDatabase {
     return models
   }
 
-  /// Returns the first column of a query's rows.
+  /// Returns the values of a query with a single column.
   ///
   /// ```swift
   /// try db.query("SELECT name FROM bicycle WHERE id = \(id)", as: String.self)
   /// ```
+  ///
+  /// Throws `.misuse` if its rows have several columns.
   @inlinable
   public func query<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> [Value] {
-    try query(sql) { try $0.get(at: 0) }
+    try query(sql) { try $0.onlyValue() }
   }
 
-  /// Returns the rows of a query as tuples of values, from the first column on; a model among them takes as many
-  /// columns as it has, in their order.
+  /// Returns the rows of a query as tuples of values; a model among them takes as many columns as it has, in their
+  /// order.
   ///
   /// ```swift
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
   /// ```
   ///
-  /// Throws `.misuse` if the result has fewer columns.
+  /// Throws `.misuse` if the result has fewer or more columns.
   @inlinable
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
@@ -81,6 +83,7 @@ extension SqliteDatabase {
     var rows: [(First, Second, repeat each Output)] = []
     let layout = try ResultLayout(of: first, second, repeat each type)
     try eachRow(of: sql, .positioned(layout)) { row in
+      try row.checkCount(layout.count)
       var row = ResultRow(row, types: layout.types)
       rows.append((try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row)))
     }

@@ -222,8 +222,8 @@ final class Scope: Sendable {
     }
     return SqlError(
       .schema(.missingColumn(reference.name)),
-      message: "column \(reference.name) is not in the layout of table \(names.joined(separator: ", ")); "
-        + "columns must be static lets of the model",
+      message: "column \(reference.name) is not in the layout of table \(names.joined(separator: ", "))"
+        + (reference.definition?.origin ?? "; columns must be static lets of the model"),
       table: names.count == 1 ? table.name : nil, column: reference.name)
   }
 }

@@ -23,7 +23,7 @@ extension SqlJSON {
 }
 
 /// Stored as a JSON array.
-extension Array: SqlValue where Element: Codable {
+extension Array: SqlValue where Element: SqlValue & Codable {
   public static var columnType: ColumnType { .text }
 
   public var databaseValue: DatabaseValue {
@@ -36,7 +36,7 @@ extension Array: SqlValue where Element: Codable {
 }
 
 /// Stored as a JSON array, in no particular order.
-extension Set: SqlValue where Element: Codable {
+extension Set: SqlValue where Element: SqlValue & Codable {
   public static var columnType: ColumnType { .text }
 
   public var databaseValue: DatabaseValue {
@@ -49,7 +49,7 @@ extension Set: SqlValue where Element: Codable {
 }
 
 /// Stored as a JSON object if the keys are strings or integers, otherwise as an array of alternating keys and values.
-extension Dictionary: SqlValue where Key: Codable, Value: Codable {
+extension Dictionary: SqlValue where Key: SqlValue & Codable, Value: SqlValue & Codable {
   public static var columnType: ColumnType { .text }
 
   public var databaseValue: DatabaseValue {
@@ -106,6 +106,6 @@ enum JSONText {
   }
 }
 
-extension Array: SelectOutput where Element: Codable {}
-extension Set: SelectOutput where Element: Codable {}
-extension Dictionary: SelectOutput where Key: Codable, Value: Codable {}
+extension Array: SelectOutput where Element: SqlValue & Codable {}
+extension Set: SelectOutput where Element: SqlValue & Codable {}
+extension Dictionary: SelectOutput where Key: SqlValue & Codable, Value: SqlValue & Codable {}

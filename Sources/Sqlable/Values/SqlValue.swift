@@ -20,7 +20,7 @@ import FoundationEssentials
 ///   init(databaseValue: DatabaseValue) throws { degrees = try Double(databaseValue: databaseValue) }
 /// }
 /// ```
-public protocol SqlValue: SelectOutput {
+public protocol SqlValue: SelectOutput, Sendable {
   /// The column type used when the declaration names none.
   static var columnType: ColumnType { get }
 

@@ -21,7 +21,7 @@ import Testing
   private func expectNothingOpen(_ path: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let other = try SqliteDatabase(filepath: path)
     try other.execute("UPDATE person SET name = name || '!'")
-    let busy = try other.query("PRAGMA wal_checkpoint(TRUNCATE)", as: Int.self)
+    let busy = try other.query("PRAGMA wal_checkpoint(TRUNCATE)") { try $0.get(at: 0, as: Int.self) }
     #expect(busy == [0], sourceLocation: sourceLocation)
   }
 

@@ -8,7 +8,7 @@ private final class Kept<Value>: @unchecked Sendable {
 }
 
 /// A value that is read when it is asked for, which is too late.
-private struct LateValue: SqlValue {
+private struct LateValue: SqlValue, @unchecked Sendable {
   let cell: ReadCell?
   static let columnType = ColumnType.text
   var databaseValue: DatabaseValue { .null }

@@ -171,11 +171,11 @@ extension TypedNote {
 
   @Test func theWrongTypeForAColumnIsRefusedWhereItIsGiven() throws {
     struct Wrong: Sqlable {
-      var value: any SqlValue & Sendable
+      var value: any SqlValue
       static let id = Column("id", .integer, PrimaryKey())
       static let amount = column("amount", Int.self)
       static let tableLayout = [id, amount.column]
-      init(_ value: any SqlValue & Sendable) { self.value = value }
+      init(_ value: any SqlValue) { self.value = value }
       init(row: ReadRow) throws { value = try row.get(Wrong.amount) }
       func valueForColumn(_ column: Column) -> SqlValue? {
         switch column {
@@ -186,7 +186,7 @@ extension TypedNote {
     }
     try withDatabase { db in
       try db.createTable(Wrong.self)
-      let values: [any SqlValue & Sendable] = ["7", 7.5, Data([7]), Size.small, Date(timeIntervalSince1970: 0.5)]
+      let values: [any SqlValue] = ["7", 7.5, Data([7]), Size.small, Date(timeIntervalSince1970: 0.5)]
       for value in values {
         let error = sqlError { try Wrong(value).insert().run(db) }
         #expect(error?.isEncoding == true)

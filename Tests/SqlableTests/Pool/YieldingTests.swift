@@ -8,6 +8,39 @@ import Testing
 struct YieldingTests {
   private func insert(_ id: Int, _ db: SqliteDatabase) throws { try Member(id: id, name: "\(id)").insert().run(db) }
 
+  /// A task's closure can't capture variables; the state goes along, also behind an early commit.
+  @Test func aStateIsPassedAlong() async throws {
+    try await withMembers { pool in
+      let names = (1...50).map { "m\($0)" }
+      let other = Task.detached { for id in 1_001...1_020 { try await Member(id: id, name: "x").insert().run(pool) } }
+      let stored = try await pool.yieldingTransaction(into: [Int]()) { db, ids, _ in
+        guard ids.count < names.count else { return .stop }
+        ids.append(try Member(id: ids.count + 1, name: names[ids.count]).insert().run(db))
+        return .continue
+      }
+      try await other.value
+      #expect(stored == Array(1...50))
+      let count = try await Member.count().run(pool)
+      #expect(count == 70)
+    }
+  }
+
+  @Test func aStateIsPassedAlongOnAThread() throws {
+    struct Stop: Error {}
+    try withMembers { pool in
+      let last = try pool.yieldingTransaction(into: 0) { db, id, isNew in
+        #expect(isNew == (id == 0))
+        id += 1
+        try Member(id: id, name: "x").insert().run(db)
+        return id == 5 ? .stop : .continue
+      }
+      #expect(last == 5)
+      #expect(throws: Stop.self) { try pool.yieldingTransaction(into: 0) { _, _, _ in throw Stop() } }
+      let count = try Member.count().run(pool)
+      #expect(count == 5)
+    }
+  }
+
   @Test func aloneItIsOneTransaction() throws {
     try withMembers { pool in
       var (next, begins) = (0, 0)

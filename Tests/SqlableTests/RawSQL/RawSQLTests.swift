@@ -282,6 +282,41 @@ import Testing
     }
   }
 
+  /// A column that nothing reads is a mistake in most cases.
+  @Test func columnsThatAreNotReadAreRefused() throws {
+    try withDatabase { db in
+      try people(db)
+      let one = expectMisuse { _ = try db.query("SELECT name, id FROM person", as: String.self) }
+      #expect(one?.message == "the result has 2 columns, but 1 is read")
+      let two = expectMisuse { _ = try db.query("SELECT name, id, 1 FROM person", as: String.self, Int.self) }
+      #expect(two?.message == "the result has 3 columns, but 2 are read")
+      expectMisuse { _ = try SQL("SELECT name, id FROM person").rows(as: String.self).run(db) }
+      #expect(try db.query("SELECT name FROM person WHERE 0", as: String.self) == [])
+      #expect(try db.query("SELECT name, id FROM person WHERE id = 1", as: String.self, Int.self).map(\.1) == [1])
+    }
+  }
+
+  @Test func dynamicRowsShowTheirColumns() throws {
+    try withDatabase { db in
+      try people(db)
+      let rows = try db.query("SELECT id, name AS who, NULL, x'0102' AS data FROM person LIMIT 2", as: DynamicRow.self)
+      #expect(
+        rows.map(\.description) == [
+          "id: 1, who: Ann, NULL: NULL, data: 2 bytes", "id: 2, who: Bob, NULL: NULL, data: 2 bytes",
+        ])
+      #expect(try rows[1].get("who", as: String.self) == "Bob" && rows[1].get("id") == 2)
+      expectError(.schema(.missingColumn("name"))) { _ = try rows[0].get("name", as: String.self) }
+      let selected = try Person.select(Person.name, Person.id.count()).groupBy(Person.name).orderBy(Person.name).run(db)
+      #expect(selected.first?.columns == ["name", #"count("id")"#])
+      // The names are those of the run: another handle has renamed the column meanwhile.
+      let all: SQL = "SELECT * FROM person WHERE id = 1"
+      #expect(try db.query(all, as: DynamicRow.self)[0].columns == ["id", "name"])
+      let child = try db.createChild()
+      try child.execute("ALTER TABLE person RENAME COLUMN name TO who")
+      #expect(try db.query(all, as: DynamicRow.self)[0].columns == ["id", "who"])
+    }
+  }
+
   @Test func maintenanceRunsOutsideTransactionsAndWithObservers() throws {
     try withDatabase { db in
       try people(db)
@@ -295,7 +330,8 @@ import Testing
       try db.execute("ATTACH \(copy) AS other")
       #expect(try db.query("SELECT count(*) FROM other.person", as: Int.self) == [3])
       try db.execute("DETACH other")
-      #expect(try db.query("PRAGMA wal_checkpoint(TRUNCATE)", as: Int.self) == [0])
+      let busy = try db.query("PRAGMA wal_checkpoint(TRUNCATE)") { try $0.get(at: 0, as: Int.self) }
+      #expect(busy == [0])
       expectSqlError { try db.transaction { db in try db.execute("VACUUM") } }
       try db.query("VACUUM") { _ in }
       db.removeObserver(token)

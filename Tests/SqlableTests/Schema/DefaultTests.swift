@@ -10,7 +10,7 @@ import Testing
       [key]
       + values.enumerated().map { Column("c\($0.offset)", .nullable($0.element.type), Default($0.element.value)) }
 
-    static let values: [(value: any SqlValue & Sendable, type: ColumnType)] = [
+    static let values: [(value: any SqlValue, type: ColumnType)] = [
       ("black", .text), ("", .text),
       ("it's \"quoted\"; -- \\ 🚲", .text), ("a\0b'", .text), ("line\nbreak", .text),
       (0, .integer), (-7, .integer), (Int.min, .integer), (Int.max, .integer), (0.1, .real), (-0.1, .real),

@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func aKeyThatStandsTwiceInJSONIsRefused() throws {
-    func error(_ text: String, _ type: (some SqlValue & Sendable).Type) throws -> SqlError? {
+    func error(_ text: String, _ type: (some SqlValue).Type) throws -> SqlError? {
       try errorReading("'\(text)'", as: type, in: TextForm.self)
     }
     for text in [
@@ -143,7 +143,7 @@ import Testing
   }
 
   /// A value through the storage class, a bound parameter, a row, and JSON.
-  private func expectExact<Value: SqlValue & Sendable & Equatable>(
+  private func expectExact<Value: SqlValue & Equatable>(
     _ values: [Value], in type: ColumnType = Value.columnType, _ isSame: (Value, Value) -> Bool = { $0 == $1 }
   ) throws {
     for value in values {
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  private func expectExactJSON<Value: Codable & Equatable & Sendable>(
+  private func expectExactJSON<Value: SqlValue & Codable & Equatable>(
     _ values: [Value], _ isSame: (Value, Value) -> Bool = { $0 == $1 }
   ) throws {
     for value in values {

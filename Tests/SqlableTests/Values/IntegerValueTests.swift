@@ -2,7 +2,7 @@ import Sqlable
 import Testing
 
 @Suite struct IntegerValueTests {
-  private func expectAllToFit<Value: FixedWidthInteger & SqlValue & Sendable>(
+  private func expectAllToFit<Value: FixedWidthInteger & SqlValue>(
     _ type: Value.Type, upTo greatest: Value = .max, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     var generator = SystemRandomNumberGenerator()
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  private func expectOutOfRange<Value: FixedWidthInteger & SqlValue & Sendable>(
+  private func expectOutOfRange<Value: FixedWidthInteger & SqlValue>(
     _ type: Value.Type, _ sql: String..., sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     for sql in sql {

@@ -13,7 +13,7 @@ import Testing
     "'http://[\(marker)'", "'1\(marker)'", "'\(marker)' || char(0) || '\(marker)'",
   ]
 
-  private func expectNoValue<Value: SqlValue & Sendable>(
+  private func expectNoValue<Value: SqlValue>(
     _ type: Value.Type, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     for sql in Self.texts {
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  private func expect<Value: SqlValue & Sendable>(
+  private func expect<Value: SqlValue>(
     _ type: Value.Type, _ expected: String, refuses found: [String: String],
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test func nothingIsWrittenToAColumnOfAnotherClass() throws {
-    func found<Value: SqlValue & Sendable, Form: ColumnForm>(_ value: Value, _ form: Form.Type) throws -> String? {
+    func found<Value: SqlValue, Form: ColumnForm>(_ value: Value, _ form: Form.Type) throws -> String? {
       let error = try errorStoring(value, in: form)
       guard error?.isEncoding == true, error?.table == "stored", error?.column == "value" else { return nil }
       return error?.message

@@ -17,7 +17,7 @@ enum OwnForm<Value: SqlValue>: ColumnForm { static var type: ColumnType { Value.
 enum OrNull<Form: ColumnForm>: ColumnForm { static var type: ColumnType { .nullable(Form.type) } }
 
 /// A row of a key and one value of any type, in a column of any form; its columns are made anew whenever they are asked for.
-struct Stored<Value: SqlValue & Sendable, Form: ColumnForm>: Sqlable {
+struct Stored<Value: SqlValue, Form: ColumnForm>: Sqlable {
   var id: Int?
   var value: Value
 
@@ -46,13 +46,13 @@ struct Stored<Value: SqlValue & Sendable, Form: ColumnForm>: Sqlable {
 }
 
 /// Expects every value to come out of a table as it went in, alone, as an optional and as nil, and a filter to find it.
-func expectRoundTrip<Value: SqlValue & Sendable & Equatable>(
+func expectRoundTrip<Value: SqlValue & Equatable>(
   _ values: [Value], sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
   try expectRoundTrip(values, in: OwnForm<Value>.self, sourceLocation: sourceLocation)
 }
 
-func expectRoundTrip<Value: SqlValue & Sendable & Equatable, Form: ColumnForm>(
+func expectRoundTrip<Value: SqlValue & Equatable, Form: ColumnForm>(
   _ values: [Value], in form: Form.Type, sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
   try withDatabase { db in
@@ -79,7 +79,7 @@ func expectRoundTrip<Value: SqlValue & Sendable & Equatable, Form: ColumnForm>(
 }
 
 /// The error that storing a value throws; nothing may be stored then.
-func errorStoring<Value: SqlValue & Sendable, Form: ColumnForm>(
+func errorStoring<Value: SqlValue, Form: ColumnForm>(
   _ value: Value, in form: Form.Type, sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> SqlError? {
   try withDatabase { db in
@@ -92,7 +92,7 @@ func errorStoring<Value: SqlValue & Sendable, Form: ColumnForm>(
 }
 
 /// The error that reading a value throws which raw SQL has stored as row 7.
-func errorReading<Value: SqlValue & Sendable, Form: ColumnForm>(
+func errorReading<Value: SqlValue, Form: ColumnForm>(
   _ sql: String, as type: Value.Type, in form: Form.Type
 ) throws -> SqlError? {
   try withDatabase { db in

@@ -30,9 +30,11 @@ private struct Visit: Sqlable, Equatable {
 private struct Busy: SqlValue {
   static let columnType = ColumnType.text
   let name: String
-  let action: () throws -> Void
+  let action: @Sendable () throws -> Void
 
-  init(_ name: String, _ action: @escaping () throws -> Void = {}) { (self.name, self.action) = (name, action) }
+  init(_ name: String, _ action: @escaping @Sendable () throws -> Void = {}) {
+    (self.name, self.action) = (name, action)
+  }
 
   init(databaseValue: DatabaseValue) throws { self.init(try String(databaseValue: databaseValue)) }
 
@@ -215,7 +217,8 @@ private struct Busy: SqlValue {
   @Test func whatAValuesCodeWritesIsNotTheStatements() throws {
     try withBicycles { db in
       try db.execute("CREATE UNIQUE INDEX own ON bicycle (name)")
-      let rename = try db.prepare(
+      // The closure below runs on this thread.
+      nonisolated(unsafe) let rename = try db.prepare(
         Bicycle.update(Bicycle.name.set(to: Parameter("name"))).filter(Bicycle.id == Parameter("id")))
       let seen = Mutex<[String]>([])
       func take() -> [String] {
