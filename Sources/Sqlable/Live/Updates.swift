@@ -1,5 +1,5 @@
 /// A sequence of results of a statement: one at once, and one after every commit that could change it; see
-/// ``Statement/updates(in:onlyChanges:file:line:)-(SqlitePool,_,_,_)``.
+/// `Statement.updates(in:onlyChanges:)`.
 public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
   private let pool: SqlitePool
   private let source: ResultSource<Value>

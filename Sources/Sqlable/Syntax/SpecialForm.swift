@@ -22,14 +22,6 @@ extension SqlExpression {
       /// A full-text condition, or a rank, snippet or highlight.
       case fullText(FullTextTerm)
 
-      /// Whether its first term must be a date.
-      var takesDate: Bool {
-        switch self {
-        case .datePart, .dateFormat, .day, .shifted: true
-        case .choice, .cast, .inverted, .fullText: false
-        }
-      }
-
       var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
 

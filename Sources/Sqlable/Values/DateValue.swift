@@ -39,6 +39,7 @@ extension Date: SqlValue {
   @inlinable
   public static func read(from cell: ReadCell) throws -> Date {
     if cell.type.isRealDate { return Date(timeIntervalSince1970: try cell.real()) }
+    if let seconds = cell.isoSeconds { return Date(timeIntervalSince1970: seconds) }
     return try Date(cell.databaseValue(), in: cell.type)
   }
 
@@ -77,6 +78,14 @@ extension Date: SqlValue {
       throw SqlError.encoding(expected: "a date of the years 0000 to 9999", found: "another date")
     }
     return .text(text)
+  }
+}
+
+extension ReadCell {
+  /// The seconds since 1970 of a text in the form that dates are written in; nil for anything else.
+  @usableFromInline
+  var isoSeconds: Double? {
+    ownTextBytes.flatMap { ISO8601Date.secondsSince1970(ofOwnForm: $0) }
   }
 }
 

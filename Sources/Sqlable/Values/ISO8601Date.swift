@@ -58,6 +58,35 @@ enum ISO8601Date {
     return Double(whole) + fraction
   }
 
+  /// Parses the form that `text(secondsSince1970:)` writes, 24 bytes; nil for any other form.
+  ///
+  /// Eight bytes at a time: what XOR with the form leaves are the digits, and 0 where a separator belongs.
+  static func secondsSince1970(ofOwnForm bytes: UnsafeRawBufferPointer) -> Double? {
+    guard bytes.count == 24 else { return nil }
+    func word(_ index: Int) -> UInt64 {
+      UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+    }
+    let date = word(0) ^ 0x2d30_302d_3030_3030  // 0000-00-
+    let time = word(8) ^ 0x3030_3a30_3054_3030  // 00T00:00
+    let rest = word(16) ^ 0x5a30_3030_2e30_303a  // :00.000Z
+    // A digit above 9 and a separator above 0 reach the highest bit of their byte.
+    let wrong =
+      date | time | rest | (date &+ 0x7f76_767f_7676_7676) | (time &+ 0x7676_7f76_767f_7676)
+      | (rest &+ 0x7f76_7676_7f76_767f)
+    guard wrong & 0x8080_8080_8080_8080 == 0 else { return nil }
+    func digits(_ word: UInt64, _ first: Int) -> Int {
+      Int(truncatingIfNeeded: (word >> UInt64(first * 8)) & 15) * 10
+        + Int(truncatingIfNeeded: (word >> UInt64(first * 8 + 8)) & 15)
+    }
+    let (year, month, day) = (digits(date, 0) * 100 + digits(date, 2), digits(date, 5), digits(time, 0))
+    let (hour, minute, second) = (digits(time, 3), digits(time, 6), digits(rest, 1))
+    guard month >= 1, month <= 12, day >= 1, day <= days(inMonth: month, of: year), hour < 24, minute < 60, second < 60
+    else { return nil }
+    let milliseconds = digits(rest, 4) * 10 + Int(truncatingIfNeeded: (rest >> 48) & 15)
+    let whole = (dayNumber(year, month, day) * 24 + hour) * 3600 + minute * 60 + second
+    return Double(whole) + Double(milliseconds) / 1000
+  }
+
   private struct Reader {
     var bytes: Substring.UTF8View
 

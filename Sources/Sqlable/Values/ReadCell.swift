@@ -65,6 +65,12 @@ public struct ReadCell {
     return try [UInt8](SqliteValue(value).textBytes())
   }
 
+  /// The bytes of a text in SQLite's memory, valid until the next row; nil for any other value.
+  var ownTextBytes: UnsafeRawBufferPointer? {
+    guard typeCode == SQLITE3_TEXT else { return nil }
+    return (try? SqliteValue(value).textBytes()).map { UnsafeRawBufferPointer($0) }
+  }
+
   /// Returns the bytes of a BLOB.
   public func blob() throws -> Data {
     guard typeCode == SQLITE_BLOB else { throw mismatch("BLOB") }

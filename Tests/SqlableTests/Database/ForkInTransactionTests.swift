@@ -3,7 +3,7 @@ import Glibc
 import Sqlable
 import Testing
 
-/// A child process that is made inside a transaction closure neither ends the parent's transaction nor waits for its lock.
+/// A child process forked inside a transaction closure neither ends the parent's transaction nor waits for its lock.
 struct ForkInTransactionTests {
   private typealias Fork = @convention(c) () -> pid_t
 

@@ -176,7 +176,7 @@ struct ProcessTests {
     let fork = try #require(dlsym(nil, "fork").map { unsafeBitCast($0, to: Fork.self) })
     try withDatabase { db in
       try db.createTable(Person.self)
-      // What the child will call has run before: a lock of the runtime that another thread holds stays held in the child.
+      // What the child will call has run before: a runtime lock that another thread holds stays held in the child.
       func misuses() -> Int32 {
         var count: Int32 = 0
         let calls: [() throws -> Void] = [

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What README.md and Docs show is compiled, run and true: every Swift block stands in a source of this folder, every SQL
-/// block in one of its expectations.
+/// What README.md and Docs show is compiled, run and true: every Swift block stands in a source of this folder, every
+/// SQL block in one of its expectations.
 @Suite struct GuidesTests {
   @Test(arguments: GuidesTests.guides) func everySwiftBlockIsCompiled(_ guide: String) throws {
     let sources = try GuidesTests.sources()
@@ -132,7 +132,7 @@ extension GuidesTests {
     }
   }
 
-  /// The sources that guides may quote: this folder, the models that all tests share, and the questions about the flights.
+  /// The sources that guides may quote: this folder, the models that all tests share, and the flight questions.
   static func sources() throws -> [Source] {
     try ["Tests/SqlableTests/Guides", "Tests/SqlableTests/Support", "Sources/Flights/Questions"].flatMap { folder in
       let directory = root.appending(path: folder)

@@ -28,16 +28,13 @@ import Testing
     }
     do {
       let lines = ["Norco", "Trek"]
-      let next = Mutex(0)
-      try await pool.yieldingTransaction { db, isNew in
-        let line = next.withLock { next in
-          defer { next += 1 }
-          return next < lines.count ? lines[next] : nil
-        }
-        guard let line else { return .stop }
-        try Bicycle(name: line, color: "green").insert().run(db)
+      let imported = try await pool.yieldingTransaction(into: 0) { db, next, isNew in
+        guard next < lines.count else { return .stop }
+        try Bicycle(name: lines[next], color: "green").insert().run(db)
+        next += 1
         return .continue
       }
+      #expect(imported == 2)
       try await pool.transaction { db in try Bicycle.delete(Bicycle.color == "green").run(db) }
     }
     do {

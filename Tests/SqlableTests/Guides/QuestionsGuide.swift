@@ -3,8 +3,8 @@ import Testing
 
 @testable import Flights
 
-/// The statements of Docs/Questions.md stand in Sources/Flights/Questions; this is the SQL that they become, in the order of
-/// the guide.
+/// The statements of Docs/Questions.md stand in Sources/Flights/Questions; this is the SQL that they become, in the
+/// order of the guide.
 @Suite struct QuestionsGuide {
   private static let sql = [
     #"SELECT "id", "year", "month", "day", "dep_time", "sched_dep_time", "dep_delay", "arr_time", "sched_arr_time", "arr_delay", "carrier", "flight", "tailnum", "origin", "dest", "air_time", "distance", "hour", "minute", "time_hour" FROM "flight" WHERE "arr_delay" > ? AND "dep_delay" <= ? ORDER BY "arr_delay" DESC, "id""#,

@@ -49,4 +49,48 @@ extension Visit: Sqlable {
     #expect(String(describing: found[0]).hasSuffix(#"Visit(id: Optional(1), page: "/home", seconds: Optional(2.5))"#))
     #expect(try Visit.count().run(db) == 2)
   }
+
+  @Test func aServiceStepByStep() async throws {
+    try SqliteDatabase.deleteDatabase(at: "service.sqlite")
+    defer { try? SqliteDatabase.deleteDatabase(at: "service.sqlite") }
+    let pool = try SqlitePool(filepath: "service.sqlite")
+    try await pool.transaction { db in try db.createTable(Visit.self) }
+    #expect(pool.isOpen)
+    let live = Task {
+      for try await visits in Visit.read().filter(Visit.page == "/home").updates(in: pool) { print(visits.count) }
+    }
+    let changes = Task {
+      for await change in pool.changes(on: Visit.self, .insert) {
+        switch change {
+        case .row(let row): print("new visit", row.id)
+        case .missed: print("rows may have been missed: read them again")
+        }
+      }
+    }
+    #expect(pool.isOpen)
+    let id = try await Visit(page: "/home", seconds: 2.5).insert().run(pool)
+    try await pool.transaction { db in
+      try Visit(id: id, page: "/home", seconds: 4).update().run(db)
+      try Visit(page: "/about").insert().run(db)
+    }
+    #expect(id == 1)
+    let home = try await Visit.read().filter(Visit.page == "/home").run(pool)
+    let (count, latest) = try await pool.read { db in
+      (try Visit.count().run(db), try Visit.read().orderBy(Visit.id, .desc).first().run(db))
+    }
+    #expect(home.count == 1 && home.first?.seconds == 4)
+    #expect(count == 2 && latest?.page == "/about")
+    try await pool.close(within: .seconds(5))
+    try await live.value
+    await changes.value
+    #expect(!pool.isOpen)
+  }
+
+  @Test func visitsAreCounted() async throws {
+    let pool = try SqlitePool.inMemory()
+    try await pool.transaction { db in try db.createTable(Visit.self) }
+    try await Visit(page: "/home").insert().run(pool)
+    let count = try await Visit.count().run(pool)
+    #expect(count == 1)
+  }
 }

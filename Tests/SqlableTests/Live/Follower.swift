@@ -21,7 +21,7 @@ final class Follower<Value: Sendable>: Sendable {
   }
 }
 
-/// Waits until the condition holds; after three minutes, longer than that takes on any machine, the test fails and goes on.
+/// Waits until the condition holds; after three minutes, longer than any machine takes, the test fails and goes on.
 func until(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
   let end = ContinuousClock.now + .seconds(180)
   while !condition() {

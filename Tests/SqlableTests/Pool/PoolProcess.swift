@@ -16,8 +16,8 @@ final class PoolProcess: @unchecked Sendable {
     case forking
     /// Does what all processes of `SoakTests` do, and says what became of it.
     case soaking
-    /// Commits other values for some seconds beside a loop over changes, which has the writer asked hundreds of times a second
-    /// whether somebody else has committed.
+    /// Commits other values for some seconds beside a loop over changes, which makes the writer check hundreds of
+    /// times a second for commits of other processes.
     case doubting
   }
 

@@ -2,8 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Everything at once: threads, tasks, cancellations, deadlines, failures. What was acknowledged is stored, what was refused is
-/// not, and every read sees one state.
+/// Everything at once: threads, tasks, cancellations, deadlines, failures. What was acknowledged is stored, what was
+/// refused is not, and every read sees one state.
 @Suite struct PoolStressTests {
   private struct Refused: Error {}
 

@@ -16,7 +16,7 @@ enum ISO8601: ColumnForm { static let type = ColumnType.date(.iso8601) }
 enum OwnForm<Value: SqlValue>: ColumnForm { static var type: ColumnType { Value.columnType } }
 enum OrNull<Form: ColumnForm>: ColumnForm { static var type: ColumnType { .nullable(Form.type) } }
 
-/// A row of a key and one value of any type, in a column of any form; its columns are made anew whenever they are asked for.
+/// A row of a key and one value of any type, in a column of any form; each access to its columns makes them anew.
 struct Stored<Value: SqlValue, Form: ColumnForm>: Sqlable {
   var id: Int?
   var value: Value

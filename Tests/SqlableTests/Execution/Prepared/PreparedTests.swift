@@ -257,7 +257,7 @@ private struct Busy: SqlValue {
     }
   }
 
-  /// A dictionary is a value too, which is stored as JSON: beside a column of text it would find nothing, and say so to nobody.
+  /// A dictionary is also a value, stored as JSON: compared with a text column it would find nothing, without an error.
   @Test func valuesByNameInAVariableAreNotTakenForJSON() throws {
     try withBicycles { db in
       let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))

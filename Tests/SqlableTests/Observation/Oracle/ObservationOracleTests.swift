@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Random transactions: the events delivered are the difference of what is stored, for every handle that is to hear them.
+/// Random transactions: each handle that must be notified receives exactly the difference of what is stored.
 @Suite struct ObservationOracleTests {
   private static let fast = Configuration(busyTimeout: 60, synchronous: .off)
 

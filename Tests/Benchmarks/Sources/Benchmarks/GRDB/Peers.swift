@@ -4,7 +4,7 @@ import GRDB
 
 typealias Contender = Workload.Contender
 
-/// GRDB's contenders for a workload, each as its documentation would have it; "cached" is its statement cache used by hand.
+/// GRDB's contenders for a workload, each written as GRDB documents it; "cached" uses its statement cache directly.
 func peers(of id: String, fixture: Fixture, operations: Int) throws -> [Workload.Contender] {
   let peers = Peers(fixture: fixture, count: operations)
   switch id {

@@ -47,8 +47,8 @@ protocol Digestible {
 }
 
 extension Array where Element: Digestible {
-  /// The sum of the rows' digests. Takes the rows out one by one: a copy of each would count its texts' references up and
-  /// down, for which the baseline has no like.
+  /// The sum of the rows' digests. Takes the rows out one by one: a copy of each would count its texts' references up
+  /// and down, for which the baseline has no like.
   consuming func digest() -> UInt64 {
     var sum: UInt64 = 0
     while let row = popLast() { sum &+= row.digest }

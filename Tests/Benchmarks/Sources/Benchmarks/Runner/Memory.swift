@@ -1,8 +1,8 @@
 import Foundation
 import Sqlable
 
-/// M1 and M2: by how much W1 and W2 make the process grow at its peak, per row. Each contender runs in a process of its own,
-/// since memory that one has given back to the allocator would not count for the next.
+/// M1 and M2: by how much W1 and W2 make the process grow at its peak, per row. Each contender runs in a process of its
+/// own, since memory that one has given back to the allocator would not count for the next.
 struct Memory {
   let options: Options
   let fixture: Fixture

@@ -1,6 +1,6 @@
 import CBaseline
 
-/// Runs workloads: all contenders once to warm up and to compare what they read and wrote, then in turn, round after round.
+/// Runs workloads: all contenders once to warm up and to compare what they read and wrote, then in turn, in rounds.
 struct Runner {
   let options: Options
 

@@ -56,7 +56,7 @@ struct Workload {
   let operations: Int
   /// More rounds than these would take too long.
   let maximumRounds: Int
-  /// Makes the contenders, the first of which is what the others are a ratio to. Only called for a workload that is run.
+  /// Makes the contenders; ratios are to the first. Only called for a workload that is run.
   let contenders: () throws -> [Contender]
 
   init(

@@ -3,7 +3,7 @@ import Foundation
 import Sqlable
 import Synchronization
 
-/// W13: how long it takes until a live result of one process has what another process has committed. It is no ratio to C.
+/// W13: how long until a live result of one process has what another process has committed. It is no ratio to C.
 struct Latency {
   static let id = "W13"
   static let title = "a commit of another process, until a live result has it"

@@ -1,8 +1,8 @@
 import Foundation
 import Sqlable
 
-/// W12: processes that all write to one file, all the time; how long the unluckiest of their transactions took. It is no ratio
-/// to C: what is compared is SQLite's way of waiting with the turns that pools take.
+/// W12: processes that all write to one file, all the time; how long the unluckiest of their transactions took. It is
+/// no ratio to C: what is compared is SQLite's way of waiting with the turns that pools take.
 struct Processes {
   static let id = "W12"
   static let title = "8 processes that write to one file, small transactions, each with a busy timeout of 5 s"

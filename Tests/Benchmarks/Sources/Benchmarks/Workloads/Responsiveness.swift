@@ -2,8 +2,8 @@ import Foundation
 import Sqlable
 import Synchronization
 
-/// W14: whether slow queries keep other tasks waiting: ten thousand tasks read a row each, and a task that has nothing to do
-/// with the database asks for its turn again and again. It is no ratio to C.
+/// W14: whether slow queries keep other tasks waiting: ten thousand tasks read a row each, and a task that has nothing
+/// to do with the database asks for its turn again and again. It is no ratio to C.
 struct Responsiveness {
   static let id = "W14"
   static let title = "10,000 tasks that read a row, and one that only asks for its turn, beside slow queries"

@@ -105,8 +105,8 @@ extension Suite {
   }
 }
 
-/// A filter of four terms. A term compares one of three columns in one of five ways with a value that every row is over, or
-/// under.
+/// A filter of four terms. A term compares one of three columns in one of five ways with a value that every row is
+/// over, or under.
 struct ColdFilter {
   let terms: [Int]
   let sql: String

@@ -131,8 +131,8 @@ enum Threads {
     let all = Mutex<(reads: Int64, writes: Int64, error: (any Error)?)>((0, 0, nil))
   }
 
-  /// Calls `body` with keys of rows in no order until the time is over; how often it found its row. The clock is read once
-  /// a batch, which keeps it out of the figures.
+  /// Calls `body` with keys of rows in no order until the time is over; how often it found its row. The clock is read
+  /// once a batch, which keeps it out of the figures.
   static func `repeat`(
     for seconds: Double, from first: Int, rows: Int, batch: Int = 16, _ body: (_ id: Int) throws -> Bool
   ) throws -> Int64 {

@@ -25,7 +25,7 @@ struct SeededGenerator: RandomNumberGenerator {
   static var seed: UInt64 { ProcessInfo.processInfo.environment["SQLABLE_SEED"].flatMap(UInt64.init) ?? 20_250_131 }
 }
 
-/// Random values, rows and expressions over the columns id, i (INTEGER), r (REAL), t (TEXT), n (TEXT NOCASE), b (any class).
+/// Random values, rows and expressions of the columns id, i (INTEGER), r (REAL), t (TEXT), n (TEXT NOCASE), b (any).
 struct OracleGenerator {
   var random: SeededGenerator
 

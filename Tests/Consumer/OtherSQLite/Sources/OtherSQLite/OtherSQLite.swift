@@ -1,0 +1,3 @@
+import CSQLite
+
+public let otherVersion = String(cString: sqlite3_libversion())

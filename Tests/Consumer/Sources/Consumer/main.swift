@@ -1,0 +1,4 @@
+import OtherSQLite
+import Sqlable
+
+print(SqliteDatabase.sqliteVersion == otherVersion)

@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+@testable import Sqlable
+
+/// The quick reading of the form that the library writes gives what the general one does.
+@Suite struct ISO8601FormTests {
+  private func quick(_ text: String) -> Double? {
+    var text = text
+    return text.withUTF8 { ISO8601Date.secondsSince1970(ofOwnForm: UnsafeRawBufferPointer($0)) }
+  }
+
+  @Test func datesOfAllYearsAreReadAlike() {
+    var random = SeededGenerator(seed: SeededGenerator.seed)
+    for _ in 0..<20_000 {
+      let seconds = Double(Int.random(in: -62_167_219_200_000...253_402_300_799_999, using: &random)) / 1000
+      guard let text = ISO8601Date.text(secondsSince1970: seconds) else { continue }
+      #expect(quick(text) != nil && quick(text) == ISO8601Date.secondsSince1970(text), "\(text)")
+    }
+    for text in ["0000-01-01T00:00:00.000Z", "2000-02-29T23:59:59.999Z", "9999-12-31T23:59:59.999Z"] {
+      #expect(quick(text) != nil && quick(text) == ISO8601Date.secondsSince1970(text), "\(text)")
+    }
+  }
+
+  /// A byte that is replaced by any other gives the same date as the general reading, or none.
+  @Test func everyOtherByteIsRefusedOrReadAlike() {
+    for text in ["2013-01-01T06:00:00.000Z", "2024-02-29T23:59:59.999Z", "2023-02-28T19:38:47.120Z"] {
+      let bytes = Array(text.utf8)
+      for position in bytes.indices {
+        for byte in UInt8.min...UInt8.max {
+          var changed = bytes
+          changed[position] = byte
+          let found = changed.withUnsafeBytes { ISO8601Date.secondsSince1970(ofOwnForm: $0) }
+          let expected = byte < 128 ? ISO8601Date.secondsSince1970(String(decoding: changed, as: UTF8.self)) : nil
+          // The general reading knows other separators too.
+          if let found { #expect(found == expected, "\(position) \(byte)") }
+          if byte >= 48, byte <= 57 { #expect(found == expected, "\(position) \(byte)") }
+        }
+      }
+    }
+    for text in [
+      "", "2013-01-01T06:00:00Z", "2013-01-01 06:00:00.0000", "2013-02-30T06:00:00.000Z", "2023-02-29T06:00:00.000Z",
+    ] {
+      #expect(quick(text) == nil)
+    }
+  }
+}
