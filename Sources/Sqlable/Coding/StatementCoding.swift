@@ -7,7 +7,8 @@
 /// static let search = column("search", Statement<Bicycle, [Bicycle]>.self)
 /// ```
 ///
-/// Reading it throws `.decoding` if it no longer fits its model, and storing it what encoding it throws.
+/// Reading it throws `.decoding` if it no longer fits its model, and storing it what encoding it throws. Every kind is
+/// read that the column's type allows: a program that stores statements of others checks their `kind` first.
 extension Statement: SqlJSON {
   public init(databaseValue: DatabaseValue) throws {
     do { self = try JSONText.decode(Statement.self, from: databaseValue) } catch let error as SqlError {

@@ -156,6 +156,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// the handle of a pool, which closes its handles itself. A lost handle (`.handleLost`) can be closed, which rolls
   /// its transaction back.
   public func close() throws {
+    guard !isLentElsewhere else { throw notLentHere }
     guard !lockedAnyway({ open.isPools }) else { throw misuse("a pool closes its handles itself") }
     try closeByOwner()
   }
@@ -164,6 +165,19 @@ public final class SqliteDatabase: @unchecked Sendable {
   func belongToPool() {
     open.isPools = true
     lend(to: pthread_self())
+  }
+
+  /// Whether a pool owns the handle and has not lent it to this thread. Takes no lock: the thread that has the handle
+  /// may hold it while it waits for this one.
+  @inline(__always)
+  var isLentElsewhere: Bool {
+    let thread = borrower.load(ordering: .relaxed)
+    return thread != SqliteDatabase.notLent && thread != pthread_self()
+  }
+
+  private var notLentHere: SqlError {
+    SqlError.misuse("a pool's handle is valid only inside the closure that it was passed to, and on its thread")
+      .labelled(configuration.label)
   }
 
   /// Lets a thread use a pool's handle, and no other; nil for none. A handle that a closure has kept would join the
@@ -232,13 +246,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   func enter() throws {
     // Before the lock: in a child process, a thread that does not exist there may hold it forever.
     try checkFork()
-    let thread = borrower.load(ordering: .relaxed)
-    guard thread == SqliteDatabase.notLent || thread == pthread_self() else {
-      // Without the lock, which the thread that has the handle may hold while it waits for this one.
-      throw SqlError.misuse(
-        "a pool's handle is valid only inside the closure that it was passed to, and on its thread"
-      ).labelled(configuration.label)
-    }
+    guard !isLentElsewhere else { throw notLentHere }
     lock.lock()
     guard let connection else {
       lock.unlock()
@@ -304,7 +312,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// The error for a call on this handle that can't work.
   func misuse(_ message: String) -> SqlError {
     let error = SqlError.misuse(message).labelled(configuration.label)
-    return isForked ? error : error.inTransaction(transactionLevel > 0)
+    return isForked || isLentElsewhere ? error : error.inTransaction(transactionLevel > 0)
   }
 
   /// Frees memory that SQLite can rebuild: cached pages and compiled statements.

@@ -41,7 +41,9 @@ final class TransactionStack {
 
 extension SqliteDatabase {
   /// The number of open transactions: 0 is none, 1 a transaction, more are savepoints inside it.
-  public var transactionLevel: Int { lockedAnyway { transactions.levels.count } }
+  ///
+  /// 0 for a pool's handle outside of its closure, and on another thread.
+  public var transactionLevel: Int { isLentElsewhere ? 0 : lockedAnyway { transactions.levels.count } }
 
   // MARK: With a closure
 

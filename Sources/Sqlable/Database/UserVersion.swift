@@ -10,7 +10,8 @@ extension SqliteDatabase {
   /// }
   /// ```
   public func userVersion() throws -> Int {
-    try query("PRAGMA user_version") { try $0.get(at: 0, as: Int.self) }[0]
+    // Not the PRAGMA: a pool reopens a reader whose SQL had one.
+    try query("SELECT user_version FROM pragma_user_version", as: Int.self)[0]
   }
 
   /// Sets the number: `PRAGMA user_version = 2`. Inside a transaction it is part of it.

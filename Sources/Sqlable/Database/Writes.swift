@@ -57,7 +57,7 @@ extension SqliteDatabase {
   private func beginRecording(
     _ connection: Connection, _ observation: HandleObservation, mayKeep: Bool
   ) throws -> Write {
-    if observation.isKnowledgeInDoubt {
+    if observation.isSchemaUncertain {
       try takeRightToWrite(connection)
       try observation.refreshKeys(isBeginning: false)
     }

@@ -132,7 +132,7 @@ final class Connection {
     let hash = sql.hash
     if let statement = cache.take(sql, hash: hash) { return statement }
     let key = [UInt8](sql.buffer)
-    try checkBrake()
+    try checkInterruption()
     try write()
     let statement = try compile(sql.buffer)
     // A list of a hundred thousand values compiles to megabytes, and its length rarely recurs.

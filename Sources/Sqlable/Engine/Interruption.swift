@@ -23,7 +23,7 @@ final class Interruption: @unchecked Sendable {
 
   func reset() {
     flag.store(false, ordering: .releasing)
-    let wasLong = steps >= Interruption.stepsBeforeTelling
+    let wasLong = steps >= Interruption.stepsBeforeReporting
     steps = 0
     if wasLong { longStatement.withLock { $0 = nil } }
   }
@@ -33,10 +33,10 @@ final class Interruption: @unchecked Sendable {
   /// How many thousand steps the statements of the call have taken.
   @exclusivity(unchecked) fileprivate var steps = 0
   /// A statement that takes this many thousand steps is reported; that is one or two milliseconds.
-  fileprivate static let stepsBeforeTelling = 64
+  fileprivate static let stepsBeforeReporting = 64
 
   /// Publishes the SQL of the running statement. Call on the thread that runs it.
-  fileprivate func tell(_ connection: OpaquePointer) {
+  fileprivate func report(_ connection: OpaquePointer) {
     var statement = sqlite3_next_stmt(connection, nil)
     while let candidate = statement, sqlite3_stmt_busy(candidate) == 0 {
       statement = sqlite3_next_stmt(connection, candidate)
@@ -70,7 +70,7 @@ final class Interruption: @unchecked Sendable {
   fileprivate var stops: Bool {
     if isOff { return false }
     steps += 1
-    if steps % Interruption.stepsBeforeTelling == 0, let connection { tell(connection) }
+    if steps % Interruption.stepsBeforeReporting == 0, let connection { report(connection) }
     guard let left = budget else { return isRequested }
     budget = left - 1
     return left < 1 || isRequested
@@ -106,7 +106,7 @@ final class Interruption: @unchecked Sendable {
 extension Connection {
   /// Throws if an interruption is requested. SQLite checks every thousand steps of one statement, which many small
   /// statements never reach.
-  func checkBrake() throws {
+  func checkInterruption() throws {
     guard interruption?.isRequested == true else { return }
     throw error(SQLITE_INTERRUPT, sql: nil)
   }

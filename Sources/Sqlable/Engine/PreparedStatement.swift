@@ -45,7 +45,7 @@ final class PreparedStatement {
   private var namesOfRun: [String]?
 
   /// Whether its text contains FAIL, and so perhaps OR FAIL.
-  private(set) lazy var mayKeepWhatFailed = withBytes { $0.holdsFail }
+  private(set) lazy var mayKeepFailedRows = withBytes { $0.containsFail }
 
   /// Calls `body` with the statement's text in SQLite's memory.
   private func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {

@@ -17,7 +17,11 @@ final class ResultLayout: @unchecked Sendable {
   @usableFromInline let types: UnsafePointer<ColumnType?>
   @usableFromInline let count: Int
 
-  init(_ columns: [ResultColumn]) {
+  /// Whether a result may have more columns.
+  let takesRest: Bool
+
+  init(_ columns: [ResultColumn], takesRest: Bool = false) {
+    self.takesRest = takesRest
     count = columns.count
     let identities = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: count + 1)
     let types = UnsafeMutablePointer<ColumnType?>.allocate(capacity: count + 1)
@@ -36,11 +40,22 @@ final class ResultLayout: @unchecked Sendable {
   }
 }
 
+extension ResultLayout {
+  static func mismatch(_ found: Int, _ read: Int) -> SqlError {
+    .misuse("the result has \(found) columns, but \(read) \(read == 1 ? "is" : "are") read")
+  }
+}
+
 extension PreparedStatement {
   /// Throws if the result has fewer columns than will be read.
   func check(_ layout: ResultLayout) throws {
-    guard columnCount >= layout.count else {
-      throw SqlError.misuse("the result has \(columnCount) columns, but \(layout.count) are read")
+    guard columnCount >= layout.count else { throw ResultLayout.mismatch(columnCount, layout.count) }
+  }
+
+  /// Throws if the result has fewer or more columns than will be read.
+  func checkExactly(_ layout: ResultLayout) throws {
+    guard columnCount == layout.count || (layout.takesRest && columnCount > layout.count) else {
+      throw ResultLayout.mismatch(columnCount, layout.count)
     }
   }
 }

@@ -127,14 +127,14 @@ extension Connection {
   /// without which that can't be declared, or if a database is attached, whose schema others can change unnoticed.
   ///
   /// A column `failed_at` counts too; then statements are watched, and the detector decides.
-  func mayKeepWhatFailed() throws -> Bool {
+  func mayKeepFailedRows() throws -> Bool {
     var isPossible = false
     try eachRow("PRAGMA database_list") { row in
       if row[1] != "main", row[1] != "temp" { isPossible = true }
     }
     guard !isPossible else { return true }
     try eachRow("SELECT sql FROM main.sqlite_master UNION ALL SELECT sql FROM temp.sqlite_master") { row in
-      isPossible = isPossible || row[0].utf8.holdsFail
+      isPossible = isPossible || row[0].utf8.containsFail
     }
     return isPossible
   }
@@ -142,7 +142,7 @@ extension Connection {
 
 extension Collection<UInt8> {
   /// Whether it contains the letters FAIL, in upper or lower case.
-  var holdsFail: Bool {
+  var containsFail: Bool {
     var rest = self[...]
     while let start = rest.firstIndex(where: { $0 | 0x20 == UInt8(ascii: "f") }) {
       rest = rest[start...]

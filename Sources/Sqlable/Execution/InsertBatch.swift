@@ -72,7 +72,7 @@ extension Connection {
     guard !table.isWithoutRowid else { return 0 }
     let mark = parameters.mark
     let statement = try prepared(since: mark) {
-      try StatementWriter(table: table, sql: sql, parameters: parameters).writeLookUp(query, row)
+      try StatementWriter(table: table, sql: sql, parameters: parameters).writeLookup(query, row)
       return try prepareBuffered()
     }
     defer { finish(statement) }

@@ -66,7 +66,7 @@ extension SQL {
     } received: { rows in
       let layout = try ResultLayout(of: First.self, Second.self, repeat (each Output).self)
       return try rows.map(.positioned(layout)) { row in
-        try row.checkCount(layout.count)
+        try row.check(layout)
         var row = ResultRow(row, types: layout.types)
         return (try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row))
       }

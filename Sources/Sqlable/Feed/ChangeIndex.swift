@@ -88,7 +88,7 @@ struct ChangeIndex {
   }
 
   func miss(_ number: Int, _ position: Int, _ matches: inout Matches) {
-    tell(number, position, [.missed], isMissed: true, &matches)
+    notify(number, position, [.missed], isMissed: true, &matches)
   }
 
   /// Delivers the rows of a commit to the loops that they concern.
@@ -118,14 +118,14 @@ struct ChangeIndex {
       rest = rest[end...]
     }
     for (events, numbers) in shared.values {
-      for number in numbers where others[number] == nil { tell(number, position, events, isMissed: false, &matches) }
+      for number in numbers where others[number] == nil { notify(number, position, events, isMissed: false, &matches) }
     }
     for (number, events) in own where others[number] == nil {
-      tell(number, position, events, isMissed: false, &matches)
+      notify(number, position, events, isMissed: false, &matches)
     }
   }
 
-  private func tell(_ number: Int, _ position: Int, _ events: Events, isMissed: Bool, _ matches: inout Matches) {
+  private func notify(_ number: Int, _ position: Int, _ events: Events, isMissed: Bool, _ matches: inout Matches) {
     guard let known = known[number], known.since < position, let subscription = known.subscription else { return }
     matches.keep(subscription)
     subscription.take(events, isMissed: isMissed, &matches)

@@ -18,7 +18,7 @@ struct CommitDetector: Hashable, Sendable {
   /// In microseconds, like all pauses here.
   static let shortestPause = 50
   /// How long events are ignored after an ambiguous check: each commit of the pool would wake the connection.
-  static let pauseAfterDoubt = 2_000
+  static let pauseAfterUncertainty = 2_000
 
   /// The polling interval; pauses are shorter.
   private let limit: Int
@@ -28,7 +28,7 @@ struct CommitDetector: Hashable, Sendable {
   /// The pause before the next check; nil if none is due before the next poll.
   private var pause: Int?
   /// The number of checks the writer had begun at the last ambiguous check; nil if nothing is ambiguous.
-  private var looksBeforeDoubt: Int?
+  private var checksBeforeUncertainty: Int?
   private(set) var isListening = true
   private var isWriterAsked = false
 
@@ -47,7 +47,7 @@ struct CommitDetector: Hashable, Sendable {
     defer { (version, ownCommits) = (found, own) }
     guard let version, version != found else { return .nothing }
     guard ownAfterwards == ownCommits, ownAfterwards % 2 == 0 else { return .unsure }
-    looksBeforeDoubt = nil
+    checksBeforeUncertainty = nil
     return .others
   }
 
@@ -56,7 +56,7 @@ struct CommitDetector: Hashable, Sendable {
 
   /// To be called after a check triggered by an event, a pause, or the end of the pause after an ambiguous check;
   /// returns the time until the next check.
-  mutating func nextLook() -> Int? {
+  mutating func nextCheck() -> Int? {
     guard isListening, let pause else { return nil }
     self.pause = pause < limit ? pause * 2 : nil
     return pause < limit ? pause : nil
@@ -65,27 +65,27 @@ struct CommitDetector: Hashable, Sendable {
   // MARK: Ambiguous checks
 
   /// To be called for an ambiguous check, with the number of checks that the writer has begun, counted after the
-  /// version was read; returns whether a pause of ``pauseAfterDoubt`` begins.
-  mutating func doubt(writerLooks: Int) -> Bool {
-    looksBeforeDoubt = writerLooks
+  /// version was read; returns whether a pause of ``pauseAfterUncertainty`` begins.
+  mutating func markUncertain(writerChecks: Int) -> Bool {
+    checksBeforeUncertainty = writerChecks
     guard isListening else { return false }
     isListening = false
-    pause = pause.map { max($0, CommitDetector.pauseAfterDoubt) }
+    pause = pause.map { max($0, CommitDetector.pauseAfterUncertainty) }
     return true
   }
 
   /// To be called after that pause, before the next check; returns whether the writer must check.
-  mutating func listenAgain(writerLooks: Int) -> Bool {
+  mutating func listenAgain(writerChecks: Int) -> Bool {
     isListening = true
-    return asksWriter(writerLooks: writerLooks)
+    return asksWriter(writerChecks: writerChecks)
   }
 
   /// To be called after the pause and at each poll; returns whether the writer must check. An earlier request may have
   /// failed.
-  mutating func asksWriter(writerLooks: Int) -> Bool {
-    guard isListening, let looks = looksBeforeDoubt else { return false }
-    guard looks == writerLooks else {
-      looksBeforeDoubt = nil
+  mutating func asksWriter(writerChecks: Int) -> Bool {
+    guard isListening, let checks = checksBeforeUncertainty else { return false }
+    guard checks == writerChecks else {
+      checksBeforeUncertainty = nil
       return false
     }
     guard !isWriterAsked else { return false }
@@ -97,8 +97,8 @@ struct CommitDetector: Hashable, Sendable {
   mutating func writerAnswered() { isWriterAsked = false }
 
   /// To be called after a check while a writer is being opened; returns whether the loops must be notified.
-  mutating func endDoubt() -> Bool {
-    defer { looksBeforeDoubt = nil }
-    return looksBeforeDoubt != nil
+  mutating func resolveUncertainty() -> Bool {
+    defer { checksBeforeUncertainty = nil }
+    return checksBeforeUncertainty != nil
   }
 }

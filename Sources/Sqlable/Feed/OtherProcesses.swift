@@ -14,7 +14,7 @@ final class OtherProcesses: @unchecked Sendable {
   private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let queue = DispatchQueue(label: "sqlable.pool.others")
   private let poll: any DispatchSourceTimer
-  private let nextLook: any DispatchSourceTimer
+  private let nextCheck: any DispatchSourceTimer
   private var watch: FileWatch?
   private var handle: SqliteDatabase?
   private var detector: CommitDetector
@@ -33,13 +33,13 @@ final class OtherProcesses: @unchecked Sendable {
     self.askWriter = askWriter
     detector = CommitDetector(limit: interval.wholeMicroseconds)
     poll = DispatchSource.makeTimerSource(queue: queue)
-    nextLook = DispatchSource.makeTimerSource(queue: queue)
+    nextCheck = DispatchSource.makeTimerSource(queue: queue)
     poll.setEventHandler { [weak self] in self?.pollIsDue() }
-    nextLook.setEventHandler { [weak self] in self?.checkIsDue() }
+    nextCheck.setEventHandler { [weak self] in self?.checkIsDue() }
     poll.schedule(deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: .milliseconds(10))
-    nextLook.schedule(deadline: .distantFuture)
+    nextCheck.schedule(deadline: .distantFuture)
     poll.resume()
-    nextLook.resume()
+    nextCheck.resume()
     // Now, on the thread of the first subscriber, which must miss no commit from here on.
     checkNow()
   }
@@ -47,8 +47,8 @@ final class OtherProcesses: @unchecked Sendable {
   /// Checks before it returns. To be called while a writer is being opened, which can't detect earlier commits.
   func checkNow() {
     queue.sync {
-      look()
-      if detector.endDoubt() { feed.othersCommitted() }
+      check()
+      if detector.resolveUncertainty() { feed.othersCommitted() }
     }
   }
 
@@ -62,21 +62,21 @@ final class OtherProcesses: @unchecked Sendable {
   private func checkIsDue() { if detector.isListening { checkAndReschedule() } }
 
   private func checkAndReschedule() {
-    look()
-    guard !isEnded, let pause = detector.nextLook() else { return }
+    check()
+    guard !isEnded, let pause = detector.nextCheck() else { return }
     // Replaces a pending check, which may be far off.
-    nextLook.schedule(deadline: .now() + .microseconds(pause))
+    nextCheck.schedule(deadline: .now() + .microseconds(pause))
   }
 
   private func pollIsDue() {
-    look(isPoll: true)
+    check(isPoll: true)
     guard !isEnded else { return }
-    if detector.asksWriter(writerLooks: feed.writerLooks) { ask() }
+    if detector.asksWriter(writerChecks: feed.writerChecks) { ask() }
   }
 
   // MARK: A check
 
-  private func look(isPoll: Bool = false) {
+  private func check(isPoll: Bool = false) {
     guard !isEnded else { return }
     do {
       let handle = try self.handle ?? open()
@@ -97,7 +97,7 @@ final class OtherProcesses: @unchecked Sendable {
       switch detector.judge(own: own, version: found, ownAfterwards: feed.ownCommits) {
       case .nothing: break
       case .others: feed.othersCommitted()
-      case .unsure: if detector.doubt(writerLooks: feed.writerLooks) { pauseListening() }
+      case .unsure: if detector.markUncertain(writerChecks: feed.writerChecks) { pauseListening() }
       }
     } catch {
       // A failed check can't rule out a commit.
@@ -127,12 +127,12 @@ final class OtherProcesses: @unchecked Sendable {
   private func pauseListening() {
     suspended = watch
     suspended?.suspend()
-    queue.asyncAfter(deadline: .now() + .microseconds(CommitDetector.pauseAfterDoubt)) { [self] in
+    queue.asyncAfter(deadline: .now() + .microseconds(CommitDetector.pauseAfterUncertainty)) { [self] in
       suspended?.resume()
       suspended = nil
       // The feed may be deinitialized.
       if isEnded { return release() }
-      if detector.listenAgain(writerLooks: feed.writerLooks) { ask() }
+      if detector.listenAgain(writerChecks: feed.writerChecks) { ask() }
       checkAndReschedule()
     }
   }
@@ -154,7 +154,7 @@ final class OtherProcesses: @unchecked Sendable {
       guard !isEnded else { return }
       isEnded = true
       poll.cancel()
-      nextLook.cancel()
+      nextCheck.cancel()
       try? handle?.close()
       handle = nil
       if detector.isListening { release() }

@@ -70,7 +70,7 @@ final class PoolFeed: CommitSink {
   private let filterTables: FilterTables
   private let filters = Guarded<[RowFilter.Key: RowFilter]>([:])
   private let commitCount = Atomic(0)
-  private let lookCount = Atomic(0)
+  private let checkCount = Atomic(0)
   /// Begins to watch for other processes' commits; called once, for the first subscriber.
   private let watch: @Sendable (PoolFeed) -> OtherProcesses?
   private let columnsRead = Guarded<[ReadKey: ReadColumns]>([:])
@@ -212,13 +212,13 @@ final class PoolFeed: CommitSink {
   /// Raised at the begin and the end of each commit of the pool: odd during a commit.
   var ownCommits: Int { commitCount.load(ordering: .acquiring) }
   /// The number of checks for other connections' commits that the writer has begun.
-  var writerLooks: Int { lookCount.load(ordering: .acquiring) }
+  var writerChecks: Int { checkCount.load(ordering: .acquiring) }
 
   func commitBegins() { commitCount.add(1, ordering: .acquiringAndReleasing) }
 
   func commitEnds() { commitCount.add(1, ordering: .acquiringAndReleasing) }
 
-  func willDetectOtherCommits() { lookCount.add(1, ordering: .acquiringAndReleasing) }
+  func willDetectOtherCommits() { checkCount.add(1, ordering: .acquiringAndReleasing) }
 
   func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
 

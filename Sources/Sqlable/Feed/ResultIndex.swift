@@ -115,7 +115,7 @@ struct ResultIndex {
   }
 
   /// Notifies a result of a commit; nil is one that may have changed anything.
-  func tell(_ number: Int, _ commit: CommittedChanges?, _ position: Int, _ matches: inout Matches) {
+  func notify(_ number: Int, _ commit: CommittedChanges?, _ position: Int, _ matches: inout Matches) {
     guard let result = known[number]?.result else { return }
     matches.keep(result)
     result.didCommit(commit, at: position, &matches)

@@ -73,7 +73,7 @@ struct Subscribers {
     }
     guard !commit.isUnknown else {
       changes.missAll(entry.position, &matches)
-      for number in results.numbers { results.tell(number, nil, entry.position, &matches) }
+      for number in results.numbers { results.notify(number, nil, entry.position, &matches) }
       return
     }
     // A subscriber that joined after the transaction had read the interests may be concerned, whatever was recorded.
@@ -81,11 +81,11 @@ struct Subscribers {
     if !recent.isEmpty { recent = recent.filter { commit.isUnknown(toOneSince: $0.value) } }
     for number in recent.keys {
       changes.miss(number, entry.position, &matches)
-      results.tell(number, nil, entry.position, &matches)
+      results.notify(number, nil, entry.position, &matches)
     }
     changes.match(commit.rows, entry.position, except: recent, &matches)
     for number in results.concerned(by: commit.tables) where recent[number] == nil {
-      results.tell(number, commit, entry.position, &matches)
+      results.notify(number, commit, entry.position, &matches)
     }
   }
 }

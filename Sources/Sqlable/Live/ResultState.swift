@@ -68,7 +68,7 @@ struct ResultState<Value: Sendable> {
   /// The end of the page that was read last; nil during a fetch, whose page may end further behind.
   private var pageEnd: PageEnd?
   /// The last commit that invalidated the result.
-  private var doubted = -1
+  private var invalidatedAt = -1
   private var open: [OpenRow] = []
   private(set) var latest: Latest?
   private var editions = 0
@@ -134,9 +134,9 @@ struct ResultState<Value: Sendable> {
     }
     loop = current(loop)
     defer { loops[number] = loop }
-    if isInDoubt(loop) {
+    if isStale(loop) {
       guard let latest, let value = latest.value, latest.reading.number > loop.reading,
-        latest.reading.position >= doubted
+        latest.reading.position >= invalidatedAt
       else {
         isWanted = true
         return .wait(isNeeded: true)
@@ -160,7 +160,7 @@ struct ResultState<Value: Sendable> {
     return loop
   }
 
-  private func isInDoubt(_ loop: Loop) -> Bool { loop.edition == 0 || doubted > current(loop).position }
+  private func isStale(_ loop: Loop) -> Bool { loop.edition == 0 || invalidatedAt > current(loop).position }
 
   mutating func wait(_ waiter: Waiter, _ loop: Int, isOverdue: Bool) {
     waiting[ObjectIdentifier(waiter)] = (waiter, loop)
@@ -205,7 +205,7 @@ struct ResultState<Value: Sendable> {
   mutating func takeOverdue() -> [any Wakeable] {
     if overdue.isEmpty { return [] }
     let late = overdue.filter { id in
-      waiting[id].flatMap { loops[$0.loop] }.map(isInDoubt) ?? false
+      waiting[id].flatMap { loops[$0.loop] }.map(isStale) ?? false
     }
     return woken(Array(late))
   }
@@ -218,18 +218,18 @@ struct ResultState<Value: Sendable> {
     if without == 0, let latest, latest.reading.position >= position { return }
     switch staleness(after: commit) {
     case .fresh: break
-    case .stale: doubt(position)
+    case .stale: invalidate(position)
     case .rows(let rows):
-      guard open.count + rows.count <= Self.maximumRows else { return doubt(position) }
+      guard open.count + rows.count <= Self.maximumRows else { return invalidate(position) }
       open += rows.map { OpenRow(position: position, images: $0) }
     }
   }
 
   /// Invalidates all results from before a commit.
-  private mutating func doubt(_ position: Int) {
-    doubted = max(doubted, position)
+  private mutating func invalidate(_ position: Int) {
+    invalidatedAt = max(invalidatedAt, position)
     open.removeAll { $0.position <= position }
-    if let latest, latest.reading.position < doubted { dropValue() }
+    if let latest, latest.reading.position < invalidatedAt { dropValue() }
     // Waiting loops need a fetch, unless the one in progress includes the commit.
     if !waiting.isEmpty, position > underway { isWanted = true }
   }
@@ -273,7 +273,7 @@ struct ResultState<Value: Sendable> {
       return .read(Fetch(number: readings, position: underway), known)
     }
     guard let filter = rule.filter, let last = open.last else {
-      for row in open { doubt(row.position) }
+      for row in open { invalidate(row.position) }
       return nextWork(feed)
     }
     return .ask(filter, open.map(\.images), upTo: last.position)
@@ -282,10 +282,10 @@ struct ResultState<Value: Sendable> {
   /// Takes the filter's decision on the rows up to a commit; returns the waiters to wake.
   mutating func answer(_ isConcerned: Bool, upTo position: Int) -> [any Wakeable] {
     open.removeAll { $0.position <= position }
-    if isConcerned { doubt(position) }
+    if isConcerned { invalidate(position) }
     guard open.isEmpty, latest?.value != nil else { return [] }
     // They can take the available result.
-    return woken(sleepers { _, loop in isInDoubt(loop) })
+    return woken(sleepers { _, loop in isStale(loop) })
   }
 
   /// Takes the result of a fetch; returns the waiters to wake.
@@ -302,17 +302,17 @@ struct ResultState<Value: Sendable> {
     if without == 0 { dropValue() }
     if let last = open.last(where: { $0.position <= reading.position }) {
       // The filter need not decide: the fetch includes the rows, and loops with older results may wait for them.
-      doubt(last.position)
+      invalidate(last.position)
     }
     underway = -1
     guard without > 0 else { return [] }
-    return woken(sleepers { _, loop in loop.edition != editions && isInDoubt(loop) })
+    return woken(sleepers { _, loop in loop.edition != editions && isStale(loop) })
   }
 
   /// Records that a fetch has failed; returns the waiters to wake, which throw the error.
   mutating func fail(_ reading: Fetch, _ error: any Error) -> [any Wakeable] {
     underway = -1
-    let failed = sleepers { _, loop in isInDoubt(loop) && current(loop).reading < reading.number }
+    let failed = sleepers { _, loop in isStale(loop) && current(loop).reading < reading.number }
     for id in failed { if let loop = waiting[id]?.loop { failures[loop] = error } }
     return woken(failed)
   }

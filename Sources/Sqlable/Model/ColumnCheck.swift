@@ -38,6 +38,8 @@ extension ReadRow {
     guard !table.isReadChecked.hasPassed, state.pointee.columns != RowState.noColumns else {
       return try Model(row: self)
     }
+    // Handwritten SQL may select fewer columns; a later row checks the others.
+    let present = Set(state.pointee.window.map { state.pointee.columns[$0] })
     state.pointee.beginTracking()
     let model: Model
     do { model = try Model(row: self) } catch {
@@ -45,15 +47,17 @@ extension ReadRow {
       throw error
     }
     let read = state.pointee.endTracking()
-    let missing = table.columns.indices.filter { position in
-      table.columns[position].definition.options.generated == nil && !read.contains(table.columns[position].identity)
+    let own = table.columns.indices.filter { table.columns[$0].definition.options.generated == nil }
+    let missing = own.filter { position in
+      let identity = table.columns[position].identity
+      return present.contains(identity) && !read.contains(identity)
     }
     guard missing.isEmpty else {
       throw table.unusedColumns(
         missing, "init(row:)", "does not read",
         "read it, or call row.skip(_:) if the struct does not hold it")
     }
-    table.isReadChecked.hasPassed = true
+    if own.allSatisfy({ present.contains(table.columns[$0].identity) }) { table.isReadChecked.hasPassed = true }
     return model
   }
 }

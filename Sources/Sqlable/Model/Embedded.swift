@@ -137,6 +137,13 @@ public struct EmbeddedRow {
   }
 }
 
+extension EmbeddedRow {
+  /// States that `init(row:)` does not read a field on purpose; see ``ReadRow``.
+  public func skip<Owner, Value>(_ field: Field<Owner, Value>) {
+    if let position = fields.position(of: field.column.definition) { row.skip(columns[position]) }
+  }
+}
+
 extension ReadRow {
   /// Returns the embedded struct.
   public func get<Model, Value>(_ embedded: Embedded<Model, Value>) throws -> Value {

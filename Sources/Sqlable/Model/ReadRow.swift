@@ -50,21 +50,21 @@ public struct ReadRow {
   /// The value of a row with a single column.
   @inlinable
   func onlyValue<Value: SqlValue>() throws -> Value {
-    try checkCount(1)
+    guard state.pointee.columnCount == 1 else { throw wrongCount(1) }
     return try get(at: 0)
   }
 
-  /// Throws unless the row has so many columns: others would be ignored.
-  @inlinable
-  func checkCount(_ count: Int) throws {
-    guard state.pointee.columnCount == count else { throw wrongCount(count) }
+  /// Throws unless the row has the columns of the layout: others would be ignored.
+  @usableFromInline
+  func check(_ layout: ResultLayout) throws {
+    let count = state.pointee.columnCount
+    guard count == layout.count || (layout.takesRest && count > layout.count) else { throw wrongCount(layout.count) }
   }
 
   @usableFromInline
   func wrongCount(_ count: Int) -> any Error {
     do { try checkCurrent() } catch { return error }
-    return labelled(
-      .misuse("the result has \(state.pointee.columnCount) columns, but \(count) \(count == 1 ? "is" : "are") read"))
+    return labelled(ResultLayout.mismatch(state.pointee.columnCount, count))
   }
 
   @usableFromInline

@@ -24,10 +24,10 @@ struct CommittedChanges: Sendable {
   var isUnknown = false
   /// The count of observer changes when the transaction read the interests. For later subscribers there may be more
   /// changes, too.
-  var heardSince = Int.max
+  var recordedSince = Int.max
 
   /// Whether there may be more changes for a subscriber that joined at a count.
-  func isUnknown(toOneSince joined: Int) -> Bool { isUnknown || joined > heardSince }
+  func isUnknown(toOneSince joined: Int) -> Bool { isUnknown || joined > recordedSince }
 }
 
 /// A summary of a transaction's changes to a table, of bounded size.

@@ -34,7 +34,7 @@ final class HandleObservation {
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
   /// Whether the schema may make a failed statement keep its changes.
-  private var mayKeepWhatFailed = false
+  private var mayKeepFailedRows = false
   /// Whether that is known for the current schema.
   private var isFailureKnown = false
   private let witness: RollbackDetector
@@ -90,16 +90,16 @@ final class HandleObservation {
       (changesAtBegin, schemaAtBegin) = (seenChanges, nil)
       if interest.commits, dataVersion != nil { try detectOtherCommits() }
     }
-    guard isBeginning ? isActive : isKnowledgeInDoubt else { return }
+    guard isBeginning ? isActive : isSchemaUncertain else { return }
     if isBeginning { isOfOpenTransaction = false }
     let current = try connection.schemaVersion()
     if isBeginning { schemaAtBegin = current }
     mayBeOutdated = false
     if current != schemaVersion || !isFailureKnown {
       // A savepoint's schema changes may be rolled back: inside a transaction the flag can only become true.
-      let mayKeep = try connection.mayKeepWhatFailed()
-      isFailureKnown = isBeginning || mayKeep == mayKeepWhatFailed
-      mayKeepWhatFailed = mayKeep || !isBeginning && mayKeepWhatFailed
+      let mayKeep = try connection.mayKeepFailedRows()
+      isFailureKnown = isBeginning || mayKeep == mayKeepFailedRows
+      mayKeepFailedRows = mayKeep || !isBeginning && mayKeepFailedRows
     }
     guard current != schemaVersion else { return }
     buffer.tables = try connection.tableNames().compactMap { name in
@@ -125,7 +125,7 @@ final class HandleObservation {
   }
 
   /// Whether the schema must be checked before the next write of the open transaction.
-  var isKnowledgeInDoubt: Bool { isActive && (mayBeOutdated || schemaVersion == nil) }
+  var isSchemaUncertain: Bool { isActive && (mayBeOutdated || schemaVersion == nil) }
 
   /// To be called when the schema may have changed: after a statement of this handle, and at the begin of a deferred
   /// transaction, since other connections can change it until the first read.
@@ -164,7 +164,7 @@ final class HandleObservation {
   ///
   /// - Parameter mayKeep: Whether the statement's own text may make it keep its changes when it fails.
   func watch(mayKeep: Bool) throws -> Int? {
-    guard mayKeep || mayKeepWhatFailed, isActive else { return nil }
+    guard mayKeep || mayKeepFailedRows, isActive else { return nil }
     if !isWatching {
       guard try witness.joinTransaction() else { return nil }
       isWatching = true
@@ -198,7 +198,7 @@ final class HandleObservation {
       try commit()
       handOver()
       // A transaction that only read changes no result.
-      return isWriting ? tellLatecomers() : ()
+      return isWriting ? notifyLatecomers() : ()
     }
     let isSchemaNew = isWanted && schemaAtBegin.map { (try? connection.schemaVersion()) != $0 } ?? true
     let sinks = isWanted ? ancestors.compactMap(\.sink) : []
@@ -206,15 +206,15 @@ final class HandleObservation {
       for sink in sinks { sink.commitBegins() }
       defer { for sink in sinks { sink.commitEnds() } }
       try commit()
-      handOver(isWanted: isWanted, isUnknown: isSchemaNew || !hook.tellsAll)
+      handOver(isWanted: isWanted, isUnknown: isSchemaNew || !hook.reportsAll)
     }
-    tellLatecomers()
+    notifyLatecomers()
   }
 
   private func handOver(isWanted: Bool = false, isUnknown: Bool = false) {
     guard isWanted || !buffer.isEmpty else { return }
     var commit = buffer.takeAll()
-    (commit.isUnknown, commit.heardSince) = (isUnknown, changesAtBegin)
+    (commit.isUnknown, commit.recordedSince) = (isUnknown, changesAtBegin)
     if !commit.rows.isEmpty, let audience = registry.recipients(for: commit.rows) {
       pending.withLock { pending in
         pending.append(audience)
@@ -229,9 +229,9 @@ final class HandleObservation {
   }
 
   /// Reports the commit for subscribers that joined after the interest was last read, and may have read before it.
-  private func tellLatecomers() {
+  private func notifyLatecomers() {
     guard ObserverRegistry.changes != seenChanges, wanted != interest else { return }
-    for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(heardSince: changesAtBegin)) }
+    for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(recordedSince: changesAtBegin)) }
   }
 
   // MARK: Delivery

@@ -129,7 +129,7 @@ extension Connection {
               old: passes.old ? stored : number, inserted: passes.inserted ? stored : number,
               updated: passes.updated ? stored : number
             ) : nil, affinity: KeyShape.Affinity(ofType: row[2]),
-          mayHideDefault: !row[4].isEmpty && !row[4].isSameName(as: "NULL") && !PreupdateNumbering.tellsDefaults))
+          mayHideDefault: !row[4].isEmpty && !row[4].isSameName(as: "NULL") && !PreupdateNumbering.reportsDefaults))
       if isStored { storedCount += 1 }
     }
     guard index != nil else {

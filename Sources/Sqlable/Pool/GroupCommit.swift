@@ -22,7 +22,7 @@ extension SqlitePool {
     }
     writer.endLoan()
     // Before the next call gets it. Closing the connection rolls back what its ROLLBACK could not.
-    if writer.isLost { writer.discard() }
+    if writer.isLost || writer.hasOpenCursors { writer.discard() }
     for (call, outcome) in outcomes.dropFirst() { end(call, outcome) }
     let next = withState { state in
       state.ended(outcomes.count)
@@ -88,7 +88,7 @@ extension SqlitePool {
       // A transaction left open would swallow every later write.
       db.rollBackShared()
       // A subscriber that joined while a statement ran may have missed its changes: nothing was recorded for it.
-      if call.kind != .detection { feed.didCommit(CommittedChanges(heardSince: changes)) }
+      if call.kind != .detection { feed.didCommit(CommittedChanges(recordedSince: changes)) }
     }
     return ended(
       call, writer,

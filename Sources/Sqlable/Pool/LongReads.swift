@@ -7,9 +7,9 @@ final class LongReads: @unchecked Sendable {
   private let timer: any DispatchSourceTimer
   private static let queue = DispatchQueue(label: "sqlable.pool.long-reads")
 
-  init(_ duration: Duration, look: @escaping @Sendable () -> Void) {
+  init(_ duration: Duration, check: @escaping @Sendable () -> Void) {
     timer = DispatchSource.makeTimerSource(queue: LongReads.queue)
-    timer.setEventHandler(handler: look)
+    timer.setEventHandler(handler: check)
     // One timer for all reads: a timer per read would slow each of them. Reports are late by half the limit at most.
     let interval = (duration / 4).dispatched
     timer.schedule(deadline: .now() + interval, repeating: interval, leeway: interval)

@@ -96,7 +96,7 @@ final class PoolCall: @unchecked Sendable {
   var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
   /// When the call times out in its present state.
-  var nextLook: ContinuousClock.Instant? {
+  var nextCheck: ContinuousClock.Instant? {
     switch state {
     // A waiting thread times out by itself.
     case .waiting: resume == nil ? nil : waitEnd

@@ -157,11 +157,11 @@ extension SqlitePool {
       if let work { try work(db) } else { _ = try call.run(db) }
       outcome = .success(())
     } catch {
-      if (error as? SqlError)?.meansBrokenHandle == true { handle.discard() }
+      if (error as? SqlError)?.indicatesBrokenHandle == true { handle.discard() }
       outcome = .failure(call.error(error, label: configuration.handles.label))
     }
     handle.endLoan()
-    if handle.isSpoilt { handle.discard() }
+    if handle.isUnusable { handle.discard() }
     let next = withState { state in
       state.take(handle, from: call)
       state.ended()
@@ -174,7 +174,7 @@ extension SqlitePool {
 
   /// Makes the writer check, once it is free, whether another connection has committed; calls `answered` after the
   /// check, or if it can't take place.
-  func haveWriterLook(_ answered: @escaping @Sendable () -> Void) {
+  func haveWriterCheck(_ answered: @escaping @Sendable () -> Void) {
     let place = PoolCall.CallSite(file: #fileID, line: #line)
     func detect(_ db: SqliteDatabase) throws -> TransactionResult {
       try db.detectOtherCommits()
@@ -235,8 +235,8 @@ extension SqlitePool {
   /// Schedules a check for the time when the call times out, unless an earlier check is due.
   func inspect(_ call: PoolCall) {
     let isNext = withState { state -> ContinuousClock.Instant? in
-      guard let end = call.nextLook, state.nextLook.map({ end < $0 }) ?? true else { return nil }
-      state.nextLook = end
+      guard let end = call.nextCheck, state.nextCheck.map({ end < $0 }) ?? true else { return nil }
+      state.nextCheck = end
       return end
     }
     if let isNext { schedule(isNext) }
@@ -253,11 +253,11 @@ extension SqlitePool {
   private func inspectAll() {
     let now = ContinuousClock.now
     let (late, next) = withState { state in
-      state.nextLook = nil
+      state.nextCheck = nil
       let calls = state.unended
-      let late = calls.filter { $0.nextLook.map { $0 <= now } ?? false }
-      state.nextLook = calls.compactMap(\.nextLook).filter { $0 > now }.min()
-      return (late, state.nextLook)
+      let late = calls.filter { $0.nextCheck.map { $0 <= now } ?? false }
+      state.nextCheck = calls.compactMap(\.nextCheck).filter { $0 > now }.min()
+      return (late, state.nextCheck)
     }
     for call in late { stop(call, .deadline) }
     if let next { schedule(next) }
@@ -266,5 +266,5 @@ extension SqlitePool {
 
 extension SqlError {
   /// Whether it makes the handle unusable.
-  fileprivate var meansBrokenHandle: Bool { [.io, .corrupt, .notADatabase].contains(kind) }
+  fileprivate var indicatesBrokenHandle: Bool { [.io, .corrupt, .notADatabase].contains(kind) }
 }

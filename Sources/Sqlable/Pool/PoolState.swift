@@ -21,7 +21,7 @@ extension SqlitePool {
     /// Signalled when the last call has ended.
     var closers: [DispatchSemaphore] = []
     /// When timeouts are checked next.
-    var nextLook: ContinuousClock.Instant?
+    var nextCheck: ContinuousClock.Instant?
 
     init(writer: PooledHandle) { self.writer = writer }
   }

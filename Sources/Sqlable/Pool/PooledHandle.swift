@@ -60,10 +60,14 @@ final class PooledHandle: @unchecked Sendable {
   /// Whether it is open and refuses further use; to be called by its holder.
   var isLost: Bool { database?.connection?.isLost == true }
 
+  /// Whether a closure has kept a cursor; to be called by its holder.
+  var hasOpenCursors: Bool { database?.connection.map { $0.openCursors > 0 } ?? false }
+
   /// Whether the next call can't use it as it is: lost, or a reader whose settings SQL has changed.
-  var isSpoilt: Bool {
+  var isUnusable: Bool {
     guard let connection = database?.connection else { return false }
-    return connection.isLost || connection.hasOtherSettings
+    // A cursor that a closure has kept holds its snapshot: the next call would see old data.
+    return connection.isLost || connection.hasOtherSettings || connection.openCursors > 0
   }
 
   /// To be called by its holder.
@@ -73,6 +77,8 @@ final class PooledHandle: @unchecked Sendable {
 
   /// Closes the connection; the next call opens another.
   func discard() {
+    // With a cursor open it stays open, for the cursor alone.
+    endLoan()
     try? database?.closeByOwner()
     database = nil
   }

@@ -82,7 +82,7 @@ public final class SqlitePool: Sendable {
         ? nil
         : configuration.pollInterval.map { interval in
           OtherProcesses(feed, root, every: interval) { answered in
-            weak.withLock { $0.pool }?.haveWriterLook(answered)
+            weak.withLock { $0.pool }?.haveWriterCheck(answered)
           }
         }
     }

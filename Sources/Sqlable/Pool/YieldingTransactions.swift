@@ -99,7 +99,7 @@ extension SqlitePool {
       while true {
         guard try step(db, isNew) == .continue else { return .stop }
         isNew = false
-        try db.openConnection().checkBrake()
+        try db.openConnection().checkInterruption()
         if isWriterWanted { return .continue }
       }
     }

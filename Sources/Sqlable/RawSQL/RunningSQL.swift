@@ -26,7 +26,7 @@ extension SqliteDatabase {
       while !rest.isEmpty {
         // Before compiling: a DELETE compiled without the hook would not call it.
         observation?.refresh()
-        try connection.checkBrake()
+        try connection.checkInterruption()
         let (statement, next) = try connection.compileFirst(rest)
         // The values whose `?` is in the text of this statement.
         let end = statement == nil ? text.count : text.count - next.count
@@ -83,7 +83,7 @@ extension SqliteDatabase {
     var rows: [(First, Second, repeat each Output)] = []
     let layout = try ResultLayout(of: first, second, repeat each type)
     try eachRow(of: sql, .positioned(layout)) { row in
-      try row.checkCount(layout.count)
+      try row.check(layout)
       var row = ResultRow(row, types: layout.types)
       rows.append((try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row)))
     }
@@ -194,7 +194,7 @@ extension SqliteDatabase {
 
   /// Whether the statement may keep what it did before it failed, if there are observers to notify of that.
   private func mayKeep(_ statement: PreparedStatement) -> Bool {
-    observation?.isActive == true && statement.mayKeepWhatFailed
+    observation?.isActive == true && statement.mayKeepFailedRows
   }
 
   private func noteSchemaChange(_ statement: PreparedStatement) {

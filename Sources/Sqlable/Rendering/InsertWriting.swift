@@ -133,7 +133,7 @@ extension StatementWriter {
   }
 
   /// Writes a query for the id of the row with these values in an upsert's conflict columns.
-  func writeLookUp(_ query: InsertQuery, _ row: RowValues) throws {
+  func writeLookup(_ query: InsertQuery, _ row: RowValues) throws {
     sql.append("SELECT ")
     writeList(try rowIdentity())
     sql.append(" FROM ")

@@ -17,6 +17,8 @@ public protocol SelectOutput: SendableMetatype {
 /// The columns that a result is read from, when no query describes them.
 public struct ResultDescription {
   var columns: [ResultColumn] = []
+  /// Whether the last output takes all columns that are left.
+  var takesRest = false
 }
 
 extension ResultLayout {
@@ -25,7 +27,7 @@ extension ResultLayout {
   convenience init<each Output: SelectOutput>(of type: repeat (each Output).Type) throws {
     var description = ResultDescription()
     repeat try (each type).describe(in: &description)
-    self.init(description.columns)
+    self.init(description.columns, takesRest: description.takesRest)
   }
 }
 

@@ -60,7 +60,7 @@ import Testing
 
   private func prepared(_ db: SqliteDatabase) throws -> [() throws -> String] {
     let pairs = try db.prepare("SELECT * FROM t", as: Int?.self, String?.self)
-    let first = try db.prepare("SELECT * FROM t", as: Int?.self)
+    let first = try db.prepare("SELECT count(*) FROM t", as: Int?.self)
     let models = try db.prepare("SELECT *, 'end' FROM t", as: Shifting.self, String?.self)
     return [
       { "\(try pairs.run())" }, { "\(try first.run())" }, { "\(try models.run())" },

@@ -5,11 +5,11 @@ protocol CommitRule: Hashable {
   mutating func begin(own: Int, version: Int64)
   mutating func judge(own: Int, version: Int64, ownAfterwards: Int) -> CommitDetector.Finding
   mutating func logWasWritten()
-  mutating func nextLook() -> Int?
-  mutating func doubt(writerLooks: Int) -> Bool
-  mutating func listenAgain(writerLooks: Int) -> Bool
+  mutating func nextCheck() -> Int?
+  mutating func markUncertain(writerChecks: Int) -> Bool
+  mutating func listenAgain(writerChecks: Int) -> Bool
   mutating func writerAnswered()
-  mutating func endDoubt() -> Bool
+  mutating func resolveUncertainty() -> Bool
   var isListening: Bool { get }
 }
 
@@ -36,11 +36,11 @@ struct FormerRule: CommitRule {
     rule.logWasWritten()
   }
 
-  mutating func nextLook() -> Int? { isLooking ? rule.nextLook() : nil }
-  mutating func doubt(writerLooks: Int) -> Bool { rule.doubt(writerLooks: writerLooks) }
-  mutating func listenAgain(writerLooks: Int) -> Bool { rule.listenAgain(writerLooks: writerLooks) }
+  mutating func nextCheck() -> Int? { isLooking ? rule.nextCheck() : nil }
+  mutating func markUncertain(writerChecks: Int) -> Bool { rule.markUncertain(writerChecks: writerChecks) }
+  mutating func listenAgain(writerChecks: Int) -> Bool { rule.listenAgain(writerChecks: writerChecks) }
   mutating func writerAnswered() { rule.writerAnswered() }
-  mutating func endDoubt() -> Bool { rule.endDoubt() }
+  mutating func resolveUncertainty() -> Bool { rule.resolveUncertainty() }
 }
 
 /// A pool and other processes on one file, with everything between a write to the log and the loops' hearing of it in
@@ -79,7 +79,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
   // The pool.
   var writer = Writer.idle
   var ownCommits = 0
-  var writerLooks = 0
+  var writerChecks = 0
   /// How many of the others' commits the writer has noticed.
   var writerNoticed = 0
   var ask = Ask.none
@@ -179,7 +179,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
     switch writer {
     case .idle, .opened: break
     case .began:
-      writerLooks += 1
+      writerChecks += 1
       writer = .counted
     case .counted:
       writerFinds()
@@ -206,7 +206,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
     switch ask {
     case .none: break
     case .waits:
-      writerLooks += 1
+      writerChecks += 1
       ask = .counted
     case .counted:
       writerFinds()
@@ -243,7 +243,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
       case .unsure: looker = .doubts
       }
     case .doubts:
-      _ = rule.doubt(writerLooks: writerLooks)
+      _ = rule.markUncertain(writerChecks: writerChecks)
       endLook()
     }
   }
@@ -253,12 +253,12 @@ struct CommitModel<Rule: CommitRule>: Hashable {
     switch cause {
     case .once: break
     case .goesOn:
-      guard rule.nextLook() != nil else { return }
+      guard rule.nextCheck() != nil else { return }
       isLookDue = true
       var later = rule
-      isLastLook = later.nextLook() == nil
+      isLastLook = later.nextCheck() == nil
     case .newWriter:
-      if rule.endDoubt() { tell() }
+      if rule.resolveUncertainty() { tell() }
       writer = .idle
     }
   }
@@ -290,7 +290,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
     if !rule.isListening {
       all.append(
         after {
-          if $0.rule.listenAgain(writerLooks: $0.writerLooks) { $0.ask = .waits }
+          if $0.rule.listenAgain(writerChecks: $0.writerChecks) { $0.ask = .waits }
           ($0.looker, $0.cause) = (.begins, .goesOn)
         })
     }

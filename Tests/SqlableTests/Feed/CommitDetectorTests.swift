@@ -6,9 +6,9 @@ import Testing
 /// Every order of what several processes, the kernel and the connection that looks can do, gone through step by step.
 struct CommitDetectorTests {
   /// Two looks follow an event, and as many the end of a doubt's pause.
-  private static let limit = 2 * CommitDetector.pauseAfterDoubt
-  private static let rule = CommitDetector(limit: limit, shortestPause: CommitDetector.pauseAfterDoubt / 2)
-  private static let former = FormerRule(limit: limit, shortestPause: CommitDetector.pauseAfterDoubt / 2)
+  private static let limit = 2 * CommitDetector.pauseAfterUncertainty
+  private static let rule = CommitDetector(limit: limit, shortestPause: CommitDetector.pauseAfterUncertainty / 2)
+  private static let former = FormerRule(limit: limit, shortestPause: CommitDetector.pauseAfterUncertainty / 2)
 
   /// Commits of others, commits of the pool, other writers, and writes to the log for each commit of others.
   private static let sizes =
@@ -69,14 +69,14 @@ struct CommitDetectorTests {
   @Test func looksAfterAnEventBecomeRarerAndEnd() {
     var rule = CommitDetector(limit: 1_000)
     rule.begin(own: 0, version: 1)
-    #expect(rule.nextLook() == nil)
+    #expect(rule.nextCheck() == nil)
     rule.logWasWritten()
-    #expect((0..<6).map { _ in rule.nextLook() } == [50, 100, 200, 400, 800, nil])
+    #expect((0..<6).map { _ in rule.nextCheck() } == [50, 100, 200, 400, 800, nil])
     rule.logWasWritten()
-    #expect(rule.nextLook() == 50)
+    #expect(rule.nextCheck() == 50)
     #expect(rule.judge(own: 0, version: 2, ownAfterwards: 0) == .others)
     // What was seen need not be all that was written.
-    #expect(rule.nextLook() == 100)
+    #expect(rule.nextCheck() == 100)
   }
 
   /// A writer that is asked in vain, as when its queue is full, is asked again at the next poll.
@@ -84,14 +84,14 @@ struct CommitDetectorTests {
     var rule = CommitDetector(limit: 1_000)
     rule.begin(own: 0, version: 1)
     #expect(rule.judge(own: 2, version: 2, ownAfterwards: 2) == .unsure)
-    #expect(rule.doubt(writerLooks: 5) == true)
-    #expect(rule.asksWriter(writerLooks: 5) == false)
-    #expect(rule.listenAgain(writerLooks: 5) == true)
-    #expect(rule.asksWriter(writerLooks: 5) == false)
+    #expect(rule.markUncertain(writerChecks: 5) == true)
+    #expect(rule.asksWriter(writerChecks: 5) == false)
+    #expect(rule.listenAgain(writerChecks: 5) == true)
+    #expect(rule.asksWriter(writerChecks: 5) == false)
     rule.writerAnswered()
-    #expect(rule.asksWriter(writerLooks: 5) == true)
+    #expect(rule.asksWriter(writerChecks: 5) == true)
     rule.writerAnswered()
-    #expect(rule.asksWriter(writerLooks: 6) == false)
-    #expect(rule.asksWriter(writerLooks: 5) == false)
+    #expect(rule.asksWriter(writerChecks: 6) == false)
+    #expect(rule.asksWriter(writerChecks: 5) == false)
   }
 }

@@ -103,6 +103,32 @@ import Testing
     }
   }
 
+  private struct Photo: Sqlable {
+    static let id = column("id", Int.self, PrimaryKey())
+    static let name = column("name", String?.self)
+    static let data = column("data", Data?.self)
+    static let tableLayout = [id.column, name.column, data.column]
+    let id: Int
+    let name: String?
+    init(row: ReadRow) throws {
+      id = try row.get(Photo.id)
+      name = try? row.get(Photo.name)
+      row.skip(Photo.data)
+    }
+    func write(to row: inout RowWriter) throws {}
+  }
+
+  /// Handwritten SQL may leave out what the struct does without.
+  @Test func columnsThatAQueryLacksAreNotMissed() throws {
+    try withDatabase { db in
+      try db.createTable(Photo.self)
+      try db.execute("INSERT INTO photo VALUES (1, 'x', x'00')")
+      #expect(try db.query("SELECT id FROM photo", as: Photo.self).map(\.name) == [nil])
+      #expect(try db.query("SELECT name, id FROM photo", as: Photo.self).map(\.name) == ["x"])
+      #expect(try Photo.read().run(db).map(\.name) == ["x"])
+    }
+  }
+
   private struct Tag: Sqlable {
     static let id = column("id", Int.self, PrimaryKey())
     static let memoId = column("memo_id", Int.self)

@@ -85,6 +85,8 @@ import Testing
         { _ = try Member.read().explain($0) }, { try $0.createTable(Person.self) },
       ]
       for handle in [writer, reader] {
+        #expect(handle.transactionLevel == 0)
+        expectMisuse { try handle.close() }
         for use in uses {
           let error = expectMisuse { try use(handle) }
           #expect(error?.message.contains("valid only inside the closure") == true)
@@ -101,6 +103,30 @@ import Testing
       }
       let ids = try Member.read().run(pool).map(\.id)
       #expect(ids == [1])
+    }
+  }
+
+  /// A cursor holds its snapshot: the pool gives its handle to no other call.
+  @Test func aCursorThatWasKeptKeepsNoHandleOfThePool() throws {
+    try withMembers(PoolConfiguration(readers: 1)) { pool in
+      try Member.insert((1...3).map { Member(id: $0, name: "x") }).run(pool)
+      let read = try pool.read { db in
+        let cursor = try Member.read().cursor(db)
+        _ = try cursor.next()
+        return cursor
+      }
+      let written = try pool.transaction { db in
+        let cursor = try Member.read().cursor(db)
+        _ = try cursor.next()
+        return cursor
+      }
+      try Member(id: 4, name: "new").insert().run(pool)
+      let count = try Member.count().run(pool)
+      #expect(count == 4)
+      expectMisuse { _ = try read.next() }
+      expectMisuse { _ = try written.next() }
+      let counts = try pool.read { db in try Member.count().run(db) }
+      #expect(counts == 4)
     }
   }
 

@@ -291,6 +291,11 @@ import Testing
       let two = expectMisuse { _ = try db.query("SELECT name, id, 1 FROM person", as: String.self, Int.self) }
       #expect(two?.message == "the result has 3 columns, but 2 are read")
       expectMisuse { _ = try SQL("SELECT name, id FROM person").rows(as: String.self).run(db) }
+      expectMisuse { _ = try db.prepare("SELECT name, id FROM person", as: String.self) }
+      expectMisuse { _ = try db.prepare("SELECT name, id, 1 FROM person", as: String.self, Int.self) }
+      // All that are left belong to the row.
+      let rest = try db.query("SELECT name, id, 1 FROM person WHERE id = 1", as: String.self, DynamicRow.self)
+      #expect(rest.map(\.1.columns) == [["id", "1"]])
       #expect(try db.query("SELECT name FROM person WHERE 0", as: String.self) == [])
       #expect(try db.query("SELECT name, id FROM person WHERE id = 1", as: String.self, Int.self).map(\.1) == [1])
     }

@@ -76,7 +76,7 @@ final class ChangeHook {
   }
 
   /// Whether it reports all rows that change; the update hook does not.
-  var tellsAll: Bool { usesPreupdate }
+  var reportsAll: Bool { usesPreupdate }
 
   func install() {
     guard !isInstalled else { return }

@@ -17,7 +17,7 @@ enum PreupdateNumbering {
   static let withRowid = passes(ofTable: "")
   static let withoutRowid = passes(ofTable: " WITHOUT ROWID")
   /// Whether rows from before an ADD COLUMN report the column's default; 3.40 reports NULL.
-  static let tellsDefaults = tried([
+  static let reportsDefaults = tried([
     "CREATE TABLE probe (a)", "INSERT INTO probe VALUES (1)", "ALTER TABLE probe ADD COLUMN b TEXT DEFAULT 'next'",
     "DELETE FROM probe",
   ]).old

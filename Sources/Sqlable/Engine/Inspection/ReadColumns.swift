@@ -24,10 +24,10 @@ extension Connection {
     let notes = Notes()
     // First: running a statement makes SQLite reload a changed schema. Compiling alone does not, and would report a
     // view as it was before.
-    let told = Set(try tableNames().map(\.foldedName))
-    var untold: Set<[UInt8]> = []
-    try eachRow("SELECT name FROM main.sqlite_master WHERE type = 'table'") { untold.insert($0[0].foldedName) }
-    untold.subtract(told)
+    let observed = Set(try tableNames().map(\.foldedName))
+    var unobserved: Set<[UInt8]> = []
+    try eachRow("SELECT name FROM main.sqlite_master WHERE type = 'table'") { unobserved.insert($0[0].foldedName) }
+    unobserved.subtract(observed)
     let code = sqlite3_set_authorizer(
       handle,
       { context, action, table, column, database, _ in
@@ -46,7 +46,7 @@ extension Connection {
     var sql = sql
     _ = try sql.withUTF8 { try compileFirst($0) }
     var read = notes.read
-    if !untold.isDisjoint(with: read.tables.keys) { read.readsUnobserved = true }
+    if !unobserved.isDisjoint(with: read.tables.keys) { read.readsUnobserved = true }
     return read
   }
 }

@@ -30,7 +30,7 @@ extension SqliteDatabase {
     PreparedSelect(try PreparedSelectCore(query.query, on: self), query.read)
   }
 
-  /// Compiles handwritten SQL once, for many runs that return the first column of its rows; see ``PreparedSelect``.
+  /// Compiles handwritten SQL once, for many runs that return the values of its column; see ``PreparedSelect``.
   ///
   /// ```swift
   /// let color = Parameter<String>("color")

@@ -24,7 +24,7 @@ final class FileGate: Sendable {
   /// After this time at the door a writer takes a turn that is free: the process ahead of it may be suspended.
   private static let patience = Duration.milliseconds(100)
   /// How often the file is checked, since another process may have deleted it.
-  private static let lookInterval = Duration.seconds(1)
+  private static let checkInterval = Duration.seconds(1)
 
   private let path: String
   private let label: String?
@@ -38,7 +38,7 @@ final class FileGate: Sendable {
   private struct State {
     var file: GateFile?
     /// When the file was last checked.
-    var looked: ContinuousClock.Instant?
+    var lastChecked: ContinuousClock.Instant?
     /// Whether this pool has the turn.
     var hasTurn = false
     /// Until when it may retake the turn without queueing.
@@ -91,12 +91,12 @@ final class FileGate: Sendable {
       guard state.hasTurn else { return }
       state.hasTurn = false
       state.file?.unlock(.turn)
-      forgetWhatIsStuck(&state)
+      forgetStuck(&state)
     }
   }
 
   /// Closes a file with a lock that could not be released: that releases all of its locks.
-  private func forgetWhatIsStuck(_ state: inout State) {
+  private func forgetStuck(_ state: inout State) {
     if !state.hasTurn, state.file?.isStuck == true { state.file = nil }
   }
 
@@ -114,7 +114,7 @@ final class FileGate: Sendable {
   private var isForked: Bool { ForkGuard.generation != generation }
 
   private func enter(_ state: inout State, at now: ContinuousClock.Instant, mayWait: Bool) -> Admission {
-    look(&state, at: now)
+    findFile(&state, at: now)
     guard let file = state.file else { return .open }
     guard state.place == .nowhere else {
       state.isWanted = true
@@ -123,7 +123,7 @@ final class FileGate: Sendable {
     var answer = take(file, &state, at: now)
     if answer == .taken, !file.isInPlace {
       // The file was replaced: others queue at the new one.
-      look(&state, at: now, again: true)
+      findFile(&state, at: now, again: true)
       guard let other = state.file else { return .open }
       answer = take(other, &state, at: now)
     }
@@ -202,7 +202,7 @@ final class FileGate: Sendable {
     if goesOn || answer == .got { file.unlock(.door) }
     state.withLock { state in
       if goesOn { arrive(&state, file, answer) }
-      forgetWhatIsStuck(&state)
+      forgetStuck(&state)
     }
     bell.signal()
   }
@@ -222,10 +222,10 @@ final class FileGate: Sendable {
   // MARK: The file
 
   /// Ensures that the file is the one at the path, which others lock; opens that if not.
-  private func look(_ state: inout State, at now: ContinuousClock.Instant, again: Bool = false) {
+  private func findFile(_ state: inout State, at now: ContinuousClock.Instant, again: Bool = false) {
     guard state.place == .nowhere, !state.hasTurn else { return }
-    if !again, let looked = state.looked, now - looked < FileGate.lookInterval { return }
-    state.looked = now
+    if !again, let lastChecked = state.lastChecked, now - lastChecked < FileGate.checkInterval { return }
+    state.lastChecked = now
     guard state.file.map({ !$0.isInPlace }) ?? true else { return }
     state.file = GateFile(besideFileAt: path)
     state.turnEnd = nil
