@@ -97,7 +97,7 @@ struct FileGateTests {
     }
   }
 
-  @Test func whoWaitsIsStoppedByItsBrakeAndTheBusyTimeout() throws {
+  @Test func aWaitEndsByItsInterruptionAndTheBusyTimeout() throws {
     try withFile { path in
       let (first, second) = (gate(path), gate(path))
       try first.take(interruption)
