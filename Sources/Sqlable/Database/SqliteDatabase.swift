@@ -47,8 +47,6 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
     /// The same, checked by every statement: reference counting would make all threads contend for one address.
     private(set) var unretainedFunctions: Unmanaged<FunctionRegistry>?
-    /// Whether a pool owns the handle; then only the pool may close it.
-    var isPools = false
   }
 
   var connection: Connection? { open.connection }
@@ -157,15 +155,14 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// its transaction back.
   public func close() throws {
     guard !isLentElsewhere else { throw notLentHere }
-    guard !lockedAnyway({ open.isPools }) else { throw misuse("a pool closes its handles itself") }
+    guard borrower.load(ordering: .relaxed) == SqliteDatabase.notLent else {
+      throw misuse("a pool closes its handles itself")
+    }
     try closeByOwner()
   }
 
   /// Marks the handle as owned by a pool and lends it to this thread.
-  func belongToPool() {
-    open.isPools = true
-    lend(to: pthread_self())
-  }
+  func belongToPool() { lend(to: pthread_self()) }
 
   /// Whether a pool owns the handle and has not lent it to this thread. Takes no lock: the thread that has the handle
   /// may hold it while it waits for this one.
@@ -197,7 +194,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       }
       observation?.close()
       transactions.levels = []
-      open = Open(isPools: open.isPools)
+      open = Open()
     }
   }
 

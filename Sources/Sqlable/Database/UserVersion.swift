@@ -11,7 +11,7 @@ extension SqliteDatabase {
   /// ```
   public func userVersion() throws -> Int {
     // Not the PRAGMA: a pool reopens a reader whose SQL had one.
-    try query("SELECT user_version FROM pragma_user_version", as: Int.self)[0]
+    try query("SELECT user_version FROM pragma_user_version", as: Int.self).first ?? 0
   }
 
   /// Sets the number: `PRAGMA user_version = 2`. Inside a transaction it is part of it.

@@ -42,7 +42,8 @@ final class PreparedStatement {
   /// The statement's first words, upper-cased, without comments.
   func firstKeywords(_ count: Int) -> [String] { withBytes { $0[...].firstKeywords(count) } }
 
-  private var namesOfRun: [String]?
+  /// The names of the columns, and how often the statement had been recompiled when they were read.
+  private var names: (list: [String], recompiled: Int32)?
 
   /// Whether its text contains FAIL, and so perhaps OR FAIL.
   private(set) lazy var mayKeepFailedRows = withBytes { $0.containsFail }
@@ -81,12 +82,13 @@ final class PreparedStatement {
     }
   }
 
-  /// The names of the result's columns, read once a run: all its rows share them.
-  var columnNamesOfRun: [String] {
-    if let names = namesOfRun { return names }
-    let names = readColumnNames()
-    namesOfRun = names
-    return names
+  /// The names of the result's columns, shared by its rows; valid only after the first step, as `readColumnNames()`.
+  var columnNames: [String] {
+    let recompiled = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
+    if let names, names.recompiled == recompiled { return names.list }
+    let list = readColumnNames()
+    names = (list, recompiled)
+    return list
   }
 
   /// Advances to the next row; returns false if there is none.
@@ -137,7 +139,6 @@ final class PreparedStatement {
 
   /// Ends the run and releases its locks, even after an error. Values stay bound until replaced, but are not read.
   func reset() {
-    namesOfRun = nil
     sqlite3_reset(handle)
     row.pointee.end()
   }

@@ -15,7 +15,7 @@ final class ResultLayout: @unchecked Sendable {
   let identities: UnsafePointer<UnsafeRawPointer>
   /// How the values of the columns are stored, by position; nil if unknown.
   @usableFromInline let types: UnsafePointer<ColumnType?>
-  @usableFromInline let count: Int
+  let count: Int
 
   /// Whether a result may have more columns.
   let takesRest: Bool

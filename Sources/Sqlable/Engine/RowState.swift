@@ -75,7 +75,7 @@ struct RowState: ~Copyable {
     return OpaquePointer(firstValue + position &* valueStride)
   }
 
-  @usableFromInline var columnCount: Int { Int(sqlite3_column_count(handle)) }
+  var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
   func columnName(at position: Int) -> String? {
     sqlite3_column_name(handle, Int32(position)).map { String(cString: $0) }

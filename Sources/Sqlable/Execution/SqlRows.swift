@@ -44,7 +44,7 @@ extension SQL {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: type)
     } received: { rows in
-      try rows.map(.unknown) { try $0.onlyValue() }
+      try rows.map(.single) { try $0.get(at: 0) }
     }
   }
 
@@ -66,7 +66,6 @@ extension SQL {
     } received: { rows in
       let layout = try ResultLayout(of: First.self, Second.self, repeat (each Output).self)
       return try rows.map(.positioned(layout)) { row in
-        try row.check(layout)
         var row = ResultRow(row, types: layout.types)
         return (try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row))
       }

@@ -68,7 +68,7 @@ extension ResultRow {
     return values
   }
 
-  fileprivate var columnNames: [String] { state.pointee.statement?.takeUnretainedValue().columnNamesOfRun ?? [] }
+  fileprivate var columnNames: [String] { state.pointee.statement?.takeUnretainedValue().columnNames ?? [] }
 }
 
 extension DatabaseValue {

@@ -47,26 +47,6 @@ public struct ReadRow {
     return try value(at: position, type: Value.columnType)
   }
 
-  /// The value of a row with a single column.
-  @inlinable
-  func onlyValue<Value: SqlValue>() throws -> Value {
-    guard state.pointee.columnCount == 1 else { throw wrongCount(1) }
-    return try get(at: 0)
-  }
-
-  /// Throws unless the row has the columns of the layout: others would be ignored.
-  @usableFromInline
-  func check(_ layout: ResultLayout) throws {
-    let count = state.pointee.columnCount
-    guard count == layout.count || (layout.takesRest && count > layout.count) else { throw wrongCount(layout.count) }
-  }
-
-  @usableFromInline
-  func wrongCount(_ count: Int) -> any Error {
-    do { try checkCurrent() } catch { return error }
-    return labelled(ResultLayout.mismatch(state.pointee.columnCount, count))
-  }
-
   @usableFromInline
   func missing(_ position: Int) -> any Error {
     do { try checkCurrent() } catch { return error }

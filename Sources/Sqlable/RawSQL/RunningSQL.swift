@@ -65,7 +65,9 @@ extension SqliteDatabase {
   /// Throws `.misuse` if its rows have several columns.
   @inlinable
   public func query<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> [Value] {
-    try query(sql) { try $0.onlyValue() }
+    var values: [Value] = []
+    try eachRow(of: sql, .single) { values.append(try $0.get(at: 0)) }
+    return values
   }
 
   /// Returns the rows of a query as tuples of values; a model among them takes as many columns as it has, in their
@@ -83,7 +85,6 @@ extension SqliteDatabase {
     var rows: [(First, Second, repeat each Output)] = []
     let layout = try ResultLayout(of: first, second, repeat each type)
     try eachRow(of: sql, .positioned(layout)) { row in
-      try row.check(layout)
       var row = ResultRow(row, types: layout.types)
       rows.append((try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row)))
     }
@@ -273,8 +274,11 @@ extension PreparedStatement {
           readColumnNames().map { name in
             table.columns.first { $0.name.isSameName(as: name) }.map { ResultColumn($0) } ?? ResultColumn()
           }))
+    case .single:
+      guard columnCount == 1 else { throw ResultLayout.mismatch(columnCount, 1) }
+      expectAnyColumns()
     case .positioned(let layout):
-      try check(layout)
+      try checkExactly(layout)
       expect(layout)
     }
     try row.pointee.findValues()
@@ -285,6 +289,7 @@ extension PreparedStatement {
 @usableFromInline
 enum ExpectedColumns {
   case unknown
+  case single
   case named(TableInfo)
   case positioned(ResultLayout)
 }

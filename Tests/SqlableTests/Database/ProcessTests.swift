@@ -151,7 +151,8 @@ struct ProcessTests {
       // The same columns in another order: by name they are still the right ones.
       try other.run(
         """
-        BEGIN; CREATE TABLE new(name TEXT, age, id INTEGER PRIMARY KEY); INSERT INTO new SELECT name, age, id FROM person;
+        BEGIN; CREATE TABLE new(name TEXT, age, id INTEGER PRIMARY KEY);
+        INSERT INTO new SELECT name, age, id FROM person;
         DROP TABLE person; ALTER TABLE new RENAME TO person; COMMIT;
         """)
       #expect(try names(db) == ["Ann", "Bob"])
