@@ -73,8 +73,8 @@ extension Statement: Codable {
     }
     let stored = try container.decode([[String: DatabaseValue]].self, forKey: .rows)
     let tree = form.tree(of: tableName.map(TableInfo.unchecked(Model.self).named) ?? .unchecked(Model.self))
-    let isAtomic = tree.takesRows && form.kind != .insertMany
-    guard form.gives(Output.self, of: Model.self), tree.takesRows || stored.isEmpty, !isAtomic || stored.count == 1
+    let takesOneRow = tree.takesRows && form.kind != .insertMany
+    guard form.gives(Output.self, of: Model.self), tree.takesRows || stored.isEmpty, !takesOneRow || stored.count == 1
     else { throw SqlError.invalidStatement("the statement is of another kind than its type").at(table: own) }
     self.tree = tree
     let all = stored.map { StoredRow($0) }

@@ -215,16 +215,16 @@ final class HandleObservation {
     guard isWanted || !buffer.isEmpty else { return }
     var commit = buffer.takeAll()
     (commit.isUnknown, commit.recordedSince) = (isUnknown, changesAtBegin)
-    if !commit.rows.isEmpty, let audience = registry.recipients(for: commit.rows) {
+    if !commit.rows.isEmpty, let recipients = registry.recipients(for: commit.rows) {
       pending.withLock { pending in
-        pending.append(audience)
+        pending.append(recipients)
         pendingCount.store(pending.count, ordering: .releasing)
       }
     }
     for ancestor in ancestors {
       ancestor.sink?.didCommit(commit)
-      guard !commit.rows.isEmpty, let audience = ancestor.recipients(for: commit.rows) else { continue }
-      ancestor.queue.async { audience.deliver() }
+      guard !commit.rows.isEmpty, let recipients = ancestor.recipients(for: commit.rows) else { continue }
+      ancestor.queue.async { recipients.deliver() }
     }
   }
 
@@ -247,7 +247,7 @@ final class HandleObservation {
     // Checked with the lock held: a commit that another thread has just added must not be missed.
     while pending.withLock({ !$0.isEmpty }) {
       guard isDelivering.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
-      while let audience = takePending() { audience.deliver() }
+      while let recipients = takePending() { recipients.deliver() }
       isDelivering.store(false, ordering: .releasing)
     }
   }

@@ -67,7 +67,7 @@ final class PooledHandle: @unchecked Sendable {
   var isUnusable: Bool {
     guard let connection = database?.connection else { return false }
     // A cursor that a closure has kept holds its snapshot: the next call would see old data.
-    return connection.isLost || connection.hasOtherSettings || connection.openCursors > 0
+    return connection.isLost || connection.hasOtherSettings || hasOpenCursors
   }
 
   /// To be called by its holder.

@@ -36,6 +36,21 @@ struct ChangesTests {
     }
   }
 
+  /// Without the values, which must not get into a log.
+  @Test func aChangeIsDescribedWithoutItsValues() async throws {
+    try await withMembers { pool in
+      var changes = pool.changes(on: Member.self).makeAsyncIterator()
+      try await pool.transaction { db in
+        try Member(id: 1, name: "secret").insert().run(db)
+        try db.execute("UPDATE member SET id = 2")
+        try Member.delete(Member.id == 2).run(db)
+      }
+      var texts: [String] = []
+      while texts.count < 3, case .row(let row) = await changes.next() { texts.append("\(row)") }
+      #expect(texts == ["insert of member 1", "update of member 2 (previously 1)", "delete of member 2"])
+    }
+  }
+
   @Test func rowsOfACommitComeTogether() async throws {
     try await withMembers { pool in
       var commits = pool.changes(on: Member.self).commits.makeAsyncIterator()

@@ -311,6 +311,8 @@ import Testing
         ])
       #expect(try rows[1].get("who", as: String.self) == "Bob" && rows[1].get("id") == 2)
       expectError(.schema(.missingColumn("name"))) { _ = try rows[0].get("name", as: String.self) }
+      let renamed = try db.query("SELECT id AS a, name, NULL, x'0102' FROM person WHERE id = 1", as: DynamicRow.self)
+      #expect(renamed == [rows[0]] && renamed[0].columns != rows[0].columns)
       let selected = try Person.select(Person.name, Person.id.count()).groupBy(Person.name).orderBy(Person.name).run(db)
       #expect(selected.first?.columns == ["name", #"count("id")"#])
       // The names are those of the run: another handle has renamed the column meanwhile.
