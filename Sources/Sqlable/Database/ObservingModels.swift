@@ -7,11 +7,12 @@ extension SqliteDatabase {
   /// ```
   ///
   /// - Parameters:
-  ///   - change: the kind of change to observe; nil for all three.
-  ///   - tableName: the table, if it is not the model's own.
-  ///   - id: the row's id, or its key if that is not an integer; nil for all rows. An update that changes the key
+  ///   - model: The model whose rows to observe.
+  ///   - change: The kind of change to observe; nil for all three.
+  ///   - tableName: The table, if it is not the model's own.
+  ///   - id: The row's id, or its key if that is not an integer; nil for all rows. An update that changes the key
   ///     notifies the observers of the old key and of the new one.
-  ///   - body: receives the row's id after the change: 0 in a WITHOUT ROWID table whose key is not an integer; the
+  ///   - body: Receives the row's id after the change: 0 in a WITHOUT ROWID table whose key is not an integer; the
   ///     other overload provides the key. An error that it throws goes to `didFail`.
   ///
   /// Changes of this handle are delivered on the thread that committed, after the commit and in the order of change;

@@ -14,9 +14,13 @@
 public struct AggregateFunction<Output: SqlValue, each Argument: SqlValue>: Sendable {
   let function: UserFunction
 
-  /// Creates an aggregate; see ``ScalarFunction`` for the other parameters.
+  /// Creates an aggregate from closures whose parameters and result can be stored; up to 100 parameters.
   ///
   /// - Parameters:
+  ///   - name: The name in SQL; not case-sensitive. It hides a function of SQLite's own with this name.
+  ///   - isDeterministic: Whether equal rows always give equal results.
+  ///   - isAllowedInSchema: Whether views and triggers may call it. Then anyone who can write to the file can have it
+  ///     called with any argument.
   ///   - initial: The state before the first row, created anew for each group.
   ///   - step: Adds a row to the state.
   ///   - finish: Computes the result; for a group without rows, from the initial state. It can be called for an aborted

@@ -23,6 +23,7 @@ public struct ScalarFunction<Output: SqlValue, each Argument: SqlValue>: Sendabl
   ///     rows. Indexes, generated columns and checks require it.
   ///   - isAllowedInSchema: Whether views, triggers, checks, generated columns and indexes may call it. Then anyone who
   ///     can write to the file can have it called with any argument.
+  ///   - body: Computes the result. An error that it throws is rethrown by the statement.
   public init(
     _ name: String, isDeterministic: Bool = false, isAllowedInSchema: Bool = false,
     _ body: @escaping @Sendable (repeat each Argument) throws -> Output

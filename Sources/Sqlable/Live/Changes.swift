@@ -18,6 +18,7 @@ extension SqlitePool {
   /// wait in a buffer, which is dropped as a whole when it is full, with ``ChangeEvent/missed`` in its place.
   ///
   /// - Parameters:
+  ///   - model: The model whose rows to observe.
   ///   - change: The kind of change; nil for all three.
   ///   - tableName: The table, if it is not the model's own.
   ///   - id: The row's id, or its key if that is not an integer; nil for all rows.

@@ -20,8 +20,7 @@ extension Statement where Output == [Model] {
   /// sequence ends when the pool is closed. It throws read errors and `CancellationError`, and `.invalidStatement` for
   /// a statement that writes.
   ///
-  /// - Parameter onlyChanges: Whether to skip a result that equals the previous one. The previous one is kept for that,
-  ///   as bytes.
+  /// With `onlyChanges` it skips a result that equals the previous one, which is kept for that as bytes.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[Model]> {

@@ -112,7 +112,10 @@ public struct Index: Sendable, Hashable {
   let isUnique: Bool
   private let givenName: String?
 
-  /// - Parameter name: The index's name; by default the table's and the columns' names, joined by underscores.
+  /// - Parameters:
+  ///   - columns: The columns or terms, in the order of the index.
+  ///   - unique: Whether no two rows may have the same values in them. Rows with a NULL never conflict.
+  ///   - name: The index's name; by default the table's and the columns' names, joined by underscores.
   public init(_ columns: any IndexTerm..., unique: Bool = false, name: String? = nil) {
     self.columns = columns.map(\.indexColumn)
     isUnique = unique

@@ -87,7 +87,9 @@ public struct Tokenizer: Sendable {
   /// It runs on the statement's thread with the handle's lock held. Writing to the same handle inside it throws
   /// `.misuse`. An error that the closure throws is rethrown by the statement, which is rolled back.
   ///
-  /// - Parameter name: The name in SQL, not case-sensitive.
+  /// - Parameters:
+  ///   - name: The name in SQL, not case-sensitive.
+  ///   - body: Splits a text into words.
   public init(_ name: String, _ body: @escaping @Sendable (_ text: String, Purpose) throws -> [Token]) {
     arguments = [name]
     own = UserTokenizer(name: name) { text, purpose in
@@ -127,6 +129,7 @@ public struct Tokenizer: Sendable {
     /// - Parameters:
     ///   - text: The word as it is indexed and searched for; an empty one is ignored.
     ///   - range: The word's range in the text; a range outside the text throws `.misuse`.
+    ///   - isSynonym: Whether it is a synonym of the preceding word, at the same position.
     public init(_ text: String, at range: Range<String.Index>, isSynonym: Bool = false) {
       self.text = text
       self.range = range

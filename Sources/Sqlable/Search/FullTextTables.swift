@@ -85,9 +85,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Call it for an index that another program has not kept up to date, and after changing a custom tokenizer. Throws
-  /// `.misuse` for a model without full-text search or without stored text.
-  ///
-  /// - Parameter tableName: The table, if it is not the model's own.
+  /// `.misuse` for a model without full-text search or without stored text. `tableName` is the table, if it is not the
+  /// model's own.
   public func rebuildFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
     let table = try fullText(of: model, tableName)
     guard table.content != .none else {

@@ -26,7 +26,9 @@ extension Sqlable {
   /// The query can be filtered, joined and combined like any other. An additional order applies to rows of the same
   /// rank.
   ///
-  /// - Parameter weights: The weight of a match in each column, from 0 to 1,000,000; 1 by default.
+  /// - Parameters:
+  ///   - query: The full-text condition.
+  ///   - weights: The weight of a match in each column, from 0 to 1,000,000; 1 by default.
   public static func search(
     _ query: FullTextQuery, weights: KeyValuePairs<any ColumnConvertible, Double> = [:]
   ) -> Select<Self> {

@@ -72,6 +72,21 @@ extension SelectQuery.Clauses {
     }
   }
 
+  /// Records an error for a column of a left-joined table that is not read as an optional.
+  mutating func refuseUnmatched(_ term: SqlExpression) {
+    let reference: (alias: String?, column: ColumnReference)
+    switch term.node {
+    case .column(let column): reference = (nil, column)
+    case .qualified(let alias, let column): reference = (alias, column)
+    default: return
+    }
+    for source in sources where source.join == .left && source.alias.isExactly(reference.alias) {
+      guard source.table.position(of: reference.column) != nil else { continue }
+      let message = "a left join may find no row of \(source.name): select its column as an optional, with typed(as:)"
+      note(.invalidStatement(message).at(table: source.table.name, column: reference.column.name))
+    }
+  }
+
   /// Resolves the result's models whose tables are now joined.
   mutating func findResults() {
     if results.contains(where: \.isUnjoined) { give(results) }

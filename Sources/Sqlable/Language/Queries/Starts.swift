@@ -93,5 +93,9 @@ extension SelectQuery {
   mutating func give(_ items: [Selected]) {
     refuseIfCombined("select")
     clauses.give(items.map(\.result))
+    for item in items {
+      guard case .term(let term) = item.result, item.value?.columnType.isNullable == false else { continue }
+      clauses.refuseUnmatched(term)
+    }
   }
 }

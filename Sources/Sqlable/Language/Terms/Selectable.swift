@@ -19,9 +19,16 @@ public protocol Selectable<Value>: Sendable {
 /// The result columns of a ``Selectable``.
 public struct Selected: Sendable {
   let result: SelectQuery.Result
+  /// The type that a term is read as, if it is known.
+  private(set) var value: (any SqlValue.Type)? = nil
+
+  init(_ term: SqlExpression) { result = .term(term) }
 
   @usableFromInline
-  init(_ term: SqlExpression) { result = .term(term) }
+  init(_ term: SqlExpression, as value: any SqlValue.Type) {
+    result = .term(term)
+    self.value = value
+  }
 
   /// All columns of a model's table.
   @usableFromInline
@@ -37,5 +44,5 @@ public struct Selected: Sendable {
 
 extension TypedTerm {
   @inlinable
-  public var selected: Selected { Selected(expression) }
+  public var selected: Selected { Selected(expression, as: Value.self) }
 }

@@ -91,6 +91,26 @@ private struct Backwards: Sqlable {
     }
   }
 
+  @Test func aLeftJoinedColumnIsRefusedWhereItIsNotOptional() throws {
+    try withCompany { db in
+      let joined = Worker.leftJoin(boss, on: boss[Worker.id] == Worker.bossId).orderBy(Worker.id)
+      let error = sqlError { _ = try joined.select(Worker.name, boss[Worker.name]).run(db) }
+      let message = "a left join may find no row of boss: select its column as an optional, with typed(as:)"
+      #expect(error?.kind == .invalidStatement(message))
+      #expect(error?.table == "worker" && error?.column == "name")
+      let names = joined.select(Worker.name, boss[Worker.name].typed(as: String?.self))
+      let bossNames = try names.run(db).map(\.1)
+      #expect(bossNames == [nil, "Ada", "Ada", "Ben"])
+      let other = Worker.leftJoin(Person.self, on: Person.id == Worker.id)
+      #expect(sqlError { _ = try other.select(Person.name.typed(as: String.self)).run(db) }?.table == "person")
+      // A term that is not NULL without a match, an optional column, and one of an inner join are selected as they are.
+      let bosses = joined.select(Worker.id, boss[Worker.bossId], boss[Worker.name].coalesce(TypedExpression("none")))
+      #expect(try bosses.run(db).map(\.2) == ["none", "Ada", "Ada", "Ben"])
+      let inner = Worker.join(boss, on: boss[Worker.id] == Worker.bossId).select(boss[Worker.name])
+      #expect(try inner.run(db).count == 3)
+    }
+  }
+
   @Test func aModelOfTwoTablesWithoutOtherNamesIsRefused() throws {
     try withCompany { db in
       try db.execute("CREATE TABLE old AS SELECT * FROM worker")
