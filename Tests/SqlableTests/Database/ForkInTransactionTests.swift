@@ -5,11 +5,8 @@ import Testing
 
 /// A child process forked inside a transaction closure neither ends the parent's transaction nor waits for its lock.
 struct ForkInTransactionTests {
-  private typealias Fork = @convention(c) () -> pid_t
-
   @Test(.disabled(if: isSanitized), arguments: [Configuration.JournalMode.wal, .delete])
   func theChildEndsNothing(_ mode: Configuration.JournalMode) throws {
-    let fork = try #require(dlsym(nil, "fork").map { unsafeBitCast($0, to: Fork.self) })
     // So few pages in memory that the transaction has written to its files before the fork.
     try withDatabase(.init(journalMode: mode, cacheSize: 100)) { db in
       try db.createTable(Person.self)
@@ -21,16 +18,15 @@ struct ForkInTransactionTests {
         do {
           try db.transaction { db in
             try Person.updateAll(Person.name.set(to: name + "\(isThrowing)")).run(db)
-            child = fork()
+            child = Fork.begin()
             if child == 0 {
-              alarm(10)
               // Whether it throws is seen by the parent: all that follows would else be undone or kept twice.
               if (try? Person.count().run(db)) != nil { _exit(1) }
               if isThrowing { throw CancellationError() }
               return
             }
-            var status: Int32 = -1
-            while waitpid(child, &status, 0) == -1, errno == EINTR {}
+            try #require(child > 0)
+            let status = Fork.wait(for: child)
             hasWaited = true
             #expect(status == 0)
             try Person(id: nil, name: "later").insert().run(db)

@@ -78,7 +78,6 @@ final class PoolProcess: @unchecked Sendable {
 /// What such a process does; nothing in the tests themselves.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[PoolProcess.variable] != nil, "a process of its own"))
 struct PoolProcessTests {
-  private typealias Fork = @convention(c) () -> pid_t
 
   /// What it is to do, and with what.
   private func order() throws -> (work: PoolProcess.Work, id: Int, seconds: Double, pool: SqlitePool) {
@@ -118,13 +117,13 @@ struct PoolProcessTests {
       }
       say("\(count)")
     case .holding, .forking:
-      let fork = try #require(dlsym(nil, "fork").map { unsafeBitCast($0, to: Fork.self) })
       say("ready")
       _ = readLine()
       try pool.transaction { db in
         try Member(id: id, name: "x").insert().run(db)
-        let child = work == .forking ? fork() : 1
+        let child = work == .forking ? Fork.begin() : 1
         if child == 0 {
+          alarm(0)
           sleep(60)
           _exit(0)
         }

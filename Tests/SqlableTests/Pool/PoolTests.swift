@@ -250,18 +250,15 @@ import Testing
   }
 
   @Test(.disabled(if: isSanitized)) func aForkedProcessIsRefused() throws {
-    typealias Fork = @convention(c) () -> pid_t
-    let fork = try #require(dlsym(nil, "fork").map { unsafeBitCast($0, to: Fork.self) })
     try withMembers { pool in
-      let child = fork()
+      let child = Fork.begin()
       if child == 0 {
-        alarm(10)
         let error = sqlError { _ = try Member.count().run(pool) }
         if case .misuse = error?.kind { _exit(0) }
         _exit(1)
       }
-      var status: Int32 = -1
-      while waitpid(child, &status, 0) == -1, errno == EINTR {}
+      try #require(child > 0)
+      let status = Fork.wait(for: child)
       let count = try Member.count().run(pool)
       #expect(status == 0 && count == 0)
     }

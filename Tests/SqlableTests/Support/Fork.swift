@@ -1,0 +1,37 @@
+import Glibc
+
+/// `fork`, which Swift does not let a program call by its name.
+enum Fork {
+  private typealias Function = @convention(c) () -> pid_t
+  private typealias SetHandler = @convention(c) (UnsafeRawPointer?) -> Void
+
+  /// Forks the process. The child, which gets 0, is killed by `SIGALRM` after ten seconds.
+  ///
+  /// The testing library takes a lock for each error that is thrown. Another thread may hold it during the fork, and
+  /// then it stays locked in the child: so the child's errors are not reported to it.
+  static func begin() -> pid_t {
+    guard let fork = dlsym(nil, "fork").map({ unsafeBitCast($0, to: Function.self) }),
+      let setHandler = dlsym(nil, "_swift_setWillThrowHandler").map({ unsafeBitCast($0, to: SetHandler.self) }),
+      let typedHandler = dlsym(nil, "_swift_willThrowTypedImpl")
+    else { return -1 }
+    let child = fork()
+    guard child == 0 else { return child }
+    setHandler(nil)
+    typedHandler.storeBytes(of: nil, as: UnsafeRawPointer?.self)
+    // Threads of Dispatch block all signals.
+    var alarms = sigset_t()
+    sigemptyset(&alarms)
+    sigaddset(&alarms, SIGALRM)
+    pthread_sigmask(SIG_UNBLOCK, &alarms, nil)
+    signal(SIGALRM, SIG_DFL)
+    alarm(10)
+    return 0
+  }
+
+  /// Waits for the child to end; returns its status as `waitpid` gives it.
+  static func wait(for child: pid_t) -> Int32 {
+    var status: Int32 = -1
+    while waitpid(child, &status, 0) == -1, errno == EINTR {}
+    return status
+  }
+}
