@@ -1,86 +1,85 @@
-// Checks the values in decoded statements against the model's columns, as is done for those written in Swift: decoded
-// terms know their columns only by name.
-
-extension StatementTree {
-  /// Throws `.encoding` for a value that its column can't store or be compared with.
-  func checkValues(of table: TableInfo) throws {
-    for term in terms { try term.checkValues(of: table) }
-    for assignment in assignments {
-      try assignment.value.checkValues(of: table)
-      guard let position = table.position(named: assignment.column.name) else { continue }
-      try assignment.value.checkIsStored(in: table.columns[position], of: table)
-    }
-  }
-
-  private var terms: [SqlExpression] {
-    switch self {
-    case .select(let query): [query.filter].compactMap(\.self) + query.clauses.order.map(\.expression)
-    case .insert(let query): [query.rest.value.upsert?.condition].compactMap(\.self)
-    case .update(let query): query.selection.terms
-    case .delete(let query): query.selection.terms
-    }
-  }
-
-  private var assignments: [Assignment] {
-    switch self {
-    case .select, .delete: []
-    case .insert(let query): query.rest.value.upsert?.assignments ?? []
-    case .update(let query): query.rest.value.assignments
-    }
-  }
-}
-
-extension RowSelection {
-  fileprivate var terms: [SqlExpression] { [filter].compactMap(\.self) + rest.value.order.map(\.expression) }
-}
+// Checks of the values in decoded terms against the columns, as is done for those written in Swift.
 
 extension SqlExpression {
-  /// Throws if a value, here or in a subterm, does not fit the column that it is compared with.
-  fileprivate func checkValues(of table: TableInfo) throws {
-    switch node {
-    case .binary(let operation, let left, let right):
-      if operation.isComparison { try SqlExpression.check([left, right].map { $0.declared(in: table) }, of: table) }
-      if operation == .matchesGlob { try right.checkIsPattern(of: table) }
-    case .between(let term, let low, let high):
-      try SqlExpression.check([term, low, high].map { $0.declared(in: table) }, of: table)
-    case .isIn(let term, let values):
-      try SqlExpression.check([term.declared(in: table)] + values.map { SqlExpression($0) }, of: table)
-    case .like(_, let pattern, _): try pattern.checkIsPattern(of: table)
-    default: break
-    }
-    for term in node.terms { try term.checkValues(of: table) }
-  }
-
-  /// The column as the model declares it; any other term unchanged.
-  private func declared(in table: TableInfo) -> SqlExpression {
-    guard case .column(let column) = node, let position = table.position(named: column.name) else { return self }
-    return SqlExpression(.column(ColumnReference(table.columns[position])))
-  }
-
   /// Throws if a value among compared terms does not fit the columns among them.
-  private static func check(_ terms: [SqlExpression], of table: TableInfo) throws {
-    for case .column(let column) in terms.map(\.node) {
+  static func checkCompared(_ terms: [SqlExpression], _ scope: Scope) throws {
+    for term in terms {
       // SQLite converts nothing in a BLOB column: it may hold any value that another program stored.
-      guard let type = column.definition?.type, type.storageClass != .blob else { continue }
-      for case .value(let value) in terms.map(\.node) where !type.compares(with: value.storageClass) {
-        throw type.mismatch(value.storageClass).at(table: table.name, column: column.name)
+      guard let column = term.comparedColumn, column.type.storageClass != .blob else { continue }
+      for case .value(let value) in terms.map(\.node) where !column.type.compares(with: value.storageClass) {
+        throw column.type.mismatch(value.storageClass).at(
+          table: scope.tableName(of: .declared(column)), column: column.name)
       }
     }
   }
 
-  private func checkIsPattern(of table: TableInfo) throws {
+  /// The column that this term is, if it is one.
+  private var comparedColumn: ColumnDefinition? {
+    switch node {
+    case .column(let reference), .qualified(_, let reference): reference.definition
+    default: nil
+    }
+  }
+
+  func checkIsPattern(_ scope: Scope) throws {
     guard case .value(let value) = node, ![.text, .null].contains(value.storageClass) else { return }
-    throw SqlError.encoding(expected: "TEXT", found: "\(value.storageClass)").at(table: table.name)
+    throw SqlError.encoding(expected: "TEXT", found: "\(value.storageClass)").at(table: scope.table.name)
   }
 
   /// Throws if the term is known not to fit the column that it is assigned to.
-  fileprivate func checkIsStored(in column: Column, of table: TableInfo) throws {
+  func checkIsStored(in column: Column, of table: TableInfo) throws {
     if case .value(let value) = node {
       guard column.type.stores(value) else {
         throw column.type.mismatch(value.storageClass).at(table: table.name, column: column.name)
       }
-    } else if case .invalid(let term) = declared(in: table).storable(in: column).node {
+    } else if case .invalid(let term) = storable(in: column).node {
       throw term.error.at(table: table.name, column: column.name)
     }
+  }
+}
+
+extension SqlExpression.Call.BuiltIn {
+  /// How many arguments the function takes.
+  var argumentCounts: ClosedRange<Int> {
+    switch self {
+    case .count, .sum, .total, .avg, .min, .max, .lower, .upper, .length, .abs, .hex, .typeof, .unicode: 1...1
+    case .firstValue, .lastValue, .jsonGroupArray, .ntile: 1...1
+    case .rowNumber, .rank, .denseRank, .percentRank, .cumeDist, .random: 0...0
+    case .groupConcat, .round, .trim, .ltrim, .rtrim, .jsonExtract, .jsonArrayLength, .jsonType: 1...2
+    case .jsonEach, .jsonTree: 1...2
+    case .lag, .lead: 1...3
+    case .substr: 2...3
+    case .replace: 3...3
+    case .instr, .nullif: 2...2
+    case .coalesce, .scalarMin, .scalarMax: 2...100
+    case .jsonObject, .jsonArray: 0...100
+    }
+  }
+
+  /// Whether its first argument must be a number, as those of terms written in Swift must.
+  var takesNumbers: Bool {
+    switch self {
+    case .sum, .total, .avg: true
+    default: false
+    }
+  }
+}
+
+extension FullTextTable {
+  /// Whether a text is a weight of a column as FTS5 reads it: `1.5`.
+  static func isWeight(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    return text.utf8.count <= 20 && parts.count == 2
+      && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
+  }
+
+  /// The ranking function with these weights: `bm25(1.0, 2.5)`.
+  static func ranking(_ weights: [String]) -> String { "bm25(\(weights.joined(separator: ", ")))" }
+
+  /// The weights of a ranking function; nil for any other text.
+  static func weights(in text: String) -> [String]? {
+    guard text.hasPrefix("bm25("), text.hasSuffix(")") else { return nil }
+    let weights = text.dropFirst(5).dropLast().split(separator: ", ").map(String.init)
+    return weights.allSatisfy(isWeight) && ranking(weights).isExactly(text) ? weights : nil
   }
 }

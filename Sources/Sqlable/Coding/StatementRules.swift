@@ -51,15 +51,36 @@ extension Statement {
 /// Without rules a decoder accepts every kind that matches the Swift type, but only the model's own table. A statement
 /// that the rules do not allow throws `.invalidStatement`. The rules apply to all statements that the decoder decodes,
 /// including those inside other types.
-public struct StatementRules: Sendable, Hashable {
+public struct StatementRules: Sendable {
   public var kinds: Set<StatementKind>
+  /// The models whose tables a statement may use besides that of its own type: in joins and subqueries.
+  public var models: [any Sqlable.Type]
   /// The tables that a statement may use with `in`. Names are compared as SQLite does, ignoring the case of A to Z; the
   /// decoded statement gets the name as spelled here.
   public var tables: Set<String>
 
-  public init(kinds: Set<StatementKind> = Set(StatementKind.allCases), tables: Set<String> = []) {
+  public init(
+    kinds: Set<StatementKind> = Set(StatementKind.allCases), models: [any Sqlable.Type] = [], tables: Set<String> = []
+  ) {
     self.kinds = kinds
+    self.models = models
     self.tables = tables
+  }
+
+  /// The tables of its models.
+  func modelTables() throws -> [TableInfo] { try models.map { try TableInfo.of($0) } }
+}
+
+extension StatementRules: Hashable {
+  public static func == (left: StatementRules, right: StatementRules) -> Bool {
+    left.kinds == right.kinds && left.tables == right.tables
+      && left.models.map { ObjectIdentifier($0) } == right.models.map { ObjectIdentifier($0) }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(kinds)
+    hasher.combine(tables)
+    for model in models { hasher.combine(ObjectIdentifier(model)) }
   }
 }
 

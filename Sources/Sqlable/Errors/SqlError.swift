@@ -30,6 +30,8 @@ public struct SqlError: Error, Sendable, Hashable {
   public var column: String?
   /// The row id that the failure belongs to, when known.
   public var rowId: Int?
+  /// The place of the failure in a document that was decoded: `read.where.and[1]`.
+  public var documentPath: String?
   /// The fate of the transaction that was open when the error occurred.
   public var transaction: TransactionFate
   /// The label of the handle, from its `Configuration`.
@@ -45,6 +47,7 @@ public struct SqlError: Error, Sendable, Hashable {
     table: String? = nil,
     column: String? = nil,
     rowId: Int? = nil,
+    documentPath: String? = nil,
     transaction: TransactionFate = .none,
     label: String? = nil
   ) {
@@ -57,6 +60,7 @@ public struct SqlError: Error, Sendable, Hashable {
     self.table = table
     self.column = column
     self.rowId = rowId
+    self.documentPath = documentPath
     self.transaction = transaction
     self.label = label
   }
@@ -158,7 +162,7 @@ extension SqlError: CustomStringConvertible {
     if let label { text += " [\(label)]" }
     text += ": \(message)"
     let column = [table, column].compactMap { $0 }.joined(separator: ".")
-    let place = [column, rowId.map { "row \($0)" } ?? ""].filter { !$0.isEmpty }.joined(separator: ", ")
+    let place = [documentPath ?? "", column, rowId.map { "row \($0)" } ?? ""].filter { !$0.isEmpty }.joined(separator: ", ")
     if !place.isEmpty { text += " (at \(place))" }
     if extendedCode != 0 { text += " (code \(extendedCode))" }
     switch transaction {

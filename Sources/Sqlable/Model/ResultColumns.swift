@@ -14,7 +14,9 @@ extension ResultDescription {
 
   @usableFromInline
   mutating func add(_ model: (some Sqlable).Type) throws {
-    columns += try TableInfo.of(model).columns.map { ResultColumn($0) }
+    let table = try TableInfo.of(model)
+    models.append(table)
+    columns += table.columns.map { ResultColumn($0) }
   }
 }
 

@@ -131,6 +131,18 @@ final class TableInfo: Sendable {
     }
   }
 
+  /// Returns the columns of a query without a model, with the types that a document names. Throws `.misuse` when
+  /// documents have named very many layouts, because none of them is freed.
+  static func decodedColumns(of types: [ColumnType]) throws -> TableInfo {
+    let isNew = unnamed.withLock { $0[types] == nil && $0.count >= maximumLayouts }
+    guard !isNew else {
+      throw SqlError.misuse("documents have named more than \(maximumLayouts) layouts of queries")
+    }
+    return columns(of: types)
+  }
+
+  private static let maximumLayouts = 20_000
+
   /// Another table with the same layout.
   private init(_ own: TableInfo, name: String) {
     model = own.model
@@ -205,6 +217,12 @@ final class TableInfo: Sendable {
     if let defect = info.defect { throw defect }
     return info
   }
+
+  /// Whether it is the table that its model names.
+  var isModelsOwn: Bool { TableInfo.known.withLock { $0[model] === self } }
+
+  /// The name of the table that its model names.
+  var modelName: String { TableInfo.known.withLock { $0[model]?.name } ?? name }
 
   /// Whether both are tables of the same model.
   func isOfSameModel(as other: TableInfo) -> Bool { model == other.model }

@@ -153,9 +153,7 @@ extension StatementWriter {
       throw SqlError.invalidStatement("an upsert can't use a table named \(table.name), SQLite's name for the new row")
         .at(table: table.name)
     }
-    var newRow = SelectQuery.Source(table: table)
-    newRow.alias = Upsert.newRow
-    let scope = sql.isKey ? nil : try Scope([SelectQuery.Source(table: table), newRow], outer: nil)
+    let scope = sql.isKey ? nil : try Scope(upsertingInto: table)
     let both = Renderer(table: table, scope, sql: sql, parameters: parameters)
     for assignment in upsert.assignments where columns.contains(try renderer.position(of: assignment.column)) {
       throw SqlError.invalidStatement("column \(assignment.column.name) is set twice").at(table: table.name)

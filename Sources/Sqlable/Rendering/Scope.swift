@@ -53,6 +53,13 @@ final class Scope: Sendable {
     }
   }
 
+  /// The scope of the terms of an upsert, which may use the new row too.
+  convenience init(upsertingInto table: TableInfo) throws {
+    var newRow = SelectQuery.Source(table: table)
+    newRow.alias = Upsert.newRow
+    try self.init([SelectQuery.Source(table: table), newRow], outer: nil)
+  }
+
   /// The first table, to which errors without a column refer.
   var table: TableInfo { sources.first?.table ?? .none }
 
@@ -61,6 +68,8 @@ final class Scope: Sendable {
     /// The name of its table, if that must be written.
     let qualifier: String?
     let column: ColumnDefinition
+    /// Its table, if that was found though it has an alias.
+    var aliasedTable: TableInfo? = nil
   }
 
   /// Finds a column in the innermost query whose table has it without an alias, or else with an alias.
@@ -122,7 +131,8 @@ final class Scope: Sendable {
         if current !== self { try checkNotHidden(source, in: current) }
         return Found(
           qualifier: !current.isPlain || current !== self ? source.name : nil,
-          column: source.table.columns[position].definition)
+          column: source.table.columns[position].definition,
+          aliasedTable: isAliased ? source.table : nil)
       }
       scope = current.outer
     }

@@ -137,7 +137,7 @@ extension FullTextTable {
       let parts = Int((weight * 1_000_000).rounded()).quotientAndRemainder(dividingBy: 1_000_000)
       numbers[try position(of: column.column)] = "\(parts.quotient).\(String(1_000_000 + parts.remainder).dropFirst())"
     }
-    return [SqlExpression(DatabaseValue.text("bm25(\(numbers.joined(separator: ", ")))"))]
+    return [SqlExpression(DatabaseValue.text(FullTextTable.ranking(numbers)))]
   }
 
   fileprivate static func mark(_ text: String) throws -> SqlExpression {

@@ -25,6 +25,11 @@ struct OrderTerm: Sendable, Hashable {
     }
   }
 
+  init(expression: SqlExpression, direction: Direction) {
+    self.expression = expression
+    self.direction = direction
+  }
+
   @usableFromInline
   init(expression: SqlExpression, order: Order) {
     self.expression = expression

@@ -28,6 +28,15 @@ public struct SelectQuery: Sendable, Hashable {
 
   init(_ source: Source, results: [Result]) { self.init(Clauses(sources: [source], results: results)) }
 
+  /// A query of which only the number or existence of rows may matter.
+  init(_ form: Form, _ query: SelectQuery) {
+    self.form = form
+    ownTable = query.ownTable
+    box = query.box
+    ownFilter = query.ownFilter
+    ownLimit = query.ownLimit
+  }
+
   /// A query of literal rows.
   init(rows: [[SqlExpression]]) { self.init(Clauses(sources: [], results: [], rows: rows)) }
 

@@ -86,7 +86,7 @@ public struct SqlExpression: Sendable, Hashable {
 
   /// The binary operators, by their SQL.
   @usableFromInline
-  enum BinaryOperator: String, Sendable, Hashable, Codable {
+  enum BinaryOperator: String, Sendable, Hashable, CaseIterable {
     case equal = "="
     case notEqual = "<>"
     case less = "<"

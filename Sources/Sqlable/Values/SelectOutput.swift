@@ -17,6 +17,8 @@ public protocol SelectOutput: SendableMetatype {
 /// The columns that a result is read from, when no query describes them.
 public struct ResultDescription {
   var columns: [ResultColumn] = []
+  /// The models that are read.
+  var models: [TableInfo] = []
   /// Whether the last output takes all columns that are left.
   var takesRest = false
 }

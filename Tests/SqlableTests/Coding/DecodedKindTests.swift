@@ -99,32 +99,30 @@ import Testing
     expectMisuse { _ = try decoder.decode(Statement<Bicycle, Int>.self, from: data) }
   }
 
-  /// The kind of every document is changed to every other, with and without returning.
+  /// The body of every document is that of every other kind, with and without returning.
   @Test func whatCallsItselfAReadChangesNothing() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
       try Bicycle.insert((1...5).map { Bicycle(name: "b\($0)", color: "red") }).run(db)
       let before = try Bicycle.read().run(db)
-      let kinds = [
-        "read", "first", "count", "exists", "insert", "insertMany", "insertQuery", "save", "update", "assign",
-        "deleteRow", "delete",
-      ]
+      let kinds = ["read", "first", "count", "exists", "insert", "save", "update", "delete"]
       for document in try documents() {
         let text = String(decoding: document.data, as: UTF8.self)
-        for (kind, returns) in kinds.flatMap({ [($0, "true"), ($0, "false")] }) {
-          let edited = text.replacing(#/"kind":"\w+"/#, with: #""kind":"\#(kind)""#)
-            .replacing(#/"returning":\w+/#, with: #""returning":\#(returns)"#)
-          #expect(edited.contains(#""kind":"\#(kind)""#) && edited.contains(#""returning":\#(returns)"#))
+        for (kind, returns) in kinds.flatMap({ [($0, true), ($0, false)] }) {
+          var edited = text.replacing(
+            #/"(read|first|count|exists|insert|save|update|delete)":{/#, with: "\"\(kind)\":{")
+          if returns { edited = edited.replacing("\"\(kind)\":{", with: "\"\(kind)\":{\"returning\":true,") }
+          #expect(edited.contains("\"\(kind)\":{"))
           let data = Data(edited.utf8)
-          let decoder = JSONDecoder()
-          _ = try? decoder.decode(Statement<Bicycle, [Bicycle]>.self, from: data).run(db)
-          _ = try? decoder.decode(Statement<Bicycle, Bicycle?>.self, from: data).run(db)
-          _ = try? decoder.decode(Statement<Bicycle, Bool>.self, from: data).run(db)
-          decoder.userInfo[.statementRules] = StatementRules(kinds: StatementKind.reads)
-          _ = try? decoder.decode(Statement<Bicycle, Int>.self, from: data).run(db)
-          _ = try? decoder.decode(Statement<Bicycle, [Int]>.self, from: data).run(db)
-          _ = try? decoder.decode(ReturningStatement<Bicycle, [Bicycle]>.self, from: data).statement.run(db)
+          let reads = StatementRules(kinds: StatementKind.reads)
+          _ = try? Statement<Bicycle, [Bicycle]>(json: data).run(db)
+          _ = try? Statement<Bicycle, Bicycle?>(json: data).run(db)
+          _ = try? Statement<Bicycle, Bool>(json: data).run(db)
+          _ = try? Select<Bicycle>(json: data).run(db)
+          _ = try? Statement<Bicycle, Int>(json: data, rules: reads).run(db)
+          _ = try? Statement<Bicycle, [Int]>(json: data, rules: reads).run(db)
+          _ = try? ReturningStatement<Bicycle, [Bicycle]>(json: data, rules: reads).statement.run(db)
           #expect(try Bicycle.read().run(db) == before, "\(edited)")
         }
       }
@@ -151,53 +149,44 @@ import Testing
 
   // MARK: Tables
 
-  private func edited(_ statement: Statement<Person, Int>, table: String, in other: String) throws -> Data {
-    let text = String(decoding: try JSONEncoder().encode(statement), as: UTF8.self)
-    func quoted(_ name: String) -> String {
-      (try? JSONEncoder().encode(name)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-    }
-    return Data(
-      text.replacing(#/"table":"\w+"/#, with: #""table":\#(quoted(table))"#)
-        .replacing(#/"in":(null|"\w+")/#, with: #""in":\#(quoted(other))"#).utf8)
+  /// Deletes all rows of a table with the layout of a person.
+  private func deleteAll(of table: String) throws -> Data {
+    let name = String(decoding: try JSONEncoder().encode(table), as: UTF8.self)
+    return Data(#"{"delete":{"all":true,"from":{"model":"person","table":\#(name)}},"sqlable":1}"#.utf8)
   }
 
   @Test func onlyTheModelsOwnTableIsTaken() throws {
-    let delete = Person.deleteAll()
     for name in [
       "secret", "SECRET", "sqlite_master", "SQLITE_SCHEMA", "sqlite_temp_master", "sqlite_sequence", "other.person",
       "main.person", "temp.person", "person ", "", "\0", "person\0", "p\u{E9}", #"person"; DROP TABLE person; --"#,
       String(repeating: "x", count: 100_000),
     ] {
-      for table in [name, "person"] {
-        let error = expectInvalidStatement("\(name.prefix(40))") {
-          _ = try JSONDecoder().decode(Statement<Person, Int>.self, from: try edited(delete, table: table, in: name))
-        }
-        #expect(error?.message.utf8.count ?? 1_000 < 200 && error?.table == "person")
+      let error = expectInvalidStatement("\(name.prefix(40))") {
+        _ = try Statement<Person, Int>(json: deleteAll(of: name))
       }
+      #expect(error?.message.utf8.count ?? 1_000 < 200 && error?.table == "person")
     }
     // To SQLite it is the same table.
-    let same = try JSONDecoder().decode(
-      Statement<Person, Int>.self, from: try edited(delete, table: "PERSON", in: "PERSON"))
+    let same = try Statement<Person, Int>(json: deleteAll(of: "PERSON"))
     #expect(same.sql == #"DELETE FROM "person""#)
     let own = Person.deleteAll().in("person")
-    #expect(try JSONDecoder().decode(Statement<Person, Int>.self, from: JSONEncoder().encode(own)) == own)
+    #expect(try Statement<Person, Int>(json: own.json()) == own)
   }
 
   @Test func rulesAllowOtherTables() throws {
-    let decoder = JSONDecoder()
-    decoder.userInfo[.statementRules] = StatementRules(tables: ["archive", "Über"])
+    let rules = StatementRules(tables: ["archive", "Über"])
     let statement = Person.deleteAll().in("archive")
-    let data = try JSONEncoder().encode(statement)
-    expectInvalidStatement { _ = try JSONDecoder().decode(Statement<Person, Int>.self, from: data) }
-    #expect(try decoder.decode(Statement<Person, Int>.self, from: data) == statement)
+    let data = try statement.json()
+    expectInvalidStatement { _ = try Statement<Person, Int>(json: data) }
+    #expect(try Statement<Person, Int>(json: data, rules: rules) == statement)
     // In capitals it is the same to SQLite, and one entry of what is kept of tables.
-    let capitals = try edited(Person.deleteAll(), table: "ARCHIVE", in: "ARCHIVE")
-    #expect(try decoder.decode(Statement<Person, Int>.self, from: capitals) == statement)
+    #expect(try Statement<Person, Int>(json: deleteAll(of: "ARCHIVE"), rules: rules) == statement)
     for name in ["archive2", "über", "U\u{308}ber", "secret", "sqlite_master"] {
-      let data = try edited(Person.deleteAll(), table: name, in: name)
-      expectInvalidStatement("\(name)") { _ = try decoder.decode(Statement<Person, Int>.self, from: data) }
+      expectInvalidStatement("\(name)") { _ = try Statement<Person, Int>(json: deleteAll(of: name), rules: rules) }
     }
     // Inside other types, and of what is returned.
+    let decoder = JSONDecoder()
+    decoder.userInfo[.statementRules] = rules
     let many = try JSONEncoder().encode([ReturningStatement(Person.deleteAll().in("archive").returning())])
     let decoded = try decoder.decode([ReturningStatement<Person, [Person]>].self, from: many)
     #expect(decoded.map(\.statement.sql) == [#"DELETE FROM "archive" RETURNING "id", "name""#])
@@ -212,37 +201,27 @@ import Testing
       try db.createTable(Bicycle.self)
       try Bicycle(id: 3, name: "Norco", color: "red").insert().run(db)
       let insert = Bicycle(id: 3, name: "Kona", color: "blue").insert()
-      let columns = String(
-        decoding: try JSONEncoder().encode(insert.onConflict(Bicycle.id, update: Bicycle.name)), as: UTF8.self)
-      let assignment = #"[{"column":"color","value":{"value":{"_0":{"text":"green"}}}}]"#
-      let object = try #require(try JSONSerialization.jsonObject(with: Data(columns.utf8)) as? [String: Any])
-      var query = try #require(object["query"] as? [String: Any])
-      var upsert = try #require(query["upsert"] as? [String: Any])
-      upsert["assignments"] = try JSONSerialization.jsonObject(with: Data(assignment.utf8))
-      query["upsert"] = upsert
-      var whole = object
-      whole["query"] = query
-      let data = try JSONSerialization.data(withJSONObject: whole)
-      let statement = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data)
+      let text = String(decoding: try insert.onConflict(Bicycle.id, update: Bicycle.name).json(), as: UTF8.self)
+      let set = #""set":[{"column":"color","to":"green"}],"#
+      let both = text.replacing(#""target":"#, with: set + #""target":"#)
+      let statement = try Statement<Bicycle, Int>(json: Data(both.utf8))
       #expect(
         statement.sql.contains(#"DO UPDATE SET "name" = excluded."name", "color" = ?"# + SQLiteLibrary.returningId))
       try statement.run(db)
       #expect(try Bicycle.read().run(db) == [Bicycle(id: 3, name: "Kona", color: "green")])
       // A column both taken over and set, listed and by default.
-      for columns in [["name", "color"], nil] as [[String]?] {
-        upsert["columns"] = columns ?? NSNull() as Any
-        query["upsert"] = upsert
-        whole["query"] = query
-        let data = try JSONSerialization.data(withJSONObject: whole)
-        let error = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data) }
+      for columns in [#""columns":["name","color"],"#, ""] {
+        let twice = both.replacing(#""columns":["name"],"#, with: columns)
+        #expect(twice != both)
+        let error = sqlError { _ = try Statement<Bicycle, Int>(json: Data(twice.utf8)) }
         #expect(error?.message == "column color is set twice")
       }
     }
   }
 
   @Test func aGeneratedColumnIsNotWritten() throws {
-    let text = String(decoding: try JSONEncoder().encode(Seat(row: 1, letter: "A", price: 1).insert()), as: UTF8.self)
-    let edited = text.replacing(#""letter":{"text":"A"}"#, with: #""letter":{"text":"A"},"label":{"text":"x"}"#)
+    let text = String(decoding: try Seat(row: 1, letter: "A", price: 1).insert().json(), as: UTF8.self)
+    let edited = text.replacing(#""letter":"A""#, with: #""letter":"A","label":"x""#)
     #expect(edited != text)
     let error = expectInvalidStatement {
       _ = try JSONDecoder().decode(Statement<Seat, Int>.self, from: Data(edited.utf8))
@@ -251,15 +230,13 @@ import Testing
   }
 
   @Test func aBatchWithoutRowsIsCheckedToo() throws {
-    let text = String(decoding: try JSONEncoder().encode(Bicycle.insert()), as: UTF8.self)
-    for (old, new) in [
-      (#""columns":null"#, #""columns":["colour"]"#), (#""limit":null"#, #""limit":1"#),
-      (#""filter":null"#, #""filter":{"column":{"_0":"id"}}"#),
-      (#""upsert":null"#, #""upsert":{"target":["x"],"columns":[],"assignments":[],"condition":null}"#),
+    let text = String(decoding: try Bicycle.insert().json(), as: UTF8.self)
+    for added in [
+      #""columns":["colour"]"#, #""limit":1"#, #""where":{"column":"id"}"#, #""upsert":{"target":["x"],"columns":[]}"#,
     ] {
-      let edited = text.replacing(old, with: new)
+      let edited = text.replacing(#""into":"#, with: added + #","into":"#)
       #expect(edited != text)
-      #expect(sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, [Int]>.self, from: Data(edited.utf8)) } != nil)
+      #expect(sqlError { _ = try Statement<Bicycle, [Int]>(json: Data(edited.utf8)) } != nil, "\(edited)")
     }
   }
 }

@@ -8,11 +8,9 @@ import Testing
   private func damaged<Output>(
     _ statement: Statement<Bicycle, Output>, _ text: String, _ other: String
   ) throws -> Statement<Bicycle, Output> {
-    let data = try JSONEncoder().encode(statement)
-    let json = String(decoding: data, as: UTF8.self)
+    let json = String(decoding: try statement.json(), as: UTF8.self)
     #expect(json.contains(text), "\(json)")
-    return try JSONDecoder().decode(
-      Statement<Bicycle, Output>.self, from: Data(json.replacingOccurrences(of: text, with: other).utf8))
+    return try Statement(json: Data(json.replacing(text, with: other).utf8))
   }
 
   private func expectRefusal(_ column: String?, _ body: () throws -> Void) {
@@ -27,19 +25,19 @@ import Testing
   }
 
   @Test func whatAColumnDoesNotStoreIsNotAssigned() throws {
-    let (seven, secret) = (#"{"integer":7}"#, #"{"text":"secret"}"#)
+    let (seven, secret) = ("7", #""secret""#)
     let set = Bicycle.updateAll(Bicycle.ownerId.set(to: 7))
     expectRefusal("owner_id") { _ = try damaged(set, seven, secret) }
     let upsert = Bicycle(id: 1, name: "a", color: "b").insert().onConflict(Bicycle.id, set: Bicycle.ownerId.set(to: 7))
     expectRefusal("owner_id") { _ = try damaged(upsert, seven, secret) }
     let copy = Bicycle.updateAll(Bicycle.ownerId.set(to: Bicycle.id))
     expectRefusal("owner_id") {
-      _ = try damaged(copy, #""value":{"column":{"_0":"id"}}"#, #""value":{"column":{"_0":"name"}}"#)
+      _ = try damaged(copy, #""to":{"column":"id"}"#, #""to":{"column":"name"}"#)
     }
   }
 
   @Test func whatAColumnIsNeverEqualToIsNotCompared() throws {
-    let (seven, secret) = (#"{"integer":7}"#, #"{"text":"secret"}"#)
+    let (seven, secret) = ("7", #""secret""#)
     let filters = [
       Bicycle.ownerId == 7, Bicycle.ownerId.in([7, 8]), Bicycle.ownerId.between(7, and: 9), !(Bicycle.ownerId > 7),
       Bicycle.name == "x" || Bicycle.ownerId < 7,
@@ -48,7 +46,7 @@ import Testing
       expectRefusal("owner_id") { _ = try damaged(Bicycle.read().filter(filter), seven, secret) }
     }
     expectRefusal(nil) {
-      _ = try damaged(Bicycle.count().filter(Bicycle.name.like("secret%")), #"{"text":"secret%"}"#, seven)
+      _ = try damaged(Bicycle.count().filter(Bicycle.name.like("secret%")), #""secret%""#, seven)
     }
     for filter in filters {
       let read = Bicycle.read().filter(filter).orderBy(Bicycle.name)

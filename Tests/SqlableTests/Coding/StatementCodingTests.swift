@@ -7,19 +7,28 @@ import Testing
   private let bike = Bicycle(id: 3, name: "Nörco \0 \"x\"", color: "red", ownerId: nil)
 
   private func json<Model, Output>(_ statement: Statement<Model, Output>) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    return String(decoding: try encoder.encode(statement), as: UTF8.self)
+    String(decoding: try statement.json(), as: UTF8.self)
   }
 
   private func checkRoundTrip<Model, Output>(_ statement: Statement<Model, Output>) throws {
-    let data = try JSONEncoder().encode(statement)
-    let decoded = try JSONDecoder().decode(Statement<Model, Output>.self, from: data)
+    let rules = StatementRules(models: documentModels)
+    let decoded = try Statement<Model, Output>(json: statement.json(), rules: rules)
     #expect(decoded == statement && decoded.hashValue == statement.hashValue, "\(statement.sql)")
     #expect(decoded.sql == statement.sql && decoded.bindings == statement.bindings)
-    #expect(!statement.sql.hasPrefix("-- "))
+    #expect(!statement.sql.hasPrefix("-- ") || statement.sql == "-- there are no rows to insert")
     #expect(try json(decoded) == json(statement))
     #expect(Set([statement, decoded]).count == 1)
+    // Through other coders.
+    let decoder = JSONDecoder()
+    decoder.userInfo[.statementRules] = rules
+    let same = try decoder.decode(Statement<Model, Output>.self, from: JSONEncoder().encode(statement))
+    #expect(same == statement && same.sql == statement.sql, "\(statement.sql)")
+    let list = PropertyListDecoder()
+    list.userInfo[.statementRules] = rules
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = .binary
+    let again = try list.decode(Statement<Model, Output>.self, from: encoder.encode(statement))
+    #expect(again == statement && again.bindings == statement.bindings, "\(statement.sql)")
   }
 
   @Test func everyFormSurvivesJSON() throws {
@@ -35,65 +44,76 @@ import Testing
       bike.insert(), bike.insert(Bicycle.name), bike.insert().ignoreOnConflict(), bike.insert().replaceOnConflict(),
       bike.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.ownerId),
       bike.insert().onConflict(Bicycle.name, Bicycle.color), bike.update(), bike.update(Bicycle.ownerId), bike.save(),
-      bike.delete(), Bicycle.delete(filter).limit(2),
+      bike.delete(), Bicycle.delete(filter).limit(2), Bicycle.deleteAll(),
+      Bicycle.updateAll(Bicycle.ownerId.set(to: nil)),
       Bicycle.update(Bicycle.name.set(to: "x"), Bicycle.id.set(to: Bicycle.id * 2 + 1)).filter(filter),
+      bike.insert().onConflict(
+        Bicycle.id, set: Bicycle.name.set(to: Bicycle.name.excluded), Bicycle.ownerId.set(to: Bicycle.ownerId + 1),
+        where: Bicycle.ownerId < Bicycle.ownerId.excluded),
+      Bicycle.insert(from: Bicycle.read().filter(filter)),
+      Bicycle.insert(Bicycle.name, Bicycle.color, from: Person.select(Person.name, Person.name.lowercase())),
     ] { try checkRoundTrip(statement) }
     try checkRoundTrip(Bicycle.insert([bike, Bicycle(name: "b", color: "c", ownerId: 4)]))
+    try checkRoundTrip(Bicycle.insert())
     try checkRoundTrip(Seat.count().filter(Seat.price > 0.1 && Seat.row >= .min && Seat.row <= .max))
     try checkRoundTrip(
       Seat.count().filter(Seat.price == .leastNonzeroMagnitude || Seat.price < -Double.greatestFiniteMagnitude))
+    try checkRoundTrip(Seat.count().filter(Seat.price < .infinity && Seat.price > -.infinity && Seat.price == -0.0))
     try checkRoundTrip(Car.count().filter(Car.soldAt < Date(timeIntervalSince1970: 0.123456789) || Car.soldAt == nil))
   }
 
-  /// What has no form as data says so when it is encoded, and nothing is lost without a word.
-  @Test func whatHasNoFormThrows() throws {
+  @Test func everyTermSurvivesJSON() throws {
     let other = Alias(Bicycle.self, "other")
     let ids = Bicycle.select(Bicycle.id)
-    let named = Car.select(Car.price).named("prices")
     let function = ScalarFunction("twice") { (number: Int) -> Int in number * 2 }
     let terms: [SqlExpression] = [
-      Bicycle.ownerId.in(Person.select(Person.id)), exists(Bicycle.read()), scalar(ids) == 1, other[Bicycle.id] == 1,
+      Bicycle.ownerId.in(Person.select(Person.id)), exists(Bicycle.read()), scalar(ids) == 1,
+      exists(other.read().filter(other[Bicycle.ownerId] == Bicycle.id && other[Bicycle.id] != Bicycle.ownerId)),
       Case.when(Bicycle.id > 1, then: 1).else(2) == 1, Bicycle.id.cast(to: Double.self) == 1,
-      Bicycle.name.coalesce(Bicycle.color) == "x", Bicycle.name.trim() == "x", Bicycle.id.max() == 1, countAll() == 1,
-      function(Bicycle.id.typed(as: Int.self)) == 2, Bicycle.name.json("a") == "x", Bicycle.name.jsonValue("a") == "x",
-      Bicycle.name.jsonContains("x"),
-      rowNumber().over(orderBy: Bicycle.id.asc) == 1, Bicycle.name.collate(.named("own")) == "x",
+      Case.when(Bicycle.id > 1, then: Bicycle.name).when(Bicycle.id > 2, then: Bicycle.color).end() == "x",
+      Bicycle.name.coalesce(Bicycle.color) == "x", Bicycle.name.trim() == "x", Bicycle.name.trim("x'y") == "x",
+      function(Bicycle.id.typed(as: Int.self)) == 2, Bicycle.name.json("a") == "x",
+      Bicycle.name.jsonValue("a b", -1, "c", 2) == "x", Bicycle.name.jsonExtract("ä.[1]'") == 1,
+      Bicycle.name.jsonType() == "x", Bicycle.name.jsonArrayLength("a") == 1,
+      Bicycle.name.jsonContains("x"), Bicycle.name.jsonContains("x", at: "a"),
+      Bicycle.name.collate(.named("own")) == "x", Bicycle.name.substr(2, 3) == "b", Bicycle.name.substr(-2) == "b",
+      Bicycle.id.inverted() == 1, Bicycle.id % 2 == 1 || Bicycle.id.shiftedLeft(2) > 3, Bicycle.name.glob("a*"),
+      Bicycle.ownerId == nil,
+      Bicycle.name.contains("\0"), Bicycle.name == "\u{0}\u{1F600}e\u{301}", Bicycle.id == Parameter("id"),
+      Bicycle.name.hex() == "AA", Bicycle.name.typeof() == "text", Bicycle.name.instr("x") > 0,
     ]
+    for term in terms {
+      try checkRoundTrip(Bicycle.read().filter(term))
+      try checkRoundTrip(Bicycle.count().filter(!(Bicycle.id == 1 && term)))
+      try checkRoundTrip(Bicycle.read().orderBy(term).first())
+      try checkRoundTrip(Bicycle.update(Bicycle.name.set(to: "x")).filter(term))
+      try checkRoundTrip(Bicycle.delete(term).orderBy(term, .desc).limit(1))
+    }
+    for term in [
+      Car.soldAt.year() == 2020, Car.soldAt.weekday() == 0, Car.soldAt.date() == "x",
+      Car.soldAt.adding(1, .day) == nil, Car.soldAt.adding(-3, .month) > Date(), Car.soldAt.strftime("%Y-%m") == "x",
+    ] { try checkRoundTrip(Car.read().filter(term)) }
+  }
+
+  @Test func whatCannotRunIsNotEncoded() throws {
     func check<Output>(_ statement: Statement<Bicycle, Output>) {
       expectInvalidStatement("\(statement.sql)") { _ = try JSONEncoder().encode(statement) }
+      expectInvalidStatement("\(statement.sql)") { _ = try statement.json() }
     }
-    for term in terms {
-      check(Bicycle.read().filter(term))
-      check(Bicycle.count().filter(!(Bicycle.id == 1 && term)))
-      check(Bicycle.read().orderBy(term).first())
-      check(Bicycle.updateAll(Bicycle.name.set(to: term)))
-      check(Bicycle.update(Bicycle.name.set(to: "x")).filter(term))
-      check(bike.insert().onConflict(Bicycle.id, set: Bicycle.name.set(to: "x"), where: term))
-      expectInvalidStatement { _ = try JSONEncoder().encode(term) }
-    }
-    for term in [Car.soldAt.year() == 2020, Car.soldAt.date() == "x", Car.soldAt.adding(1, .day) == nil] {
-      expectInvalidStatement { _ = try JSONEncoder().encode(Car.read().filter(term)) }
-    }
-    expectInvalidStatement {
-      _ = try JSONEncoder().encode(
-        bike.insert().onConflict(Bicycle.id, set: Bicycle.name.set(to: Bicycle.name.excluded)))
-    }
-    expectInvalidStatement { _ = try JSONEncoder().encode(Bicycle.insert(from: Bicycle.read())) }
-    expectInvalidStatement { _ = try JSONEncoder().encode(Car.insert(Car.price, from: named.read())) }
     check(bike.insert().returning())
     check(Bicycle.deleteAll().returning().first())
-    // What running it would throw.
     expectError(.schema(.missingColumn("price"))) {
       _ = try JSONEncoder().encode(Bicycle.read().filter(Car.price == 1))
     }
     check(Bicycle.read().limit(-1))
     check(Bicycle.read().onConflict(.ignore))
     check(bike.insert().filter(Bicycle.id == 1))
-    let unfit = expectSqlError { _ = try JSONEncoder().encode(Bicycle.read().filter(Bicycle.id == "x")) }
+    let unfit = expectSqlError { _ = try Bicycle.read().filter(Bicycle.id == "x").json() }
     #expect(unfit?.column == "id" && unfit?.table == "bicycle")
-    expectSqlError { _ = try JSONEncoder().encode(Car.read().filter(Car.price == .nan)) }
-    expectMisuse { _ = try JSONEncoder().encode(Bicycle(name: "x", color: "y").update()) }
-    expectMisuse { _ = try JSONEncoder().encode(Bicycle.byId(1, 2)) }
+    expectSqlError { _ = try Car.read().filter(Car.price == .nan).json() }
+    expectMisuse { _ = try Bicycle(name: "x", color: "y").update().json() }
+    expectMisuse { _ = try Bicycle.byId(1, 2).json() }
+    expectMisuse { _ = try Bicycle.delete().json() }
   }
 
   @Test func theDeepestExpressionsSurviveJSON() throws {
@@ -132,78 +152,58 @@ import Testing
   }
 
   @Test func statementsOfAnotherTableKindOrColumnAreRefused() throws {
-    let read = try JSONEncoder().encode(Bicycle.read().filter(Bicycle.name == "x"))
-    func decoding<Value: Decodable>(_ type: Value.Type, _ data: Data) -> SqlError? {
-      sqlError { _ = try JSONDecoder().decode(type, from: data) }
+    let read = try json(Bicycle.read().filter(Bicycle.name == "x"))
+    func refusal<Model, Output>(_ type: Statement<Model, Output>.Type, _ text: String) -> SqlError? {
+      sqlError { _ = try Statement<Model, Output>(json: Data(text.utf8)) }
     }
-    #expect(
-      decoding(Statement<Person, [Person]>.self, read)?.message == "the statement is not for table person")
-    #expect(
-      decoding(Statement<Bicycle, Bicycle?>.self, read)?.message == "the statement is of another kind than its type")
-    #expect(decoding(Statement<Bicycle, Int>.self, read)?.message == "the statement is of another kind than its type")
-    #expect(decoding(Statement<Bicycle, [Int]>.self, read)?.message == "the statement is of another kind than its type")
-    func edited(_ text: String, _ old: String, _ new: String) -> Data {
-      #expect(text.contains(old), "\(text)")
-      return Data(text.replacingOccurrences(of: old, with: new).utf8)
-    }
-    let text = String(decoding: read, as: UTF8.self)
-    let unknown = decoding(Statement<Bicycle, [Bicycle]>.self, edited(text, #""name""#, #""na\" me""#))
-    #expect(unknown?.kind == .schema(.missingColumn("na\" me")))
+    let unknown = refusal(Statement<Person, [Person]>.self, read)
+    #expect(unknown?.message == "the table is not one of a model that the decoder knows")
+    #expect(unknown?.documentPath == "read.from")
+    let kind = "the statement is of another kind than its type"
+    #expect(refusal(Statement<Bicycle, Bicycle?>.self, read)?.message == kind)
+    #expect(refusal(Statement<Bicycle, Int>.self, read)?.message == kind)
+    #expect(refusal(Statement<Bicycle, [Int]>.self, read)?.message == kind)
+    let column = refusal(Statement<Bicycle, [Bicycle]>.self, read.replacing(#""name""#, with: #""na\" me""#))
+    #expect(column?.kind == .schema(.missingColumn("na\" me")) && column?.documentPath == "read.where.=[0].column")
     let batch = try json(Bicycle.insert([bike, Bicycle(name: "b", color: "zzz")]))
-    let strange = batch.replacingOccurrences(
-      of: #""color":{"text":"zzz"}"#, with: #""colour":{"text":"z"}"#)
-    #expect(decoding(Statement<Bicycle, [Int]>.self, Data(strange.utf8))?.kind == .schema(.missingColumn("colour")))
-    let wrong = batch.replacingOccurrences(of: #"{"text":"zzz"}"#, with: #"{"integer":1}"#)
-    #expect(decoding(Statement<Bicycle, [Int]>.self, Data(wrong.utf8))?.column == "color")
+    let strange = refusal(
+      Statement<Bicycle, [Int]>.self, batch.replacing(#""color":"zzz""#, with: #""colour":"zzz""#))
+    #expect(strange?.kind == .schema(.missingColumn("colour")) && strange?.documentPath == "insert.rows[1]")
+    let wrong = refusal(Statement<Bicycle, [Int]>.self, batch.replacing(#""zzz""#, with: "1"))
+    #expect(wrong?.column == "color" && wrong?.documentPath == "insert.rows[1].color")
   }
 
   /// A DELETE whose filter is misspelt, or lost, has none.
   @Test func aKeyTooManyOrTooFewIsRefused() throws {
-    let text = try json(Person.delete(Person.id > 1).orderBy(Person.id).limit(2))
+    let delete = try json(Person.delete(Person.id > 1).orderBy(Person.id).limit(2))
     let upsert = try json(Person(id: 1, name: "x").insert().onConflict(Person.id, update: Person.name))
-    for (text, key) in ["filter", "limit", "order", "kind", "rows", "table", "query"].map({ (text, $0) })
-      + [(upsert, "upsert"), (upsert, "target"), (upsert, "columns")]
-    {
-      for other in [#""x":"#, #""\#(key.uppercased())":"#, #""more":1,"\#(key)":"#] {
-        let edited = text.replacingOccurrences(of: #""\#(key)":"#, with: other)
-        #expect(edited != text)
-        let error = sqlError { _ = try JSONDecoder().decode(Statement<Person, Int>.self, from: Data(edited.utf8)) }
-        #expect(error?.message.contains("must have exactly the keys") == true, "\(edited)")
-      }
-    }
     let like = try json(Person.count().filter(Person.name.like("a!%", escape: "!")))
-    for edited in [
-      like.replacingOccurrences(of: "escape", with: "ecsape"), like.replacingOccurrences(of: "_1", with: "_3"),
-    ] {
-      #expect(edited != like)
-      #expect(throws: (any Error).self) {
-        try JSONDecoder().decode(Statement<Person, Int>.self, from: Data(edited.utf8))
-      }
-    }
-  }
-
-  @Test func aKeyTooManyInATermIsRefused() throws {
-    func check<Output>(_ type: Statement<Person, Output>.Type, _ text: String, _ keys: [String]) {
-      for key in keys {
-        let edited = text.replacingOccurrences(of: #""\#(key)":"#, with: #""more":1,"\#(key)":"#)
+    let keys = [
+      (delete, "delete"), (delete, "from"), (delete, "where"), (delete, "orderBy"), (delete, "limit"), (delete, ">"),
+      (delete, "column"), (delete, "asc"), (delete, "sqlable"), (upsert, "upsert"), (upsert, "target"),
+      (upsert, "columns"), (upsert, "row"), (upsert, "into"), (like, "like"), (like, "escape"),
+    ]
+    for (text, key) in keys {
+      for other in [#""x":"#, #""\#(key.uppercased())_":"#, #""more":1,"\#(key)":"#] {
+        let edited = text.replacing(#""\#(key)":"#, with: other)
         #expect(edited != text)
-        #expect(throws: (any Error).self, "\(edited)") { try JSONDecoder().decode(type, from: Data(edited.utf8)) }
+        let error = sqlError { _ = try Statement<Person, Int>(json: Data(edited.utf8)) }
+        #expect(error != nil, "\(edited)")
       }
     }
-    let read = Person.read().filter(Person.name.like("a%") && Person.id ∈ [1]).orderBy(Person.id)
-    check(
-      Statement<Person, [Person]>.self, try json(read),
-      ["_0", "_1", "escape", "like", "isIn", "column", "text", "integer", "expression"])
-    check(
-      Statement<Person, Int>.self, try json(Person.updateAll(Person.name.set(to: "x"))), ["column", "value", "text"])
+    // Without its filter and its limit it would delete all.
+    let all = #"{"delete":{"from":"person"},"sqlable":1}"#
+    expectMisuse { _ = try Statement<Person, Int>(json: Data(all.utf8)) }
   }
 
   @Test func nestingWithoutEndIsRefused() throws {
-    for depth in [150, 250, 100_000] {
-      let column = #"{"column":{"_0":"id"}}"#
-      let nested = String(repeating: #"{"not":{"_0":"#, count: depth) + column + String(repeating: "}}", count: depth)
-      let text = try json(Person.count().filter(Person.id.expression)).replacingOccurrences(of: column, with: nested)
+    for depth in [150, 250, 100_000, 3_000_000] {
+      let column = #"{"column":"id"}"#
+      let nested = String(repeating: #"{"not":"#, count: depth) + column + String(repeating: "}", count: depth)
+      let text = try json(Person.count().filter(Person.id.expression)).replacing(column, with: nested)
       #expect(text.contains(nested))
+      expectInvalidStatement { _ = try Statement<Person, Int>(json: Data(text.utf8)) }
+      guard depth < 1_000_000 else { continue }
       #expect(throws: (any Error).self) { try JSONDecoder().decode(Statement<Person, Int>.self, from: Data(text.utf8)) }
     }
   }
@@ -226,7 +226,7 @@ import Testing
       "\"person\"",
       "\"and\"", "\"not\"", "\"any\"", "\"OR 1=1\"", "\"\\\"; DROP TABLE person; --\"", "\"count\"", "\"delete\"",
       "\"save\"",
-      "\"IS NOT\"", "\"lower\"", "\"_0\"", "true",
+      "\"IS NOT\"", "\"lower\"", "{\"column\":\"name\"}", "true",
     ]
     var decoded = 0
     try withDatabase { db in
@@ -246,7 +246,9 @@ import Testing
         }
         #expect(names.allSatisfy { ["person", "id", "name"].contains($0.element) }, "\(sql)")
         let error = sqlError { _ = try statement.explain(db) }
-        #expect(error == nil, "seed \(seed): \(sql) \(error?.message ?? "")")
+        // Only the database knows which columns are unique.
+        let isKnown = error?.message.hasPrefix("ON CONFLICT clause does not match") == true
+        #expect(error == nil || isKnown, "seed \(seed): \(sql) \(error?.message ?? "")")
       }
     }
     #expect(decoded > times(60), "\(decoded) decoded")
@@ -282,12 +284,15 @@ import Testing
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
       let rows = ["a", "b", "c"].map { Bicycle(name: "name \($0)", color: "color \($0)") }
-      let text = String(decoding: try JSONEncoder().encode(Bicycle.insert(rows)), as: UTF8.self)
-      let chosen = text.replacingOccurrences(of: #""columns":null"#, with: #""columns":["color","name"]"#)
+      let text = try json(Bicycle.insert(rows))
+      let chosen = text.replacing(#""into":"#, with: #""columns":["color","name"],"into":"#)
       #expect(chosen != text)
-      try JSONDecoder().decode(Statement<Bicycle, [Int]>.self, from: Data(chosen.utf8)).run(db)
+      try Statement<Bicycle, [Int]>(json: Data(chosen.utf8)).run(db)
       let stored = try Bicycle.read().orderBy(Bicycle.id).run(db)
       #expect(stored.map(\.name) == rows.map(\.name) && stored.map(\.color) == rows.map(\.color))
     }
   }
 }
+
+/// The models that the documents of these tests name.
+let documentModels: [any Sqlable.Type] = [Person.self, Bicycle.self, Car.self, Seat.self, Worker.self]

@@ -49,7 +49,7 @@ import Testing
   @Test func aTextThatDoesNotFitTheModelIsNoStatement() throws {
     try withDatabase { db in
       try db.createTable(Search.self)
-      for text in ["", "{}", "null", #"{"table":"person","query":{},"rows":[]}"#] {
+      for text in ["", "{}", "null", #"{"read":{"from":"person"},"sqlable":1}"#] {
         try db.execute("INSERT INTO search (query) VALUES (\(text))")
       }
       for id in 1...4 {

@@ -106,20 +106,20 @@ struct StatementFuzz {
 
   /// A term inside others, a few or many times.
   private mutating func nested(_ json: FuzzJSON) -> FuzzJSON {
-    let name = random.pick(["not", "negative", "isNull", "all", "any", "function", "collate", "binary", "isIn"])
+    let name = random.pick(["not", "negative", "isNull", "and", "or", "function", "collate", "=", "||", "GLOB", "in"])
     var (json, count) = (json, json.count)
     let depth = random.chance(10) ? random.pick([99, 101, 600]) : random.pick([1, 1, 2, 2, 5, 40])
     for _ in 0..<depth {
-      let parts: [FuzzJSON] =
+      let members: [(key: String, value: FuzzJSON)] =
         switch name {
-        case "all", "any": [.array([json, count < 40 ? json : .scalar("null")])]
-        case "function": [.scalar(#""abs""#), .array([json])]
-        case "collate": [json, .scalar(#""NOCASE""#)]
-        case "binary": [.scalar(random.pick([#""+""#, #""=""#, #""->>""#, #""GLOB""#])), json, .scalar("null")]
-        case "isIn": [json, .array([])]
-        default: [json]
+        case "and", "or": [(name, .array([json, count < 40 ? json : .scalar("1")]))]
+        case "function": [(name, .scalar(#""abs""#)), ("arguments", .array([json]))]
+        case "collate": [(name, json), ("as", .scalar(#""NOCASE""#))]
+        case "=", "||", "GLOB": [(name, .array([json, .scalar(#""x""#)]))]
+        case "in": [(name, .array([json, .array([])]))]
+        default: [(name, json)]
         }
-      json = .object([(name, .object(parts.enumerated().map { ("_\($0.offset)", $0.element) }))])
+      json = .object(members)
       count = count < 40 ? json.count : count + 3
     }
     return json
@@ -131,11 +131,9 @@ struct StatementFuzz {
   private static func alike(_ scalar: String) -> [String] {
     let groups =
       [
-        ["id", "name", "price", "amount"], ["read", "first", "count", "exists"],
-        ["insert", "insertMany", "save", "update", "assign", "deleteRow", "delete"], ["ignore", "replace", "abort"],
-        ["asc", "desc", "ascNullsLast", "descNullsFirst"], ["lower", "upper", "length", "abs"],
-        ["=", "<>", "<", "<=", ">", ">=", "IS", "IS NOT", "+", "-", "*", "/", "%", "||", "&", "|", "<<", ">>", "GLOB"],
+        ["id", "name", "price", "amount"], ["ignore", "replace", "abort"], ["lower", "upper", "length", "abs", "trim"],
         ["BINARY", "NOCASE", "RTRIM"], ["fuzz_item", "archive", "FUZZ_ITEM", "Archive", "secret"],
+        ["inner", "left", "cross"], ["integer", "real", "text", "blob", "integer?"],
       ].map { $0.map { "\"\($0)\"" } } + [["true", "false"], ["null", "0", "1", "2"]]
     return groups.first { $0.contains(scalar) } ?? [scalar, "null", "0", "1", "3", "\"a%\"", "[]"]
   }
@@ -150,17 +148,23 @@ struct StatementFuzz {
     #""descNullsFirst""#, #""+""#, #""IS NOT""#, #""||""#, #""GLOB""#, #""->>""#, #""->""#, #""/""#, #""%""#, #""<<""#,
     #""lower""#, #""abs""#, #""load_extension""#, #""NOCASE""#, #""own""#, #""inf""#, #""a\u0000b""#,
     #""\"; DROP TABLE secret; --""#, #""' OR 1=1 --""#, #""?1""#, #""$.a[0]""#, #""[""#, #""\ud800""#, #""é""#,
-    #""e\u0301""#, #""%""#, #""%%""#, #""AQI=""#, #"{"text":"x"}"#, #"{"integer":1}"#, #"{"real":0.5}"#,
-    #"{"blob":"AQI="}"#, #"{"null":true}"#, #"{"null":false}"#, #"{"value":{"_0":{"null":true}}}"#,
-    #"{"column":{"_0":"name"}}"#, #"{"parameter":{"_0":"p"}}"#, #"{"call":{}}"#, #"{"query":{}}"#, #"{"special":{}}"#,
-    #"{"qualified":{"alias":"excluded","_1":"name"}}"#, #"{"invalid":{"_0":{}}}"#,
+    #""e\u0301""#, #""%""#, #""%%""#, #""AQI=""#, #"{"integer":"9223372036854775807"}"#, #"{"integer":"1"}"#,
+    #"{"real":0.5}"#, #"{"blob":"AQI="}"#, #"{"null":true}"#, #"{"null":false}"#, #"{"column":"name"}"#,
+    #"{"parameter":"p"}"#, #"{"function":"load_extension","arguments":["x"]}"#, #"{"query":{"from":"fuzz_item"}}"#,
+    #"{"exists":{"from":"secret"}}"#, #"{"column":"name","of":"excluded"}"#, #"{"column":"name","of":"fuzz_item"}"#,
+    #"{"registered":"sqlable_values","arguments":[]}"#, #"{"from":"fuzz_item","limit":1}"#,
+    #"{"case":[[1,2]],"else":3}"#, #"{"cast":1,"as":"text"}"#, #"[{"column":"id"},{"from":"fuzz_item"}]"#,
+    #"{"->>":["{}",["a",0]]}"#, #"{"datePart":1,"part":"year"}"#, #"{"values":[[1]]}"#,
   ]
 
   private static let keys = [
-    "table", "query", "rows", "kind", "filter", "order", "limit", "offset", "conflict", "upsert", "columns",
-    "assignments", "returning", "in", "target", "condition", "column", "value", "expression", "_0", "_1", "_2", "_3",
-    "escape", "all", "any", "not", "binary", "isIn", "like", "function", "collate", "call", "query", "text", "integer",
-    "real", "null", "blob", "id", "name", "price", "amount", "colour", "", "kind\u{301}", "KIND",
+    "read", "first", "count", "exists", "insert", "save", "update", "delete", "sqlable", "from", "select", "distinct",
+    "where", "groupBy", "having", "compounds", "orderBy", "limit", "offset", "values", "table", "model", "query",
+    "into", "row", "rows", "columns", "onConflict", "upsert", "returning", "set", "all", "target", "column", "to", "of",
+    "and", "or", "not", "negative", "isNull", "between", "in", "like", "escape", "collate", "as", "function",
+    "registered", "arguments", "filter", "over", "case", "else", "cast", "exists", "=", "<", "IS", "+", "||", "GLOB",
+    "->", "->>", "asc", "desc", "integer", "real", "null", "blob", "id", "name", "price", "amount", "colour", "",
+    "where\u{301}", "WHERE", "ignore", "union", "unionAll", "jsonEach", "recursive", "join", "on", "search",
   ]
 
   /// Statements of every form that has one as data.
@@ -199,6 +203,14 @@ struct StatementFuzz {
     ] { add(statement, .number) }
     add(Item.insert([Item(name: "a"), Item(name: "b", price: 2), item]), .ids)
     add(Item.insert(), .ids)
+    let other = Alias(Item.self, "other")
+    for term in [
+      exists(other.read().filter(other[Item.amount] == Item.id)), Item.id.in(Item.select(Item.amount).limit(2)),
+      Case.when(Item.id > 1, then: 1).else(2) == 1, Item.name.jsonContains("x"),
+      Item.name.substr(1, 2).coalesce(Item.name) == "ne", Item.amount.cast(to: Double.self) > 0.5,
+      scalar(Item.select(Item.amount.max())) == 2,
+    ] { add(Item.read().filter(term).orderBy(Item.id), .rows) }
+    add(Item.insert(Item.name, from: Item.select(Item.name.concatenated("z")).in("archive")), .number)
     add(Item.insert([Item(name: "a")]).onConflict(.ignore), .ids)
     for statement in [
       item.insert().returning(), upsert.returning(), item.save().returning(), item.update().returning(),
@@ -245,16 +257,21 @@ indirect enum FuzzJSON {
 
   /// Whether it has the look of a term.
   var isTerm: Bool {
-    guard case .object(let members) = self, members.count == 1, case .object(let parts) = members[0].value else {
-      return false
-    }
-    return parts.contains { $0.key == "_0" }
+    guard case .object(let members) = self, !isValue, members.count < 4 else { return false }
+    let others: Set = [
+      "from", "table", "into", "target", "to", "sqlable", "asc", "desc", "ascNullsLast", "descNullsFirst", "id", "name",
+    ]
+    return !members.contains { others.contains($0.key) }
   }
 
   /// Whether it has the look of a value.
   var isValue: Bool {
-    guard case .object(let members) = self, members.count == 1 else { return false }
-    return ["null", "integer", "real", "text", "blob"].contains(members[0].key)
+    switch self {
+    case .scalar(let text): !["true", "false", "null"].contains(text)
+    case .object(let members):
+      members.count == 1 && ["null", "integer", "real", "blob"].contains(members[0].key)
+    case .array: false
+    }
   }
 
   func collect(into parts: inout [FuzzJSON]) {

@@ -128,17 +128,15 @@ enum Wrapping: CaseIterable {
     case .equalRight: return column != term
     case .lessLeft: return term < 7
     case .lessRight: return column >= term
-    case .betweenLow:
-      return try Wrapping.decoded(#"{"between":{"_0":\#(Wrapping.i),"_1":%,"_2":\#(Wrapping.i)}}"#, term)
-    case .betweenHigh:
-      return try Wrapping.decoded(#"{"between":{"_0":\#(Wrapping.i),"_1":\#(Wrapping.i),"_2":%}}"#, term)
-    case .pattern: return try Wrapping.decoded(#"{"like":{"_0":\#(Wrapping.i),"_1":%,"escape":"!"}}"#, term)
+    case .betweenLow: return try Wrapping.decoded(#"{"between":[\#(Wrapping.i),%,\#(Wrapping.i)]}"#, term)
+    case .betweenHigh: return try Wrapping.decoded(#"{"between":[\#(Wrapping.i),\#(Wrapping.i),%]}"#, term)
+    case .pattern: return try Wrapping.decoded(#"{"like":[\#(Wrapping.i),%],"escape":"!"}"#, term)
     case .allWide: return .all([term] + (0..<120).map { column > $0 })
     case .anyWide: return .any((0..<60).map { column > $0 } + [term] + (0..<200).map { column > $0 })
     }
   }
 
-  private static let i = #"{"column":{"_0":"i"}}"#
+  private static let i = #"{"column":"i"}"#
 
   /// Forms that operators do not make, but a decoded statement may have. What is too deep for JSON is left as it is.
   private static func decoded(_ json: String, _ term: SqlExpression) throws -> SqlExpression {

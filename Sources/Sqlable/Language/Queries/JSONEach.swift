@@ -29,6 +29,9 @@ public struct JSONEach: Sendable, Hashable {
     self.source = source
   }
 
+  /// The table of elements, without what they are elements of.
+  static var emptySource: SelectQuery.Source { Element.source() }
+
   /// The element's value; a nested array or object is JSON text.
   public func value<Value: SqlValue>(as type: Value.Type) -> TypedExpression<Value> {
     TypedExpression(expression: column("value"))

@@ -24,6 +24,11 @@ extension Returning {
     self.read = read
   }
 
+  init(decoded change: Statement<Model, [Model]>, _ read: @escaping @Sendable (inout ResultRow) throws -> Row) {
+    self.change = change
+    self.read = read
+  }
+
   fileprivate init<Output>(_ change: consuming Statement<Model, Output>, _ terms: [SqlExpression])
   where Row: SelectOutput {
     self.init(change, terms) { try Row.next(of: &$0) }

@@ -42,6 +42,11 @@ import Testing
             try warm.query("\(select)", as: DynamicRow.self),
           ]
           for way in ways { #expect(way.map(\.values) == rows, note) }
+          let document = try select.json()
+          let decoded = try Select<DynamicRow>(json: document, rules: StatementRules(models: world.tables + [QueryPair.self]))
+          #expect(decoded == select && decoded.hashValue == select.hashValue, note)
+          #expect(decoded.sql == select.sql && decoded.bindings == select.bindings, note)
+          #expect(try decoded.json() == document, note)
           #expect(try select.first(warm)?.values == rows.first, note)
           var other = QueryBuilder(world: world)
           other.takesParameters = true

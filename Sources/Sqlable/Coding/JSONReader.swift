@@ -1,0 +1,243 @@
+import FoundationEssentials
+
+/// Reads a document from JSON, strictly by RFC 8259: a duplicate key, a lone surrogate and text that is not UTF-8 are
+/// errors. Its memory is a multiple of the text's length.
+struct JSONReader {
+  private let text: UnsafeRawBufferPointer
+  private var position = 0
+  private var depth = 0
+
+  /// The deepest nesting of objects and lists: no valid statement is deeper. Half a megabyte of stack suffices.
+  static let maximumDepth = 400
+  /// So many keys of an object are compared one by one.
+  private static let fewKeys = 24
+
+  /// Reads the whole text. Throws `.invalidStatement`, with the position, for text that is not JSON.
+  static func read(_ text: some ContiguousBytes) throws -> Document {
+    try text.withUnsafeBytes { bytes in
+      var reader = JSONReader(text: bytes)
+      reader.skipSpace()
+      let document = try reader.value()
+      reader.skipSpace()
+      guard reader.position == bytes.count else { throw reader.failure("has something after its end") }
+      return document
+    }
+  }
+
+  private func failure(_ reason: String) -> SqlError {
+    .invalidStatement("the document is not valid JSON: it \(reason), at byte \(position)")
+  }
+
+  private var next: UInt8? { position < text.count ? text[position] : nil }
+
+  private mutating func skipSpace() {
+    while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+  }
+
+  private mutating func value() throws -> Document {
+    switch next {
+    case UInt8(ascii: "{"): return try nested { try $0.object() }
+    case UInt8(ascii: "["): return try nested { try $0.list() }
+    case UInt8(ascii: "\""): return .text(try string())
+    case UInt8(ascii: "t"): return try word("true", .bool(true))
+    case UInt8(ascii: "f"): return try word("false", .bool(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    case nil: throw failure("ends too early")
+    case let byte? where byte == UInt8(ascii: "-") || byte.isDigit: return try number()
+    default: throw failure("has an unknown character")
+    }
+  }
+
+  private mutating func nested(_ body: (inout JSONReader) throws -> Document) throws -> Document {
+    guard depth < JSONReader.maximumDepth else { throw Document.tooDeep }
+    depth += 1
+    position += 1
+    let document = try body(&self)
+    depth -= 1
+    return document
+  }
+
+  private mutating func word(_ word: StaticString, _ value: Document) throws -> Document {
+    let count = word.utf8CodeUnitCount
+    guard position + count <= text.count,
+      text[position..<(position + count)].elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: count))
+    else { throw failure("has an unknown word") }
+    position += count
+    return value
+  }
+
+  private mutating func list() throws -> Document {
+    var values: [Document] = []
+    skipSpace()
+    if next == UInt8(ascii: "]") {
+      position += 1
+      return .list([])
+    }
+    while true {
+      skipSpace()
+      values.append(try value())
+      skipSpace()
+      switch next {
+      case UInt8(ascii: ","): position += 1
+      case UInt8(ascii: "]"):
+        position += 1
+        return .list(values)
+      default: throw failure("lacks a comma or the end of a list")
+      }
+    }
+  }
+
+  private mutating func object() throws -> Document {
+    var members: [Document.Member] = []
+    // By bytes: two keys that == equates can be two columns.
+    var keys: Set<ByBytes> = []
+    skipSpace()
+    if next == UInt8(ascii: "}") {
+      position += 1
+      return .object([])
+    }
+    while true {
+      skipSpace()
+      guard next == UInt8(ascii: "\"") else { throw failure("lacks a key") }
+      let key = try string()
+      let isNew: Bool
+      if members.count < JSONReader.fewKeys {
+        isNew = !members.contains { $0.key.isExactly(key) }
+      } else {
+        if keys.isEmpty { for member in members { keys.insert(ByBytes(wrappedValue: member.key)) } }
+        isNew = keys.insert(ByBytes(wrappedValue: key)).inserted
+      }
+      guard isNew else { throw failure("has a key twice") }
+      skipSpace()
+      guard next == UInt8(ascii: ":") else { throw failure("lacks a colon") }
+      position += 1
+      skipSpace()
+      members.append(Document.Member(key: key, value: try value()))
+      skipSpace()
+      switch next {
+      case UInt8(ascii: ","): position += 1
+      case UInt8(ascii: "}"):
+        position += 1
+        return .object(members)
+      default: throw failure("lacks a comma or the end of an object")
+      }
+    }
+  }
+
+  // MARK: Strings
+
+  private mutating func string() throws -> String {
+    position += 1
+    let start = position
+    while let byte = next {
+      switch byte {
+      case UInt8(ascii: "\""):
+        defer { position += 1 }
+        return try validated(text[start..<position])
+      case UInt8(ascii: "\\"): return try escapedString(from: start)
+      case 0..<0x20: throw failure("has a control character in a string")
+      default: position += 1
+      }
+    }
+    throw failure("ends in a string")
+  }
+
+  private func validated(_ bytes: some Sequence<UInt8>) throws -> String {
+    guard let string = String(validating: bytes, as: UTF8.self) else { throw failure("is not UTF-8") }
+    return string
+  }
+
+  /// Reads a string with escapes, from its start to the position and on.
+  private mutating func escapedString(from start: Int) throws -> String {
+    var bytes = Array(text[start..<position])
+    while let byte = next {
+      position += 1
+      switch byte {
+      case UInt8(ascii: "\""): return try validated(bytes)
+      case UInt8(ascii: "\\"): bytes += try escape()
+      case 0..<0x20: throw failure("has a control character in a string")
+      default: bytes.append(byte)
+      }
+    }
+    throw failure("ends in a string")
+  }
+
+  private mutating func escape() throws -> [UInt8] {
+    guard let byte = next else { throw failure("ends in a string") }
+    position += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
+    case UInt8(ascii: "b"): return [0x08]
+    case UInt8(ascii: "f"): return [0x0C]
+    case UInt8(ascii: "n"): return [0x0A]
+    case UInt8(ascii: "r"): return [0x0D]
+    case UInt8(ascii: "t"): return [0x09]
+    case UInt8(ascii: "u"):
+      var code = try codeUnit()
+      if code & 0xFC00 == 0xD800, next == UInt8(ascii: "\\") {
+        position += 1
+        guard next == UInt8(ascii: "u") else { throw failure("has half of a surrogate pair") }
+        position += 1
+        let low = try codeUnit()
+        guard low & 0xFC00 == 0xDC00 else { throw failure("has half of a surrogate pair") }
+        code = 0x10000 + (code & 0x3FF) << 10 + low & 0x3FF
+      }
+      guard let scalar = Unicode.Scalar(code) else { throw failure("has half of a surrogate pair") }
+      return Array(UTF8.encode(scalar).unsafelyUnwrapped)
+    default: throw failure("has an unknown escape")
+    }
+  }
+
+  private mutating func codeUnit() throws -> UInt32 {
+    guard position + 4 <= text.count else { throw failure("ends in a string") }
+    var code: UInt32 = 0
+    for byte in text[position..<(position + 4)] {
+      guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw failure("has an unknown escape") }
+      code = code << 4 + UInt32(digit)
+    }
+    position += 4
+    return code
+  }
+
+  // MARK: Numbers
+
+  private mutating func number() throws -> Document {
+    let start = position
+    if next == UInt8(ascii: "-") { position += 1 }
+    let digits = position
+    skipDigits()
+    guard position > digits, position == digits + 1 || text[digits] != UInt8(ascii: "0") else {
+      throw failure("has a number with no digits, or with a zero in front")
+    }
+    var isInteger = true
+    if next == UInt8(ascii: ".") {
+      isInteger = false
+      position += 1
+      try requireDigits()
+    }
+    if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+      isInteger = false
+      position += 1
+      if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
+      try requireDigits()
+    }
+    let spelled = String(decoding: text[start..<position], as: UTF8.self)
+    if isInteger, let integer = Int64(spelled), !spelled.isExactly("-0") { return .integer(integer) }
+    guard let number = Double(spelled), number.isFinite else { throw failure("has a number that is too large") }
+    return .number(number)
+  }
+
+  private mutating func skipDigits() {
+    while let byte = next, byte.isDigit { position += 1 }
+  }
+
+  private mutating func requireDigits() throws {
+    let start = position
+    skipDigits()
+    guard position > start else { throw failure("has a number without digits") }
+  }
+}
+
+extension UInt8 {
+  fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+}

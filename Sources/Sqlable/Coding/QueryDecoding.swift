@@ -1,0 +1,413 @@
+// Queries and changes from documents.
+
+extension DocumentDecoder {
+  private static let queryKeys: Set<DocumentKeys> = [
+    .from, .select, .distinct, .where, .groupBy, .having, .compounds, .orderBy, .limit, .offset, .values,
+  ]
+  private static let sourceKeys: Set<DocumentKeys> = [
+    .table, .model, .query, .recursive, .jsonEach, .jsonTree, .path, .columns, .as, .join, .on, .search,
+  ]
+
+  // MARK: Queries
+
+  /// Reads a query; its terms may use the tables of `outer`.
+  func query(_ document: Document, outer: Scope?, form: SelectQuery.Form = .rows) throws -> SelectQuery {
+    let fields = try fields(document, DocumentDecoder.queryKeys, "a query")
+    if let plain = try plain(fields, outer, form) { return plain }
+    var query: SelectQuery
+    let scope: Scope
+    if let rows = fields[.values] {
+      guard fields[.from] == nil, fields[.select] == nil else { throw failure("literal rows have no tables") }
+      scope = try Scope([], outer: outer)
+      enter("values")
+      let rows = try each(list(rows, "literal rows")) { try terms($0, "a row", scope) }
+      leave()
+      guard let count = rows.first?.count, rows.allSatisfy({ $0.count == count }) else {
+        throw failure("literal rows must have the same number of columns, and there must be one")
+      }
+      query = SelectQuery(rows: rows)
+    } else {
+      let sources = try sources(fields[.from], outer)
+      scope = try Scope(sources, outer: outer)
+      query = SelectQuery(sources[0], results: [])
+      query.clauses.sources = sources
+      query.clauses.results = try results(fields[.select], sources, scope)
+    }
+    query = SelectQuery(form, query)
+    query.clauses.isDistinct = try flag(fields[.distinct], .distinct)
+    query.clauses.filter = try part(fields, .where) { try term($0, scope) }
+    query.clauses.groups = try part(fields, .groupBy) { try terms($0, "the terms of a group", scope) } ?? []
+    query.clauses.having = try part(fields, .having) { try term($0, scope) }
+    query.clauses.compounds = try part(fields, .compounds) { try compounds($0, outer) } ?? []
+    let orderScope = try orderScope(query.clauses, scope, outer)
+    query.clauses.order = try part(fields, .orderBy) { try order($0, orderScope) } ?? []
+    query.clauses.limit = try part(fields, .limit) { try integer($0, "a limit") }
+    query.clauses.offset = try part(fields, .offset) { try integer($0, "an offset") }
+    let size = query.clauses.size
+    guard size.depth <= SqlExpression.maximumDepth else { throw failure("the query is nested too deeply") }
+    return query
+  }
+
+  /// A query of one table with at most a filter and a limit, which is stored and run faster; nil for any other.
+  private func plain(_ fields: Fields, _ outer: Scope?, _ form: SelectQuery.Form) throws -> SelectQuery? {
+    guard case .text(let name) = fields[.from],
+      fields.members.allSatisfy({ ["from", "where", "limit"].contains($0.key) })
+    else { return nil }
+    enter("from")
+    let table = try model(name)
+    leave()
+    var query = SelectQuery(form, of: table)
+    let scope = try Scope([SelectQuery.Source(table: table)], outer: outer)
+    if let filter = try part(fields, .where, { try term($0, scope) }) { query.filter(filter) }
+    if let limit = try part(fields, .limit, { try integer($0, "a limit") }) { query.limit = limit }
+    return query
+  }
+
+  private func part<Part>(
+    _ fields: Fields, _ key: DocumentKeys, _ read: (Document) throws -> Part
+  ) throws -> Part? {
+    guard let document = fields[key] else { return nil }
+    enter(key.rawValue)
+    let part = try read(document)
+    leave()
+    return part
+  }
+
+  /// The tables whose columns may order a query: for literal rows, those of the first query that they are combined
+  /// with.
+  private func orderScope(_ clauses: SelectQuery.Clauses, _ scope: Scope, _ outer: Scope?) throws -> Scope {
+    guard clauses.sources.isEmpty, let first = clauses.compounds.first(where: { !$0.query.clauses.sources.isEmpty })
+    else { return scope }
+    return try Scope(first.query.clauses.sources, outer: outer)
+  }
+
+  private func compounds(_ document: Document, _ outer: Scope?) throws -> [SelectQuery.Compound] {
+    try each(list(document, "the queries that are combined")) { document in
+      guard case .object(let members) = document, members.count == 1,
+        let operation = SelectQuery.Compound.Operator.all.first(where: { $0.documentName == members[0].key })
+      else { throw failure("a combined query must be an object with union, unionAll, intersect or except") }
+      enter(members[0].key)
+      let query = try query(members[0].value, outer: outer)
+      leave()
+      guard query.clauses.compounds.isEmpty else { throw failure("a combined query can't be combined itself") }
+      return SelectQuery.Compound(operation: operation, query: query)
+    }
+  }
+
+  // MARK: Tables
+
+  private func sources(_ document: Document?, _ outer: Scope?) throws -> [SelectQuery.Source] {
+    guard let document else { throw failure("a query must have from or values") }
+    enter("from")
+    defer { leave() }
+    if case .text(let name) = document { return [SelectQuery.Source(table: try model(name))] }
+    let documents = try list(document, "the tables of a query")
+    guard !documents.isEmpty else { throw failure("a query must have a table") }
+    var sources: [SelectQuery.Source] = []
+    // The conditions and the arguments may use tables that come later.
+    for (index, document) in documents.enumerated() {
+      enter(index)
+      sources.append(try source(document, isFirst: index == 0, outer))
+      leave()
+    }
+    let scope = try Scope(sources, outer: outer)
+    for (index, document) in documents.enumerated() {
+      enter(index)
+      try complete(&sources[index], document, scope)
+      leave()
+    }
+    return sources
+  }
+
+  /// A table without what needs the other tables: its condition, and the arguments of a function.
+  private func source(_ document: Document, isFirst: Bool, _ outer: Scope?) throws -> SelectQuery.Source {
+    if isFirst, case .text(let name) = document { return SelectQuery.Source(table: try model(name)) }
+    let fields = try fields(document, DocumentDecoder.sourceKeys, "a table")
+    let kinds: [DocumentKeys] = [.table, .query, .recursive, .jsonEach, .jsonTree]
+    let given = kinds.filter { fields[$0] != nil }
+    guard given.count == 1, let kind = given.first else {
+      throw failure("a table must have exactly one of table, query, recursive, jsonEach and jsonTree")
+    }
+    let alias = try part(fields, .as) { try text($0, "an alias") }
+    var source: SelectQuery.Source
+    switch kind {
+    case .table:
+      try allow([.table, .model, .as, .join, .on, .search], fields)
+      let model = try part(fields, .model) { try text($0, "the name of a model") }
+      source = SelectQuery.Source(
+        table: try part(fields, .table) { try table(text($0, "the name of a table"), model: model) } ?? .none)
+      source.isSearched = try flag(fields[.search], .search)
+      if source.isSearched, source.table.fullText == nil {
+        throw failure("the model of table \(source.table.name) has no full-text search")
+      }
+    case .query, .recursive:
+      try allow([.query, .recursive, .model, .columns, .as, .join, .on], fields)
+      source = SelectQuery.Source(table: try layout(fields))
+      if kind == .query {
+        guard let query = try part(fields, .query, { try query($0, outer: outer) }) else { break }
+        source.define(query)
+        guard source.size.depth <= SqlExpression.maximumDepth else { throw failure("queries are nested too deeply") }
+      } else {
+        _ = try flag(fields[.recursive], .recursive)
+        source.kind = .named
+      }
+    default:
+      try allow([.jsonEach, .jsonTree, .path, .as, .join, .on], fields)
+      source = JSONEach.emptySource
+    }
+    guard kind == .table || alias != nil else { throw failure("a query or function must have a name: \"as\"") }
+    source.alias = alias
+    if isFirst {
+      guard fields[.join] == nil, fields[.on] == nil else { throw failure("the first table of a query is not joined") }
+    } else {
+      guard let join = try part(fields, .join, { try self.join($0) }) else { throw failure("it lacks the key join") }
+      source.join = join
+    }
+    return source
+  }
+
+  private func allow(_ keys: Set<DocumentKeys>, _ fields: Fields) throws {
+    for member in fields.members where !keys.contains(where: { $0.rawValue == member.key }) {
+      throw failure("a table has a key that does not belong to its kind")
+    }
+  }
+
+  private func join(_ document: Document) throws -> SelectQuery.Source.Join {
+    let name = try text(document, "the kind of a join")
+    guard let join = SelectQuery.Source.Join.all.first(where: { $0.documentName == name }) else {
+      throw failure("a join is inner, left or cross")
+    }
+    return join
+  }
+
+  /// The columns of a named query: those of a model, or types.
+  private func layout(_ fields: Fields) throws -> TableInfo {
+    if let model = try part(fields, .model, { try self.model(text($0, "the name of a model")) }) {
+      guard fields[.columns] == nil else { throw failure("a named query has a model or columns, not both") }
+      return model
+    }
+    let types = try part(fields, .columns) { document in
+      try each(list(document, "the columns of a named query")) { document in
+        guard let type = ColumnType(documentName: try text(document, "the type of a column")) else {
+          throw failure("it is no type of a column")
+        }
+        return type
+      }
+    }
+    guard let types, !types.isEmpty else { throw failure("a named query must have a model or columns") }
+    return try TableInfo.decodedColumns(of: types)
+  }
+
+  /// Reads what needs all tables of the query.
+  private func complete(_ source: inout SelectQuery.Source, _ document: Document, _ scope: Scope) throws {
+    guard case .object(let members) = document else { return }
+    let fields = Fields(members: members)
+    for (key, function) in [(DocumentKeys.jsonEach, SqlExpression.Call.BuiltIn.jsonEach), (.jsonTree, .jsonTree)] {
+      guard let term = try part(fields, key, { try term($0, scope) }) else { continue }
+      let steps = try part(fields, .path) { try path($0) }
+      source.kind = .call(SqlExpression.call(function, [term] + [steps].compactMap(\.self)))
+    }
+    source.condition = try part(fields, .on) { try term($0, scope) }
+  }
+
+  // MARK: Results
+
+  private func results(
+    _ document: Document?, _ sources: [SelectQuery.Source], _ scope: Scope
+  ) throws -> [SelectQuery.Result] {
+    guard let document else {
+      guard sources.count == 1 else { throw failure("a query of several tables must say what it selects") }
+      return [.model(0)]
+    }
+    enter("select")
+    defer { leave() }
+    return try each(list(document, "the results of a query")) { document in
+      guard case .object(let members) = document, members.contains(where: { $0.key == "model" }),
+        !members.contains(where: { $0.key == "column" })
+      else { return .term(try term(document, scope)) }
+      let fields = try fields(document, [.model, .replacing], "a model that is selected")
+      let name = try part(fields, .model) { try text($0, "the name of a table") }
+      guard let index = sources.firstIndex(where: { $0.name.isExactly(name ?? "") }) else {
+        throw failure("the query has no table of this name")
+      }
+      let replaced = try part(fields, .replacing) { document in
+        try each(list(document, "the columns that are replaced")) { document in
+          let (column, term) = try assignment(document, sources[index].table, scope)
+          return SelectQuery.Replacement(column: ColumnReference(column), term: term)
+        }
+      }
+      return .model(index, replaced: replaced ?? [])
+    }
+  }
+
+  /// Reads a column and the term for it.
+  private func assignment(_ document: Document, _ table: TableInfo, _ scope: Scope) throws -> (Column, SqlExpression) {
+    let fields = try fields(document, [.column, .to], "an assignment")
+    guard let column = try part(fields, .column, { try self.column(text($0, "the name of a column"), of: table) }),
+      let term = try part(fields, .to, { try self.term($0, scope) })
+    else { throw failure("an assignment must have column and to") }
+    return (column, term)
+  }
+
+  private func assignments(_ document: Document, _ table: TableInfo, _ scope: Scope) throws -> [Assignment] {
+    try each(list(document, "the assignments")) { document in
+      let (column, term) = try assignment(document, table, scope)
+      try term.checkIsStored(in: column, of: table)
+      return Assignment(column: ColumnReference(column), value: term)
+    }
+  }
+
+  // MARK: Changes
+
+  private func table(_ document: Document?, _ key: DocumentKeys) throws -> TableInfo {
+    guard let document else { throw failure("it lacks the key \(key.rawValue)") }
+    enter(key.rawValue)
+    defer { leave() }
+    if case .text(let name) = document { return try model(name) }
+    let fields = try fields(document, [.table, .model], "a table")
+    guard let model = try part(fields, .model, { try text($0, "the name of a model") }),
+      let table = try part(fields, .table, { try self.table(text($0, "the name of a table"), model: model) })
+    else { throw failure("a table must be a name, or an object with table and model") }
+    return table
+  }
+
+  private func columns(_ fields: Fields, _ key: DocumentKeys, _ table: TableInfo) throws -> [ColumnReference]? {
+    try part(fields, key) { document in
+      try each(list(document, "the columns")) {
+        ColumnReference(try column(text($0, "the name of a column"), of: table))
+      }
+    }
+  }
+
+  private func row(_ document: Document, _ table: TableInfo) throws -> StoredRow {
+    guard case .object(let members) = document else { throw failure("a row must be an object") }
+    var row = StoredRow()
+    for member in members {
+      let column = try column(member.key, of: table)
+      enter(member.key)
+      let value = try value(required: member.value).checked()
+      guard column.type.stores(value) else {
+        throw column.type.mismatch(value.storageClass).at(table: table.name, column: column.name)
+      }
+      row[member.key] = value
+      leave()
+    }
+    return row
+  }
+
+  private func conflict(_ fields: Fields) throws -> ConflictPolicy? {
+    try part(fields, .onConflict) { document in
+      guard let policy = ConflictPolicy(rawValue: try text(document, "a conflict policy")) else {
+        throw failure("a conflict policy is abort, ignore or replace")
+      }
+      return policy
+    }
+  }
+
+  private func returned(_ fields: Fields, _ scope: Scope) throws -> Returned? {
+    try part(fields, .returning) { document in
+      if case .bool(true) = document { return .rows }
+      return .terms(try terms(document, "what is returned", scope))
+    }
+  }
+
+  /// Reads an insert, or a save.
+  func insert(_ document: Document, isSave: Bool) throws -> (InsertQuery, [StoredRow]) {
+    let fields = try fields(
+      document, [.into, .row, .rows, .query, .columns, .onConflict, .upsert, .returning], "an insert")
+    let table = try table(fields[.into], .into)
+    let given: [DocumentKeys] = [.row, .rows, .query].filter { fields[$0] != nil }
+    guard given.count == 1, !isSave || given == [.row] else {
+      throw failure(isSave ? "a save must have a row" : "an insert must have exactly one of row, rows and query")
+    }
+    var rows: [StoredRow] = []
+    var form = InsertQuery.Form.query
+    if let row = try part(fields, .row, { try row($0, table) }) {
+      rows = [row]
+      form = isSave ? .save : .row
+    }
+    if let list = try part(fields, .rows, { try each(list($0, "the rows")) { try row($0, table) } }) {
+      rows = list
+      form = .rows
+    }
+    var query = InsertQuery(form, into: table)
+    // Set only where there is something: the rest is stored apart.
+    if let source = try part(fields, .query, { try self.query($0, outer: nil) }) { query.rest.value.source = source }
+    if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
+    query.conflict = try conflict(fields)
+    if let upsert = try part(fields, .upsert, { try upsert($0, table) }) {
+      guard query.conflict == nil, !isSave else { throw failure("an insert has two conflict policies") }
+      query.rest.value.upsert = upsert
+    }
+    if let returned = try returned(fields, Scope(table)) { query.rest.value.returned = returned }
+    return (query, rows)
+  }
+
+  private func upsert(_ document: Document, _ table: TableInfo) throws -> Upsert {
+    let fields = try fields(document, [.target, .columns, .set, .where], "an upsert")
+    let scope = try Scope(upsertingInto: table)
+    return Upsert(
+      target: try columns(fields, .target, table), columns: try columns(fields, .columns, table),
+      assignments: try part(fields, .set) { try assignments($0, table, scope) } ?? [],
+      condition: try part(fields, .where) { try term($0, scope) })
+  }
+
+  func update(_ document: Document) throws -> (UpdateQuery, [StoredRow]) {
+    let fields = try fields(
+      document, [.table, .row, .set, .columns, .onConflict, .where, .orderBy, .limit, .offset, .all, .returning],
+      "an update")
+    let table = try table(fields[.table], .table)
+    let scope = Scope(table)
+    guard (fields[.row] == nil) != (fields[.set] == nil) else {
+      throw failure("an update must have either row or set")
+    }
+    var query: UpdateQuery
+    var rows: [StoredRow] = []
+    if let row = try part(fields, .row, { try row($0, table) }) {
+      guard try !flag(fields[.all], .all) else { throw failure("an update of a row can't be one of all") }
+      rows = [row]
+      query = UpdateQuery(ofRowIn: table, writing: [])
+      if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
+    } else {
+      guard fields[.columns] == nil else { throw failure("an update with set has no columns") }
+      let changes = try part(fields, .set) { try assignments($0, table, scope) } ?? []
+      query = UpdateQuery(table, changes, try flag(fields[.all], .all) ? .all : .selected)
+    }
+    query.conflict = try conflict(fields)
+    query.selection = try selection(fields, scope)
+    if let returned = try returned(fields, scope) { query.rest.value.returned = returned }
+    return (query, rows)
+  }
+
+  func delete(_ document: Document) throws -> (DeleteQuery, [StoredRow]) {
+    let fields = try fields(
+      document, [.from, .row, .where, .orderBy, .limit, .offset, .all, .returning], "a delete")
+    let table = try table(fields[.from], .from)
+    let scope = Scope(table)
+    let values = try part(fields, .row) { try row($0, table) }
+    let isAll = try flag(fields[.all], .all)
+    guard values == nil || !isAll else { throw failure("a delete of a row can't be one of all") }
+    var query = DeleteQuery(table, values != nil ? .row : isAll ? .all : .selected)
+    query.selection = try selection(fields, scope)
+    if let returned = try returned(fields, scope) { query.rest.value.returned = returned }
+    return (query, values.map { [$0] } ?? [])
+  }
+
+  private func selection(_ fields: Fields, _ scope: Scope) throws -> RowSelection {
+    var selection = RowSelection()
+    selection.filter = try part(fields, .where) { try term($0, scope) }
+    guard fields[.orderBy] != nil || fields[.limit] != nil || fields[.offset] != nil else { return selection }
+    selection.rest.value.order = try part(fields, .orderBy) { try order($0, scope) } ?? []
+    selection.rest.value.limit = try part(fields, .limit) { try integer($0, "a limit") }
+    selection.rest.value.offset = try part(fields, .offset) { try integer($0, "an offset") }
+    return selection
+  }
+}
+
+extension SelectQuery.Source.Join {
+  fileprivate static let all: [Self] = [.inner, .left, .cross]
+}
+
+extension SelectQuery.Compound.Operator {
+  fileprivate static let all: [Self] = [.union, .unionAll, .intersect, .except]
+}
