@@ -23,6 +23,9 @@ public struct ColumnOptions: Sendable {
 /// ```
 ///
 /// An integer key that an insert leaves out gets the next free number; with `autoincrement`, one that was never used.
+/// Any other key is NOT NULL, even if the column's type is optional: an insert that leaves it out throws
+/// `.constraint(.notNull)` unless the column has a default. In a table that was created without NOT NULL it throws
+/// `.misuse`.
 public struct PrimaryKey: ColumnOption, Hashable {
   let autoincrement: Bool
   let isDescending: Bool
