@@ -72,8 +72,8 @@ struct TableDefinition {
     if isKey(column) ? !table.keyIsRowid : !column.type.isNullable { text += " NOT NULL" }
     if options.isUnique { text += " UNIQUE" }
     if let value = options.defaultValue {
-      do { text += " DEFAULT \(try literal(value.value(in: column.type), for: column, real: real))" } catch {
-        throw (error as? SqlError)?.at(table: table.name, column: column.name) ?? error
+      do { text += " DEFAULT \(try literal(value.value(in: column.type), real: real))" } catch {
+        throw Default.located(error, table: table.name, column: column)
       }
     }
     if let collation = options.collation { text += " COLLATE \(String(decoding: collation.sql, as: UTF8.self))" }
@@ -112,10 +112,7 @@ struct TableDefinition {
   }
 
   /// A default as SQL text: CREATE TABLE can't bind values.
-  private func literal(
-    _ value: DatabaseValue, for column: Column, real spelling: (Double) throws -> String
-  ) throws -> String {
-    guard column.type.stores(value) else { throw column.type.mismatch(value.storageClass) }
+  private func literal(_ value: DatabaseValue, real spelling: (Double) throws -> String) throws -> String {
     switch value {
     case .null: return "NULL"
     case .integer(let integer): return integer < 0 ? "(\(integer))" : "\(integer)"
