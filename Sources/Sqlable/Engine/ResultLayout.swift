@@ -40,22 +40,23 @@ final class ResultLayout: @unchecked Sendable {
   }
 }
 
-extension ResultLayout {
-  static func mismatch(_ found: Int, _ read: Int) -> SqlError {
-    .misuse("the result has \(found) columns, but \(read) \(read == 1 ? "is" : "are") read")
-  }
-}
-
 extension PreparedStatement {
+  /// The error for a result that has fewer or more columns than `count`, which will be read.
+  func mismatch(_ count: Int) -> SqlError {
+    var error = SqlError.misuse("the result has \(columnCount) columns, but \(count) \(count == 1 ? "is" : "are") read")
+    error.sql = sql
+    return error
+  }
+
   /// Throws if the result has fewer columns than will be read.
   func check(_ layout: ResultLayout) throws {
-    guard columnCount >= layout.count else { throw ResultLayout.mismatch(columnCount, layout.count) }
+    guard columnCount >= layout.count else { throw mismatch(layout.count) }
   }
 
   /// Throws if the result has fewer or more columns than will be read.
   func checkExactly(_ layout: ResultLayout) throws {
     guard columnCount == layout.count || (layout.takesRest && columnCount > layout.count) else {
-      throw ResultLayout.mismatch(columnCount, layout.count)
+      throw mismatch(layout.count)
     }
   }
 }

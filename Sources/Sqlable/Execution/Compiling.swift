@@ -39,8 +39,11 @@ extension Connection {
   }
 
   private func write(_ tree: StatementTree, _ table: TableInfo, _ row: RowValues) throws {
-    if !sql.isKey { try check(tree, table) }
-    try StatementWriter(table: table, sql: sql, parameters: parameters).write(tree, row: row)
+    let writer = StatementWriter(table: table, sql: sql, parameters: parameters)
+    try writer.write(tree, row: row)
+    guard !sql.isKey else { return }
+    try check(tree, table)
+    if case .insert(let query) = tree { try check(try writer.omittedKey(of: query, row), of: table) }
   }
 
   /// The compiled statement that `write` writes, with its values bound; found by its key or, if `write` refuses a key,
@@ -114,6 +117,27 @@ extension Connection {
     throw SqlError.misuse(
       "REPLACE on a table with a full-text index needs Configuration.recursiveTriggers; an upsert or save() does not"
     ).at(table: table.name)
+  }
+}
+
+extension Connection {
+  /// Throws if a table was created without NOT NULL in its key, and would store NULL in a column of it that an insert
+  /// leaves out: no struct could update or delete that row.
+  private func check(_ omitted: [Column], of table: TableInfo) throws {
+    guard !omitted.isEmpty else { return }
+    var nullable: Set<[UInt8]> = []
+    // By the table and not the model: SQL that created it may have an expression as the default, or an INTEGER key,
+    // which SQLite assigns.
+    try eachRow("PRAGMA table_xinfo(\(table.name.quotedName))") { row in
+      let (name, type, isNotNull, value, isKey) = (row[1], row[2], row[3] != "0", row[4], row[5] != "0")
+      let isAssigned = table.key.count == 1 && type.isSameName(as: "INTEGER")
+      let hasDefault = !value.isEmpty && !value.isSameName(as: "NULL")
+      if isKey, !isNotNull, !isAssigned, !hasDefault { nullable.insert(name.foldedName) }
+    }
+    guard let column = omitted.first(where: { nullable.contains($0.name.foldedName) }) else { return }
+    throw SqlError.misuse(
+      "the struct has no value for its key \(table.name).\(column.name), and the column has no default"
+    ).at(table: table.name, column: column.name)
   }
 }
 

@@ -10,6 +10,12 @@ extension SqlExecutor {
     try run(sql, file: file, line: line)
   }
 
+  /// Runs SQL text built at run time. Never build it from input from outside: nothing in it is bound.
+  @_disfavoredOverload
+  public func execute(_ sql: String, file: StaticString = #fileID, line: UInt = #line) throws {
+    try run(SQL(verbatim: sql), file: file, line: line)
+  }
+
   /// Returns the rows of a query as structs. Columns are found by name, in any order; others are ignored.
   public func query<Model: Sqlable>(
     _ sql: SQL, as model: Model.Type, file: StaticString = #fileID, line: UInt = #line
@@ -44,6 +50,12 @@ extension AsyncSqlExecutor {
   /// Runs SQL and ignores its rows, if any; a pool takes several statements, separated by `;`.
   public func execute(_ sql: SQL, file: StaticString = #fileID, line: UInt = #line) async throws {
     try await run(sql, file: file, line: line)
+  }
+
+  /// Runs SQL text built at run time. Never build it from input from outside: nothing in it is bound.
+  @_disfavoredOverload
+  public func execute(_ sql: String, file: StaticString = #fileID, line: UInt = #line) async throws {
+    try await run(SQL(verbatim: sql), file: file, line: line)
   }
 
   /// Returns the rows of a query as structs. Columns are found by name, in any order; others are ignored.

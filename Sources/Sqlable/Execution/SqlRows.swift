@@ -81,7 +81,7 @@ extension SQL {
   }
 
   /// Whether it is a query that changes nothing, judging by its words. If uncertain, it goes to the writer.
-  fileprivate var isRead: Bool {
+  var isRead: Bool {
     switch text.utf8[...].firstKeywords(1).first {
     case nil, "SELECT", "VALUES", "EXPLAIN": return true
     case "WITH":

@@ -2,8 +2,9 @@
 public enum ChangeEvent<Row: Sendable>: Sendable {
   /// A row that a transaction of the pool changed.
   case row(Row)
-  /// Rows may have changed that are not reported: another process committed, the schema changed, or the loop was so
-  /// slow that its full buffer was dropped. Code that caches rows of the table must read them again.
+  /// Rows may have changed that are not reported: another process committed, the schema changed, the loop was so slow
+  /// that its full buffer was dropped, or it began while another one ran over the same sequence. Code that caches rows
+  /// of the table must read them again.
   case missed
 }
 

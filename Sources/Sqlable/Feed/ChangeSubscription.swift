@@ -21,13 +21,13 @@ struct ObservedRows: Sendable {
   }
 }
 
-/// The subscription of one loop over changes, with the events that the loop has not taken yet.
+/// The subscription of one loop over changes at a time, with the events that the loop has not taken yet.
 final class ChangeSubscription: Sendable {
   let feed: PoolFeed
   let observed: ObservedRows
   let limit: Int
   private let number: Int
-  private let state = Guarded(State())
+  private let state: Guarded<State>
 
   private struct State {
     /// A slice: removing the first element moves nothing.
@@ -37,10 +37,11 @@ final class ChangeSubscription: Sendable {
     var waiter: Waiter?
   }
 
-  init(_ feed: PoolFeed, _ observed: ObservedRows, _ limit: Int) {
+  init(_ feed: PoolFeed, _ observed: ObservedRows, _ limit: Int, beginsWithMissed: Bool = false) {
     self.feed = feed
     self.observed = observed
     self.limit = limit
+    state = Guarded(beginsWithMissed ? State(commits: [[.missed]], count: 1) : State())
     number = feed.newNumber()
     feed.loopBegins()
     feed.add(self, number)
@@ -65,6 +66,14 @@ final class ChangeSubscription: Sendable {
       return state.waiter.take()
     }
     if let waiter { matches.wake([waiter]) }
+  }
+
+  /// Returns events that a loop has taken and not delivered.
+  func putBack(_ events: [ChangeEvent<RowChange>]) {
+    state.withLock { state in
+      state.commits.insert(events, at: state.commits.startIndex)
+      state.count += events.count
+    }
   }
 
   func end(_ matches: inout Matches) {

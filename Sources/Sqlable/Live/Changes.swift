@@ -13,9 +13,11 @@ extension SqlitePool {
   /// ```
   ///
   /// Each change is delivered once, after its commit, in the order of commits and of changes; rolled-back changes are
-  /// not delivered. The sequence begins when it is made, so the first loop misses nothing; a second loop begins at its
-  /// own start. It ends when the task is cancelled and when the pool is closed. A slow loop blocks nothing: its rows
-  /// wait in a buffer, which is dropped as a whole when it is full, with ``ChangeEvent/missed`` in its place.
+  /// not delivered. The sequence begins when it is made, so its first loop misses nothing; a later loop continues where
+  /// an earlier one ended, with the rows committed in between. A loop that begins while another one runs begins with
+  /// ``ChangeEvent/missed``, and has the rows from then on. A loop ends when its task is cancelled and when the pool is
+  /// closed. A slow loop blocks nothing: its rows wait in a buffer, which is dropped as a whole when it is full, with
+  /// `.missed` in its place.
   ///
   /// - Parameters:
   ///   - model: The model whose rows to observe.
@@ -67,6 +69,8 @@ extension SqlitePool {
 }
 
 /// A sequence of changed rows; see ``SqlitePool/changes(on:_:in:id:buffering:)``.
+///
+/// While it is kept, rows are buffered for its next loop.
 public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
   /// The same rows, grouped by commit.
   ///
@@ -78,75 +82,107 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
   init(
     _ subscription: ChangeSubscription?, _ make: @escaping @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
   ) {
-    commits = Commits(first: FirstUse(subscription), make: make)
+    commits = Commits(idle: IdleSubscription(subscription), make: make)
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(commits: commits.makeAsyncIterator()) }
+  public func makeAsyncIterator() -> Iterator { Iterator(loop: commits.makeLoop()) }
 
   public struct Iterator: AsyncIteratorProtocol {
-    private var commits: Commits<Row>.Iterator
-    /// Shared with the other loops over the same rows, so it is read by index.
-    private var events: [ChangeEvent<Row>] = []
-    private var taken = 0
-
-    fileprivate init(commits: Commits<Row>.Iterator) { self.commits = commits }
+    fileprivate let loop: ChangeLoop<Row>?
 
     /// Returns the next row; nil if the task was cancelled or the pool closed.
     public mutating func next() async -> ChangeEvent<Row>? { await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeEvent<Row>? {
-      while !Task.isCancelled {
-        if taken < events.count {
-          taken += 1
-          return events[taken - 1]
-        }
-        // Released before the wait, which may be long: the rows may be large.
-        (events, taken) = ([], 0)
-        guard let commit = await commits.next(isolation: actor) else { return nil }
-        events = commit
-      }
-      return nil
+      await loop?.nextRow(isolation: actor)
     }
   }
 }
 
 /// A sequence of commits with their changed rows; see ``Changes/commits``.
 public struct Commits<Row: Sendable>: AsyncSequence, Sendable {
-  fileprivate let first: FirstUse
+  fileprivate let idle: IdleSubscription
   fileprivate let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
 
-  public func makeAsyncIterator() -> Iterator { Iterator(subscription: first.take(), make: make) }
+  public func makeAsyncIterator() -> Iterator { Iterator(loop: makeLoop()) }
+
+  fileprivate func makeLoop() -> ChangeLoop<Row>? { idle.take().map { ChangeLoop($0, returningTo: idle, make) } }
 
   public struct Iterator: AsyncIteratorProtocol {
-    fileprivate let subscription: ChangeSubscription?
-    fileprivate let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
+    fileprivate let loop: ChangeLoop<Row>?
 
     /// Returns the rows of the next commit; nil if the task was cancelled or the pool closed.
     public mutating func next() async -> [ChangeEvent<Row>]? { await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<Row>]? {
-      await subscription?.next(isolation: actor).map(make)
+      await loop?.nextCommit(isolation: actor)
     }
   }
 }
 
-/// The subscription made with a sequence, for the first loop over it; none if subscribing has failed.
-private final class FirstUse: Sendable {
+/// One loop over a sequence, whose next loop continues where this one ends.
+private final class ChangeLoop<Row: Sendable> {
+  private let subscription: ChangeSubscription
+  private let idle: IdleSubscription
+  private let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
+  /// The commit whose rows are delivered one by one, as received and as delivered. Shared with the other loops over the
+  /// same rows, so it is read by index.
+  private var commit: [ChangeEvent<RowChange>] = []
+  private var events: [ChangeEvent<Row>] = []
+  private var taken = 0
+
+  init(
+    _ subscription: ChangeSubscription, returningTo idle: IdleSubscription,
+    _ make: @escaping @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
+  ) {
+    self.subscription = subscription
+    self.idle = idle
+    self.make = make
+  }
+
+  deinit {
+    if taken < commit.count { subscription.putBack(Array(commit[taken...])) }
+    idle.putBack(subscription)
+  }
+
+  func nextRow(isolation actor: isolated (any Actor)?) async -> ChangeEvent<Row>? {
+    while !Task.isCancelled {
+      if taken < events.count {
+        taken += 1
+        return events[taken - 1]
+      }
+      // Released before the wait, which may be long: the rows may be large.
+      (commit, events, taken) = ([], [], 0)
+      guard let next = await subscription.next(isolation: actor) else { return nil }
+      (commit, events) = (next, make(next))
+    }
+    return nil
+  }
+
+  func nextCommit(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<Row>]? {
+    await subscription.next(isolation: actor).map(make)
+  }
+}
+
+/// The subscription of a sequence while no loop uses it; none if subscribing has failed.
+private final class IdleSubscription: Sendable {
   private let subscription: Guarded<ChangeSubscription?>
-  private let again: @Sendable () -> ChangeSubscription?
+  private let another: @Sendable () -> ChangeSubscription?
 
   init(_ subscription: ChangeSubscription?) {
     self.subscription = Guarded(subscription)
-    // Without the subscription itself, which must end with its loop.
+    // Without the subscription itself: it must end with the last of the sequence and its loops.
     let parts = subscription.map { ($0.feed, $0.observed, $0.limit) }
-    again = { parts.map { ChangeSubscription($0.0, $0.1, $0.2) } }
+    another = { parts.map { ChangeSubscription($0.0, $0.1, $0.2, beginsWithMissed: true) } }
   }
 
-  func take() -> ChangeSubscription? {
-    let first = subscription.withLock { subscription in
-      defer { subscription = nil }
-      return subscription
+  /// Returns the subscription, or another one if a loop uses it.
+  func take() -> ChangeSubscription? { subscription.withLock { $0.take() } ?? another() }
+
+  /// Keeps the subscription for the next loop, unless one is there: of several loops, the first to end is continued.
+  func putBack(_ ended: ChangeSubscription) {
+    subscription.withLock { subscription in
+      if subscription == nil { subscription = ended }
     }
-    return first ?? again()
   }
 }

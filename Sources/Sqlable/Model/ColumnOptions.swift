@@ -23,6 +23,9 @@ public struct ColumnOptions: Sendable {
 /// ```
 ///
 /// An integer key that an insert leaves out gets the next free number; with `autoincrement`, one that was never used.
+/// Any other key is NOT NULL, even if the column's type is optional: an insert that leaves it out throws
+/// `.constraint(.notNull)` unless the column has a default. In a table that was created without NOT NULL it throws
+/// `.misuse`.
 public struct PrimaryKey: ColumnOption, Hashable {
   let autoincrement: Bool
   let isDescending: Bool
@@ -40,6 +43,9 @@ public struct PrimaryKey: ColumnOption, Hashable {
 /// ```swift
 /// Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
 /// ```
+///
+/// A value that the column does not store throws `.encoding` when the model is first used. It is a constant: SQL
+/// expressions such as the time of the insert can't be defaults.
 public struct Default: ColumnOption {
   /// The value in every form. The value itself can't be kept: it need not be `Sendable`.
   private let forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
@@ -54,7 +60,18 @@ public struct Default: ColumnOption {
 
   func value(in type: ColumnType) throws -> DatabaseValue {
     guard let form = forms[type.base] else { throw SqlError.misuse("a \(type.name) column can't have a default") }
-    return try form.get()
+    let value = try form.get()
+    guard type.stores(value) else { throw type.mismatch(value.storageClass) }
+    return value
+  }
+
+  /// An error about the default, with its place.
+  static func located(_ error: any Error, table: String, column: Column) -> SqlError {
+    var error = ((error as? SqlError) ?? .misuse("the default can't be stored")).at(table: table, column: column.name)
+    if case .encoding(let mismatch) = error.kind {
+      error.message = "the default of \(table).\(column.name) should be \(mismatch.expected), but is \(mismatch.found)"
+    }
+    return error
   }
 
   public func apply(to options: inout ColumnOptions) { options.defaultValue = self }

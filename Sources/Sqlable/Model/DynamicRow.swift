@@ -22,7 +22,14 @@ public struct DynamicRow: SelectOutput, Sendable, Hashable, CustomStringConverti
     guard values.indices.contains(position) else {
       throw SqlError.misuse("the result has no column at position \(position)")
     }
-    return try Value(databaseValue: values[position])
+    do { return try Value(databaseValue: values[position]) } catch {
+      guard var error = error as? SqlError, error.column == nil, position < columns.count else { throw error }
+      error.column = columns[position]
+      if case .decoding(let mismatch) = error.kind {
+        error.message = "\(columns[position]) should hold \(mismatch.expected), but holds \(mismatch.found)"
+      }
+      throw error
+    }
   }
 
   /// Returns the value of the first column with a name.

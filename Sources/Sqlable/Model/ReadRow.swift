@@ -184,6 +184,9 @@ public struct ReadRow {
     if case .decoding(let mismatch) = error.kind {
       let place = [error.table, error.column].compactMap { $0 }.joined(separator: ".")
       error.message = "\(place) should hold \(mismatch.expected), but holds \(mismatch.found)"
+      if mismatch.found == "\(StorageClass.null)", error.sql?.contains("LEFT JOIN") == true {
+        error.message += "; a left join may have found no row: read it as an optional, in a query with typed(as:)"
+      }
     }
     return error
   }

@@ -177,6 +177,12 @@ final class TableInfo: Sendable {
     if declaredKeys > 1 { return wrong("has two primary keys; PrimaryKeys(a, b) declares a key of two columns") }
     if declaredKeys > 0, !compositeKey.isEmpty { return wrong("has two primary keys") }
     if compositeKey.contains(nil) { return wrong("has a primary key on a column that is not in its layout") }
+    for column in columns {
+      guard let value = column.definition.options.defaultValue else { continue }
+      do { _ = try value.value(in: column.type) } catch {
+        return Default.located(error, table: name, column: column)
+      }
+    }
     if options.contains(.withoutRowid), declaredKeys == 0, compositeKey.isEmpty {
       return wrong("is WITHOUT ROWID, which needs a primary key")
     }

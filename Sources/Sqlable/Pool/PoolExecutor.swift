@@ -33,6 +33,32 @@ extension SqlitePool: AsyncSqlExecutor {
 }
 
 extension SqlitePool {
+  /// Returns what `body` makes of each row of a query, which runs on a reader if it changes nothing. If `body` throws,
+  /// what the query wrote is rolled back.
+  ///
+  /// ```swift
+  /// let counts = try pool.query("SELECT color, count(*) FROM bicycle GROUP BY color") { row in
+  ///   (color: try row.get(at: 0, as: String.self), count: try row.get(at: 1, as: Int.self))
+  /// }
+  /// ```
+  @discardableResult
+  public func query<Result>(
+    _ sql: SQL, file: StaticString = #fileID, line: UInt = #line, _ body: (ReadRow) throws -> Result
+  ) throws -> [Result] {
+    try perform(sql.isRead ? .read : .write, at: .init(file: file, line: line)) { db in try db.query(sql, body) }
+  }
+
+  /// Returns what `body` makes of each row of a query, on a thread of the pool.
+  @discardableResult
+  public func query<Result: Sendable>(
+    _ sql: SQL, file: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (ReadRow) throws -> Result
+  ) async throws -> [Result] {
+    try await perform(sql.isRead ? .read : .write, at: .init(file: file, line: line)) { db in try db.query(sql, body) }
+  }
+}
+
+extension SqlitePool {
   /// Runs requests of another process, all or none of them, and returns the answers to send back: the counterpart of a
   /// ``SqlTransport``.
   ///

@@ -10,7 +10,7 @@ extension SqlitePool {
   /// a statement of another call was interrupted, each is run again in its own transaction: `body` may be called twice,
   /// and what it did the first time is not stored. Another caller's thread may run `body` while this one waits.
   ///
-  /// Rolls back if `body` returns ``TransactionResult/rollback``. Throws `.timeout` if the writer is not free in time,
+  /// Throws `.timeout` if the writer is not free in time,
   /// `.busy` if another process writes for longer than the busy timeout, and what `body` throws. Blocks the thread;
   /// `async` code gets the overload with `await`.
   @discardableResult
@@ -27,6 +27,33 @@ extension SqlitePool {
   public func transaction<Value: Sendable>(
     file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
+    try await perform(.write, at: .init(file: file, line: line), body)
+  }
+
+  /// Runs `body` in a transaction of the writer, which commits or rolls back as `body` returns.
+  ///
+  /// ```swift
+  /// try pool.transaction { db in
+  ///   let changed = try Bicycle.delete(Bicycle.color == "red").run(db)
+  ///   return changed > 10 ? .rollback : .commit
+  /// }
+  /// ```
+  // Disfavored, like the next: otherwise a closure without a return would be taken for one that forgot it.
+  @_disfavoredOverload
+  @discardableResult
+  public func transaction(
+    file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> TransactionResult
+  ) throws -> TransactionResult {
+    try perform(.write, at: .init(file: file, line: line), body)
+  }
+
+  /// Runs `body` in a transaction of the writer, on a thread of the pool; commits or rolls back as `body` returns.
+  @_disfavoredOverload
+  @discardableResult
+  public func transaction(
+    file: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
+  ) async throws -> TransactionResult {
     try await perform(.write, at: .init(file: file, line: line), body)
   }
 

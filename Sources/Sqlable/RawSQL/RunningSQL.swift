@@ -275,7 +275,7 @@ extension PreparedStatement {
             table.columns.first { $0.name.isSameName(as: name) }.map { ResultColumn($0) } ?? ResultColumn()
           }))
     case .single:
-      guard columnCount == 1 else { throw ResultLayout.mismatch(columnCount, 1) }
+      guard columnCount == 1 else { throw mismatch(1) }
       expectAnyColumns()
     case .positioned(let layout):
       try checkExactly(layout)

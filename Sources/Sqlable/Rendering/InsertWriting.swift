@@ -30,6 +30,13 @@ extension StatementWriter {
     }
   }
 
+  /// The columns of the key that an insert of a struct leaves out; none if SQLite assigns the key.
+  func omittedKey(of query: InsertQuery, _ row: RowValues) throws -> [Column] {
+    guard query.form != .query, !table.keyIsRowid, !table.key.isEmpty else { return [] }
+    let chosen = try query.rest.value.columns.map { try chosenColumns($0) }
+    return table.key.filter { !row[$0].isSet || chosen?.contains($0) == false }.map { table.columns[$0] }
+  }
+
   /// Writes an insert of the rows of a query.
   func writeInsertOfQuery(_ query: InsertQuery) throws {
     let rest = query.rest.value

@@ -32,9 +32,8 @@ struct TableDefinition {
   func addColumn(_ column: Column, for connection: Connection) throws -> String {
     let options = column.definition.options
     let hasDefault = try options.defaultValue.map { try $0.value(in: column.type) != .null } ?? false
-    let isKey = table.key.contains { table.columns[$0].name.isExactly(column.name) }
     let reason: String? =
-      if isKey { "it is part of the primary key" } else if options.isUnique {
+      if isKey(column) { "it is part of the primary key" } else if options.isUnique {
         "it is unique"
       } else if options.generated?.isStored == true {
         "it is generated and stored"
@@ -51,6 +50,10 @@ struct TableDefinition {
       + (try definition(of: column) { try connection.literal($0, isConstant: true) })
   }
 
+  private func isKey(_ column: Column) -> Bool {
+    table.key.contains { table.columns[$0].name.isExactly(column.name) }
+  }
+
   private func definition(of column: Column, real: (Double) throws -> String) throws -> String {
     let options = column.definition.options
     var text = "\(column.name.quotedName) \(column.type.sqlName)"
@@ -64,12 +67,13 @@ struct TableDefinition {
         text += " AUTOINCREMENT"
       }
     }
-    // SQLite allows NULL in every primary key except an integer one: an old bug, kept for compatibility.
-    if !column.type.isNullable, options.primaryKey == nil || !table.keyIsRowid { text += " NOT NULL" }
+    // SQLite allows NULL in every primary key except an integer one: an old bug, kept for compatibility. A struct's
+    // row with such a key could not be found again, so a key is NOT NULL even if its column is nullable.
+    if isKey(column) ? !table.keyIsRowid : !column.type.isNullable { text += " NOT NULL" }
     if options.isUnique { text += " UNIQUE" }
     if let value = options.defaultValue {
-      do { text += " DEFAULT \(try literal(value.value(in: column.type), for: column, real: real))" } catch {
-        throw (error as? SqlError)?.at(table: table.name, column: column.name) ?? error
+      do { text += " DEFAULT \(try literal(value.value(in: column.type), real: real))" } catch {
+        throw Default.located(error, table: table.name, column: column)
       }
     }
     if let collation = options.collation { text += " COLLATE \(String(decoding: collation.sql, as: UTF8.self))" }
@@ -108,10 +112,7 @@ struct TableDefinition {
   }
 
   /// A default as SQL text: CREATE TABLE can't bind values.
-  private func literal(
-    _ value: DatabaseValue, for column: Column, real spelling: (Double) throws -> String
-  ) throws -> String {
-    guard column.type.stores(value) else { throw column.type.mismatch(value.storageClass) }
+  private func literal(_ value: DatabaseValue, real spelling: (Double) throws -> String) throws -> String {
     switch value {
     case .null: return "NULL"
     case .integer(let integer): return integer < 0 ? "(\(integer))" : "\(integer)"

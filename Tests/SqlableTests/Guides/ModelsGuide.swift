@@ -57,6 +57,23 @@ extension HTTPServer: Sqlable {
   init(row: ReadRow) throws {}
 }
 
+private enum Shop {
+  struct Index {
+    var text: String
+  }
+}
+
+/// A model with the name of a type that its own declarations use.
+extension Shop.Index: Sqlable {
+  fileprivate static let text = column("text", String.self)
+  static let tableLayout = [text.column]
+  static let tableIndexes = [Index(text)]
+
+  func write(to row: inout RowWriter) throws { row.set(Shop.Index.text, text) }
+
+  init(row: ReadRow) throws { text = try row.get(Shop.Index.text) }
+}
+
 private struct Contradiction {}
 
 extension Contradiction: Sqlable {
@@ -128,6 +145,23 @@ extension Contradiction: Sqlable {
           PRIMARY KEY ("deck", "number"))
           """
         ])
+    }
+  }
+
+  @Test func aTypedColumnIsAParameter() throws {
+    func cheapest(by price: TypedColumn<Car, Double>) -> Statement<Car, Car?> { Car.read().orderBy(price).first() }
+    try withDatabase { db in
+      try db.createTable(Car.self)
+      try Car.insert([2, 1].map { Car(id: nil, name: "\($0)", price: $0, isElectric: true) }).run(db)
+      #expect(try cheapest(by: Car.price).run(db)?.name == "1.0")
+    }
+  }
+
+  @Test func aModelWithTheNameOfALibraryType() throws {
+    try withDatabase { db in
+      #expect(try db.createTable(Shop.Index.self).addedIndexes == ["index_text"])
+      try Shop.Index(text: "a").insert().run(db)
+      #expect(try Shop.Index.read().run(db).map(\.text) == ["a"])
     }
   }
 

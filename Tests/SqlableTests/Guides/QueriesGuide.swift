@@ -89,6 +89,22 @@ import Testing
           == #"SELECT "bicycle"."name", "other"."name" FROM "bicycle" JOIN "bicycle" AS "other" ON "bicycle"."color" = "other"."color" AND "bicycle"."id" < "other"."id""#
       )
       #expect(try sameColor.run(db).map(\.values) == [[.text("Norco"), .text("Giant")]])
+      let combinations = Car.crossJoin(Person.self).filter(Car.price < 20_000)  // (Car, Person)
+      #expect(
+        combinations.sql
+          == #"SELECT "car"."id", "car"."name", "car"."price", "car"."is_electric", "car"."sold_at", "person"."id", "person"."name" FROM "car" CROSS JOIN "person" WHERE "car"."price" < ?"#
+      )
+      #expect(try combinations.count(db) == 4)
+    }
+  }
+
+  @Test func leftJoinsOfAnAlias() throws {
+    try withCompany { db in
+      let boss = Alias(Worker.self, "boss")
+      let bosses = Worker.leftJoin(boss, on: Worker.bossId == boss[Worker.id])
+        .select(boss.optional, Worker.name, boss[Worker.name].typed(as: String?.self))  // (Worker?, String, String?)
+      let rows = try bosses.orderBy(Worker.id).run(db)
+      #expect(rows.map(\.0?.id) == [nil, 1, 1, 2] && rows.map(\.2) == [nil, "Ada", "Ada", "Ben"])
     }
   }
 

@@ -96,6 +96,31 @@ extension Employee: Sqlable {
   }
 }
 
+private struct Visit {
+  var id: Int?
+  var at: Date
+  var guest: String?
+}
+
+extension Visit: Sqlable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let at = column("at", Date.self, as: .date(.iso8601))
+  static let guest = column("guest", String?.self)
+  static let tableLayout = [id.column, at.column, guest.column]
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Visit.id, id)
+    row.skip(Visit.at)
+    row.set(Visit.guest, guest)
+  }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Visit.id)
+    at = try row.get(Visit.at)
+    guest = try row.get(Visit.guest)
+  }
+}
+
 @Suite struct SchemaGuide {
   @Test(.needs(37, "a STRICT table")) func columnOptionsBecomeSQL() throws {
     try withDatabase { db in
@@ -152,11 +177,59 @@ extension Employee: Sqlable {
       try db.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, weight REAL)")
       let change = try db.createTable(Bicycle.self)
       // SchemaChange(table: "bicycle", createdTable: false, addedColumns: ["color", "owner_id"],
-      //   addedIndexes: ["bicycle_color"])
+      //   addedIndexes: ["bicycle_color"], builtFullText: false)
+      #expect(
+        "\(change)".hasSuffix(
+          #"addedColumns: ["color", "owner_id"], addedIndexes: ["bicycle_color"], builtFullText: false)"#))
       #expect(change.addedColumns == ["color", "owner_id"] && change.addedIndexes == ["bicycle_color"])
       #expect(try db.createTable(Bicycle.self).isEmpty)
       let columns = try db.query("SELECT name FROM pragma_table_info('bicycle')", as: String.self)
       #expect(columns == ["id", "name", "weight", "color", "owner_id"])
+    }
+  }
+
+  @Test func aVersionInTheFileDrivesMigrations() throws {
+    func migrate(_ db: SqliteDatabase) throws {
+      try db.transaction { db in
+        let version = try db.userVersion()  // 0 in a new file, which createTable fills
+        if version == 1 { try db.execute("ALTER TABLE bicycle RENAME COLUMN colour TO color") }
+        if (1...2).contains(version) { try db.execute("UPDATE bicycle SET color = lower(color)") }
+        try db.createTable(Bicycle.self)
+        try db.setUserVersion(3)
+      }
+    }
+    for version in 0...3 {
+      try withDatabase { db in
+        if version > 0 {
+          let color = version == 1 ? "colour" : "color"
+          try db.execute(
+            SQL(verbatim: "CREATE TABLE bicycle (id INTEGER PRIMARY KEY, name TEXT NOT NULL, \(color) TEXT NOT NULL)"))
+          try db.execute(SQL(verbatim: "INSERT INTO bicycle VALUES (1, 'Norco', 'Red')"))
+          try db.setUserVersion(version)
+        }
+        try migrate(db)
+        try migrate(db)
+        #expect(try db.userVersion() == 3)
+        let colors = [[], ["red"], ["red"], ["Red"]][version]
+        #expect(try Bicycle.read().run(db).map(\.color) == colors)
+      }
+    }
+  }
+
+  @Test func theTimeOfAnInsert() throws {
+    try withDatabase { db in
+      for _ in 0..<2 {
+        try db.execute(
+          """
+          CREATE TABLE IF NOT EXISTS visit (id INTEGER PRIMARY KEY,
+            at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))
+          """)
+        try db.createTable(Visit.self)  // static let at = column("at", Date.self, as: .date(.iso8601))
+      }
+      let now = Date()
+      let id = try Visit(id: nil, at: .distantPast, guest: "Anna").insert().run(db)
+      let visit = try #require(try Visit.byId(id).run(db))
+      #expect(abs(visit.at.timeIntervalSince(now)) < 60 && visit.guest == "Anna")
     }
   }
 

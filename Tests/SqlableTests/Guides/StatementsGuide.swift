@@ -30,6 +30,9 @@ import Testing
       let second = try Bicycle.byId(2).run(db)  // Bicycle?
       let count = try Bicycle.count().filter(Bicycle.color == "red").run(db)  // Int
       let isThere = try Bicycle.exists().filter(Bicycle.name == "Norco").run(db)  // Bool
+      #expect(Bicycle.read(Bicycle.id > 1) == Bicycle.read().filter(Bicycle.id > 1))
+      #expect(try Bicycle.count(Bicycle.color == "red").run(db) == count)
+      #expect(try Bicycle.exists(Bicycle.name == "Norco").run(db) && !Bicycle.exists(Bicycle.name == "x").run(db))
       #expect(last?.name == "Giant" && second?.name == "Trek" && count == 2 && isThere)
       #expect(
         Bicycle.byId(2).sql == """

@@ -51,6 +51,25 @@ import Testing
     }
   }
 
+  @Test func aNestedTransactionDecides() async throws {
+    let pool = try SqlitePool.inMemory()
+    try await pool.transaction { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      try Bicycle.insert((1...20).map { Bicycle(name: "\($0)", color: "red") }).run(db)
+    }
+    let deleted = try await pool.transaction { db in
+      var deleted = 0
+      try db.transaction { db in
+        deleted = try Bicycle.delete(Bicycle.color == "red").run(db)
+        return deleted > 10 ? .rollback : .commit
+      }
+      return deleted
+    }
+    let count = try await Bicycle.count().run(pool)
+    #expect(deleted == 20 && count == 20)
+  }
+
   @Test func transactionsNest() throws {
     try withTables { db in
       try db.transaction { db in

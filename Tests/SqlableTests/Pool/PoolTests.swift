@@ -26,6 +26,93 @@ import Testing
     }
   }
 
+  @Test func aClosureDecidesWithoutNamingItsType() async throws {
+    @Sendable func decide(_ pool: SqlitePool) throws -> TransactionResult {
+      try pool.transaction { db in
+        let deleted = try Member.deleteAll().run(db)
+        return deleted > 1 ? .rollback : .commit
+      }
+    }
+    try await withMembers { pool in
+      try await Member.insert((1...2).map { Member(id: $0, name: "m") }).run(pool)
+      let first = try await pool.transaction { db in
+        let deleted = try Member.deleteAll().run(db)
+        return deleted > 1 ? .rollback : .commit
+      }
+      let second = try await onThread { try decide(pool) }
+      #expect(first == .rollback && second == .rollback)
+      let count = try await Member.count().run(pool)
+      #expect(count == 2)
+      // A closure without a result, and one with another, are as before.
+      try await pool.transaction { db in
+        let last = try Member.delete(Member.id == 2).run(db)
+        _ = last
+      }
+      let rest = try await pool.transaction { db in
+        let count = try Member.count().run(db)
+        return count
+      }
+      let third = try await onThread { try decide(pool) }
+      #expect(rest == 1 && third == .commit)
+    }
+  }
+
+  @Test func sqlTextRunsAsOnAHandle() async throws {
+    @Sendable func run(_ pool: SqlitePool, _ text: String) throws -> [String] {
+      try pool.execute(text)
+      try pool.execute("UPDATE member SET name = \("a") WHERE id = \(1)")
+      return try pool.query("SELECT id, name FROM member") { row in
+        "\(try row.get(at: 0, as: Int.self)) \(try row.get(at: 1, as: String.self))"
+      }
+    }
+    try await withMembers { pool in
+      let text = ["INSERT INTO member (id, name) VALUES (1, 'x')", "DELETE FROM member WHERE id = 2"]
+        .joined(separator: ";")
+      let made = try await onThread { try run(pool, text) }
+      #expect(made == ["1 a"])
+      try await pool.execute(text.replacing("1", with: "3"))
+      try await pool.execute("UPDATE member SET name = \("b") WHERE id = \(3)")
+      let writes = pool.statistics.writes
+      let names = try await pool.query("SELECT name FROM member ORDER BY id") { row in
+        try row.get("name", as: String.self)
+      }
+      #expect(names == ["a", "b"] && pool.statistics.writes == writes)
+      let error = await #expect(throws: SqlError.self) {
+        try await pool.query("UPDATE member SET name = 'c' RETURNING id") { row in try row.get(at: 0, as: String.self) }
+      }
+      #expect(error?.column == "id")
+      let kept = try await pool.query("SELECT name FROM member ORDER BY id", as: String.self)
+      #expect(kept == names)
+    }
+  }
+
+  /// The deadline stops waiting calls and SQLite, not the code of a closure.
+  @Test func aClosureThatSleepsPastItsDeadlineCommits() async throws {
+    try await withMembers { pool in
+      let id = try await withDeadline(.milliseconds(20)) {
+        try await pool.transaction { db in
+          let id = try Member(id: 1, name: "m").insert().run(db)
+          Thread.sleep(forTimeInterval: 0.1)
+          return id
+        }
+      }
+      #expect(id == 1)
+      let error = await #expect(throws: SqlError.self) {
+        try await withDeadline(.milliseconds(20)) {
+          try await pool.transaction { db in
+            try Member(id: 2, name: "m").insert().run(db)
+            Thread.sleep(forTimeInterval: 0.1)
+            return try db.query(
+              "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", as: Int.self)
+          }
+        }
+      }
+      #expect(error?.kind == .timeout)
+      let count = try await Member.count().run(pool)
+      #expect(count == 1)
+    }
+  }
+
   @Test func aReadSeesOneSnapshotWhateverIsWrittenMeanwhile() throws {
     try withMembers { pool in
       let (before, after) = try pool.read { db in

@@ -287,7 +287,7 @@ import Testing
     try withDatabase { db in
       try people(db)
       let one = expectMisuse { _ = try db.query("SELECT name, id FROM person", as: String.self) }
-      #expect(one?.message == "the result has 2 columns, but 1 is read")
+      #expect(one?.message == "the result has 2 columns, but 1 is read" && one?.sql == "SELECT name, id FROM person")
       let two = expectMisuse { _ = try db.query("SELECT name, id, 1 FROM person", as: String.self, Int.self) }
       #expect(two?.message == "the result has 3 columns, but 2 are read")
       expectMisuse { _ = try SQL("SELECT name, id FROM person").rows(as: String.self).run(db) }

@@ -85,6 +85,9 @@ import Testing
         let error = sqlError { try db.createTable(Table<E>.self) }
         #expect(error?.isEncoding == true, "\(E.self)")
         #expect(error?.table == "t" && error?.column == "a", "\(E.self)")
+        #expect(error?.message.hasPrefix("the default of t.a should be ") == true, "\(E.self)")
+        // Also when the model is used without creating its table.
+        #expect(sqlError { _ = try Table<E>.count().run(db) } == error, "\(E.self)")
         let definition = try db.definition(of: "t")
         #expect(definition == nil)
       }

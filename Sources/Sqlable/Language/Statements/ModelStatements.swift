@@ -7,17 +7,29 @@ extension Sqlable {
     Statement(.select(SelectQuery(of: TableInfo.unchecked(Self.self))))
   }
 
+  /// Reads the rows that match a condition: `read().filter(condition)`.
+  @inlinable
+  public static func read(_ condition: SqlExpression) -> Statement<Self, [Self]> { read().filter(condition) }
+
   /// Counts the rows: `SELECT count(*) FROM "bicycle"`.
   @inlinable
   public static func count() -> Statement<Self, Int> {
     Statement(.select(SelectQuery(.count, of: TableInfo.unchecked(Self.self))))
   }
 
+  /// Counts the rows that match a condition: `count().filter(condition)`.
+  @inlinable
+  public static func count(_ condition: SqlExpression) -> Statement<Self, Int> { count().filter(condition) }
+
   /// Tests whether there is a row: `SELECT EXISTS (SELECT 1 FROM "bicycle")`.
   @inlinable
   public static func exists() -> Statement<Self, Bool> {
     Statement(.select(SelectQuery(.exists, of: TableInfo.unchecked(Self.self))))
   }
+
+  /// Tests whether there is a row that matches a condition: `exists().filter(condition)`.
+  @inlinable
+  public static func exists(_ condition: SqlExpression) -> Statement<Self, Bool> { exists().filter(condition) }
 
   /// Reads the row with this primary key, or nil: `SELECT … WHERE "id" = ? LIMIT ?`.
   ///

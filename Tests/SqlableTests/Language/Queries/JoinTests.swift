@@ -121,6 +121,19 @@ import Testing
     }
   }
 
+  @Test func aTermThatIsNullForLackOfARowSaysSo() throws {
+    try withCompany { db in
+      let teams = Worker.select(Worker.bossId, countAll()).groupBy(Worker.bossId).named("team")
+      let (boss, size) = teams.columns
+      let doubled = Worker.read().leftJoining(teams, on: Worker.id == boss).select(size * 2).orderBy(Worker.id)
+      let joined = expectDecoding("INTEGER", "NULL") { _ = try doubled.run(db) }
+      let hint = "; a left join may have found no row: read it as an optional, in a query with typed(as:)"
+      #expect(joined?.message.hasSuffix(hint) == true)
+      let other = expectDecoding("INTEGER", "NULL") { _ = try db.query("SELECT NULL", as: Int.self) }
+      #expect(other?.message.contains("left join") == false)
+    }
+  }
+
   @Test func anUntypedQueryIsAValueToo() throws {
     try withCompany { db in
       let dearest = Worker.read().filter(

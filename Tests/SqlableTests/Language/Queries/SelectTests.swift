@@ -32,7 +32,9 @@ import Testing
         ])
       #expect(try rows[1].get(0, as: String.self) == "Giant" && rows[0].get(1, as: Int?.self) == nil)
       let null = expectDecoding("INTEGER", "NULL") { _ = try rows[0].get(1, as: Int.self) }
-      #expect(null?.message == "expected INTEGER, found NULL")
+      #expect(null?.message == "owner_id should hold INTEGER, but holds NULL" && null?.column == "owner_id")
+      let named = expectDecoding("INTEGER", "TEXT") { _ = try rows[1].get("name", as: Int.self) }
+      #expect(named?.message == "name should hold INTEGER, but holds TEXT" && named?.column == "name")
       expectMisuse { _ = try rows[0].get(2, as: Int.self) }
       let typed = try Bicycle.select(Bicycle.name.typed(as: String.self), Bicycle.id.typed(as: Int.self))
         .orderBy(Bicycle.id).run(db)

@@ -50,6 +50,59 @@ import Testing
     }
   }
 
+  @Test func aKeyThatIsNotTheRowidIsNeverNull() throws {
+    try withDatabase { db in
+      try db.createTable(Ticket.self)
+      try db.createTable(Trip.self)
+      #expect(
+        try db.query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name", as: String.self) == [
+          #"CREATE TABLE "ticket" ("code" TEXT PRIMARY KEY NOT NULL, "note" TEXT)"#,
+          #"CREATE TABLE "trip" ("day" TEXT NOT NULL, "number" INTEGER NOT NULL, PRIMARY KEY ("day", "number"))"#,
+        ])
+      for change in Ticket.withoutKey {
+        let error = sqlError { try change.run(db) }
+        #expect(error?.kind == .constraint(.notNull) && error?.table == "ticket" && error?.column == "code")
+      }
+      let trip = sqlError { try Trip(day: "mon", number: nil).insert().run(db) }
+      #expect(trip?.kind == .constraint(.notNull) && trip?.table == "trip" && trip?.column == "number")
+      try Trip(day: "mon", number: 1).insert().run(db)
+      try Ticket(code: "a", note: nil).save().run(db)
+      #expect(try (Ticket.count().run(db), Trip.count().run(db)) == (1, 1))
+    }
+  }
+
+  /// What was created before is left as it is, and what its own SQL gives a key is stored.
+  @Test func aKeyThatAnExistingTableGivesIsStored() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE ticket (code TEXT PRIMARY KEY, note TEXT)")
+      try db.execute("INSERT INTO ticket (note) VALUES ('old')")
+      #expect(try db.createTable(Ticket.self).isEmpty)
+      for change in Ticket.withoutKey {
+        let error = sqlError { try change.run(db) }
+        let message = "the struct has no value for its key ticket.code, and the column has no default"
+        #expect(error?.kind == .misuse(message) && error?.table == "ticket" && error?.column == "code")
+      }
+      let batch = [Ticket(code: "a", note: nil), Ticket(code: nil, note: nil)]
+      #expect(sqlError { try Ticket.insert(batch).run(db) }?.column == "code")
+      #expect(try Ticket.read().run(db).map(\.note) == ["old"])
+    }
+    try withDatabase { db in
+      try db.execute("CREATE TABLE ticket (code TEXT PRIMARY KEY DEFAULT (lower(hex(randomblob(4)))), note TEXT)")
+      try Ticket(code: nil, note: "new").insert().run(db)
+      #expect(try Ticket.read().run(db).first?.code?.count == 8)
+    }
+    try withDatabase { db in
+      try db.execute("CREATE TABLE stored (code TEXT, note TEXT)")
+      try db.execute("CREATE VIEW ticket AS SELECT * FROM stored")
+      try db.execute(
+        """
+        CREATE TRIGGER fill INSTEAD OF INSERT ON ticket BEGIN INSERT INTO stored VALUES ('made', new.note); END
+        """)
+      try Ticket(code: nil, note: "new").insert().run(db)
+      #expect(try Ticket.read().run(db).map(\.code) == ["made"])
+    }
+  }
+
   @Test func hostileNamesAreOneStatementEach() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -129,5 +182,63 @@ import Testing
         #expect(try inserts.map { try $0.run(db) } == expected)
       }
     }
+  }
+}
+
+private struct Ticket: Sqlable {
+  let code: String?
+  let note: String?
+
+  static let code = column("code", String?.self, PrimaryKey())
+  static let note = column("note", String?.self)
+  static let tableLayout = [code.column, note.column]
+
+  init(code: String?, note: String?) {
+    self.code = code
+    self.note = note
+  }
+
+  init(row: ReadRow) throws {
+    code = try row.get(Ticket.code)
+    note = try row.get(Ticket.note)
+  }
+
+  /// Inserts of a struct without its key.
+  static var withoutKey: [Statement<Ticket, Int>] {
+    let ticket = Ticket(code: nil, note: "lost")
+    return [
+      ticket.insert(), ticket.save(), ticket.insert(Ticket.note),
+      ticket.insert().onConflict(Ticket.code, update: Ticket.note),
+    ]
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Ticket.code, code)
+    row.set(Ticket.note, note)
+  }
+}
+
+private struct Trip: Sqlable {
+  let day: String?
+  let number: Int?
+
+  static let day = column("day", String?.self)
+  static let number = column("number", Int?.self)
+  static let tableLayout = [day.column, number.column]
+  static let tableConstraints: [TableConstraint] = [PrimaryKeys(Trip.day, Trip.number)]
+
+  init(day: String?, number: Int?) {
+    self.day = day
+    self.number = number
+  }
+
+  init(row: ReadRow) throws {
+    day = try row.get(Trip.day)
+    number = try row.get(Trip.number)
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Trip.day, day)
+    row.set(Trip.number, number)
   }
 }
