@@ -6,6 +6,10 @@ final class DocumentDecoder {
   /// The models whose tables a document may name.
   let models: [TableInfo]
   let rules: StatementRules
+  /// What a document may name that is not trusted; nil for no restriction.
+  let access: DocumentAccess?
+  /// The number of terms so far, and how deep the current one is.
+  private var (nodes, depth) = (0, 0)
   /// The place in the document. Not shortened when an error is thrown, so that the error can name it.
   private(set) var path: [PathStep] = []
 
@@ -14,9 +18,41 @@ final class DocumentDecoder {
     case index(Int)
   }
 
-  init(_ models: [TableInfo], _ rules: StatementRules) {
+  init(_ models: [TableInfo], _ rules: StatementRules, _ access: DocumentAccess? = nil) {
     self.models = models
     self.rules = rules
+    self.access = access
+  }
+
+  // MARK: Limits
+
+  /// Counts a term or a query; throws if there are too many, or if they are nested too deeply.
+  func begin() throws {
+    nodes += 1
+    depth += 1
+    guard let access else { return }
+    guard nodes <= access.maximumNodes, depth <= access.maximumDepth else {
+      throw failure("the document is larger or deeper than the policy allows")
+    }
+  }
+
+  func end() { depth -= 1 }
+
+  func checkList(_ count: Int) throws {
+    guard let access else { return }
+    guard count <= access.maximumList else { throw failure("a list is longer than the policy allows") }
+  }
+
+  /// Throws unless the policy allows a function of SQLite.
+  func checkFunction(_ name: String) throws {
+    guard let access else { return }
+    guard access.functions.contains(name) else { throw DocumentAccess.refusal }
+  }
+
+  /// Throws unless the policy allows a function or a collation that the program registered.
+  func checkRegistered(_ name: String) throws {
+    guard let access else { return }
+    guard access.registered.contains(name) else { throw DocumentAccess.refusal }
   }
 
   // MARK: Places
@@ -113,6 +149,10 @@ final class DocumentDecoder {
 
   /// The table of a model.
   func model(_ name: String) throws -> TableInfo {
+    if let access {
+      guard let table = access.tables[ByBytes(wrappedValue: name)] else { throw DocumentAccess.refusal }
+      return table.info
+    }
     // The first: the models of the statement's own type come before those of the rules.
     guard let table = models.first(where: { $0.name.isExactly(name) }) else {
       throw failure("the table is not one of a model that the decoder knows")

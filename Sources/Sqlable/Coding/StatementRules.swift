@@ -110,3 +110,20 @@ extension StatementRules {
     return spelling
   }
 }
+
+extension DecodedStatement {
+  var kind: StatementKind {
+    switch tree {
+    case .select:
+      switch operation {
+      case .first: .first
+      case .count: .count
+      case .exists: .exists
+      default: .read
+      }
+    case .insert: operation == .save ? .save : .insert
+    case .update(let query): query.extent == .all ? .updateAll : .update
+    case .delete(let query): query.extent == .all ? .deleteAll : .delete
+    }
+  }
+}

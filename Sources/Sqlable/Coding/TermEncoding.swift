@@ -25,28 +25,82 @@ struct DocumentEncoder {
   func term(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     // Each form has its own function: all their temporaries in one frame would use too much stack per level.
     switch term.node {
+    case .column, .qualified, .value, .parameter, .invalid: try leaf(term, scope)
+    case .all, .any: try chain(term, scope)
+    case .not, .negative, .isNull, .isNotNull: try unary(term, scope)
+    case .binary: try binary(term, scope)
+    case .between: try between(term, scope)
+    case .isIn: try isIn(term, scope)
+    case .like: try like(term, scope)
+    case .collate: try collate(term, scope)
+    case .call: try call(term, scope)
+    case .special: try special(term, scope)
+    case .query: try subquery(term, scope)
+    }
+  }
+
+  private func leaf(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    switch term.node {
     case .column(let reference): return try column(reference, scope)
-    case .qualified(let alias, let reference): return try column(reference, ofAlias: alias, scope)
+    case .qualified(let alias, let reference): return ["column": .text(reference.name), "of": .text(alias)]
     case .value(let value): return self.value(value)
     case .parameter(let name): return ["parameter": .text(name)]
-    case .all(let terms): return ["and": try list(terms, scope)]
-    case .any(let terms): return ["or": try list(terms, scope)]
-    case .not(let operand): return ["not": try self.term(operand, scope)]
-    case .negative(let operand): return ["negative": try self.term(operand, scope)]
-    case .isNull(let operand): return ["isNull": try self.term(operand, scope)]
-    case .isNotNull(let operand): return ["isNotNull": try self.term(operand, scope)]
-    case .binary(let operation, let left, let right): return try binary(operation, left, right, scope)
-    case .between(let operand, let low, let high): return ["between": try list([operand, low, high], scope)]
-    case .isIn(let operand, let values):
-      return ["in": .list([try self.term(operand, scope), .list(values.map(value))])]
-    case .like(let operand, let pattern, let escape): return try like(operand, pattern, escape, scope)
-    case .collate(let operand, let collation):
-      return ["collate": try self.term(operand, scope), "as": .text(collation.rawValue)]
-    case .call(let call): return try self.call(call, scope)
-    case .special(let special): return try self.special(special, scope)
-    case .query(let query): return try subquery(query, scope)
     case .invalid(let term): throw term.error
+    default: throw DocumentEncoder.withoutForm
     }
+  }
+
+  private func chain(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    switch term.node {
+    case .all(let terms): return object("and", try list(terms, scope))
+    case .any(let terms): return object("or", try list(terms, scope))
+    default: throw DocumentEncoder.withoutForm
+    }
+  }
+
+  private func unary(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    switch term.node {
+    case .not(let operand): return object("not", try self.term(operand, scope))
+    case .negative(let operand): return object("negative", try self.term(operand, scope))
+    case .isNull(let operand): return object("isNull", try self.term(operand, scope))
+    case .isNotNull(let operand): return object("isNotNull", try self.term(operand, scope))
+    default: throw DocumentEncoder.withoutForm
+    }
+  }
+
+  private func binary(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    guard case .binary(let operation, let left, let right) = term.node else { throw DocumentEncoder.withoutForm }
+    let first = try self.term(left, scope)
+    let second = operation.takesConstant ? try path(right, scope) : try self.term(right, scope)
+    return object(operation.rawValue, .list([first, second]))
+  }
+
+  private func between(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    guard case .between(let operand, let low, let high) = term.node else { throw DocumentEncoder.withoutForm }
+    return object("between", try list([operand, low, high], scope))
+  }
+
+  private func isIn(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    guard case .isIn(let operand, let values) = term.node else { throw DocumentEncoder.withoutForm }
+    return object("in", .list([try self.term(operand, scope), .list(values.map(value))]))
+  }
+
+  private func like(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    guard case .like(let operand, let pattern, let escape) = term.node else { throw DocumentEncoder.withoutForm }
+    let operands = try list([operand, pattern], scope)
+    return escape.isEmpty ? object("like", operands) : ["like": operands, "escape": .text(escape)]
+  }
+
+  private func collate(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    guard case .collate(let operand, let collation) = term.node else { throw DocumentEncoder.withoutForm }
+    let document = try self.term(operand, scope)
+    return ["collate": document, "as": .text(collation.rawValue)]
+  }
+
+  private static var withoutForm: SqlError { .invalidStatement("a term has no form as data") }
+
+  private func object(_ key: String, _ value: Document) -> Document {
+    .object([Document.Member(key: key, value: value)])
   }
 
   func list(_ terms: [SqlExpression], _ scope: Scope) throws -> Document {
@@ -59,24 +113,6 @@ struct DocumentEncoder {
     guard let qualifier = found.qualifier else { return ["column": .text(found.column.name)] }
     guard let table = found.aliasedTable else { return ["column": .text(found.column.name), "of": .text(qualifier)] }
     return ["column": .text(found.column.name), "model": .text(table.modelName)]
-  }
-
-  private func column(_ reference: ColumnReference, ofAlias alias: String, _ scope: Scope) throws -> Document {
-    ["column": .text(reference.name), "of": .text(alias)]
-  }
-
-  private func binary(
-    _ operation: SqlExpression.BinaryOperator, _ left: SqlExpression, _ right: SqlExpression, _ scope: Scope
-  ) throws -> Document {
-    let second = operation.takesConstant ? try path(right, scope) : try term(right, scope)
-    return [operation.rawValue: .list([try term(left, scope), second])]
-  }
-
-  private func like(
-    _ operand: SqlExpression, _ pattern: SqlExpression, _ escape: String, _ scope: Scope
-  ) throws -> Document {
-    let operands = try list([operand, pattern], scope)
-    return escape.isEmpty ? ["like": operands] : ["like": operands, "escape": .text(escape)]
   }
 
   /// A path within JSON, as a list of keys and positions.
@@ -93,7 +129,8 @@ struct DocumentEncoder {
       })
   }
 
-  private func call(_ call: SqlExpression.Call, _ scope: Scope) throws -> Document {
+  private func call(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    guard case .call(let call) = term.node else { throw DocumentEncoder.withoutForm }
     var members: [Document.Member] = []
     func add(_ key: String, _ value: Document) { members.append(Document.Member(key: key, value: value)) }
     switch call.function {
@@ -102,11 +139,11 @@ struct DocumentEncoder {
     case .named(let name): add("registered", .text(name))
     }
     let arguments = try call.arguments.enumerated().map { index, argument in
-      call.takesPath(index) ? try path(argument, scope) : try term(argument, scope)
+      call.takesPath(index) ? try path(argument, scope) : try self.term(argument, scope)
     }
     if !arguments.isEmpty { add("arguments", .list(arguments)) }
     if call.isDistinct { add("distinct", .bool(true)) }
-    if let filter = call.filter { add("filter", try term(filter, scope)) }
+    if let filter = call.filter { add("filter", try self.term(filter, scope)) }
     if let window = call.window { add("over", try self.window(window, scope)) }
     return .object(members)
   }
@@ -138,23 +175,35 @@ struct DocumentEncoder {
 
   // MARK: Terms with their own syntax
 
-  private func special(_ special: SqlExpression.SpecialForm, _ scope: Scope) throws -> Document {
-    let terms = special.terms
+  private func special(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    guard case .special(let special) = term.node else { throw DocumentEncoder.withoutForm }
     switch special.form {
-    case .choice:
-      let pairs = try stride(from: 0, to: terms.count - 1, by: 2).map { try list([terms[$0], terms[$0 + 1]], scope) }
-      guard let last = terms.last, !terms.count.isMultiple(of: 2) else { return ["case": .list(pairs)] }
-      return ["case": .list(pairs), "else": try term(last, scope)]
-    case .cast(let type): return ["cast": try term(terms[0], scope), "as": .text(type.description.lowercased())]
-    case .inverted: return ["inverted": try term(terms[0], scope)]
+    case .choice: return try choice(special.terms, scope)
+    case .dateFormat: return object("strftime", try list(special.terms, scope))
+    case .fullText(let search): return try fullText(search, special.terms, scope)
+    case .cast, .inverted, .datePart, .day, .shifted:
+      guard let operand = special.terms.first else { throw DocumentEncoder.withoutForm }
+      return self.special(special.form, try self.term(operand, scope))
+    }
+  }
+
+  private func choice(_ terms: [SqlExpression], _ scope: Scope) throws -> Document {
+    let pairs = try stride(from: 0, to: terms.count - 1, by: 2).map { try list([terms[$0], terms[$0 + 1]], scope) }
+    guard let last = terms.last, !terms.count.isMultiple(of: 2) else { return object("case", .list(pairs)) }
+    let otherwise = try term(last, scope)
+    return ["case": .list(pairs), "else": otherwise]
+  }
+
+  /// A term of one operand.
+  private func special(_ form: SqlExpression.SpecialForm.Form, _ operand: Document) -> Document {
+    switch form {
+    case .cast(let type): ["cast": operand, "as": .text(type.description.lowercased())]
     case .datePart(let letter):
-      let part = DatePart(letter: letter)?.rawValue ?? String(letter)
-      return ["datePart": try term(terms[0], scope), "part": .text(part)]
-    case .dateFormat: return ["strftime": try list(terms, scope)]
-    case .day: return ["date": try term(terms[0], scope)]
+      ["datePart": operand, "part": .text(DatePart(letter: letter)?.rawValue ?? String(letter))]
+    case .day: ["date": operand]
     case .shifted(let count, let unit):
-      return ["shift": try term(terms[0], scope), "by": value(.integer(Int64(count))), "unit": .text(unit.rawValue)]
-    case .fullText(let search): return try fullText(search, terms, scope)
+      ["shift": operand, "by": value(.integer(Int64(count))), "unit": .text(unit.rawValue)]
+    case .inverted, .choice, .dateFormat, .fullText: ["inverted": operand]
     }
   }
 
@@ -187,14 +236,15 @@ struct DocumentEncoder {
     return .list(weights.map { .text($0) })
   }
 
-  private func subquery(_ term: SqlExpression.QueryTerm, _ scope: Scope) throws -> Document {
-    let query = try self.query(term.query, outer: scope)
-    switch term.kind {
-    case .scalar: return ["query": query]
-    case .exists: return ["exists": query]
+  private func subquery(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+    guard case .query(let subquery) = term.node else { throw DocumentEncoder.withoutForm }
+    let query = try self.query(subquery.query, outer: scope)
+    switch subquery.kind {
+    case .scalar: return object("query", query)
+    case .exists: return object("exists", query)
     case .isIn:
-      guard let operand = term.term else { throw SqlError.invalidStatement("a condition lacks its left side") }
-      return ["in": .list([try self.term(operand, scope), query])]
+      guard let operand = subquery.term else { throw DocumentEncoder.withoutForm }
+      return object("in", .list([try self.term(operand, scope), query]))
     }
   }
 }

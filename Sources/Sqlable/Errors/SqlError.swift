@@ -162,7 +162,8 @@ extension SqlError: CustomStringConvertible {
     if let label { text += " [\(label)]" }
     text += ": \(message)"
     let column = [table, column].compactMap { $0 }.joined(separator: ".")
-    let place = [documentPath ?? "", column, rowId.map { "row \($0)" } ?? ""].filter { !$0.isEmpty }.joined(separator: ", ")
+    let parts = [documentPath ?? "", column, rowId.map { "row \($0)" } ?? ""]
+    let place = parts.filter { !$0.isEmpty }.joined(separator: ", ")
     if !place.isEmpty { text += " (at \(place))" }
     if extendedCode != 0 { text += " (code \(extendedCode))" }
     switch transaction {

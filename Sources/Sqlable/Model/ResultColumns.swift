@@ -15,7 +15,7 @@ extension ResultDescription {
   @usableFromInline
   mutating func add(_ model: (some Sqlable).Type) throws {
     let table = try TableInfo.of(model)
-    models.append(table)
+    models.append(ObjectIdentifier(model))
     columns += table.columns.map { ResultColumn($0) }
   }
 }

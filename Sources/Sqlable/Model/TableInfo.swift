@@ -4,6 +4,7 @@ import Synchronization
 @usableFromInline
 final class TableInfo: Sendable {
   private let model: ObjectIdentifier
+  let modelType: any Sqlable.Type
   let name: String
   @usableFromInline let columns: [Column]
   /// The number of columns.
@@ -66,6 +67,7 @@ final class TableInfo: Sendable {
 
   private init(_ model: (some Sqlable).Type) {
     self.model = ObjectIdentifier(model)
+    modelType = model
     let columns = model.tableLayout
     self.columns = columns
     count = columns.count
@@ -107,6 +109,7 @@ final class TableInfo: Sendable {
   /// The columns of a named query, which has no model.
   private init(columnsOf types: [ColumnType]) {
     model = ObjectIdentifier(Nothing.self)
+    modelType = Nothing.self
     name = ""
     columns = types.enumerated().map { Column("c\($0 + 1)", $1) }
     count = types.count
@@ -145,7 +148,7 @@ final class TableInfo: Sendable {
 
   /// Another table with the same layout.
   private init(_ own: TableInfo, name: String) {
-    model = own.model
+    (model, modelType) = (own.model, own.modelType)
     self.name = name
     (columns, count, identities, cells) = (own.columns, own.count, own.identities, own.cells)
     (key, keyIsRowid, isWithoutRowid) = (own.key, own.keyIsRowid, own.isWithoutRowid)
@@ -252,6 +255,9 @@ final class TableInfo: Sendable {
   }
 
   private static let others = Guarded<[OtherTable: TableInfo]>([:])
+
+  /// The information on a model that has been used.
+  static func known(_ model: ObjectIdentifier) -> TableInfo? { known.withLock { $0[model] } }
 
   /// Returns the information on a model without checking it: a defect is thrown when a statement runs.
   @inlinable

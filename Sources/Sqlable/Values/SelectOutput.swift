@@ -18,7 +18,7 @@ public protocol SelectOutput: SendableMetatype {
 public struct ResultDescription {
   var columns: [ResultColumn] = []
   /// The models that are read.
-  var models: [TableInfo] = []
+  var models: [ObjectIdentifier] = []
   /// Whether the last output takes all columns that are left.
   var takesRest = false
 }

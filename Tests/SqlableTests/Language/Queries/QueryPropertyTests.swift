@@ -43,7 +43,8 @@ import Testing
           ]
           for way in ways { #expect(way.map(\.values) == rows, note) }
           let document = try select.json()
-          let decoded = try Select<DynamicRow>(json: document, rules: StatementRules(models: world.tables + [QueryPair.self]))
+          let decoded = try Select<DynamicRow>(
+            json: document, rules: StatementRules(models: world.tables + [QueryPair.self]))
           #expect(decoded == select && decoded.hashValue == select.hashValue, note)
           #expect(decoded.sql == select.sql && decoded.bindings == select.bindings, note)
           #expect(try decoded.json() == document, note)

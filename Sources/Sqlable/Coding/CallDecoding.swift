@@ -1,0 +1,106 @@
+// Calls of functions and windows from documents.
+
+extension DocumentDecoder {
+  func call(
+    builtIn document: Document, _ others: [Document.Member], _ scope: Scope
+  ) throws -> SqlExpression {
+    let name = try text(document, "the name of a function")
+    try checkFunction(name)
+    if name == "countRows" { return try call(.countRows, others, scope) }
+    guard let function = SqlExpression.Call.BuiltIn(rawValue: name) else {
+      throw failure("it is no function that the library knows")
+    }
+    return try call(.builtIn(function), others, scope)
+  }
+
+  func call(
+    registered document: Document, _ others: [Document.Member], _ scope: Scope
+  ) throws -> SqlExpression {
+    let name = try text(document, "the name of a function")
+    try checkRegistered(name)
+    return try call(.named(name), others, scope)
+  }
+
+  func call(
+    _ function: SqlExpression.Call.Function, _ others: [Document.Member], _ scope: Scope
+  ) throws -> SqlExpression {
+    var call = SqlExpression.Call(function: function, arguments: [])
+    call.arguments =
+      try other("arguments", others) { documents in
+        var index = 0
+        return try each(list(documents, "the arguments of a function")) { document in
+          defer { index += 1 }
+          return call.takesPath(index) ? try path(document) : try term(document, scope)
+        }
+      } ?? []
+    try check(call)
+    call.isDistinct =
+      try other("distinct", others) { document in
+        guard case .bool(true) = document else { throw failure("it must be true, or be left out") }
+        return true
+      } ?? false
+    call.filter = try other("filter", others) { try term($0, scope) }
+    call.window = try other("over", others) { try window($0, scope) }
+    if let defect = SqlExpression.mixedDates(call.arguments) { throw defect.error }
+    return try made(.call(call))
+  }
+
+  /// Throws if the function does not take so many arguments, or is known not to make sense of them.
+  private func check(_ call: SqlExpression.Call) throws {
+    let counts: ClosedRange<Int>
+    switch call.function {
+    case .countRows: counts = 0...0
+    case .named: counts = 0...100
+    case .builtIn(let function):
+      counts = function.argumentCounts
+      if function.takesNumbers {
+        for argument in call.arguments.prefix(1) {
+          if let defect = argument.defect(in: function.name) { throw defect.error }
+        }
+      }
+    }
+    guard counts.contains(call.arguments.count) else {
+      throw failure("the function does not take \(call.arguments.count) arguments")
+    }
+  }
+
+  private func window(_ document: Document, _ scope: Scope) throws -> SqlExpression.WindowClause {
+    guard case .object(let members) = document else { throw failure("a window must be an object") }
+    var window = SqlExpression.WindowClause()
+    for member in members {
+      enter(member.key)
+      switch member.key {
+      case "partitionBy": window.partition = try terms(member.value, "the terms of a partition", scope)
+      case "orderBy": window.order = try order(member.value, scope)
+      case "frame": window.frame = try frame(member.value)
+      default:
+        leave()
+        throw failure("a window has an unknown key")
+      }
+      leave()
+    }
+    return window
+  }
+
+  private func frame(_ document: Document) throws -> WindowFrame {
+    guard case .object(let members) = document, members.count == 1,
+      let unit = [WindowFrame.Unit.rows, .range, .groups].first(where: { $0.documentName == members[0].key })
+    else { throw failure("a frame must be an object with rows, range or groups") }
+    let bounds = try each(list(members[0].value, "a frame")) { try bound($0) }
+    guard bounds.count == 2 else { throw failure("a frame has two bounds") }
+    return WindowFrame(unit: unit, start: bounds[0], end: bounds[1])
+  }
+
+  private func bound(_ document: Document) throws -> WindowFrame.Bound {
+    switch document {
+    case .text("unboundedPreceding"): return .unboundedPreceding
+    case .text("currentRow"): return .currentRow
+    case .text("unboundedFollowing"): return .unboundedFollowing
+    case .object(let members) where members.count == 1 && members[0].key == "preceding":
+      return .preceding(try integer(members[0].value, "the bound of a frame"))
+    case .object(let members) where members.count == 1 && members[0].key == "following":
+      return .following(try integer(members[0].value, "the bound of a frame"))
+    default: throw failure("it is no bound of a frame")
+    }
+  }
+}

@@ -1,0 +1,221 @@
+/// Checks a decoded statement against a policy, term by term.
+struct PolicyCheck {
+  let policy: StatementPolicy
+  /// The rules of each column, by its declaration.
+  private let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
+
+  init(_ policy: StatementPolicy) {
+    self.policy = policy
+    var columns: [ObjectIdentifier: (rules: TableRules, position: Int)] = [:]
+    for rules in policy.tables {
+      for (position, column) in rules.table.columns.enumerated() {
+        columns[ObjectIdentifier(column.definition)] = (rules, position)
+      }
+    }
+    self.columns = columns
+  }
+
+  /// What a term is for, and so what its columns must be allowed for.
+  enum Use {
+    case result
+    case order
+    case condition(FilterOperation)
+  }
+
+  func require(_ feature: StatementPolicy.Feature) throws {
+    guard policy.features.contains(feature) else { throw DocumentAccess.refusal }
+  }
+
+  // MARK: Queries
+
+  /// What becomes of the rows of a query.
+  enum Results {
+    case used(Use)
+    /// Only whether there are any matters.
+    case existence
+  }
+
+  func check(_ query: SelectQuery, _ results: Results) throws {
+    let clauses = query.clauses
+    if clauses.sources.isEmpty { try require(.literalRows) }
+    if clauses.sources.count > 1 { try require(.joins) }
+    for row in clauses.rows { for term in row { try check(term, .result) } }
+    for source in clauses.sources { try check(source) }
+    for result in clauses.results { try check(result, clauses, results) }
+    if clauses.isDistinct { try require(.distinct) }
+    if let filter = clauses.filter { try check(condition: filter) }
+    if !clauses.groups.isEmpty { try require(.aggregates) }
+    for term in clauses.groups { try check(term, .result) }
+    if let having = clauses.having { try check(condition: having) }
+    if !clauses.compounds.isEmpty { try require(.compounds) }
+    for compound in clauses.compounds { try check(compound.query, results) }
+    for term in clauses.order { try check(term.expression, .order) }
+    guard clauses.limit ?? 0 <= policy.limits.rows, clauses.offset ?? 0 <= policy.limits.offset else {
+      throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
+    }
+  }
+
+  private func check(_ source: SelectQuery.Source) throws {
+    switch source.kind {
+    case .table: if source.isSearched { try require(.fullText) }
+    case .defined(let query):
+      try require(.namedQueries)
+      try check(query, .used(.result))
+    case .named: try require(.namedQueries)
+    case .call(let call):
+      try require(.json)
+      for term in call.node.terms { try check(term, .result) }
+    }
+    if let condition = source.condition { try check(condition: condition) }
+  }
+
+  private func check(_ result: SelectQuery.Result, _ clauses: SelectQuery.Clauses, _ results: Results) throws {
+    switch (result, results) {
+    case (.term(let term), .used(let use)): try check(term, use)
+    case (.term(let term), .existence): try check(term, .condition(.equality))
+    case (.model(let index, let replaced), .used(let use)):
+      for replacement in replaced { try check(replacement.term, use) }
+      guard let rules = policy.tables.first(where: { $0.table === clauses.sources[index].table }) else { return }
+      for position in rules.table.columns.indices { try check(position, of: rules, use) }
+    case (.model(_, let replaced), .existence):
+      for replacement in replaced { try check(replacement.term, .condition(.equality)) }
+    case (.table, _): throw DocumentAccess.refusal
+    }
+  }
+
+  // MARK: Terms
+
+  func check(condition: SqlExpression) throws { try check(condition, .condition(.equality)) }
+
+  func check(_ term: SqlExpression, _ use: Use) throws {
+    switch term.node {
+    case .value: return
+    case .parameter: try require(.parameters)
+    case .column(let reference), .qualified(_, let reference):
+      // The columns of named queries and of JSON's elements were allowed where those are made.
+      guard let column = reference.definition.flatMap({ columns[ObjectIdentifier($0)] }) else { return }
+      try check(column.position, of: column.rules, use)
+    case .all(let terms), .any(let terms): for term in terms { try check(term, use) }
+    case .not(let operand), .isNull(let operand), .isNotNull(let operand): try check(operand, filter(.equality, use))
+    case .between(let operand, let low, let high):
+      for term in [operand, low, high] { try check(term, filter(.comparison, use)) }
+    case .isIn(let operand, _): try check(operand, filter(.equality, use))
+    case .like(let operand, let pattern, _):
+      for term in [operand, pattern] { try check(term, filter(.pattern, use)) }
+    case .collate(let operand, _): try check(operand, use)
+    case .negative(let operand):
+      try require(.arithmetic)
+      try check(operand, use)
+    case .binary(let operation, let left, let right): try check(operation, [left, right], use)
+    case .call(let call): try check(call, use)
+    case .special(let special): try check(special, use)
+    case .query(let query): try check(query, use)
+    case .invalid(let invalid): throw invalid.error
+    }
+  }
+
+  /// The use of the operands of a condition: what it says of them must be allowed, whatever the condition is for.
+  private func filter(_ operation: FilterOperation, _ use: Use) -> Use { .condition(operation) }
+
+  private func check(_ position: Int, of rules: TableRules, _ use: Use) throws {
+    let isAllowed =
+      switch use {
+      case .result: rules.readable.contains(position)
+      case .order: rules.sortable.contains(position)
+      case .condition(let operation): rules.filterable[position]?.contains(operation) == true
+      }
+    guard isAllowed else { throw DocumentAccess.refusal }
+  }
+
+  private func check(
+    _ operation: SqlExpression.BinaryOperator, _ operands: [SqlExpression], _ use: Use
+  ) throws {
+    var use = use
+    switch operation {
+    case .equal, .notEqual, .isSame, .isNotSame: use = .condition(.equality)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual: use = .condition(.comparison)
+    case .matchesGlob: use = .condition(.pattern)
+    case .json, .jsonValue: try require(.json)
+    case .plus, .minus, .times, .divided, .remainder, .concatenated, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight:
+      try require(.arithmetic)
+    }
+    for operand in operands { try check(operand, use) }
+  }
+
+  private func check(_ call: SqlExpression.Call, _ use: Use) throws {
+    for argument in call.arguments { try check(argument, use) }
+    if let filter = call.filter { try check(condition: filter) }
+    guard let window = call.window else { return }
+    try require(.windows)
+    for term in window.partition { try check(term, .result) }
+    for term in window.order { try check(term.expression, .order) }
+  }
+
+  private func check(_ special: SqlExpression.SpecialForm, _ use: Use) throws {
+    switch special.form {
+    case .choice:
+      try require(.arithmetic)
+      for (index, term) in special.terms.enumerated() {
+        let isCondition = index.isMultiple(of: 2) && index < special.terms.count - 1
+        try check(term, isCondition ? .condition(.equality) : use)
+      }
+      return
+    case .cast, .inverted: try require(.arithmetic)
+    case .datePart, .dateFormat, .day, .shifted: try require(.dates)
+    case .fullText(let term):
+      try require(.fullText)
+      // A search looks into all columns of the index.
+      guard let rules = policy.tables.first(where: { $0.table.isOfSameModel(as: term.table) }),
+        let index = rules.table.fullText
+      else { throw DocumentAccess.refusal }
+      for column in index.columns {
+        guard let position = rules.table.position(of: column.definition) else { continue }
+        try check(position, of: rules, .condition(.pattern))
+      }
+      switch term.form {
+      case .snippet, .highlight:
+        for column in index.columns {
+          guard let position = rules.table.position(of: column.definition) else { continue }
+          try check(position, of: rules, .result)
+        }
+      case .matches, .search, .weighting, .rank: break
+      }
+    }
+    for term in special.terms { try check(term, use) }
+  }
+
+  private func check(_ query: SqlExpression.QueryTerm, _ use: Use) throws {
+    try require(.subqueries)
+    switch query.kind {
+    case .exists: try check(query.query, .existence)
+    case .scalar: try check(query.query, .used(use))
+    case .isIn:
+      if let term = query.term { try check(term, .condition(.equality)) }
+      try check(query.query, .used(.condition(.equality)))
+    }
+  }
+
+  // MARK: Changes
+
+  /// Throws unless all of these columns may be given values.
+  func check(setting columns: some Sequence<ColumnReference>, of rules: TableRules) throws {
+    for column in columns {
+      guard let position = rules.table.position(of: column), rules.settable.contains(position) else {
+        throw DocumentAccess.refusal
+      }
+    }
+  }
+
+  func rules(of table: TableInfo) throws -> TableRules {
+    guard let rules = policy.tables.first(where: { $0.table === table }) else { throw DocumentAccess.refusal }
+    return rules
+  }
+
+  func check(_ returned: Returned?, of rules: TableRules) throws {
+    switch returned {
+    case nil: return
+    case .rows: for position in rules.table.columns.indices { try check(position, of: rules, .result) }
+    case .terms(let terms): for term in terms { try check(term, .result) }
+    }
+  }
+}

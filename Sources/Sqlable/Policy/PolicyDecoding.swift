@@ -1,0 +1,101 @@
+import FoundationEssentials
+
+extension StatementPolicy {
+  /// Reads a statement of a model from JSON, as far as the policy allows it.
+  ///
+  /// ```swift
+  /// let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
+  /// ```
+  ///
+  /// The statement has the conditions and the limit of the policy. Throws `.invalidStatement` for what the policy does
+  /// not allow, with the place in the document, and what ``Statement/init(json:rules:)`` throws.
+  public func statement<Model, Output>(
+    _ type: Statement<Model, Output>.Type, json: some ContiguousBytes
+  ) throws -> Statement<Model, Output> {
+    try decoded(json) { decoded, decoder in
+      guard !decoded.tree.returnsRows else { throw DocumentAccess.refusal }
+      return try Statement(decoded, decoder)
+    }
+  }
+
+  /// Reads a query of a value or model for each row from JSON, as far as the policy allows it.
+  public func statement<Row: SelectOutput>(_ type: Select<Row>.Type, json: some ContiguousBytes) throws -> Select<Row> {
+    try decoded(json) { decoded, decoder in
+      var description = ResultDescription()
+      try Row.describe(in: &description)
+      return Select(try decoder.query(decoded, description))
+    }
+  }
+
+  /// Reads a query of several values and models for each row from JSON, as far as the policy allows it.
+  @_disfavoredOverload
+  public func statement<each Value: SelectOutput>(
+    _ type: Select<(repeat each Value)>.Type, json: some ContiguousBytes
+  ) throws -> Select<(repeat each Value)> {
+    try decoded(json) { decoded, decoder in
+      var description = ResultDescription()
+      repeat try (each Value).describe(in: &description)
+      return Select(tuples: try decoder.query(decoded, description))
+    }
+  }
+
+  /// Reads a statement of any of the policy's models from JSON, as far as the policy allows it.
+  public func statement(_ type: AnyStatement.Type = AnyStatement.self, json: some ContiguousBytes) throws
+    -> AnyStatement
+  {
+    try decoded(json) { decoded, decoder in try AnyStatement(decoded, decoder) }
+  }
+
+  /// Reads a document, checks it, and adds what the policy requires.
+  private func decoded<Result>(
+    _ json: some ContiguousBytes, _ body: (DecodedStatement, DocumentDecoder) throws -> Result
+  ) throws -> Result {
+    for table in tables { if let defect = table.defect { throw defect } }
+    guard json.withUnsafeBytes(\.count) <= limits.bytes else {
+      throw SqlError.invalidStatement("the document is larger than \(limits.bytes) bytes")
+    }
+    let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
+    return try DocumentDecoder.placing(decoder) {
+      let decoded = try DecodedStatement(JSONReader.read(json), by: decoder)
+      guard kinds.contains(decoded.kind) else { throw DocumentAccess.refusal }
+      return try body(decoded.restricted(by: self), decoder)
+    }
+  }
+
+  private var access: DocumentAccess {
+    var access = DocumentAccess()
+    for rules in tables {
+      var table = DocumentAccess.Table(info: rules.table)
+      for (position, column) in rules.table.columns.enumerated() where rules.knows(position) {
+        table.columns[ByBytes(wrappedValue: column.name)] = column
+      }
+      access.tables[ByBytes(wrappedValue: rules.table.name)] = table
+    }
+    access.functions = functions
+    if features.contains(.aggregates) { access.functions.formUnion(SqlExpression.Call.aggregates) }
+    if features.contains(.windows) { access.functions.formUnion(SqlExpression.Call.windowFunctions) }
+    if features.contains(.json) { access.functions.formUnion(SqlExpression.Call.jsonFunctions) }
+    access.registered = registered
+    (access.maximumNodes, access.maximumDepth, access.maximumList) = (limits.nodes, limits.depth, limits.list)
+    return access
+  }
+}
+
+extension TableRules {
+  /// Whether a document may name a column.
+  func knows(_ position: Int) -> Bool {
+    readable.contains(position) || sortable.contains(position) || settable.contains(position)
+      || filterable[position] != nil
+  }
+}
+
+extension SqlExpression.Call {
+  static let aggregates: Set<String> = ["countRows", "count", "sum", "total", "avg", "min", "max", "group_concat"]
+  static let windowFunctions: Set<String> = [
+    "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value",
+    "last_value",
+  ]
+  static let jsonFunctions: Set<String> = [
+    "json_extract", "json_array_length", "json_type", "json_object", "json_array", "json_group_array",
+  ]
+}

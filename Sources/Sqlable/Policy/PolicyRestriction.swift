@@ -1,0 +1,273 @@
+// What a policy adds to a statement: the conditions of its tables, a limit, and an order that does not depend on what
+// it hides.
+
+extension DecodedStatement {
+  /// The statement as the policy allows it. Throws if it does not.
+  func restricted(by policy: StatementPolicy) throws -> DecodedStatement {
+    let check = PolicyCheck(policy)
+    switch tree {
+    case .select(let query):
+      try check.check(query, query.form == .rows ? .used(.result) : .existence)
+      var restricted = try query.restricted(by: policy)
+      if query.form == .rows {
+        restricted.limit = min(query.limit ?? policy.limits.rows, policy.limits.rows)
+        restricted.orderByKeys()
+      }
+      return DecodedStatement(operation, .select(restricted), rows)
+    case .insert(let query): return DecodedStatement(operation, .insert(try checked(query, check)), rows)
+    case .update(var query):
+      let rules = try check.rules(of: query.table)
+      try check.check(setting: query.rest.value.assignments.map(\.column), of: rules)
+      try check.check(setting: written(query.rest.value.columns, of: rules), of: rules)
+      for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
+      try check.check(query.rest.value.returned, of: rules)
+      guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal }
+      try query.selection.restrict(by: rules, check, query.extent)
+      query.rest.value.assignments = try query.rest.value.assignments.map {
+        Assignment(column: $0.column, value: try $0.value.restricted(by: policy))
+      }
+      return DecodedStatement(operation, .update(query), rows)
+    case .delete(var query):
+      let rules = try check.rules(of: query.table)
+      try check.check(query.rest.value.returned, of: rules)
+      try query.selection.restrict(by: rules, check, query.extent)
+      return DecodedStatement(operation, .delete(query), rows)
+    }
+  }
+
+  private init(_ operation: DocumentOperation, _ tree: StatementTree, _ rows: [StoredRow]) {
+    (self.operation, self.tree, self.rows) = (operation, tree, rows)
+  }
+
+  /// The columns that the rows of an insert or update give values, besides the key by which an update finds its row.
+  private func written(_ columns: [ColumnReference]?, of rules: TableRules) -> [ColumnReference] {
+    if let columns { return columns }
+    let names = Set(rows.flatMap { $0.values.keys.compactMap(\.wrappedValue) })
+    let isUpdate = if case .update = tree { true } else { false }
+    return names.compactMap { name in
+      let isKey = rules.table.position(named: name).map(rules.table.key.contains) == true
+      return isUpdate && isKey ? nil : .named(name)
+    }
+  }
+
+  private func checked(_ query: InsertQuery, _ check: PolicyCheck) throws -> InsertQuery {
+    let rules = try check.rules(of: query.table)
+    let rest = query.rest.value
+    // A document could store rows, or replace some, that are not its own to see.
+    guard rules.condition == nil, query.form != .query, query.form != .save, rest.upsert == nil,
+      query.conflict == nil || query.conflict == .abort
+    else { throw DocumentAccess.refusal }
+    try check.check(setting: written(rest.columns, of: rules), of: rules)
+    for row in rows {
+      let columns = row.values.keys.compactMap(\.wrappedValue).map { ColumnReference.named($0) }
+      try check.check(setting: columns, of: rules)
+    }
+    try check.check(rest.returned, of: rules)
+    return query
+  }
+}
+
+extension RowSelection {
+  fileprivate mutating func restrict(by rules: TableRules, _ check: PolicyCheck, _ extent: ChangeExtent) throws {
+    if let filter { try check.check(condition: filter) }
+    for term in rest.value.order { try check.check(term.expression, .order) }
+    guard rest.value.limit ?? 0 <= check.policy.limits.rows, rest.value.offset ?? 0 <= check.policy.limits.offset else {
+      throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
+    }
+    guard let condition = rules.condition else {
+      filter = try filter?.restricted(by: check.policy)
+      return
+    }
+    // A change of all rows can't have a condition.
+    guard extent != .all else { throw DocumentAccess.refusal }
+    // A change without a condition of its own must stay one that is refused.
+    guard let own = try filter?.restricted(by: check.policy) else {
+      if extent == .row || !rest.isDefault { filter = condition }
+      return
+    }
+    filter = own.guarded(by: condition)
+  }
+}
+
+extension SelectQuery {
+  /// The query with the conditions of its tables, also of those in its subqueries.
+  func restricted(by policy: StatementPolicy) throws -> SelectQuery {
+    var query = self
+    try query.clauses.restrict(by: policy)
+    return query
+  }
+
+  /// Orders rows that compare as equal by the keys of their tables: otherwise their order, and with a limit the rows
+  /// themselves, could depend on an index over columns that a policy hides.
+  fileprivate mutating func orderByKeys() {
+    let clauses = clauses
+    guard clauses.groups.isEmpty, !clauses.isDistinct, clauses.compounds.isEmpty, !clauses.hasAggregates else { return }
+    for source in clauses.sources {
+      guard case .table = source.kind else { continue }
+      for position in source.table.key {
+        let reference = ColumnReference(source.table.columns[position])
+        let node: SqlExpression.Node =
+          source.alias.map { .qualified(alias: $0, reference) } ?? .column(reference)
+        let term = SqlExpression(node)
+        guard !self.clauses.order.contains(where: { $0.expression == term }) else { continue }
+        self.clauses.order.append(OrderTerm(expression: term, direction: .asc))
+      }
+    }
+  }
+}
+
+extension SelectQuery.Clauses {
+  fileprivate var hasAggregates: Bool {
+    results.contains { result in
+      switch result {
+      case .term(let term): term.hasAggregate
+      case .model(_, let replaced): replaced.contains { $0.term.hasAggregate }
+      case .table: false
+      }
+    }
+  }
+
+  fileprivate mutating func restrict(by policy: StatementPolicy) throws {
+    filter = try filter?.restricted(by: policy)
+    having = try having?.restricted(by: policy)
+    groups = try groups.map { try $0.restricted(by: policy) }
+    order = try order.map { OrderTerm(expression: try $0.expression.restricted(by: policy), direction: $0.direction) }
+    rows = try rows.map { try $0.map { try $0.restricted(by: policy) } }
+    results = try results.map { result in
+      switch result {
+      case .term(let term): .term(try term.restricted(by: policy))
+      case .model(let index, let replaced):
+        .model(
+          index,
+          replaced: try replaced.map {
+            SelectQuery.Replacement(column: $0.column, term: try $0.term.restricted(by: policy))
+          })
+      case .table: result
+      }
+    }
+    compounds = try compounds.map {
+      SelectQuery.Compound(operation: $0.operation, query: try $0.query.restricted(by: policy))
+    }
+    for index in sources.indices {
+      switch sources[index].kind {
+      case .defined(let query): sources[index].define(try query.restricted(by: policy))
+      case .call(let call): sources[index].kind = .call(try call.restricted(by: policy))
+      case .named, .table: break
+      }
+      sources[index].condition = try sources[index].condition?.restricted(by: policy)
+    }
+    try addConditions(of: policy)
+  }
+
+  /// Adds the conditions of the tables: to the filter, or for a left join, which keeps the other rows, to its own.
+  private mutating func addConditions(of policy: StatementPolicy) throws {
+    var all: SqlExpression?
+    for index in sources.indices where index == 0 || sources[index].join != .left {
+      if let condition = try condition(ofSource: index, policy) { all.and(condition) }
+    }
+    for index in sources.indices.dropFirst() {
+      var conditions = all
+      if sources[index].join == .left, let own = try condition(ofSource: index, policy) { conditions.and(own) }
+      guard let conditions else { continue }
+      if let joined = sources[index].condition {
+        let isGuarded = sources[index].join == .left || joined.mayThrow
+        if isGuarded { sources[index].condition = joined.guarded(by: conditions) }
+      } else if sources[index].join == .left {
+        sources[index].condition = conditions
+      }
+    }
+    if let all { filter = filter?.guarded(by: all) ?? all }
+  }
+
+  /// The condition of a policy on the rows of a table, for the name that it has here.
+  private func condition(ofSource index: Int, _ policy: StatementPolicy) throws -> SqlExpression? {
+    let source = sources[index]
+    guard case .table = source.kind else { return nil }
+    guard let rules = policy.tables.first(where: { $0.table === source.table }) else { throw DocumentAccess.refusal }
+    return source.alias.map { rules.condition?.renamed(rules.table, $0) } ?? rules.condition
+  }
+}
+
+extension SqlExpression {
+  /// The term with the conditions of a policy in its subqueries.
+  fileprivate func restricted(by policy: StatementPolicy) throws -> SqlExpression {
+    guard hasQuery else { return self }
+    return try mapped(
+      { try $0.restricted(by: policy) }, { try $0.restricted(by: policy) })
+  }
+
+  /// The condition together with one that must hold first. SQLite evaluates conditions in any order, and some terms
+  /// throw for some values: a row that the first condition hides must not show by an error.
+  fileprivate func guarded(by condition: SqlExpression) -> SqlExpression {
+    guard mayThrow else { return condition.and(self) }
+    return condition.and(.special(.choice, condition, self, SqlExpression(DatabaseValue.integer(0))))
+  }
+
+  /// Whether evaluating it can throw for some values: malformed JSON, an overflow, a function of the program's own.
+  fileprivate var mayThrow: Bool {
+    switch node {
+    case .call(let call):
+      switch call.function {
+      case .named: return true
+      case .builtIn(let function):
+        if function == .abs || function == .sum || SqlExpression.Call.jsonFunctions.contains(function.rawValue) {
+          return true
+        }
+      case .countRows: break
+      }
+    case .binary(.json, _, _), .binary(.jsonValue, _, _), .query: return true
+    case .like, .binary(.matchesGlob, _, _): return true
+    case .special(let special): if case .fullText = special.form { return true }
+    default: break
+    }
+    return node.terms.contains(where: \.mayThrow)
+  }
+
+  private var hasQuery: Bool {
+    if case .query = node { return true }
+    return node.terms.contains(where: \.hasQuery)
+  }
+
+  fileprivate var hasAggregate: Bool {
+    if case .call(let call) = node, call.window == nil {
+      switch call.function {
+      case .countRows: return true
+      case .builtIn(let function):
+        if SqlExpression.Call.aggregates.contains(function.rawValue) || function == .jsonGroupArray { return true }
+      // It may be an aggregate.
+      case .named: return true
+      }
+    }
+    return node.terms.contains(where: \.hasAggregate)
+  }
+
+  /// The term with the columns of a table under an alias, also in subqueries that do not read the table themselves.
+  fileprivate func renamed(_ table: TableInfo, _ alias: String) -> SqlExpression {
+    if case .column(let reference) = node, let definition = reference.definition,
+      table.columns.contains(where: { $0.definition === definition })
+    {
+      return SqlExpression(.qualified(alias: alias, reference))
+    }
+    return mapped(
+      { $0.renamed(table, alias) },
+      { query in
+        guard !query.clauses.sources.contains(where: { $0.alias == nil && $0.table === table }) else { return query }
+        var query = query
+        query.clauses.rename(table, alias)
+        return query
+      })
+  }
+}
+
+extension SelectQuery.Clauses {
+  fileprivate mutating func rename(_ table: TableInfo, _ alias: String) {
+    filter = filter?.renamed(table, alias)
+    having = having?.renamed(table, alias)
+    groups = groups.map { $0.renamed(table, alias) }
+    order = order.map { OrderTerm(expression: $0.expression.renamed(table, alias), direction: $0.direction) }
+    results = results.map { result in
+      if case .term(let term) = result { .term(term.renamed(table, alias)) } else { result }
+    }
+    for index in sources.indices { sources[index].condition = sources[index].condition?.renamed(table, alias) }
+  }
+}

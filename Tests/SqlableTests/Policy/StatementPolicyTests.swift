@@ -1,0 +1,230 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Documents that are not trusted do what the policy allows, to the rows that it lets them see, and nothing else.
+@Suite struct StatementPolicyTests {
+  private func withAccounts(_ body: (SqliteDatabase) throws -> Void) throws {
+    try withDatabase { db in
+      try db.createTable(Account.self)
+      try db.createTable(Payment.self)
+      try Account.insert([
+        Account(id: 1, tenant: 1, name: "Anna", color: "red", owed: 10, note: "{}"),
+        Account(id: 2, tenant: 1, name: "Bo", color: nil, owed: 5, note: nil),
+        Account(id: 3, tenant: 2, name: "Cid", color: "red", owed: 1, note: "no json"),
+      ]).run(db)
+      try Payment.insert([
+        Payment(id: 1, account: 1, tenant: 1, amount: 7), Payment(id: 2, account: 3, tenant: 2, amount: 9),
+        Payment(id: 3, account: 1, tenant: 2, amount: 11),
+      ]).run(db)
+      try body(db)
+    }
+  }
+
+  private func data(_ body: String) -> Data { Data(#"{"sqlable":1,\#(body)}"#.utf8) }
+
+  private func refusal(_ policy: StatementPolicy, _ body: String) -> SqlError? {
+    sqlError { _ = try policy.statement(AnyStatement.self, json: data(body)) }
+  }
+
+  @Test func theTenantsRowsAndALimitAreAdded() throws {
+    let query = Account.select(Account.id, Account.name).filter(Account.color == "red" || Account.name > "B")
+    let restricted = try tenantPolicy().statement(Select<(Int, String)>.self, json: query.json())
+    #expect(
+      restricted.sql
+        == #"SELECT "id", "name" FROM "account" WHERE "tenant" = ? AND ("color" = ? OR "name" > ?) ORDER BY "id" LIMIT ?"#
+    )
+    #expect(restricted.bindings == [.integer(1), .text("red"), .text("B"), .integer(100)])
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      let rows = try restricted.run(db)
+      #expect(rows.map(\.0) == [1, 2])
+      let all = try tenantPolicy(2).statement(Statement<Account, Int>.self, json: Account.count().json()).run(db)
+      #expect(all == 1)
+    }
+  }
+
+  @Test func aLimitIsLowered() throws {
+    let few = Account.select(Account.id).limit(7)
+    #expect(try tenantPolicy().statement(Select<Int>.self, json: few.json()).bindings.last == .integer(7))
+    for many in [Account.select(Account.id).limit(101), Account.select(Account.id).limit(10, offset: 10_001)] {
+      expectInvalidStatement { _ = try tenantPolicy().statement(Select<Int>.self, json: many.json()) }
+    }
+    // SQLite takes a negative limit for none.
+    let none = #""read":{"from":"account","select":[{"column":"id"}],"limit":-1}"#
+    expectInvalidStatement { _ = try tenantPolicy().statement(Select<Int>.self, json: data(none)) }
+  }
+
+  @Test func whatIsHiddenAndWhatDoesNotExistAreRefusedAlike() throws {
+    for (hidden, missing) in [
+      (
+        #""read":{"from":"account","select":[{"column":"owed"}]}"#,
+        #""read":{"from":"account","select":[{"column":"owex"}]}"#
+      ),
+      (
+        #""count":{"from":"account","where":{"=":[{"column":"tenant"},2]}}"#,
+        #""count":{"from":"account","where":{"=":[{"column":"tenanx"},2]}}"#
+      ),
+      (#""count":{"from":"bicycle"}"#, #""count":{"from":"bicyclx"}"#),
+      (
+        #""read":{"from":"account","select":[{"function":"hex","arguments":[{"column":"name"}]}]}"#,
+        #""read":{"from":"account","select":[{"function":"hexx","arguments":[{"column":"name"}]}]}"#
+      ),
+      (
+        #""read":{"from":"account","select":[{"column":"id"}],"orderBy":[{"asc":{"column":"owed"}}]}"#,
+        #""read":{"from":"account","select":[{"column":"id"}],"orderBy":[{"asc":{"column":"owex"}}]}"#
+      ),
+    ] {
+      let (first, second) = (refusal(tenantPolicy(), hidden), refusal(tenantPolicy(), missing))
+      #expect(first != nil && first == second, "\(String(describing: first)) \(String(describing: second))")
+      #expect(first?.message == "the policy does not allow this" && first?.table == nil && first?.column == nil)
+    }
+  }
+
+  /// Of what the policy knows of a column, each use is allowed by itself.
+  @Test func everyUseOfAColumnIsAllowedByItself() throws {
+    let policy = StatementPolicy(
+      .table(Account.self).reading(Account.id).filtering(Account.color, by: .equality).sorting(Account.name))
+    func from(_ rest: String) -> String { #""read":{"from":"account","select":[{"column":"id"}]\#(rest)}"# }
+    for allowed in [
+      from(""), from(#","where":{"=":[{"column":"color"},"red"]}"#),
+      from(#","where":{"in":[{"column":"color"},["a"]]}"#),
+      from(#","orderBy":[{"desc":{"column":"name"}}]"#), from(#","where":{"isNull":{"column":"color"}}"#),
+    ] { #expect(refusal(policy, allowed) == nil, "\(allowed)") }
+    for refused in [
+      #""read":{"from":"account"}"#, #""read":{"from":"account","select":[{"column":"color"}]}"#,
+      #""read":{"from":"account","select":[{"model":"account"}]}"#,
+      from(#","where":{"<":[{"column":"color"},"red"]}"#), from(#","where":{"like":[{"column":"color"},"r%"]}"#),
+      from(#","where":{"GLOB":[{"column":"color"},"r*"]}"#), from(#","where":{"=":[{"column":"name"},"x"]}"#),
+      from(#","where":{"between":[{"column":"color"},"a","b"]}"#), from(#","where":{"column":"name"}"#),
+      from(#","where":{"=":[{"column":"color"},{"column":"name"}]}"#),
+      from(#","orderBy":[{"asc":{"column":"color"}}]"#),
+      from(#","groupBy":[{"column":"id"}]"#), from(#","distinct":true"#), from(#","where":{"=":[{"+":[1,1]},2]}"#),
+      from(#","where":{"exists":{"from":"account"}}"#), from(#","where":{"=":[{"parameter":"p"},1]}"#),
+      from(#","compounds":[{"union":{"from":"account","select":[{"column":"id"}]}}]"#),
+      #""read":{"from":["account",{"table":"account","as":"other","join":"cross"}],"select":[{"column":"id","of":"other"}]}"#,
+      #""read":{"values":[[1]]}"#, #""read":{"from":"account","select":[{"function":"countRows"}]}"#,
+      #""read":{"from":[{"query":{"from":"account","select":[{"column":"id"}]},"as":"q","columns":["integer"]}],"select":[{"column":"c1","of":"q"}]}"#,
+      #""read":{"from":"account","select":[{"case":[[{"=":[{"column":"color"},"red"]},1]]}]}"#,
+      #""read":{"from":"account","select":[{"registered":"f","arguments":[]}]}"#,
+      #""delete":{"from":"account","all":true}"#, #""delete":{"from":"account","where":1}"#,
+      #""update":{"table":"account","set":[{"column":"name","to":"x"}],"where":1}"#,
+      #""insert":{"into":"account","row":{"id":9}}"#, #""save":{"into":"account","row":{"id":9}}"#,
+      #""read":{"from":[{"table":"archive","model":"account"}],"select":[{"column":"id"}]}"#,
+    ] {
+      let error = refusal(policy, refused)
+      guard case .invalidStatement = error?.kind else {
+        Issue.record("\(refused) \(String(describing: error))")
+        continue
+      }
+    }
+  }
+
+  @Test func theTenantsConditionIsAddedWhereverTheTableIsRead() throws {
+    let other = Alias(Account.self, "other")
+    let policy = tenantPolicy(features: [.joins, .subqueries, .aggregates, .compounds, .namedQueries, .distinct])
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      func check<Row: Equatable & SelectOutput>(_ query: Select<Row>, _ expected: [Row]) throws {
+        let restricted = try policy.statement(Select<Row>.self, json: query.json())
+        let rows = try restricted.run(db)
+        #expect(rows == expected, "\(restricted.sql)")
+      }
+      try check(Account.select(Account.id).orderBy(Account.id), [1, 2])
+      try check(Account.select(Account.id.count()), [2])
+      try check(other.read().select(other[Account.id]), [1, 2])
+      try check(Account.select(Account.id).unionAll(other.read().select(other[Account.id])), [1, 2, 1, 2])
+      try check(Account.join(Payment.self, on: Payment.account == Account.id).select(Payment.id), [1])
+      // The payment of another tenant is not found, and leaves the account.
+      try check(
+        Account.leftJoin(Payment.self, on: Payment.account == Account.id).select(
+          Payment.id.typed(as: Int?.self)), [1, nil])
+      try check(Payment.select(Payment.id).filter(Payment.account.in(Account.select(Account.id))), [1])
+      try check(Payment.select(scalar(Account.select(Account.id.max()))), [2])
+      try check(Account.select(Account.id).filter(exists(Payment.read().filter(Payment.account == Account.id))), [1])
+      let names = Account.select(Account.name).named("names")
+      try check(names.read(), ["Anna", "Bo"])
+      try check(Account.select(Account.color).distinct().orderBy(Account.name), ["red", nil])
+    }
+  }
+
+  /// A row that the policy hides does not even show by an error.
+  @Test func theRowsOfOthersCauseNoErrors() throws {
+    let policy = StatementPolicy(
+      .table(Account.self).reading(Account.id, Account.note).filtering(Account.note, by: .equality)
+        .rows(where: Account.tenant == 1), features: [.json, .joins])
+    let query = Account.select(Account.id).filter(Account.note.jsonExtract("a", as: Int.self) == nil)
+    let restricted = try policy.statement(Select<Int>.self, json: query.json())
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      // Without the policy the malformed JSON of another tenant throws.
+      expectSqlError { _ = try query.run(db) }
+      #expect(try restricted.run(db) == [1, 2])
+      let other = Alias(Account.self, "other")
+      let joined = Account.join(other, on: other[Account.note].jsonExtract("a", as: Int.self) == nil)
+        .select(Account.id, other[Account.id])
+      let rows = try policy.statement(Select<(Int, Int)>.self, json: joined.json()).run(db)
+      #expect(rows.count == 4)
+    }
+  }
+
+  // MARK: Changes
+
+  @Test func changesAreThoseOfAllowedKindsAndColumns() throws {
+    var policy = tenantPolicy()
+    policy.kinds = [.update, .delete, .insert, .updateAll]
+    policy = StatementPolicy(
+      .table(Account.self).reading(Account.id, Account.name).filtering(Account.id, by: .equality)
+        .setting(Account.name).rows(where: Account.tenant == 1),
+      .table(Payment.self).filtering(Payment.id, by: .equality).setting(
+        Payment.id, Payment.account, Payment.tenant, Payment.amount),
+      kinds: [.update, .delete, .insert, .updateAll])
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      func run(_ body: String) throws -> AnyStatement.Output {
+        try policy.statement(AnyStatement.self, json: data(body)).run(db)
+      }
+      let rename = #""update":{"table":"account","set":[{"column":"name","to":"x"}],"where":{"=":[{"column":"id"},%]}}"#
+      #expect(try run(rename.replacing("%", with: "1")) == .number(1))
+      #expect(try run(rename.replacing("%", with: "3")) == .number(0))
+      #expect(try run(#""delete":{"from":"account","where":{"=":[{"column":"id"},3]}}"#) == .number(0))
+      #expect(try run(#""delete":{"from":"payment","where":{"=":[{"column":"id"},3]}}"#) == .number(1))
+      #expect(
+        try run(#""insert":{"into":"payment","row":{"id":8,"account_id":1,"tenant":2,"amount":1}}"#) == .number(8))
+      for refused in [
+        #""update":{"table":"account","set":[{"column":"name","to":"x"}],"all":true}"#,
+        #""update":{"table":"account","set":[{"column":"id","to":7}],"where":{"=":[{"column":"id"},1]}}"#,
+        #""update":{"table":"account","set":[{"column":"tenant","to":2}],"where":{"=":[{"column":"id"},1]}}"#,
+        #""update":{"table":"account","set":[{"column":"name","to":"x"}]}"#,
+        #""update":{"table":"account","row":{"id":1,"owed":0}}"#,
+        #""update":{"table":"account","row":{"id":1,"name":"y","tenant":2}}"#,
+        #""insert":{"into":"account","row":{"name":"y"}}"#, #""delete":{"from":"account"}"#,
+        #""delete":{"from":"account","all":true}"#, #""save":{"into":"payment","row":{"id":1}}"#,
+        #""insert":{"into":"payment","row":{"id":1},"onConflict":"replace"}"#,
+        #""insert":{"into":"payment","row":{"id":1},"upsert":{"target":["id"],"columns":["amount"]}}"#,
+        #""delete":{"from":"payment","where":{"=":[{"column":"id"},1]},"returning":true}"#,
+      ] { #expect(sqlError { _ = try run(refused) } != nil, "\(refused)") }
+      #expect(try Account.byId(3).run(db)?.name == "Cid")
+      // A struct's row is updated only where it is the tenant's.
+      #expect(try run(#""update":{"table":"account","row":{"id":3,"name":"y"}}"#) == .number(0))
+      #expect(try run(#""update":{"table":"account","row":{"id":2,"name":"y"}}"#) == .number(1))
+    }
+  }
+
+  // MARK: Size
+
+  @Test func largeDocumentsAreRefused() throws {
+    let policy = tenantPolicy()
+    let ids = Array(1...201).map(String.init).joined(separator: ",")
+    #expect(refusal(policy, #""count":{"from":"account","where":{"in":[{"column":"id"},[\#(ids)]]}}"#) != nil)
+    let wide = Array(repeating: #"{"=":[{"column":"id"},1]}"#, count: 70).joined(separator: ",")
+    #expect(refusal(policy, #""count":{"from":"account","where":{"or":[\#(wide)]}}"#) != nil)
+    let deep = String(repeating: #"{"not":"#, count: 20) + #"{"column":"id"}"# + String(repeating: "}", count: 20)
+    #expect(refusal(policy, #""count":{"from":"account","where":\#(deep)}"#) != nil)
+    let long =
+      #""count":{"from":"account","where":{"=":[{"column":"name"},"\#(String(repeating: "x", count: 65_536))"]}}"#
+    #expect(refusal(policy, long)?.message == "the document is larger than 65536 bytes")
+  }
+
+  @Test func aPolicyWithAnotherModelsColumnThrows() throws {
+    let policy = StatementPolicy(.table(Account.self).reading(Payment.amount))
+    let error = expectMisuse { _ = try policy.statement(AnyStatement.self, json: data(#""count":{"from":"account"}"#)) }
+    #expect(error?.column == "amount" && error?.table == "account")
+  }
+}
