@@ -10,11 +10,11 @@ extension ResultColumn {
 
 extension ResultDescription {
   @usableFromInline
-  mutating func addValue() { columns.append(ResultColumn()) }
+  mutating func addValue() throws { try add([ResultColumn()]) }
 
   @usableFromInline
   mutating func add(_ model: (some Sqlable).Type) throws {
-    columns += try TableInfo.of(model).columns.map { ResultColumn($0) }
+    try add(TableInfo.of(model).columns.map { ResultColumn($0) })
   }
 }
 
@@ -69,7 +69,7 @@ extension SqlValue {
   public static func isAbsent(in row: inout ResultRow) throws -> Bool { row.skipNulls(1) }
 
   @inlinable
-  public static func describe(in description: inout ResultDescription) throws { description.addValue() }
+  public static func describe(in description: inout ResultDescription) throws { try description.addValue() }
 }
 
 extension Sqlable {

@@ -63,7 +63,7 @@ final class PreparedCore {
       guard statement.isReadOnly, statement.columnCount > 0 else {
         throw SqlError.misuse("SQL to be prepared must be a query; run other SQL with query(_:) or execute(_:)")
       }
-      try statement.checkExactly(layout)
+      try layout.checkExactly(statement.columnCount)
     }
 
     fileprivate func expectColumns(of statement: PreparedStatement) {
