@@ -94,7 +94,10 @@ final class CursorCore {
     return try db.locked {
       let isAtRow: Bool
       do {
-        isAtRow = try db.running(of: table) { _ in try statement?.step() ?? false }
+        isAtRow = try db.running(of: table) { connection in
+          try connection.checkInterruption()
+          return try statement?.step() ?? false
+        }
       } catch {
         finish()
         throw error

@@ -142,6 +142,7 @@ final class PreparedCore {
 
   /// Returns the statement with the values bound. Call with the lock held.
   private func begin(_ values: some PreparedValues, _ connection: Connection) throws -> PreparedStatement {
+    try connection.checkInterruption()
     var found = kept.statement
     if found == nil {
       // Dropped by the connection: an observer was added, or memory was released.
