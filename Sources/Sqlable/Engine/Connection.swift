@@ -272,6 +272,9 @@ final class Connection {
     return try number(statement)
   }
 
+  /// The number that SQLite keeps in the file for the program.
+  func userVersion() throws -> Int64 { try number(compile("PRAGMA main.user_version")) }
+
   private func number(_ statement: PreparedStatement) throws -> Int64 {
     defer { statement.reset() }
     return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
