@@ -41,8 +41,22 @@ extension DocumentDecoder {
       } ?? false
     call.filter = try other("filter", others) { try term($0, scope) }
     call.window = try other("over", others) { try window($0, scope) }
+    try checkClauses(of: call)
     if let defect = SqlExpression.mixedDates(call.arguments) { throw defect.error }
     return try made(.call(call))
+  }
+
+  /// Throws if the function can't have these clauses.
+  private func checkClauses(of call: SqlExpression.Call) throws {
+    guard case .builtIn(let function) = call.function else { return }
+    let isAggregate = SqlExpression.Call.aggregates.contains(function.rawValue) || function == .jsonGroupArray
+    let isWindow = SqlExpression.Call.windowFunctions.contains(function.rawValue)
+    guard isAggregate || (!call.isDistinct && call.filter == nil), isAggregate || isWindow || call.window == nil,
+      !isWindow || call.window != nil, function != .jsonEach, function != .jsonTree
+    else { throw failure("the function can't have these clauses, or is no term") }
+    guard !call.isDistinct || (call.arguments.count == 1 && call.window == nil) else {
+      throw failure("only an aggregate of one argument is distinct")
+    }
   }
 
   /// Throws if the function does not take so many arguments, or is known not to make sense of them.

@@ -72,7 +72,9 @@ extension DocumentDecoder {
   private func returned(_ fields: Fields, _ scope: Scope) throws -> Returned? {
     try part(fields, .returning) { document in
       if case .bool(true) = document { return .rows }
-      return .terms(try terms(document, "what is returned", scope))
+      let terms = try terms(document, "what is returned", scope)
+      guard !terms.isEmpty else { throw failure("a change must return a term") }
+      return .terms(terms)
     }
   }
 
@@ -100,6 +102,7 @@ extension DocumentDecoder {
     if let source = try part(fields, .query, { try self.query($0, outer: nil) }) { query.rest.value.source = source }
     if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
     query.conflict = try conflict(fields)
+    guard query.conflict == nil || !isSave else { throw failure("a save has a conflict policy of its own") }
     if let upsert = try part(fields, .upsert, { try upsert($0, table) }) {
       guard query.conflict == nil, !isSave else { throw failure("an insert has two conflict policies") }
       query.rest.value.upsert = upsert
@@ -161,10 +164,13 @@ extension DocumentDecoder {
   private func selection(_ fields: Fields, _ scope: Scope) throws -> RowSelection {
     var selection = RowSelection()
     selection.filter = try part(fields, .where) { try term($0, scope) }
+    guard fields[.row] == nil || [.orderBy, .limit, .offset].allSatisfy({ fields[$0] == nil }) else {
+      throw failure("a change of one row has no order, limit or offset")
+    }
     guard fields[.orderBy] != nil || fields[.limit] != nil || fields[.offset] != nil else { return selection }
     selection.rest.value.order = try part(fields, .orderBy) { try order($0, scope) } ?? []
-    selection.rest.value.limit = try part(fields, .limit) { try integer($0, "a limit") }
-    selection.rest.value.offset = try part(fields, .offset) { try integer($0, "an offset") }
+    selection.rest.value.limit = try part(fields, .limit) { try count($0, "a limit") }
+    selection.rest.value.offset = try part(fields, .offset) { try count($0, "an offset") }
     return selection
   }
 }

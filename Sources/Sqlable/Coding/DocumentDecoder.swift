@@ -8,6 +8,8 @@ final class DocumentDecoder {
   let rules: StatementRules
   /// What a document may name that is not trusted; nil for no restriction.
   let access: DocumentAccess?
+  /// The names of the queries whose definitions enclose the place.
+  var defining: [String] = []
   /// The number of terms so far, and how deep the current one is.
   private var (nodes, depth) = (0, 0)
   /// The place in the document. Not shortened when an error is thrown, so that the error can name it.
@@ -121,6 +123,13 @@ final class DocumentDecoder {
       throw failure("\(what) must be an integer")
     }
     return integer
+  }
+
+  /// A number that is not negative.
+  func count(_ document: Document, _ what: String) throws -> Int {
+    let count = try integer(document, what)
+    guard count >= 0 else { throw failure("\(what) can't be negative") }
+    return count
   }
 
   /// Throws unless the value is `true`, the only value of a key that says that something is so.

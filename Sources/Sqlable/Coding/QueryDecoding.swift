@@ -43,8 +43,8 @@ extension DocumentDecoder {
     query.clauses.compounds = try part(fields, .compounds) { try compounds($0, outer) } ?? []
     let orderScope = try orderScope(query.clauses, scope, outer)
     query.clauses.order = try part(fields, .orderBy) { try order($0, orderScope) } ?? []
-    query.clauses.limit = try part(fields, .limit) { try integer($0, "a limit") }
-    query.clauses.offset = try part(fields, .offset) { try integer($0, "an offset") }
+    query.clauses.limit = try part(fields, .limit) { try count($0, "a limit") }
+    query.clauses.offset = try part(fields, .offset) { try count($0, "an offset") }
     let size = query.clauses.size
     guard size.depth <= SqlExpression.maximumDepth else { throw failure("the query is nested too deeply") }
     return query
@@ -61,7 +61,7 @@ extension DocumentDecoder {
     var query = SelectQuery(form, of: table)
     let scope = try Scope([SelectQuery.Source(table: table)], outer: outer)
     if let filter = try part(fields, .where, { try term($0, scope) }) { query.filter(filter) }
-    if let limit = try part(fields, .limit, { try integer($0, "a limit") }) { query.limit = limit }
+    if let limit = try part(fields, .limit, { try count($0, "a limit") }) { query.limit = limit }
     return query
   }
 
@@ -146,11 +146,16 @@ extension DocumentDecoder {
       try allow([.query, .recursive, .model, .columns, .as, .join, .on], fields)
       source = SelectQuery.Source(table: try layout(fields))
       if kind == .query {
+        defining.append(alias ?? "")
         guard let query = try part(fields, .query, { try query($0, outer: outer) }) else { break }
+        defining.removeLast()
         source.define(query)
         guard source.size.depth <= SqlExpression.maximumDepth else { throw failure("queries are nested too deeply") }
       } else {
         _ = try flag(fields[.recursive], .recursive)
+        guard defining.contains(where: (alias ?? "").isExactly) else {
+          throw failure("a recursive query is used only in its own definition")
+        }
         source.kind = .named
       }
     default:

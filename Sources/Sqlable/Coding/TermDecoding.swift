@@ -68,6 +68,7 @@ extension DocumentDecoder {
 
   private func chain(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
     let terms = try operands(value, scope)
+    guard !terms.isEmpty else { throw failure("AND or OR without terms") }
     return try made(form == .and ? .all(terms) : .any(terms))
   }
 
@@ -137,7 +138,10 @@ extension DocumentDecoder {
   private func column(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
     let name = try text(document, "the name of a column")
     let model = try other("model", others) { try text($0, "the name of a model") }
-    if let model { return try column(name, of: self.model(model)).expression }
+    if let model {
+      guard other("of", others) == nil else { throw failure("a column is of a table or of a model, not both") }
+      return try column(name, of: self.model(model)).expression
+    }
     guard let qualifier = try other("of", others, { try text($0, "the name of a table") }) else {
       if scope.isFree { return leaf(.column(.named(name))) }
       guard scope.sources.count == 1 else {

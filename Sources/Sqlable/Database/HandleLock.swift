@@ -27,6 +27,13 @@ final class HandleLock {
     depth += 1
   }
 
+  /// Takes the lock if no other thread has it; returns whether it did.
+  func tryLock() -> Bool {
+    guard pthread_mutex_trylock(mutex) == 0 else { return false }
+    depth += 1
+    return true
+  }
+
   @usableFromInline
   func unlock() {
     depth -= 1

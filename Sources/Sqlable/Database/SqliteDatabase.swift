@@ -16,8 +16,9 @@ import Synchronization
 ///
 /// Sound as `Sendable`, though the compiler can't check it:
 /// 1. `open` and `transactions` are accessed with `lock` held, or by the pool or filter that alone has the handle.
-/// 2. `registry`, `order` and the function registry have their own locks.
-/// 3. Everything else is immutable.
+/// 2. `registry`, `order`, `abandoned` and the function registry have their own locks.
+/// 3. `borrower` and `isConnected` are atomic.
+/// 4. Everything else is immutable.
 public final class SqliteDatabase: @unchecked Sendable {
   /// The path with which the handle, or the parent of a child, was opened; empty for an in-memory database.
   public let filepath: String
@@ -37,6 +38,10 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// The thread to which a pool has lent the handle; 0 for none, and `notLent` for a handle that no pool owns.
   private let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
   private static let notLent = pthread_t.max
+  /// Whether `open` has a connection, for those that do not wait for the lock.
+  private let isConnected = Atomic(true)
+  /// The statements of cursors that were released while another thread had the lock.
+  let abandoned = AbandonedStatements()
 
   /// The state of a handle that is not closed.
   private struct Open {
@@ -143,6 +148,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   deinit {
     // A forked child process must not even close the connection: closing drops the parent's file locks.
     if isForked, let connection { _ = Unmanaged.passRetained(connection) }
+    finishAbandoned()
     observation?.close()
   }
 
@@ -186,6 +192,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     try lockedAnyway {
       guard let connection else { return }
       try checkFork()
+      finishAbandoned()
       guard connection.isLost || (connection.transactionLevel == 0 && connection.isAutocommit) else {
         throw misuse("can't close a handle while its transaction is open")
       }
@@ -195,11 +202,12 @@ public final class SqliteDatabase: @unchecked Sendable {
       observation?.close()
       transactions.levels = []
       open = Open()
+      isConnected.store(false, ordering: .releasing)
     }
   }
 
-  /// Whether the handle is open.
-  public var isOpen: Bool { lockedAnyway { connection != nil } }
+  /// Whether the handle is open. Never waits, whatever another thread does with the handle.
+  public var isOpen: Bool { isConnected.load(ordering: .acquiring) }
 
   /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`), rollback
   /// journal (`-journal`), and the lock file of pools (`-gate`).
@@ -245,6 +253,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     try checkFork()
     guard !isLentElsewhere else { throw notLentHere }
     lock.lock()
+    finishAbandoned()
     guard let connection else {
       lock.unlock()
       throw SqlError(.closed, message: "the handle is closed", label: configuration.label)
@@ -285,6 +294,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   func unlockAndDeliver() {
     let observation = lock.depth == 1 ? self.observation : nil
     lock.unlock()
+    // After the lock: one that is abandoned from here on finds the lock free.
+    finishAbandoned()
     if let observation, observation.hasPending { observation.deliverPending() }
   }
 

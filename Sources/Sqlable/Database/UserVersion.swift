@@ -10,8 +10,9 @@ extension SqliteDatabase {
   /// }
   /// ```
   public func userVersion() throws -> Int {
-    // Not the PRAGMA: a pool reopens a reader whose SQL had one.
-    try query("SELECT user_version FROM pragma_user_version", as: Int.self).first ?? 0
+    // The library's own statement: a pool reopens a reader whose SQL had a PRAGMA. Not pragma_user_version, which a
+    // table of that name hides.
+    try running { Int(try $0.userVersion()) }
   }
 
   /// Sets the number: `PRAGMA user_version = 2`. Inside a transaction it is part of it.

@@ -38,7 +38,11 @@ final class Connection {
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
   /// Interrupts its statements, if set.
-  var interruption: Interruption?
+  var interruption: Interruption? {
+    didSet { unretainedInterruption = interruption.map(Unmanaged.passUnretained) }
+  }
+  /// The same, checked by every statement without reference counting.
+  private(set) var unretainedInterruption: Unmanaged<Interruption>?
   /// Whether delete triggers fire for rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
   /// How many cursors have not reached their end.
@@ -129,10 +133,10 @@ final class Connection {
   /// Without `write` the key is the text. A shorter key saves writing the text, which `write` puts into `sql` if the
   /// statement must be compiled.
   func prepareBuffered(orElse write: () throws -> Void = {}) throws -> PreparedStatement {
+    try checkInterruption()
     let hash = sql.hash
     if let statement = cache.take(sql, hash: hash) { return statement }
     let key = [UInt8](sql.buffer)
-    try checkInterruption()
     try write()
     let statement = try compile(sql.buffer)
     // A list of a hundred thousand values compiles to megabytes, and its length rarely recurs.
@@ -267,6 +271,9 @@ final class Connection {
     dataVersionStatement = statement
     return try number(statement)
   }
+
+  /// The number that SQLite keeps in the file for the program.
+  func userVersion() throws -> Int64 { try number(compile("PRAGMA main.user_version")) }
 
   private func number(_ statement: PreparedStatement) throws -> Int64 {
     defer { statement.reset() }

@@ -104,10 +104,13 @@ final class Interruption: @unchecked Sendable {
 }
 
 extension Connection {
-  /// Throws if an interruption is requested. SQLite checks every thousand steps of one statement, which many small
-  /// statements never reach.
+  /// Throws if an interruption is requested; every statement begins with it. SQLite checks every thousand steps of one
+  /// statement, which many small statements never reach.
+  @inline(__always)
   func checkInterruption() throws {
-    guard interruption?.isRequested == true else { return }
+    guard let interruption = unretainedInterruption, interruption._withUnsafeGuaranteedRef({ $0.isRequested }) else {
+      return
+    }
     throw error(SQLITE_INTERRUPT, sql: nil)
   }
 

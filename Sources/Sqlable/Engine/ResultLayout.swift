@@ -40,23 +40,37 @@ final class ResultLayout: @unchecked Sendable {
   }
 }
 
-extension PreparedStatement {
-  /// The error for a result that has fewer or more columns than `count`, which will be read.
-  func mismatch(_ count: Int) -> SqlError {
-    var error = SqlError.misuse("the result has \(columnCount) columns, but \(count) \(count == 1 ? "is" : "are") read")
-    error.sql = sql
-    return error
+extension ResultLayout {
+  /// The layout of a result with `count` columns, of which this one describes the first.
+  func extended(to count: Int, by column: ResultColumn) -> ResultLayout {
+    guard count > self.count else { return self }
+    let described = (0..<self.count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
+    return ResultLayout(described + Array(repeating: column, count: count - self.count), takesRest: takesRest)
   }
 
+  static func mismatch(_ found: Int, _ read: Int) -> SqlError {
+    .misuse("the result has \(found) columns, but \(read) \(read == 1 ? "is" : "are") read")
+  }
+
+  /// Throws if a result has fewer or more columns than will be read.
+  func checkExactly(_ found: Int) throws {
+    guard found == count || (takesRest && found > count) else { throw ResultLayout.mismatch(found, count) }
+  }
+}
+
+extension PreparedStatement {
   /// Throws if the result has fewer columns than will be read.
   func check(_ layout: ResultLayout) throws {
-    guard columnCount >= layout.count else { throw mismatch(layout.count) }
+    try checkColumns { count in
+      guard count >= layout.count else { throw ResultLayout.mismatch(count, layout.count) }
+    }
   }
 
-  /// Throws if the result has fewer or more columns than will be read.
-  func checkExactly(_ layout: ResultLayout) throws {
-    guard columnCount == layout.count || (layout.takesRest && columnCount > layout.count) else {
-      throw mismatch(layout.count)
+  /// Checks the number of columns; adds the SQL to the error.
+  func checkColumns(_ check: (Int) throws -> Void) throws {
+    do { try check(columnCount) } catch var error as SqlError {
+      error.sql = sql
+      throw error
     }
   }
 }

@@ -45,6 +45,9 @@ struct RowState: ~Copyable {
     #endif
   }
 
+  /// The positions to search for a name: the columns of the model, or all of a row without models.
+  var named: Range<Int> { columns == RowState.noColumns ? 0..<count : searched }
+
   /// Records that a column was read.
   @usableFromInline
   mutating func noteRead(_ position: Int) {

@@ -9,8 +9,8 @@
 ///
 /// The handle can be used meanwhile, by other threads too: its lock is held only during each step. Rows changed
 /// meanwhile may or may not be seen. Until it reaches its end or is deallocated, a cursor keeps its snapshot: the
-/// write-ahead log can't shrink, and the handle can't be closed. It is not `Sendable`: use and release it on one
-/// thread.
+/// write-ahead log can't shrink, and the handle can't be closed. It is not `Sendable`: use it on one thread. Releasing
+/// it never waits; while another thread has the handle's lock, the snapshot ends with that thread's statement.
 public final class Cursor<Element> {
   private let core: CursorCore
   private let element: (PreparedStatement) throws -> Element
@@ -87,14 +87,23 @@ final class CursorCore {
     }
   }
 
-  deinit { if statement != nil { db.lockedAnyway { finish() } } }
+  deinit {
+    guard let owned = statement.map(Unmanaged.passRetained) else { return }
+    // From here on the statement may be in use by another thread, which also finalizes it.
+    statement = nil
+    // Waiting for the lock could be a deadlock: a pool's closure has it to its end, and may wait for this thread.
+    db.abandon(owned, with: parameters)
+  }
 
   func next<Element>(_ element: (PreparedStatement) throws -> Element) throws -> Element? {
     guard statement != nil else { return nil }
     return try db.locked {
       let isAtRow: Bool
       do {
-        isAtRow = try db.running(of: table) { _ in try statement?.step() ?? false }
+        isAtRow = try db.running(of: table) { connection in
+          try connection.checkInterruption()
+          return try statement?.step() ?? false
+        }
       } catch {
         finish()
         throw error
@@ -110,10 +119,7 @@ final class CursorCore {
   }
 
   private func finish() {
-    guard let statement else { return }
-    statement.connection.openCursors -= 1
-    statement.clearBindings()
-    statement.connection.finish(statement)
-    self.statement = nil
+    statement?.finishCursor()
+    statement = nil
   }
 }

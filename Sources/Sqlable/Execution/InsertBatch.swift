@@ -19,6 +19,7 @@ struct InsertBatch {
 
   /// Inserts one row and returns its id.
   mutating func insert(_ row: RowValues) throws -> Int {
+    try connection.checkInterruption()
     let statement = try statement(for: row)
     defer { statement.rewind() }
     return try connection.insert(statement, query, row: row)

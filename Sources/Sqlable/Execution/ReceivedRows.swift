@@ -22,7 +22,10 @@ struct ReceivedRows {
 
   /// Binds each row to a `SELECT ?, ?, …`, which returns it.
   private func read(_ columns: ExpectedColumns, _ body: (ReadRow) throws -> Void) throws {
-    guard let count = answer.rows.first?.count, count > 0 else { return }
+    guard let count = answer.rows.first?.count, count > 0 else {
+      // A transport may leave out the names of a result without rows.
+      return answer.columns.isEmpty ? () : try columns.check(answer.columns.count)
+    }
     let db = try ReceivedRows.takeHandle()
     defer { ReceivedRows.giveBack(db) }
     try db.locked {
@@ -38,7 +41,7 @@ struct ReceivedRows {
         statement.rewind()
         for (position, value) in row.enumerated() { try statement.bindCopy(value, at: Int32(position + 1)) }
         guard try statement.step() else { return }
-        if index == 0 { try statement.expect(columns) }
+        if index == 0 { try statement.expect(columns, isAtRow: true) }
         try body(ReadRow(statement))
       }
     }

@@ -54,7 +54,12 @@ struct SelectReading {
   /// Returns the next row, or nil after the last.
   @inlinable
   func next<Row>(_ read: (inout ResultRow) throws -> Row) throws -> Row? {
-    guard try rows.step() else { return nil }
+    try rows.step() ? try current(read) : nil
+  }
+
+  /// Returns the current row.
+  @inlinable
+  func current<Row>(_ read: (inout ResultRow) throws -> Row) throws -> Row {
     var row = ResultRow(rows.row, types: types)
     return try read(&row)
   }

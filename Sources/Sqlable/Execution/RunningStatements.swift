@@ -101,7 +101,8 @@ extension Statement where Output == [Int] {
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> [Int] {
     let (query, count) = (try insertQuery, rows.count)
-    if count == 0 { return [] }
+    // A closed handle throws nevertheless.
+    if count == 0 { return try db.locked { [] } }
     var ids: [Int] = []
     ids.reserveCapacity(count)
     var index = 0

@@ -9,8 +9,8 @@ public struct SqlRows<Row>: Runnable {
   let text: SQL
   /// Reads all rows on a handle.
   fileprivate let all: @Sendable (SQL, SqliteDatabase) throws -> [Row]
-  /// Decodes rows received from a remote database.
-  fileprivate let received: @Sendable (ReceivedRows) throws -> [Row]
+  /// Returns what decodes rows received from a remote database. Throws, before anything is sent, if no rows can be.
+  fileprivate let received: @Sendable () throws -> (ReceivedRows) throws -> [Row]
 
   public var sql: String { text.text }
 
@@ -24,8 +24,8 @@ public struct SqlRows<Row>: Runnable {
   public func run(_ db: SqliteDatabase) throws -> [Row] { try all(text, db) }
 
   public func run(over transport: some SqlTransport) async throws -> [Row] {
-    let request = try text.request()
-    return try received(ReceivedRows(answer: try await transport.answer(to: request), sql: request.sql))
+    let (request, read) = (try text.request(), try received())
+    return try read(ReceivedRows(answer: try await transport.answer(to: request), sql: request.sql))
   }
 }
 
@@ -34,8 +34,9 @@ extension SQL {
   public func rows<Model: Sqlable>(as model: Model.Type) -> SqlRows<Model> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: model)
-    } received: { rows in
-      try rows.map(.named(TableInfo.of(model))) { try $0.model() }
+    } received: {
+      let table = try TableInfo.of(model)
+      return { try $0.map(.named(table)) { try $0.model() } }
     }
   }
 
@@ -43,8 +44,8 @@ extension SQL {
   public func rows<Value: SqlValue>(as type: Value.Type) -> SqlRows<Value> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: type)
-    } received: { rows in
-      try rows.map(.single) { try $0.get(at: 0) }
+    } received: {
+      { try $0.map(.single) { try $0.get(at: 0) } }
     }
   }
 
@@ -52,8 +53,8 @@ extension SQL {
   public func rows(as type: DynamicRow.Type) -> SqlRows<DynamicRow> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: type)
-    } received: { rows in
-      rows.answer.rows.map { DynamicRow(columns: rows.answer.columns, values: $0) }
+    } received: {
+      { rows in rows.answer.rows.map { DynamicRow(columns: rows.answer.columns, values: $0) } }
     }
   }
 
@@ -63,11 +64,13 @@ extension SQL {
   ) -> SqlRows<(First, Second, repeat each Output)> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: First.self, Second.self, repeat (each Output).self)
-    } received: { rows in
+    } received: {
       let layout = try ResultLayout(of: First.self, Second.self, repeat (each Output).self)
-      return try rows.map(.positioned(layout)) { row in
-        var row = ResultRow(row, types: layout.types)
-        return (try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row))
+      return { rows in
+        try rows.map(.positioned(layout)) { row in
+          var row = ResultRow(row, types: layout.types)
+          return (try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row))
+        }
       }
     }
   }

@@ -84,8 +84,9 @@ extension SqliteDatabase {
       connection.lastInsertedId = 0
       let before = connection.totalChanges
       var answer = SqlAnswer()
-      try eachRow(of: sql, .unknown) { row in
-        if answer.rows.isEmpty { answer.columns = try row.columnNames }
+      try eachRow(of: sql, .unknown) {
+        answer.columns = $0
+      } _: { row in
         answer.rows.append(try (0..<row.count).map { try row.databaseValue(at: $0) })
       }
       guard connection.totalChanges != before else { return answer }

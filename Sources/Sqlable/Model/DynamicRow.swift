@@ -62,7 +62,7 @@ public struct DynamicRow: SelectOutput, Sendable, Hashable, CustomStringConverti
 
   public static func isAbsent(in row: inout ResultRow) throws -> Bool { false }
 
-  public static func describe(in description: inout ResultDescription) throws { description.takesRest = true }
+  public static func describe(in description: inout ResultDescription) throws { try description.addRest() }
 }
 
 extension ResultRow {

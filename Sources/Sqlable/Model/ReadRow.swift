@@ -53,15 +53,18 @@ public struct ReadRow {
     return labelled(.misuse("the result has no column at position \(position)"))
   }
 
-  /// Returns the value of the result column with this name.
+  /// Returns the value of the result column with this name. A model that is a part of a row, such as one of a join,
+  /// finds only its own columns.
   public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
-    guard let position = try columnNames.firstIndex(where: name.isExactly) else {
+    try checkCurrent()
+    let columns = state.pointee.named
+    guard let position = columns.first(where: { state.pointee.columnName(at: $0).map(name.isExactly) ?? false }) else {
       throw labelled(SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name))
     }
     return try get(at: position)
   }
 
-  /// The names of the result's columns.
+  /// The names of the result's columns, those of other models of the row included.
   public var columnNames: [String] {
     get throws {
       try checkCurrent()

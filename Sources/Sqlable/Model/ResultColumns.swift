@@ -10,13 +10,13 @@ extension ResultColumn {
 
 extension ResultDescription {
   @usableFromInline
-  mutating func addValue() { columns.append(ResultColumn()) }
+  mutating func addValue() throws { try add([ResultColumn()]) }
 
   @usableFromInline
   mutating func add(_ model: (some Sqlable).Type) throws {
     let table = try TableInfo.of(model)
     models.append(ObjectIdentifier(model))
-    columns += table.columns.map { ResultColumn($0) }
+    try add(table.columns.map { ResultColumn($0) })
   }
 }
 
@@ -71,7 +71,7 @@ extension SqlValue {
   public static func isAbsent(in row: inout ResultRow) throws -> Bool { row.skipNulls(1) }
 
   @inlinable
-  public static func describe(in description: inout ResultDescription) throws { description.addValue() }
+  public static func describe(in description: inout ResultDescription) throws { try description.addValue() }
 }
 
 extension Sqlable {

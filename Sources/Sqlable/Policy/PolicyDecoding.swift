@@ -88,14 +88,3 @@ extension TableRules {
       || filterable[position] != nil
   }
 }
-
-extension SqlExpression.Call {
-  static let aggregates: Set<String> = ["countRows", "count", "sum", "total", "avg", "min", "max", "group_concat"]
-  static let windowFunctions: Set<String> = [
-    "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value",
-    "last_value",
-  ]
-  static let jsonFunctions: Set<String> = [
-    "json_extract", "json_array_length", "json_type", "json_object", "json_array", "json_group_array",
-  ]
-}

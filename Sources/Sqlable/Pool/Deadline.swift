@@ -16,7 +16,8 @@ enum Deadline {
 /// ```
 ///
 /// A call that misses the deadline throws `.timeout`: its statement is interrupted, and nothing of its transaction is
-/// stored. An earlier deadline stays in force. Handles outside a pool ignore deadlines.
+/// stored. Code between the statements is not stopped; the next statement or the commit then throws. An earlier
+/// deadline stays in force. Handles outside a pool ignore deadlines.
 public func withDeadline<Value>(_ duration: Duration, _ body: () throws -> Value) rethrows -> Value {
   try Deadline.$current.withValue(Deadline.after(duration), operation: body)
 }

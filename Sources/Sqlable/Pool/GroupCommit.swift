@@ -42,6 +42,7 @@ extension SqlitePool {
         return [(first, ended(first, writer, .success(())))]
       }
       try db.checkShared()
+      try db.checkInterruption()
     } catch {
       db.rollBackShared()
       return [(first, ended(first, writer, .failure(error.rolledBack)))]
@@ -53,7 +54,7 @@ extension SqlitePool {
       !gate.isTurnOver, let call = nextMember(writer)
     {
       do {
-        try db.transaction { db in try call.run(db) }
+        _ = try transact(call, db)
         members += 1
         outcomes.append((call, ended(call, writer, .success(()))))
       } catch {
@@ -102,9 +103,18 @@ extension SqlitePool {
   private func again(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
     withState { $0.give(writer, to: call) }
     if call.deadline != nil { inspect(call) }
-    let outcome = Result { try db.transaction { db in try call.run(db) } }
+    let outcome = Result { try transact(call, db) }
     if case .success(.commit) = outcome { withState { $0.counts.commits += 1 } }
     return ended(call, writer, outcome.map { _ in })
+  }
+
+  /// Runs a call in a transaction or savepoint of its own.
+  private func transact(_ call: PoolCall, _ db: SqliteDatabase) throws -> TransactionResult {
+    try db.transaction { db in
+      let result = try call.run(db)
+      if result == .commit { try db.checkInterruption() }
+      return result
+    }
   }
 
   /// Takes the writer from a call whose work is over; returns the outcome for its caller.
@@ -125,6 +135,13 @@ extension SqlitePool {
     if let call, call.deadline != nil { inspect(call) }
     return call
   }
+}
+
+extension SqliteDatabase {
+  /// Throws if the call that has the handle was stopped. To be called before its work is committed: a call that was
+  /// stopped after its last statement would otherwise be stored, although it throws. One that is stopped later returns,
+  /// and is stored.
+  func checkInterruption() throws { try locked { try openConnection().checkInterruption() } }
 }
 
 extension Error {

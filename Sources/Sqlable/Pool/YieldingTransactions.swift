@@ -97,9 +97,10 @@ extension SqlitePool {
     try db.transaction { db in
       var isNew = true
       while true {
-        guard try step(db, isNew) == .continue else { return .stop }
+        let next = try step(db, isNew)
+        try db.checkInterruption()
+        guard next == .continue else { return .stop }
         isNew = false
-        try db.openConnection().checkInterruption()
         if isWriterWanted { return .continue }
       }
     }

@@ -62,7 +62,7 @@ extension SqliteDatabase {
   /// try db.query("SELECT name FROM bicycle WHERE id = \(id)", as: String.self)
   /// ```
   ///
-  /// Throws `.misuse` if its rows have several columns.
+  /// Throws `.misuse` if the result has several columns, or none.
   @inlinable
   public func query<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> [Value] {
     var values: [Value] = []
@@ -71,13 +71,13 @@ extension SqliteDatabase {
   }
 
   /// Returns the rows of a query as tuples of values; a model among them takes as many columns as it has, in their
-  /// order.
+  /// order, and a ``DynamicRow``, which comes last, all that are left.
   ///
   /// ```swift
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
   /// ```
   ///
-  /// Throws `.misuse` if the result has fewer or more columns.
+  /// Throws `.misuse` if the result has fewer or more columns; then nothing is changed.
   @inlinable
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
@@ -119,9 +119,11 @@ extension SqliteDatabase {
     return results
   }
 
-  /// Runs a query and calls `body` with each of its rows.
+  /// Runs a query and calls `body` with each of its rows, after `note` with the names of their columns.
   @usableFromInline
-  func eachRow(of sql: SQL, _ columns: ExpectedColumns, _ body: (ReadRow) throws -> Void) throws {
+  func eachRow(
+    of sql: SQL, _ columns: ExpectedColumns, names note: (([String]) -> Void)? = nil, _ body: (ReadRow) throws -> Void
+  ) throws {
     try running { connection in
       if let failure = sql.failure { throw failure }
       // Text that begins with a NUL byte would be taken for a key of the cache.
@@ -142,14 +144,22 @@ extension SqliteDatabase {
         guard statement.controlKeyword == nil else {
           throw misuse("a query can't begin or end a transaction; execute(_:) can")
         }
+        // Before the first step, where no schema change can give the statement other columns.
+        if statement.columnCount == 0 || (!statement.isReadOnly && statement.firstKeyword == "PRAGMA") {
+          try columns.check(statement.columnCount)
+        }
       }
       defer { connection.finish(statement) }
       func readRows() throws {
         do {
-          guard try statement.step() else { return }
-          // After the first step, which notices schema changes by other processes.
-          try statement.expect(columns)
-          repeat { try body(ReadRow(statement)) } while try statement.step()
+          var isAtRow = try statement.step()
+          // After the first step, which notices schema changes by other processes; what it changed is rolled back.
+          try statement.expect(columns, isAtRow: isAtRow)
+          note?(statement.readColumnNames())
+          while isAtRow {
+            try body(ReadRow(statement))
+            isAtRow = try statement.step()
+          }
         } catch {
           // A savepoint can't end while the statement writes.
           statement.rewind()
@@ -264,8 +274,9 @@ extension PreparedStatement {
     return keyword
   }
 
-  /// Sets the columns of the rows; the statement is positioned on the first row.
-  func expect(_ columns: ExpectedColumns) throws {
+  /// Sets the columns of the rows, after the first step. Throws if the result has others.
+  func expect(_ columns: ExpectedColumns, isAtRow: Bool) throws {
+    try checkColumns(columns.check)
     switch columns {
     case .unknown: expectAnyColumns()
     case .named(let table):
@@ -274,14 +285,12 @@ extension PreparedStatement {
           readColumnNames().map { name in
             table.columns.first { $0.name.isSameName(as: name) }.map { ResultColumn($0) } ?? ResultColumn()
           }))
-    case .single:
-      guard columnCount == 1 else { throw mismatch(1) }
-      expectAnyColumns()
+    case .single: expectAnyColumns()
     case .positioned(let layout):
-      try checkExactly(layout)
-      expect(layout)
+      // A row may have as many columns as the layout: a DynamicRow, which takes the rest, needs all of them.
+      expect(layout.takesRest ? layout.extended(to: columnCount, by: ResultColumn()) : layout)
     }
-    try row.pointee.findValues()
+    if isAtRow { try row.pointee.findValues() }
   }
 }
 
@@ -292,6 +301,16 @@ enum ExpectedColumns {
   case single
   case named(TableInfo)
   case positioned(ResultLayout)
+
+  /// Throws if a result with so many columns can't be read so.
+  func check(_ found: Int) throws {
+    switch self {
+    case .unknown: break
+    case .named(let table): guard found > 0 else { throw ResultLayout.mismatch(found, table.count) }
+    case .single: guard found == 1 else { throw ResultLayout.mismatch(found, 1) }
+    case .positioned(let layout): try layout.checkExactly(found)
+    }
+  }
 }
 
 extension ParameterBuffer {

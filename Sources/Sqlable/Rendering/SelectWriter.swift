@@ -277,8 +277,13 @@ struct SelectWriter {
         throw SqlError.invalidStatement("a query named \(table.name) hides the table").at(table: table.name)
       }
       sql.append(table)
-    case .defined, .named:
+    case .named:
+      // Only a query that is being defined has rows under its name: otherwise it would be the name of any table.
+      guard sql.isKey || hidden.contains(where: source.name.isSameName(as:)) else {
+        throw SqlError.invalidStatement("query \(source.name) is used outside of its own definition")
+      }
       if sql.isKey { sql.append(address: table) }
+    case .defined: if sql.isKey { sql.append(address: table) }
     case .call(let call):
       if sql.isKey { sql.append(address: table) }
       try renderer.write(call)

@@ -36,12 +36,23 @@ extension SqliteDatabase {
 
   private func create(_ table: TableInfo, on connection: Connection) throws -> SchemaChange {
     var change = SchemaChange(table: table.name)
+    guard !table.name.isSameName(as: ValueListModule.name) else {
+      throw SqlError.misuse("\(ValueListModule.name) is the library's own; give the table another name")
+        .at(table: table.name)
+    }
     if let fullText = table.fullText, !fullText.isExternal {
       change.createdTable = try createFullTextTable(fullText)
       return change
     }
+    // json_each and others have columns although the file has no such table.
+    let isThere = try query(
+      """
+      SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = \(table.name) COLLATE NOCASE
+      """, as: String.self)
     var existing: Set<[UInt8]> = []
-    try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { existing.insert($0[1].foldedName) }
+    if !isThere.isEmpty {
+      try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { existing.insert($0[1].foldedName) }
+    }
     if existing.isEmpty {
       try execute(SQL(verbatim: TableDefinition(table).createTable(for: connection)))
       change.createdTable = true

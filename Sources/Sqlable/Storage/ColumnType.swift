@@ -55,7 +55,7 @@ public struct ColumnType: Sendable, Hashable {
     case unixMilliseconds
     /// `TEXT` like `2013-01-01T06:00:00.000Z`: UTC, always with milliseconds, so that text order is time order. Dates
     /// are rounded to the millisecond; years are 0000 to 9999 of the Gregorian calendar. Reading also accepts offsets,
-    /// any fraction, and the output of SQLite's `datetime()`.
+    /// any fraction, and the output of SQLite's `datetime()`; SQLite compares texts, so filters do not find those.
     case iso8601
   }
 

@@ -21,6 +21,8 @@ extension Data: SqlValue {
 }
 
 /// Stored as a BLOB of 16 bytes, or as `uuidString` in a `.text` column; read from either form.
+///
+/// Text is read in lower case too, but SQLite compares texts: filters find only `uuidString`, which is in upper case.
 extension UUID: SqlValue {
   public static var columnType: ColumnType { .blob }
 

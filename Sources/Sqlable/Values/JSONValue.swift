@@ -6,8 +6,11 @@ import FoundationEssentials
 /// struct Pet: Codable, SqlJSON { var name: String; var age: Int }     // {"age":3,"name":"Rex"}
 /// ```
 ///
-/// Keys are sorted, so equal values have equal text. Text that does not decode, or with a duplicate key in an object,
-/// throws `.decoding`.
+/// Keys are sorted, so equal values have equal text, with one exception: a `Set` inside has no order, nor has a
+/// dictionary whose keys are neither strings nor integers. Equal values may then have different texts, which a filter
+/// does not find and `Unique` does not refuse. Store it in a column of its own, or as a sorted array.
+///
+/// Text that does not decode, or with a duplicate key in an object, throws `.decoding`.
 public protocol SqlJSON: SqlValue, Codable {}
 
 extension SqlJSON {
@@ -35,7 +38,7 @@ extension Array: SqlValue where Element: SqlValue & Codable {
   }
 }
 
-/// Stored as a JSON array, in no particular order.
+/// Stored as a JSON array. The elements are sorted by their JSON, so equal sets have equal text.
 extension Set: SqlValue where Element: SqlValue & Codable {
   public static var columnType: ColumnType { .text }
 
@@ -49,6 +52,9 @@ extension Set: SqlValue where Element: SqlValue & Codable {
 }
 
 /// Stored as a JSON object if the keys are strings or integers, otherwise as an array of alternating keys and values.
+/// The entries are sorted by the JSON of their keys, so equal dictionaries have equal text.
+///
+/// Text with two entries for one key throws `.decoding`: `{"1": …, "01": …}` read as `[Int: String]`.
 extension Dictionary: SqlValue where Key: SqlValue & Codable, Value: SqlValue & Codable {
   public static var columnType: ColumnType { .text }
 
@@ -57,7 +63,7 @@ extension Dictionary: SqlValue where Key: SqlValue & Codable, Value: SqlValue & 
   }
 
   public init(databaseValue: DatabaseValue) throws {
-    self = try JSONText.decode(Self.self, from: databaseValue)
+    self = try JSONText.decode(JSONEntries.self, from: databaseValue, as: Self.self).dictionary
   }
 }
 
@@ -72,25 +78,27 @@ enum JSONText {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
-      return .text(String(decoding: try encoder.encode(value), as: UTF8.self))
+      return .text(String(decoding: try encoder.json(of: value), as: UTF8.self))
     } catch is EncodingError {
       // The original error's description may quote the value.
       throw SqlError.encoding(expected: "a value that JSON can represent", found: "another value")
     }
   }
 
-  static func decode<Value: Decodable>(_ type: Value.Type, from storage: DatabaseValue) throws -> Value {
+  static func decode<Value: Decodable>(
+    _ type: Value.Type, from storage: DatabaseValue, as name: Any.Type = Value.self
+  ) throws -> Value {
     let text = try String(databaseValue: storage)
     do {
       let value = try JSONDecoder().decode(type, from: Data(text.utf8))
       var copy = text
       guard !copy.withUTF8(JSONKeys.standTwice) else {
         throw SqlError.decoding(
-          expected: "the JSON of \(Value.self)", found: "TEXT with a duplicate key in an object")
+          expected: "the JSON of \(name)", found: "TEXT with a duplicate key in an object")
       }
       return value
     } catch let error as DecodingError {
-      throw SqlError.decoding(expected: "the JSON of \(Value.self)", found: "TEXT that \(reason(for: error))")
+      throw SqlError.decoding(expected: "the JSON of \(name)", found: "TEXT that \(reason(for: error))")
     }
   }
 

@@ -16,11 +16,29 @@ public protocol SelectOutput: SendableMetatype {
 
 /// The columns that a result is read from, when no query describes them.
 public struct ResultDescription {
-  var columns: [ResultColumn] = []
+  private(set) var columns: [ResultColumn] = []
   /// The models that are read.
   var models: [ObjectIdentifier] = []
   /// Whether the last output takes all columns that are left.
-  var takesRest = false
+  private(set) var takesRest = false
+
+  /// Adds the columns of the next output. Throws if the one before takes all that are left.
+  mutating func add(_ next: [ResultColumn]) throws {
+    try checkIsOpen()
+    columns += next
+  }
+
+  /// Adds all columns that are left.
+  mutating func addRest() throws {
+    try checkIsOpen()
+    takesRest = true
+  }
+
+  private func checkIsOpen() throws {
+    guard !takesRest else {
+      throw SqlError.misuse("a DynamicRow takes all columns that are left, and must come last")
+    }
+  }
 }
 
 extension ResultLayout {

@@ -15,6 +15,7 @@ import Testing
         { _ = try Person.byId(1).run(db) },
         { try Person(id: nil, name: "a").insert().run(db) },
         { try Person.insert([Person(id: nil, name: "a")]).run(db) },
+        { try Person.insert([]).run(db) },
         { try Person.deleteAll().run(db) },
         { try db.execute("SELECT 1") },
         { _ = try db.query("SELECT 1", as: Int.self) },

@@ -27,4 +27,17 @@ import Testing
       #expect(try reader.userVersion() == Int(Int32.min))
     }
   }
+
+  @Test func aTableWithANameOfSQLiteDoesNotHideIt() throws {
+    try withDatabase { db in
+      try db.setUserVersion(3)
+      try db.execute("CREATE TABLE pragma_user_version (user_version); INSERT INTO pragma_user_version VALUES (99)")
+      #expect(try db.userVersion() == 3)
+      // A reader of a pool is not opened anew for it.
+      let pool = try SqlitePool(filepath: db.filepath)
+      for _ in 0..<3 { #expect(try pool.read { try $0.userVersion() } == 3) }
+      #expect(pool.statistics.openReaders == 1)
+      try pool.close()
+    }
+  }
 }

@@ -39,6 +39,51 @@ import Testing
     }
   }
 
+  /// A closure has the lock of its handle to its end, and waits for the thread that releases the cursor.
+  @Test func itIsReleasedWhileAnotherThreadHasTheHandle() throws {
+    try withCompany { db throws in
+      let handed = Handed(try Worker.read().orderBy(Worker.id).cursor(db))
+      let isOpen = try db.transaction { db in
+        try db.execute("CREATE TABLE gone (id)")
+        let isOpen = try onThread {
+          _ = handed.take()
+          return db.isOpen
+        }
+        // The next statement has ended it: SQLite drops no table while a statement reads.
+        try db.execute("DROP TABLE gone")
+        return isOpen
+      }
+      #expect(isOpen)
+      let second = Handed(try Worker.read().orderBy(Worker.id).cursor(db))
+      try db.transaction { db in
+        try Worker.deleteAll().run(db)
+        try onThread { _ = second.take() }
+      }
+      // Nothing more is run on the handle.
+      try expectNothingOpen(db.filepath)
+      try db.close()
+    }
+  }
+
+  @Test func itIsReleasedWhileAnotherThreadIsInAClosureOfThePool() throws {
+    try withMembers { pool in
+      try Member.insert((1...9).map { Member(id: $0, name: "m") }).run(pool)
+      for _ in 0..<3 {
+        let ids = try pool.read { db in
+          let cursor = try Member.select(Member.id).orderBy(Member.id).cursor(db)
+          let first = try cursor.next()
+          let handed = Handed(cursor)
+          let isOpen = try onThread {
+            _ = handed.take()
+            return db.isOpen
+          }
+          return [first, isOpen ? 1 : 0]
+        }
+        #expect(ids == [1, 1])
+      }
+    }
+  }
+
   /// The one who lets go waits for the handle, and never meets a statement that another thread is running.
   @Test func itIsLetGoOfWhileOthersUseTheHandle() throws {
     try withCompany { db throws in

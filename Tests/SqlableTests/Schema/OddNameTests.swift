@@ -42,6 +42,26 @@ private enum N20: OddlyNamed { static let hostile = "constraint failed: t.x" }
 
 /// Tables and columns whose names are SQL themselves, through everything that names them.
 @Suite struct OddNameTests {
+  /// SQLite has virtual tables of these names, without any table in the file.
+  @Test(arguments: ["json_each", "JSON_TREE", "pragma_table_info", "pragma_user_version"])
+  func aTableMayHaveTheNameOfATableValuedFunction(name: String) throws {
+    try withDatabase { db in
+      #expect(try db.createTable(Person.self, named: name).createdTable)
+      #expect(try db.createTable(Person.self, named: name).isEmpty)
+      try Person(id: nil, name: "Ann").insert().in(name).run(db)
+      #expect(try Person.read().in(name).run(db).map(\.name) == ["Ann"])
+      try db.execute("DROP TABLE \(table: name); CREATE TABLE \(table: name) (id INTEGER PRIMARY KEY, name, color)")
+      #expect(try db.createTable(Bicycle.self, named: name).addedColumns == ["owner_id"])
+    }
+  }
+
+  @Test func theLibraryKeepsItsOwnName() throws {
+    try withDatabase { db in
+      let error = expectMisuse { try db.createTable(Person.self, named: "SQLable_values") }
+      #expect(error?.message == "sqlable_values is the library's own; give the table another name")
+    }
+  }
+
   @Test func everyNameWorksThroughout() throws {
     try exercise(N0.self)
     try exercise(N1.self)

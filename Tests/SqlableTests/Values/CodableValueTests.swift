@@ -27,7 +27,95 @@ struct Pet: Codable, SqlJSON, Equatable {
   var friends: [Pet]?
 }
 
+private struct Point: Codable, Hashable, SqlJSON {
+  var x: Int
+  var y: Int
+}
+
+private enum Direction: Int, Codable, SqlValue { case north, south }
+
 @Suite struct CodableValueTests {
+  private func text(_ value: some SqlValue) throws -> String { try String(databaseValue: value.databaseValue) }
+
+  /// Values that are equal, in sets and dictionaries of many capacities, and so of many orders.
+  private func expectOneText<Value: SqlValue & Equatable>(
+    _ expected: String? = nil, sourceLocation: SourceLocation = #_sourceLocation, _ make: (Int) -> Value
+  ) throws {
+    let values = (0..<40).map { make($0 * 7) }
+    #expect(values.allSatisfy { $0 == values[0] }, sourceLocation: sourceLocation)
+    let texts = try Set(values.map(text))
+    #expect(texts.count == 1 && texts.first == expected ?? texts.first, "\(texts)", sourceLocation: sourceLocation)
+    #expect(try Value(databaseValue: values[0].databaseValue) == values[0], sourceLocation: sourceLocation)
+  }
+
+  private func set<Element: Hashable>(_ capacity: Int, _ elements: [Element]) -> Set<Element> {
+    var set = Set<Element>(minimumCapacity: capacity)
+    for element in elements.shuffled() { set.insert(element) }
+    return set
+  }
+
+  private func dictionary<Key: Hashable, Value>(_ capacity: Int, _ pairs: [(Key, Value)]) -> [Key: Value] {
+    var dictionary = [Key: Value](minimumCapacity: capacity)
+    for (key, value) in pairs.shuffled() { dictionary[key] = value }
+    return dictionary
+  }
+
+  @Test func equalSetsAndDictionariesHaveEqualText() throws {
+    let points = (0..<9).map { Point(x: $0, y: 9 - $0) }
+    try expectOneText(#"["blue","green","red"]"#) { set($0, ["red", "blue", "green"]) }
+    try expectOneText("[1,10,2,3]") { set($0, [1, 2, 3, 10]) }
+    try expectOneText { set($0, points) }
+    try expectOneText { Optional(set($0, points)) }
+    try expectOneText("[[1,2],[3,4],null]") { capacity in
+      set(capacity, [set(capacity, [1, 2]), set(capacity, [3, 4]), nil])
+    }
+    try expectOneText { capacity in [set(capacity, points), set(capacity, points)] }
+    try expectOneText(#"{"a":[1,2,3],"b":[]}"#) { capacity in
+      dictionary(capacity, [("a", set(capacity, [1, 2, 3])), ("b", [])])
+    }
+    try expectOneText(#"{"1":["a","b"],"12":[]}"#) { capacity in
+      dictionary(capacity, [(1, set(capacity, ["a", "b"])), (12, [])])
+    }
+    try expectOneText(#"[{"x":1,"y":2},"one",{"x":3,"y":4},"three"]"#) { capacity in
+      dictionary(capacity, [(Point(x: 1, y: 2), "one"), (Point(x: 3, y: 4), "three")])
+    }
+    try expectOneText("[0,1,1,2]") { capacity in dictionary(capacity, [(Direction.north, 1), (.south, 2)]) }
+    try expectOneText { capacity in [dictionary(capacity, points.map { ($0, set(capacity, points)) })] }
+    #expect(try text(Set<Int>()) == "[]" && text([Point: Int]()) == "[]" && text([String: Set<Int>]()) == "{}")
+    #expect(throws: SqlError.self) { try text(Set([Double.infinity])) }
+  }
+
+  @Test func equalSetsAreFoundAndUnique() throws {
+    try withDatabase { db in
+      typealias Row = Stored<Set<String>, TextForm>
+      try db.createTable(Row.self)
+      try db.execute("CREATE UNIQUE INDEX one ON stored (value)")
+      try Row(["red", "blue", "green"]).insert().run(db)
+      for capacity in 0..<40 {
+        let same = set(capacity * 7, ["red", "blue", "green"])
+        #expect(try Row.count().filter(Row.value == same).run(db) == 1)
+        expectError(.constraint(.unique)) { try Row(same).insert().run(db) }
+      }
+    }
+  }
+
+  @Test func aDictionaryWithTwoEntriesForOneKeyIsRefused() throws {
+    let found = "TEXT with two entries for one key"
+    func expectRefusal<Value: SqlValue>(
+      _ sql: String, _ type: Value.Type, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+      let error = try errorReading(sql, as: type, in: TextForm.self)
+      let expected = SqlError.Mismatch(expected: "the JSON of \(type)", found: found)
+      #expect(error?.kind == .decoding(expected), "\(String(describing: error))", sourceLocation: sourceLocation)
+    }
+    try expectRefusal(#"'{"1":"one","01":"ONE"}'"#, [Int: String].self)
+    try expectRefusal("'[0,1,0,2]'", [Direction: Int].self)
+    try expectRefusal(#"'[{"x":1,"y":2},"a",{"y":2,"x":1},"b"]'"#, [Point: String].self)
+    #expect(try [Int: String](databaseValue: .text(#"{"1":"one","2":"ONE"}"#)) == [1: "one", 2: "ONE"])
+    #expect(try [Direction: Int](databaseValue: .text("[0,1,1,2]")) == [.north: 1, .south: 2])
+    #expect(try [Direction: Int](databaseValue: .text("[]")).isEmpty && [Int: Int](databaseValue: .text("{}")).isEmpty)
+  }
+
   @Test func enumsAreTheirRawValues() throws {
     try expectRoundTrip([Gender.female, .male, .other])
     try expectRoundTrip([Size.small, .large, .empty])

@@ -63,7 +63,7 @@ final class PreparedCore {
       guard statement.isReadOnly, statement.columnCount > 0 else {
         throw SqlError.misuse("SQL to be prepared must be a query; run other SQL with query(_:) or execute(_:)")
       }
-      try statement.checkExactly(layout)
+      try statement.checkColumns(layout.checkExactly)
     }
 
     fileprivate func expectColumns(of statement: PreparedStatement) {
@@ -142,6 +142,7 @@ final class PreparedCore {
 
   /// Returns the statement with the values bound. Call with the lock held.
   private func begin(_ values: some PreparedValues, _ connection: Connection) throws -> PreparedStatement {
+    try connection.checkInterruption()
     var found = kept.statement
     if found == nil {
       // Dropped by the connection: an observer was added, or memory was released.

@@ -38,7 +38,8 @@ extension SqliteDatabase {
   /// let reds = try names.run("red")     // [String]
   /// ```
   ///
-  /// Interpolated values that are not parameters stay bound. Throws `.misuse` for SQL that changes something.
+  /// Interpolated values that are not parameters stay bound. Throws `.misuse` for SQL that changes something, and for a
+  /// result with other columns, which a run also throws if a schema change has made it one.
   public func prepare<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> PreparedSelect<Value> {
     PreparedSelect(try PreparedSelectCore(sql, ResultLayout(of: type), on: self)) { try Value.next(of: &$0) }
   }
@@ -75,7 +76,13 @@ extension PreparedSelect {
   func rows(_ values: some PreparedValues) throws -> [Row] {
     let reading = try core.beginReading(values)
     defer { core.endReading(reading) }
-    return try reading.all(read)
+    var rows: [Row] = []
+    var isAtRow = try core.firstStep(of: reading)
+    while isAtRow {
+      rows.append(try reading.current(read))
+      isAtRow = try reading.rows.step()
+    }
+    return rows
   }
 
   /// Reads the first row, with values by position; returns nil if there is none. If the rows are ordered without an
@@ -93,7 +100,7 @@ extension PreparedSelect {
   func row(_ values: some PreparedValues) throws -> Row? {
     let reading = try core.beginReading(values)
     defer { core.endReading(reading) }
-    return try reading.next(read)
+    return try core.firstStep(of: reading) ? try reading.current(read) : nil
   }
 
   /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
@@ -102,7 +109,11 @@ extension PreparedSelect {
   ) throws {
     let reading = try core.beginReading(NamedValues(values), isLoop: true)
     defer { core.endReading(reading) }
-    try reading.forEach(read, body)
+    var isAtRow = try core.firstStep(of: reading)
+    while isAtRow {
+      if try body(reading.current(read)) == .stop { return }
+      isAtRow = try reading.rows.step()
+    }
   }
 }
 
@@ -111,20 +122,33 @@ extension PreparedSelect {
 final class PreparedSelectCore {
   let core: PreparedCore
   private let layout: ResultLayout
+  private let isText: Bool
 
   init(_ query: SelectQuery, on db: SqliteDatabase) throws {
     layout = ResultLayout(query.clauses.columns)
+    isText = false
     core = try PreparedCore(.query(query, layout), on: db)
   }
 
   init(_ sql: SQL, _ layout: ResultLayout, on db: SqliteDatabase) throws {
     self.layout = layout
+    isText = true
     core = try PreparedCore(.sql(sql, layout), on: db)
   }
 
   @usableFromInline
   func beginReading(_ values: some PreparedValues, isLoop: Bool = false) throws -> SelectReading {
     SelectReading(rows: try core.beginReading(values, isLoop: isLoop), types: layout.types)
+  }
+
+  /// Takes the first step of a run; returns whether there is a row.
+  @usableFromInline
+  func firstStep(of reading: SelectReading) throws -> Bool {
+    let isAtRow = try reading.rows.step()
+    // This step may have recompiled the statement after a schema change; `*` in handwritten SQL then stands for other
+    // columns.
+    if isText { try reading.rows.statement.expect(.positioned(layout), isAtRow: isAtRow) }
+    return isAtRow
   }
 
   @usableFromInline

@@ -15,6 +15,22 @@ private struct Backwards: Sqlable {
   }
 }
 
+/// A worker that is read by names.
+private struct Named: Sqlable {
+  let id: Int
+  let name: String
+  static let tableName = "worker"
+  static let id = column("id", Int.self, PrimaryKey())
+  static let name = column("name", String.self)
+  static let tableLayout = [id.column, name.column]
+
+  init(row: ReadRow) throws {
+    id = try row.get("id")
+    name = try row.get("name")
+    #expect(throws: SqlError.self) { try row.get("salary", as: Double.self) }
+  }
+}
+
 /// Rows that are made of models, columns and terms.
 @Suite struct MixedRowTests {
   private let boss = Alias(Worker.self, "boss")
@@ -49,6 +65,22 @@ private struct Backwards: Sqlable {
       #expect(two.map(\.0.id) == [1, 1, 2] && two.map(\.1) == [20, 30, 40] && two.map(\.2.id) == [2, 3, 4])
       let last = try query.select(Worker.id, Worker.id, Worker.id, Worker.id, Worker.id, ModelRow(Worker.self)).run(db)
       #expect(last.map(\.5.name) == ["Ben", "Cleo", "Dan"])
+    }
+  }
+
+  @Test func aModelFindsItsOwnColumnsByName() throws {
+    try withCompany { db in
+      let boss = Alias(Named.self, "boss")
+      let pairs = try Worker.join(boss, on: boss[Named.id] == Worker.bossId).orderBy(Worker.id).run(db)
+      #expect(pairs.map(\.0.name) == ["Ben", "Cleo", "Dan"] && pairs.map(\.1.name) == ["Ada", "Ada", "Ben"])
+      #expect(pairs.map(\.1.id) == [1, 1, 2])
+      let both = try Named.join(boss, on: boss[Named.id] < Named.id).filter(Named.id == 2).run(db)
+      #expect(both.map(\.0.name) == ["Ben"] && both.map(\.1.name) == ["Ada"])
+      let text: SQL = "SELECT 'x' AS name, 7, id, name FROM worker WHERE id = 2"
+      let rows = try db.query(text, as: String.self, Int.self, Named.self, DynamicRow.self)
+      #expect(rows.map(\.2.name) == ["Ben"] && rows.map(\.2.id) == [2])
+      let all = try db.query("SELECT 1 AS a, 2 AS b") { try $0.get("b", as: Int.self) }
+      #expect(all == [2])
     }
   }
 

@@ -1,0 +1,113 @@
+import Dispatch
+import Foundation
+import Sqlable
+import Testing
+
+/// Calls that are stopped while their statements are short, or none is running.
+@Suite struct LateCallTests {
+  /// Writes members one by one, after the statement was compiled for the first: long after any deadline here.
+  private func writeLong(_ db: SqliteDatabase, from first: Int) throws {
+    for id in first..<first + 2_000 {
+      try Member(id: id, name: "m").insert().run(db)
+      usleep(5_000)
+    }
+  }
+
+  private func expectTimeout(
+    _ pool: SqlitePool, sourceLocation: SourceLocation = #_sourceLocation, _ call: () throws -> Void
+  ) throws {
+    let begin = ContinuousClock.now
+    expectError(.timeout, sourceLocation: sourceLocation) { try withDeadline(.milliseconds(40), call) }
+    #expect(ContinuousClock.now - begin < .seconds(5), sourceLocation: sourceLocation)
+    #expect(try Member.count().run(pool) == 1, sourceLocation: sourceLocation)
+  }
+
+  @Test func statementsFromTheCacheAreStopped() throws {
+    try withMembers { pool in
+      try Member(id: 1, name: "first").insert().run(pool)
+      try expectTimeout(pool) { try pool.transaction { db in try writeLong(db, from: 100) } }
+      // Ignoring the error helps nothing.
+      try expectTimeout(pool) {
+        try pool.transaction { db in
+          for id in 100..<300 {
+            _ = try? Member(id: id, name: "m").insert().run(db)
+            usleep(1_000)
+          }
+        }
+      }
+      try expectTimeout(pool) {
+        try pool.transaction { db in
+          var id = 100
+          try Member.insert().run(db) {
+            id += 1
+            usleep(5_000)
+            return id < 2_000 ? Member(id: id, name: "m") : nil
+          }
+        }
+      }
+      try expectTimeout(pool) {
+        try pool.read { db in
+          let one = try db.prepare(Member.read().filter(Member.id == Parameter("id")))
+          for _ in 0..<2_000 {
+            _ = try one.run(1)
+            usleep(5_000)
+          }
+        }
+      }
+    }
+  }
+
+  @Test func aCallThatIsLateAfterItsLastStatementIsNotStored() throws {
+    try withMembers { pool in
+      try Member(id: 1, name: "first").insert().run(pool)
+      func writeLate(_ db: SqliteDatabase) throws {
+        try Member(id: 2, name: "late").insert().run(db)
+        usleep(150_000)
+      }
+      try expectTimeout(pool) { try pool.transaction { db in try writeLate(db) } }
+      try expectTimeout(pool) {
+        try pool.yieldingTransaction { db, _ in
+          try writeLate(db)
+          return .stop
+        }
+      }
+      // What rolls back by itself is not late.
+      let result = try withDeadline(.milliseconds(40)) {
+        try pool.transaction { db -> TransactionResult in
+          try writeLate(db)
+          return .rollback
+        }
+      }
+      #expect(result == .rollback)
+    }
+  }
+
+  @Test func aLateCallOfASharedCommitIsLeftOutAlone() async throws {
+    try await withMembers(PoolConfiguration(maximumGroupTime: .seconds(60))) { pool in
+      let gate = DispatchSemaphore(value: 0)
+      let first = Task {
+        try await pool.transaction { db in
+          try Member(id: 1, name: "first").insert().run(db)
+          gate.wait()
+        }
+      }
+      try await until { pool.statistics.isWriting }
+      let late = Task {
+        try await pool.transaction { db in
+          try Member(id: 2, name: "late").insert().run(db)
+          usleep(150_000)
+        }
+      }
+      try await until { pool.statistics.waitingWrites == 1 }
+      let last = Task { try await Member(id: 3, name: "last").insert().run(pool) }
+      try await until { pool.statistics.waitingWrites == 2 }
+      gate.signal()
+      try await until { pool.statistics.waitingWrites <= 1 }
+      late.cancel()
+      await #expect(throws: CancellationError.self) { try await late.value }
+      _ = try await (first.value, last.value)
+      let ids = try await Member.select(Member.id).orderBy(Member.id).run(pool)
+      #expect(ids == [1, 3])
+    }
+  }
+}
