@@ -19,7 +19,7 @@ let package = Package(
       dependencies: ["Sqlable"],
       resources: [.copy("Data")]
     ),
-    .testTarget(name: "SqlableTests", dependencies: ["Sqlable", "Flights"]),
+    .testTarget(name: "SqlableTests", dependencies: ["Sqlable", "Flights"], exclude: ["Coding/Golden"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -7,6 +7,29 @@ private struct Search: Codable, Hashable, Sendable {
   var statement: Statement<Bicycle, [Bicycle]>
 }
 
+private struct Report: Codable, Hashable {
+  var title: String
+  var rows: CodableSelect<String, Double>
+}
+
+private struct SavedSearch: Sqlable {
+  static let id = column("id", Int?.self, PrimaryKey())
+  static let query = column("query", Statement<Bicycle, [Bicycle]>.self)
+  static let tableLayout = [id.column, query.column]
+  var id: Int?
+  var query: Statement<Bicycle, [Bicycle]>
+
+  init(query: Statement<Bicycle, [Bicycle]>) { self.query = query }
+  init(row: ReadRow) throws {
+    id = try row.get(SavedSearch.id)
+    query = try row.get(SavedSearch.query)
+  }
+  func write(to row: inout RowWriter) throws {
+    row.set(SavedSearch.id, id)
+    row.set(SavedSearch.query, query)
+  }
+}
+
 @Suite struct StatementsAsDataGuide {
   @Test func aStatementNeedsNoDatabase() throws {
     let reds = Bicycle.read().filter(Bicycle.color == "red")
@@ -25,6 +48,17 @@ private struct Search: Codable, Hashable, Sendable {
     }
   }
 
+  @Test func aStatementIsADocument() throws {
+    let reds = Bicycle.read().filter(Bicycle.color == "red")
+    let data = try reds.json()
+    let same = try Statement<Bicycle, [Bicycle]>(json: data)
+    #expect(same == reds)
+    let document = #"{"read":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}"#
+    #expect(String(decoding: data, as: UTF8.self) == document)
+    let blocks = try GuidesTests.blocks(of: "json", in: "Docs/StatementsAsData.md")
+    #expect(blocks.map { $0.lines.joined().replacing(" ", with: "") } == [document])
+  }
+
   @Test func aStatementIsStoredAndReadBack() throws {
     let search = Search(title: "red ones", statement: Bicycle.read().filter(Bicycle.color == "red"))
     let data = try JSONEncoder().encode(search)
@@ -35,8 +69,7 @@ private struct Search: Codable, Hashable, Sendable {
 
   @Test func structsTravelWithTheirStatements() throws {
     let insert = Bicycle.insert([Bicycle(name: "Norco", color: "red"), Bicycle(name: "Trek", color: "blue")])
-    let data = try JSONEncoder().encode(insert)
-    let same = try JSONDecoder().decode(Statement<Bicycle, [Int]>.self, from: data)
+    let same = try Statement<Bicycle, [Int]>(json: insert.json())
     #expect(same == insert)
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -46,19 +79,99 @@ private struct Search: Codable, Hashable, Sendable {
     }
   }
 
+  @Test func aQueryIsDecodedAsTheTypeOfItsRows() throws {
+    try withDatabase { db in
+      try db.createTable(Car.self)
+      try Car(name: "Leaf", price: 9_000, isElectric: true).insert().run(db)
+      let rules = StatementRules(models: [Car.self])
+      let prices = Car.select(Car.name, Car.price).filter(Car.price < 20_000)
+      let same = try Select<(String, Double)>(json: prices.json(), rules: rules)
+      for (name, price) in try same.run(db) { print(name, price) }
+      #expect(same == prices)
+      expectInvalidStatement { _ = try Select<(String, Double)>(json: prices.json()) }
+      expectInvalidStatement { _ = try Select<(String, Double, Int)>(json: prices.json(), rules: rules) }
+      #expect(try Select<DynamicRow>(json: prices.json(), rules: rules) == prices.untyped)
+    }
+  }
+
+  @Test func aQueryOfTuplesIsInsideAnotherType() throws {
+    try withDatabase { db in
+      try db.createTable(Car.self)
+      try Car(name: "Leaf", price: 9_000, isElectric: true).insert().run(db)
+      let report = Report(title: "Prices", rows: CodableSelect(Car.select(Car.name, Car.price)))
+      let data = try JSONEncoder().encode(report)
+      let decoder = JSONDecoder()
+      decoder.userInfo[.statementRules] = StatementRules(models: [Car.self])
+      let same = try decoder.decode(Report.self, from: data)
+      let rows = try same.rows.select.run(db)  // [(String, Double)]
+      #expect(same == report && rows.map(\.0) == ["Leaf"])
+    }
+  }
+
   @Test(.needs(35, "RETURNING")) func aChangeThatReturnsRowsHasATypeOfItsOwn() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
       try Bicycle(name: "Norco", color: "red").insert().run(db)
       let sale = ReturningStatement(Bicycle.delete(Bicycle.color == "red").returning())
-      let data = try JSONEncoder().encode(sale)
-      let same = try JSONDecoder().decode(ReturningStatement<Bicycle, [Bicycle]>.self, from: data)
+      let same = try ReturningStatement<Bicycle, [Bicycle]>(json: sale.json())
       let sold = try same.statement.run(db)  // [Bicycle]
       #expect(sold.map(\.name) == ["Norco"])
-      let asRead = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: data) }
+      let asRead = sqlError { _ = try Statement<Bicycle, [Bicycle]>(json: sale.json()) }
       #expect(asRead?.message == "a change that returns rows must be decoded as a ReturningStatement")
     }
+  }
+
+  @Test(.needs(35, "RETURNING")) func aChangeReturnsTermsAfterDecoding() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      try Bicycle(name: "Norco", color: "red").insert().run(db)
+      let paint = Bicycle.updateAll(Bicycle.color.set(to: "blue"))
+        .returning(Bicycle.id.typed(as: Int.self), Bicycle.name.typed(as: String.self))
+      let same = try Returning<Bicycle, (Int, String)>(json: paint.json())
+      let painted = try same.run(db)  // [(Int, String)]
+      #expect(same == paint && painted.map(\.1) == ["Norco"])
+    }
+  }
+
+  @Test func aStatementIsAColumn() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      try db.createTable(SavedSearch.self)
+      try Bicycle(name: "Norco", color: "red").insert().run(db)
+      try SavedSearch(query: Bicycle.read().filter(Bicycle.color == "red")).insert().run(db)
+      let saved = try SavedSearch.byId(1).run(db)
+      let bikes = try saved?.query.run(db)  // [Bicycle]?
+      #expect(bikes?.map(\.name) == ["Norco"])
+    }
+  }
+
+  @Test func rulesAreGivenWithTheDocument() throws {
+    let data = try Bicycle.count().in("archive").filter(Bicycle.ownerId.in(Person.select(Person.id))).json()
+    let rules = StatementRules(kinds: [.count], models: [Person.self], tables: ["archive"])
+    let count = try Statement<Bicycle, Int>(json: data, rules: rules)
+    #expect(count.sql.contains("archive"))
+    for less in [
+      StatementRules(kinds: [.update], models: rules.models, tables: rules.tables),
+      StatementRules(models: rules.models), StatementRules(tables: rules.tables),
+    ] {
+      expectInvalidStatement { _ = try Statement<Bicycle, Int>(json: data, rules: less) }
+    }
+  }
+
+  @Test func anErrorSaysWhereInTheDocument() throws {
+    let text = #"{"read":{"from":"bicycle","where":{"=":[{"column":"colour"},"red"]}},"sqlable":1}"#
+    do {
+      _ = try Statement<Bicycle, [Bicycle]>(json: Data(text.utf8))
+    } catch let error as SqlError {
+      print(error.message)  // table bicycle has no column colour
+      print(error.documentPath ?? "")  // read.where.=[0].column
+    }
+    let error = sqlError { _ = try Statement<Bicycle, [Bicycle]>(json: Data(text.utf8)) }
+    #expect(error?.message == "table bicycle has no column colour")
+    #expect(error?.documentPath == "read.where.=[0].column")
   }
 
   @Test func rulesAllowFewerKindsAndOtherTables() throws {
@@ -92,15 +205,5 @@ private struct Search: Codable, Hashable, Sendable {
     expectInvalidStatement { _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data("[1]".utf8)) }
     let ofAnother = Bicycle.read().filter(Person.name == "Anna")
     #expect(throws: SqlError.self) { try JSONEncoder().encode(ofAnother) }
-  }
-
-  @Test func theForm() throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys]
-    let data = try encoder.encode(Bicycle.count().filter(Bicycle.color == "red"))
-    #expect(
-      String(decoding: data, as: UTF8.self) == """
-        {"count":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}
-        """)
   }
 }

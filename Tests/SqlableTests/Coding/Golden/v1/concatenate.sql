@@ -1,0 +1,3 @@
+SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "name" || ? = ?
+-- "x"
+-- "y"

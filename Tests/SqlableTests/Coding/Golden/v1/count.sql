@@ -1,0 +1,1 @@
+SELECT count(*) FROM "bicycle" WHERE "owner_id" IS NULL

@@ -1,0 +1,3 @@
+DELETE FROM "bicycle" WHERE "id" IN (SELECT "id" FROM "bicycle" WHERE "color" = ? ORDER BY "id" LIMIT ?)
+-- "red"
+-- 2

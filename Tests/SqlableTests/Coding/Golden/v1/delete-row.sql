@@ -1,0 +1,2 @@
+DELETE FROM "bicycle" WHERE "id" = ?
+-- 3

@@ -1,0 +1,2 @@
+DELETE FROM "bicycle" WHERE "color" = ?
+-- "red"

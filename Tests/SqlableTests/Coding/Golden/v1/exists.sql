@@ -1,0 +1,2 @@
+SELECT EXISTS (SELECT 1 FROM "bicycle" WHERE "color" = ?)
+-- "red"

@@ -1,0 +1,2 @@
+SELECT "color", count(*) FROM "bicycle" GROUP BY "color" HAVING count(*) > ?
+-- 1

@@ -1,0 +1,1 @@
+-- there are no rows to insert

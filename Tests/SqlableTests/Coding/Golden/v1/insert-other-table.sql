@@ -1,0 +1,4 @@
+INSERT INTO "archive" ("id", "name", "color") VALUES (?, ?, ?)
+-- 3
+-- "Norco"
+-- "red"

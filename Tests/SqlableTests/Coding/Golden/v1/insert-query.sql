@@ -1,0 +1,1 @@
+INSERT INTO "bicycle" ("name", "color") SELECT "name", "name" FROM "person"

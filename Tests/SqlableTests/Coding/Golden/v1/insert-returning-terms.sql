@@ -1,0 +1,1 @@
+INSERT INTO "bicycle" ("id", "name", "color") VALUES (?, ?, ?) RETURNING "id", "color"

@@ -1,0 +1,3 @@
+INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)
+-- "Norco"
+-- "red"

@@ -1,0 +1,4 @@
+INSERT INTO "bicycle" ("id", "name", "color") VALUES (?, ?, ?)
+-- 3
+-- "Norco"
+-- "red"

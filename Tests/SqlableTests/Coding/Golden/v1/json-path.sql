@@ -1,0 +1,3 @@
+SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "name" -> '$.a[#-1]' = ? OR "name" ->> '$."b c"' = ?
+-- "x"
+-- "x"

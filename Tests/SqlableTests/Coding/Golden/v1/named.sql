@@ -1,0 +1,1 @@
+WITH RECURSIVE "per_name" ("c1", "c2", "c3") AS (SELECT "name", avg("price"), max("sold_at") FROM "car" GROUP BY "name") SELECT "car"."name", "car"."price", "per_name"."c2" FROM "car" JOIN "per_name" ON "car"."name" = "per_name"."c1"

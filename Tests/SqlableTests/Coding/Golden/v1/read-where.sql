@@ -1,0 +1,2 @@
+SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?
+-- "red"

@@ -1,0 +1,1 @@
+SELECT "id", "name", max("price"), "is_electric", "sold_at" FROM "car" GROUP BY "name"

@@ -1,0 +1,5 @@
+SELECT snippet("memo", -1, ?, ?, ?, 4) FROM "memo" WHERE "memo" MATCH ? ORDER BY "rank"
+-- "<b>"
+-- "</b>"
+-- "…"
+-- "\"swift\""

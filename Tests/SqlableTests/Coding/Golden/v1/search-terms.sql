@@ -1,0 +1,8 @@
+SELECT "story_fulltext"."rank", snippet("story_fulltext"."story_fulltext", 1, ?, ?, ?, 8), highlight("story_fulltext"."story_fulltext", 0, ?, ?) FROM "story" JOIN "story_fulltext" ON "story_fulltext"."rowid" = "story"."id" WHERE "story_fulltext"."story_fulltext" MATCH ? AND "story_fulltext"."rank" MATCH ? ORDER BY "story_fulltext"."rank"
+-- "<b>"
+-- "</b>"
+-- "…"
+-- "<b>"
+-- "</b>"
+-- "\"sw\" *"
+-- "bm25(10.000000, 1.0)"

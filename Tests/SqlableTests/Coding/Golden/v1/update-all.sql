@@ -1,0 +1,3 @@
+UPDATE "bicycle" SET "owner_id" = ?, "id" = "id" * ?
+-- NULL
+-- 2

@@ -1,0 +1,1 @@
+UPDATE "bicycle" SET "name" = ?, "color" = ? WHERE "id" = ? RETURNING "id", upper("name")

@@ -1,0 +1,4 @@
+UPDATE "bicycle" SET "color" = ?, "owner_id" = ? WHERE "id" = ?
+-- "red"
+-- NULL
+-- 3

@@ -1,0 +1,4 @@
+UPDATE "bicycle" SET "name" = ?, "color" = ? WHERE "id" = ?
+-- "Norco"
+-- "red"
+-- 3

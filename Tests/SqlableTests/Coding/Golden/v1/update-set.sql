@@ -1,0 +1,3 @@
+UPDATE "bicycle" SET "color" = ? WHERE "color" = ?
+-- "blue"
+-- "red"

@@ -1,0 +1,4 @@
+INSERT INTO "bicycle" ("id", "name", "color") VALUES (?, ?, ?) ON CONFLICT ("name", "color") DO NOTHING RETURNING "id"
+-- 3
+-- "Norco"
+-- "red"

@@ -1,0 +1,2 @@
+SELECT "name", ? FROM "car"
+-- x'0102ff'

@@ -1,0 +1,2 @@
+UPDATE "bicycle" SET "owner_id" = ?
+-- NULL
