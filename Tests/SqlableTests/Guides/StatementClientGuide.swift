@@ -44,7 +44,7 @@ import Testing
     try #require(lines.count == statements.count && lines.allSatisfy { $0.count == 2 })
     for (line, statement) in zip(lines, statements) {
       #expect(line[0] == String(decoding: statement, as: UTF8.self))
-      #expect(try AnyStatement(json: Data(line[0].utf8)).json == statement)
+      #expect(try CorpusStatement(json: Data(line[0].utf8)).json == statement)
       #expect(line[1].count == 64)
     }
   }

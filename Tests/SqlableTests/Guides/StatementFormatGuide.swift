@@ -23,7 +23,7 @@ import Testing
     for (index, block) in statements.enumerated() {
       let json = Data(compact(block.rawLines).utf8)
       let place: Comment = "line \(block.line)"
-      let statement = try AnyStatement(json: json)
+      let statement = try CorpusStatement(json: json)
       #expect(String(decoding: statement.json, as: UTF8.self) == String(decoding: json, as: UTF8.self), place)
       #expect(schema.allows(try JSONSerialization.jsonObject(with: json)), place)
       let end = index + 1 < statements.count ? statements[index + 1].line : .max
@@ -48,7 +48,7 @@ import Testing
         count += 1
         let term = compact([cells[0]])
         let json = #"{"read":{"from":"\#(model)","select":[\#(term)]},"sqlable":1}"#
-        let statement = try AnyStatement(json: Data(json.utf8))
+        let statement = try CorpusStatement(json: Data(json.utf8))
         #expect(statement.sql == #"SELECT \#(cells[1]) FROM "\#(model)""#)
         #expect(String(decoding: statement.json, as: UTF8.self) == json)
       }
@@ -62,7 +62,7 @@ import Testing
     for line in lines[(start + 2)...].prefix(while: { $0.hasPrefix("|") }) {
       let cells = cells(line)
       let json = #"{"read":{"from":"car","select":[\#(compact([cells[0]]))]},"sqlable":1}"#
-      let statement = try AnyStatement(json: Data(json.utf8))
+      let statement = try CorpusStatement(json: Data(json.utf8))
       let value = try #require(statement.bindings.first)
       let name = "\(value.storageClass)".uppercased()
       #expect(cells[1].contains(name), "\(line): \(name)")

@@ -84,7 +84,7 @@ import Testing
 
   @Test func aLateCallOfASharedCommitIsLeftOutAlone() async throws {
     try await withMembers(PoolConfiguration(maximumGroupTime: .seconds(60))) { pool in
-      let gate = DispatchSemaphore(value: 0)
+      let (gate, lateGate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let first = Task {
         try await pool.transaction { db in
           try Member(id: 1, name: "first").insert().run(db)
@@ -95,7 +95,7 @@ import Testing
       let late = Task {
         try await pool.transaction { db in
           try Member(id: 2, name: "late").insert().run(db)
-          usleep(150_000)
+          lateGate.wait()
         }
       }
       try await until { pool.statistics.waitingWrites == 1 }
@@ -104,6 +104,7 @@ import Testing
       gate.signal()
       try await until { pool.statistics.waitingWrites <= 1 }
       late.cancel()
+      lateGate.signal()
       await #expect(throws: CancellationError.self) { try await late.value }
       _ = try await (first.value, last.value)
       let ids = try await Member.select(Member.id).orderBy(Member.id).run(pool)
