@@ -142,7 +142,7 @@ extension AnyStatement: Hashable {
 extension AnyStatement: Codable {
   public func encode(to encoder: any Encoder) throws { try document.encode(to: encoder) }
 
-  /// Decodes a statement; the decoder's ``Foundation/CodingUserInfoKey/statementRules`` name its models.
+  /// Decodes a statement; the decoder's `userInfo[.statementRules]` names its models.
   public init(from decoder: any Decoder) throws {
     try self.init(Document(from: decoder), StatementRules.of(decoder))
   }

@@ -21,7 +21,12 @@ extension DocumentDecoder {
   private func table(_ document: Document?, _ key: DocumentKeys) throws -> TableInfo {
     guard let document else { throw failure("it lacks the key \(key.rawValue)") }
     enter(key.rawValue)
-    defer { leave() }
+    let table = try table(document)
+    leave()
+    return table
+  }
+
+  private func table(_ document: Document) throws -> TableInfo {
     if case .text(let name) = document { return try model(name) }
     let fields = try fields(document, [.table, .model], "a table")
     guard let model = try part(fields, .model, { try text($0, "the name of a model") }),

@@ -101,7 +101,13 @@ extension DocumentDecoder {
   private func sources(_ document: Document?, _ outer: Scope?) throws -> [SelectQuery.Source] {
     guard let document else { throw failure("a query must have from or values") }
     enter("from")
-    defer { leave() }
+    let sources = try sources(list: document, outer)
+    leave()
+    return sources
+  }
+
+  // No `defer` leaves a place: where an error is thrown, the place stays.
+  private func sources(list document: Document, _ outer: Scope?) throws -> [SelectQuery.Source] {
     if case .text(let name) = document { return [SelectQuery.Source(table: try model(name))] }
     let documents = try list(document, "the tables of a query")
     guard !documents.isEmpty else { throw failure("a query must have a table") }
@@ -227,8 +233,7 @@ extension DocumentDecoder {
       return [.model(0)]
     }
     enter("select")
-    defer { leave() }
-    return try each(list(document, "the results of a query")) { document in
+    let results = try each(list(document, "the results of a query")) { document -> SelectQuery.Result in
       guard case .object(let members) = document, members.contains(where: { $0.key == "model" }),
         !members.contains(where: { $0.key == "column" })
       else { return .term(try term(document, scope)) }
@@ -245,6 +250,8 @@ extension DocumentDecoder {
       }
       return .model(index, replaced: replaced ?? [])
     }
+    leave()
+    return results
   }
 }
 

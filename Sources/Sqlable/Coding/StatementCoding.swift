@@ -190,8 +190,8 @@ extension Statement: Codable {
   /// Encodes the statement, in the form of ``json()``.
   public func encode(to encoder: any Encoder) throws { try document(returning: false).encode(to: encoder) }
 
-  /// Decodes a statement, as ``init(json:rules:)`` does. The decoder's ``Foundation/CodingUserInfoKey/statementRules``
-  /// are its rules.
+  /// Decodes a statement, as ``init(json:rules:)`` does. The rules are those of the
+  /// decoder's `userInfo[.statementRules]`.
   public init(from decoder: any Decoder) throws {
     try self.init(Document(from: decoder), StatementRules.of(decoder), returning: false)
   }

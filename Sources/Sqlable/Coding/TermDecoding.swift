@@ -214,10 +214,14 @@ extension DocumentDecoder {
     let left = try term(documents[0], scope)
     leave()
     enter(1)
-    defer { leave() }
-    guard case .list(let values) = documents[1] else {
-      let query = try query(documents[1], outer: scope)
-      let term = left.isIn(query)
+    let term = try isIn(left, documents[1], scope)
+    leave()
+    return term
+  }
+
+  private func isIn(_ left: SqlExpression, _ document: Document, _ scope: Scope) throws -> SqlExpression {
+    guard case .list(let values) = document else {
+      let term = left.isIn(try query(document, outer: scope))
       if case .invalid(let invalid) = term.node { throw invalid.error }
       return term
     }

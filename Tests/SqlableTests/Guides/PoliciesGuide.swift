@@ -1,0 +1,64 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What Docs/Policies.md shows.
+@Suite struct PoliciesGuide {
+  private let body = Data(
+    #"{"read":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}"#.utf8)
+
+  private func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      try Person.insert([Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo")]).run(db)
+      try Bicycle.insert([
+        Bicycle(name: "Norco", color: "red", ownerId: 1), Bicycle(name: "Trek", color: "red", ownerId: 2),
+      ]).run(db)
+      try body(db)
+    }
+  }
+
+  @Test func aTenantsSearch() throws {
+    let tenant = 1
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      let policy = StatementPolicy(
+        .table(Bicycle.self).readingAll().filtering(Bicycle.color, Bicycle.id, by: .equality, .comparison)
+          .sorting(Bicycle.name, Bicycle.id).rows(where: Bicycle.ownerId == tenant))
+      let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
+      let bikes = try search.run(db)  // [Bicycle]
+      #expect(bikes.map(\.name) == ["Norco"])
+      #expect(
+        search.sql == """
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
+          """)
+      switch try policy.statement(json: body).run(db) {
+      case .rows(let rows): print(rows.count)  // [DynamicRow]
+      case .number(let number): print(number)
+      case .ids(let ids): print(ids)
+      case .exists(let exists): print(exists)
+      }
+      let any = try policy.statement(json: body)
+      guard case .rows(let rows) = try any.run(db) else { throw CancellationError() }
+      #expect(rows.count == 1 && any.kind == .read)
+    }
+  }
+
+  @Test func aSearchOnAPoolWithADeadline() throws {
+    try withDirectory { directory in
+      let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")
+      try pool.transaction { db in try db.createTables() }
+      let policy = StatementPolicy(.table(Bicycle.self).readingAll().filtering(Bicycle.color, by: .equality))
+      let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
+      let found = try withDeadline(.seconds(1)) { try pool.read { db in try search.run(db) } }
+      #expect(found == [])
+    }
+  }
+}
+
+extension SqliteDatabase {
+  fileprivate func createTables() throws {
+    try createTable(Person.self)
+    try createTable(Bicycle.self)
+  }
+}
