@@ -111,7 +111,8 @@ private struct MemoryEvaluation {
   /// Reads the rows like those of a remote database.
   func read<Row>(_ tables: MemoryTables, _ layout: ResultLayout, _ read: (ReadRow) throws -> Row) throws -> [Row] {
     let rows = try rows(tables)
-    let answer = SqlAnswer(rows: try withSQL { try rows.map { try $0.map { try $0.databaseValue } } })
+    let answer = SqlAnswer(
+      columns: query.clauses.resultNames, rows: try withSQL { try rows.map { try $0.map { try $0.databaseValue } } })
     return try ReceivedRows(answer: answer, sql: sql).map(.positioned(layout), read)
   }
 

@@ -123,9 +123,10 @@ extension MemoryPlanner {
   private func dateFormat(of term: SqlExpression, _ scope: MemoryScope) -> ColumnType.DateFormat {
     var definition = term.columnDefinition
     if case .column(.named(let name)) = term.columnTerm.node {
-      definition = scope.sources.lazy.compactMap { source in
-        source.source.table.position(named: name).map { source.source.table.columns[$0].definition }
-      }.first
+      definition =
+        scope.sources.lazy.compactMap { source in
+          source.source.table.position(named: name).map { source.source.table.columns[$0].definition }
+        }.first
     }
     guard case .date(let format) = definition?.type.base else { return .unixSecondsWithFraction }
     return format

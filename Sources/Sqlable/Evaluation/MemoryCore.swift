@@ -32,7 +32,7 @@ extension MemoryPlanner {
       }
     }
     if let filter = clauses.filter { conditions.append(try term(filter, scope)) }
-    let groups = try terms(clauses.groups, scope)
+    let groups = try ordering.terms(clauses.groups, scope)
     scope.takesAggregates = true
     let results = try clauses.results.flatMap { try self.results($0, scope) }
     let having = try clauses.having.map { try term($0, scope) }
@@ -56,7 +56,13 @@ extension MemoryPlanner {
     _ term: SqlExpression, _ clauses: SelectQuery.Clauses, _ results: [MemoryTerm], _ scope: MemoryScope
   ) throws -> MemoryTerm {
     if let position = clauses.position(of: term) { return results[position - 1] }
-    return try self.term(term, scope)
+    return try ordering.term(term, scope)
+  }
+
+  private var ordering: MemoryPlanner {
+    var planner = self
+    planner.isOrdering = true
+    return planner
   }
 
   private func literal(
@@ -102,7 +108,7 @@ extension MemoryPlanner {
       guard case .call(let call) = call.node else { throw MemoryPlanner.refusal("a table-valued function") }
       throw MemoryPlanner.refusal("table-valued function \(call.name)")
     case .named:
-      guard let recursion = recursions.last(where: { $0.name.isSameName(as: source.name) }) else {
+      guard let recursion, recursion.name.isSameName(as: source.name) else {
         throw MemoryPlanner.refusal("query \(source.name), which is not defined here,")
       }
       return MemorySource(source: source, columns: recursion.columns) { _ in [recursion.row] }

@@ -81,7 +81,7 @@ struct MemoryDate {
     case .second: 4.6427e+14
     case .minute: 7.7379e+12
     case .hour: 1.2897e+11
-    case .day: 5373485
+    case .day: 5_373_485
     case .month: 176546
     case .year: 14713
     }

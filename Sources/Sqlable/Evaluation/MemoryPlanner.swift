@@ -1,8 +1,10 @@
 /// Makes terms and queries ready to be evaluated, and refuses what can't be, before a row is read.
 struct MemoryPlanner {
   let tables: MemoryTables
-  /// The recursive queries around, by name.
-  var recursions: [MemoryRecursion] = []
+  /// The recursive query of which a part is made ready.
+  var recursion: MemoryRecursion?
+  /// Whether terms of ORDER BY or GROUP BY are made ready, which the renderer writes differently.
+  var isOrdering = false
 
   /// The error for something that is not evaluated in memory.
   static func refusal(_ what: String) -> SqlError {
@@ -91,6 +93,9 @@ struct MemoryPlanner {
     }
     if operation.takesConstant { throw MemoryPlanner.refusal("operator \(operation.rawValue) of JSON") }
     let (left, right) = (try term(first, scope), try term(second, scope))
+    if second.isFalse, !isOrdering, operation == .isSame || operation == .isNotSame {
+      return MemoryTerm(of: [left]) { MemoryValue((try left.value($0).truth == false) == (operation == .isSame)) }
+    }
     if operation.isComparison { return comparison(operation, left, right) }
     return MemoryTerm(of: [left, right]) { frame in
       let (own, other) = (try left.value(frame), try right.value(frame))
@@ -192,7 +197,8 @@ struct MemoryPlanner {
     var clauses = term.query.clauses
     // SQLite ignores DISTINCT in an EXISTS, which an offset shows.
     if term.kind == .exists { clauses.isDistinct = false }
-    let query = try self.query(clauses, outer: scope)
+    // As in SQLite, a recursive query is not one of its own subqueries.
+    let query = try MemoryPlanner(tables: tables).query(clauses, outer: scope)
     let rows = query.sharedRows
     switch term.kind {
     case .exists: return MemoryTerm { MemoryValue(try !rows($0).isEmpty) }
@@ -223,6 +229,17 @@ struct MemoryPlanner {
       let known = try shared ?? list(frame)
       shared = known
       return MemoryValue.isIn(value, known)
+    }
+  }
+}
+
+extension SqlExpression {
+  /// Whether SQLite's parser takes it for the literal FALSE, which IS tests for the truth of a value: `a IN ()`.
+  fileprivate var isFalse: Bool {
+    switch node {
+    case .isIn(_, let values): values.isEmpty
+    case .collate(let term, _): term.isFalse
+    default: false
     }
   }
 }

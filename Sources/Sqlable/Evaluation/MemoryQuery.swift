@@ -59,11 +59,13 @@ extension MemoryPlanner {
     guard !clauses.compounds.isEmpty else { return try single(clauses, outer: outer) }
     var first = clauses
     (first.order, first.limit, first.offset, first.compounds) = ([], nil, nil, [])
-    let parts = [first] + clauses.compounds.map(\.query.clauses)
+    let operations = clauses.compounds.map(\.operation)
+    var parts = [first] + clauses.compounds.map(\.query.clauses)
+    // SQLite drops the DISTINCT of a part whose rows it makes distinct anyway, so the last of equal rows stays.
+    for index in parts.indices where operations[max(index - 1, 0)] != .unionAll { parts[index].isDistinct = false }
     let cores = try parts.map { try core($0, order: [], outer: outer) }
     let collations = collations(of: cores)
     let (orders, places) = try order(clauses, parts, cores, collations)
-    let operations = clauses.compounds.map(\.operation)
     return MemoryQuery(
       columns: cores[0].columns, isCorrelated: cores.contains(where: \.isCorrelated)
     ) { frame in

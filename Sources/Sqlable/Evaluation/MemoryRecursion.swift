@@ -18,30 +18,31 @@ extension MemoryPlanner {
   /// Makes the definition of a named query ready.
   func defined(_ clauses: SelectQuery.Clauses, _ name: String, outer: MemoryScope?) throws -> MemoryQuery {
     func refersToItself(_ part: SelectQuery.Clauses) -> Bool {
-      part.sources.contains { $0.kind == .named && $0.name.isSameName(as: name) }
+      part.sources.count { $0.kind == .named && $0.name.isSameName(as: name) } == 1
     }
+    var planner = MemoryPlanner(tables: tables)
     guard let first = clauses.compounds.firstIndex(where: { refersToItself($0.query.clauses) }) else {
-      return try query(clauses, outer: outer)
+      return try planner.query(clauses, outer: outer)
     }
     let steps = clauses.compounds[first...]
     guard steps.allSatisfy({ refersToItself($0.query.clauses) && [.union, .unionAll].contains($0.operation) }) else {
-      throw SqlError.invalidStatement("the recursive parts of query \(name) must be the last ones, by UNION or UNION ALL")
+      throw SqlError.invalidStatement(
+        "the recursive parts of query \(name) must be the last ones, by UNION or UNION ALL")
     }
     var start = clauses
     (start.order, start.limit, start.offset) = ([], nil, nil)
     start.compounds = Array(clauses.compounds[..<first])
-    let initial = try query(start, outer: outer)
+    let initial = try planner.query(start, outer: outer)
     let recursion = MemoryRecursion(name, initial.columns)
-    var planner = self
-    planner.recursions.append(recursion)
+    planner.recursion = recursion
     let parts = steps.map(\.query.clauses)
     let cores = try parts.map { try planner.core($0, order: [], outer: outer) }
-    guard cores.allSatisfy(\.scope.aggregates.isEmpty) else {
-      throw SqlError.invalidStatement("a recursive part of query \(name) has an aggregate")
+    guard cores.allSatisfy(\.scope.aggregates.isEmpty), parts.allSatisfy(\.groups.isEmpty) else {
+      throw SqlError.invalidStatement("a recursive part of query \(name) has groups or an aggregate")
     }
     var whole = start
     (whole.compounds, whole.order) = ([], [])
-    let all = [try core(whole, order: [], outer: outer)] + cores
+    let all = [try planner.core(whole, order: [], outer: outer)] + cores
     let collations = collations(of: all)
     let (orders, places) = try order(clauses, [whole] + parts, all, collations)
     let isDistinct = steps.last?.operation == .union

@@ -87,7 +87,9 @@ struct SampleGenerator {
     return (0..<count).map { isEmpty ? MemorySample(id: $0 + 1) : row(id: $0 + 1) }
   }
 
-  private static let bytes: [[UInt8]] = [[], [0], [0, 65], [65], [49, 46], [0xC3, 0xA9], [32], [45, 49], [97, 98], [37]]
+  private static let bytes: [[UInt8]] = [
+    [], [0], [0, 65], [65], [49, 46], [0xC3, 0xA9], [32], [45, 49], [97, 98], [37],
+  ]
   /// Not UTF-8: reading them as text throws.
   private static let odd: [[UInt8]] = [[255, 254], [65, 0x80], [0xC3], [0xE2, 0x82, 65]]
   private static let texts = [
@@ -102,7 +104,8 @@ struct SampleGenerator {
   private mutating func date() -> Date {
     let seconds = random.pick([0, 951_782_400, 1_709_164_800, 1_706_708_730, 4_102_444_799, -86_400, -62_000_000_000])
     let step = Int.random(in: -40_000_000...40_000_000, using: &random)
-    return Date(timeIntervalSince1970: Double(seconds + (random.chance(60) ? step : 0)) + random.pick([0, 0, 0.5, 0.125]))
+    return Date(
+      timeIntervalSince1970: Double(seconds + (random.chance(60) ? step : 0)) + random.pick([0, 0, 0.5, 0.125]))
   }
 
   mutating func number() -> any SqlValue { oracle.number().sqlValue }
@@ -163,7 +166,8 @@ struct SampleGenerator {
   }
 
   private mutating func part(_ date: SqlExpression) -> SqlExpression {
-    let date = random.chance(40) ? date.adding(random.pick([0, 1, -1, 5, 40, -13, 100_000]), random.pick(Self.units)) : date
+    let date =
+      random.chance(40) ? date.adding(random.pick([0, 1, -1, 5, 40, -13, 100_000]), random.pick(Self.units)) : date
     switch Int.random(in: 0..<7, using: &random) {
     case 0: return date.year()
     case 1: return date.month()
@@ -261,7 +265,9 @@ struct SampleGenerator {
 
   private mutating func pattern() -> String {
     (0..<random.pick([0, 1, 2, 3, 5])).map { _ in
-      random.pick(["%", "_", "*", "?", "a", "A", "b", "[a-c]", "[^a]", "[", "]", "!", "é", "1", "\0", "!%", "-", ".", "[]]"])
+      random.pick([
+        "%", "_", "*", "?", "a", "A", "b", "[a-c]", "[^a]", "[", "]", "!", "é", "1", "\0", "!%", "-", ".", "[]]",
+      ])
     }.joined()
   }
 }

@@ -20,9 +20,10 @@ import Testing
   ) throws -> Outcome<Value> {
     let expected: Value
     do { expected = try other() } catch let error as SqlError {
-      // What SQLite throws may be thrown for a row that is not needed.
-      if error.kind == .other { return .failed }
-      return sqlError { _ = try own() }?.kind == error.kind ? .refused : .differing
+      // What SQLite throws may be thrown for a row that is not needed, or for another value of the row.
+      let found = sqlError { _ = try own() }
+      if error.kind == .other || found?.kind == .other { return .failed }
+      return found?.kind == error.kind ? .refused : .differing
     }
     do { return isSame(try own(), expected) ? .same : .differing } catch let error as SqlError {
       return error.kind == .other ? .failed : .differing
@@ -39,6 +40,8 @@ import Testing
       var tables = try MemoryTables(rows)
       try tables.insert(others, into: "archive")
       let db = try SqliteDatabase.inMemory()
+      // The Bloom filter of an automatic index (3.38 to 3.40) takes texts for different that RTRIM takes for equal.
+      try db.execute("PRAGMA automatic_index = OFF")
       try db.createTable(MemorySample.self)
       try db.createTable(MemorySample.self, named: "archive")
       try MemorySample.insert(rows).run(db)
@@ -61,7 +64,9 @@ import Testing
           read = read.orderBy(generator.random.pick([ordering, ordering.nullsFirst, ordering.nullsLast]))
         }
         read = read.orderBy(MemorySample.id)
-        if generator.random.chance(40) { read = read.limit(generator.random.pick([0, 1, 3]), offset: generator.random.pick([0, 1])) }
+        if generator.random.chance(40) {
+          read = read.limit(generator.random.pick([0, 1, 3]), offset: generator.random.pick([0, 1]))
+        }
         let outcome = try outcome({ try read.evaluate(over: rows) }, { try read.run(db) }, ==)
         outcomes["\(outcome)", default: 0] += 1
         let note = "seed \(seed): \(read.sql) \(read.bindings) \(rows)"
@@ -84,7 +89,9 @@ import Testing
         generator.columns = [MemorySample.tableLayout.map(\.expression)]
         let terms = (0..<3).map { _ in generator.any(4) }
         let query = MemorySample.select(MemorySample.id, terms[0], terms[1], terms[2]).orderBy(MemorySample.id)
-        let outcome = try outcome({ try query.evaluate(over: tables) }, { try query.run(db) }, ==)
+        let outcome = try outcome({ try query.evaluate(over: tables) }, { try query.run(db) }) {
+          $0 == $1 && $0.first?.columns == $1.first?.columns
+        }
         outcomes["\(outcome)", default: 0] += 1
         let note = outcome == .differing ? difference(query, tables, db) : ""
         #expect(outcome != .differing, "seed \(seed): \(query.sql) \(query.bindings)\n\(note)")
@@ -129,7 +136,9 @@ import Testing
           let own: [[DatabaseValue]]
           do { own = try select.evaluate(over: tables).map(\.values) } catch let error as SqlError {
             refused += 1
-            let isExpected = ["window function", "json_each", "nested too deeply"].contains { error.message.contains($0) }
+            let isExpected = ["window function", "json_each", "nested too deeply"].contains {
+              error.message.contains($0)
+            }
             #expect(isExpected, "\(error)")
             continue
           }
@@ -149,7 +158,9 @@ import Testing
 private func difference(_ query: Select<DynamicRow>, _ tables: MemoryTables, _ db: SqliteDatabase) -> String {
   let (own, other) = (Result { try query.evaluate(over: tables) }, Result { try query.run(db) })
   guard case .success(let left) = own, case .success(let right) = other else { return "\(own), SQLite: \(other)" }
-  if ProcessInfo.processInfo.environment["DUMPDB"] != nil { try? db.execute(SQL(verbatim: "VACUUM INTO '/tmp/dump\(left.count)-\(right.count).db'")) }
+  if left.first?.columns != right.first?.columns {
+    return "\(left.first?.columns ?? []), SQLite: \(right.first?.columns ?? [])"
+  }
   let (extra, missing) = (left.filter { !right.contains($0) }, right.filter { !left.contains($0) })
   return "\(left.count) \(extra.prefix(3).map(\.values)), SQLite: \(right.count) \(missing.prefix(3).map(\.values))"
 }
@@ -157,7 +168,7 @@ private func difference(_ query: Select<DynamicRow>, _ tables: MemoryTables, _ d
 /// Whether there are the same rows, in any order.
 private func same(_ left: [DynamicRow], _ right: [DynamicRow]) -> Bool {
   func counts(_ rows: [DynamicRow]) -> [DynamicRow: Int] { rows.reduce(into: [:]) { $0[$1, default: 0] += 1 } }
-  return counts(left) == counts(right)
+  return counts(left) == counts(right) && left.first?.columns == right.first?.columns
 }
 
 extension MemoryTables {
@@ -201,7 +212,9 @@ extension SampleGenerator {
     let isGrouped = random.chance(40)
     let groups = isGrouped ? (0..<random.pick([0, 1, 2])).map { _ in any(1) } : []
     let terms = (0..<width).map { index in
-      isGrouped ? index < groups.count && random.chance(50) ? groups[index].hex() : aggregate() : any(2)
+      isGrouped
+        ? index < groups.count && random.chance(50)
+          ? groups[index].lowercase().rtrim().replace(".0", with: "") : aggregate() : any(2)
     }
     var query: Select<DynamicRow>
     if isJoined {
