@@ -30,6 +30,14 @@ static inline void sqlable_real_text(double value, int digits, char *buffer, int
   sqlite3_snprintf(size, buffer, "%!.*g", digits, value);
 }
 
+// With a number of digits after the point, as round() writes it, or of significant ones, as strftime() does.
+static inline void sqlable_fixed_text(double value, int digits, char *buffer, int size) {
+  sqlite3_snprintf(size, buffer, "%.*f", digits, value);
+}
+static inline void sqlable_general_text(double value, int digits, char *buffer, int size) {
+  sqlite3_snprintf(size, buffer, "%.*g", digits, value);
+}
+
 // The preupdate hook is looked up at run time: an SQLite built without it lacks the symbols, and linking against them
 // would keep the whole program from starting.
 typedef void (*sqlable_preupdate_callback)(void *context, sqlite3 *db, int operation, const char *database,
@@ -39,6 +47,9 @@ typedef int (*sqlable_preupdate_value)(sqlite3 *db, int column, sqlite3_value **
 
 // The same for a column's origin, which needs SQLITE_ENABLE_COLUMN_METADATA.
 typedef const char *(*sqlable_column_text)(sqlite3_stmt *statement, int column);
+
+// The same for compile-time options, which SQLITE_OMIT_COMPILEOPTION_DIAGS omits.
+typedef int (*sqlable_compile_option)(const char *name);
 
 // The same for the offset of an error in the SQL, added in 3.38.
 typedef int (*sqlable_error_offset)(sqlite3 *db);

@@ -37,9 +37,24 @@ extension Double {
   /// The text that SQLite converts it to, to store it as TEXT or to compare it with TEXT: `1.0e+20`.
   var sqliteText: String {
     // 17 digits, a sign, a point and an exponent take 25 bytes.
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 40) { buffer in
+    written(capacity: 40) { sqlable_real_text(self, Library.realDigits, $0, $1) }
+  }
+
+  /// The text with a number of digits after the point, as SQLite's `round()` and `strftime()` write it.
+  func sqliteText(places: Int) -> String {
+    // A number has up to 309 digits before the point.
+    written(capacity: 350 + places) { sqlable_fixed_text(self, Int32(places), $0, $1) }
+  }
+
+  /// The text with a number of significant digits: `2460341.07326389`.
+  func sqliteText(significant digits: Int) -> String {
+    written(capacity: 40) { sqlable_general_text(self, Int32(digits), $0, $1) }
+  }
+
+  private func written(capacity: Int, _ write: (UnsafeMutablePointer<CChar>, Int32) -> Void) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { buffer in
       guard let start = buffer.baseAddress else { return "" }
-      sqlable_real_text(self, Library.realDigits, start, Int32(buffer.count))
+      write(start, Int32(buffer.count))
       return String(cString: start)
     }
   }

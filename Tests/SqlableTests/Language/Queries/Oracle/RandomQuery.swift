@@ -174,6 +174,16 @@ struct QueryRow<Names: QueryNames>: QueryModel {
     let texts = try Names.columns[3...].map { try row.get($0) as String? }
     values = numbers.map { $0.map { .integer(Int64($0)) } ?? .null } + texts.map { $0.map { .text($0) } ?? .null }
   }
+
+  func write(to row: inout RowWriter) throws {
+    for (column, value) in zip(Names.columns, values) {
+      switch value {
+      case .integer(let integer): row.set(column, integer)
+      case .text(let text): row.set(column, text)
+      default: row.set(column, String?.none)
+      }
+    }
+  }
 }
 
 enum HarmlessLeft: QueryNames {

@@ -1,0 +1,42 @@
+import Sqlable
+import Testing
+
+@Suite struct InMemoryGuide {
+  @Test func statementsOnStructs() throws {
+    let bikes = [
+      Bicycle(id: 1, name: "Norco", color: "red", ownerId: 1),
+      Bicycle(id: 2, name: "Trek", color: "blue"),
+      Bicycle(id: 3, name: "Giant", color: "red", ownerId: 2),
+    ]
+    let reds = Bicycle.read().filter(Bicycle.color == "red")
+    let ordered = try reds.orderBy(Bicycle.name).evaluate(over: bikes)  // [Bicycle]
+    let first = try reds.first().evaluate(over: bikes)  // Bicycle?
+    let count = try Bicycle.count().filter(Bicycle.ownerId == nil).evaluate(over: bikes)  // 1
+    let exists = try Bicycle.exists().filter(Bicycle.color == "green").evaluate(over: bikes)  // false
+    #expect(ordered == [bikes[2], bikes[0]] && first == bikes[0] && count == 1 && !exists)
+    try checkTables(bikes)
+  }
+
+  private func checkTables(_ bikes: [Bicycle]) throws {
+    let persons = [Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo")]
+    var tables = try MemoryTables(bikes, persons)
+    try tables.insert([Bicycle(id: 4, name: "Kona", color: "green")], into: "archive")
+    let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).orderBy(Bicycle.id)
+    let pairs = try owned.evaluate(over: tables)  // [(Bicycle, Person)]
+    let perColor = Bicycle.select(Bicycle.color, Bicycle.id.count()).groupBy(Bicycle.color)
+    let colors = try perColor.evaluate(over: tables)  // [DynamicRow]
+    let archived = try Bicycle.read().in("archive").evaluate(over: tables)
+    #expect(pairs.map(\.1.name) == ["Anna", "Bo"] && archived.map(\.name) == ["Kona"])
+    #expect(colors.map(\.values) == [[.text("red"), .integer(2)], [.text("blue"), .integer(1)]])
+    try checkRefusal(tables)
+  }
+
+  private func checkRefusal(_ tables: MemoryTables) throws {
+    let ranks = Bicycle.select(rowNumber().over(orderBy: Bicycle.name.asc))
+    do { _ = try ranks.evaluate(over: tables) } catch let error as SqlError {
+      print(error.message)  // window function row_number can't be evaluated in memory: …
+    }
+    let error = expectInvalidStatement { _ = try ranks.evaluate(over: tables) }
+    #expect(error?.message.hasPrefix("window function row_number can't be evaluated in memory: ") == true)
+  }
+}
