@@ -1,19 +1,8 @@
 /// Checks a decoded statement against a policy, term by term.
 struct PolicyCheck {
   let policy: StatementPolicy
-  /// The rules of each column, by its declaration.
-  private let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
 
-  init(_ policy: StatementPolicy) {
-    self.policy = policy
-    var columns: [ObjectIdentifier: (rules: TableRules, position: Int)] = [:]
-    for rules in policy.tables {
-      for (position, column) in rules.table.columns.enumerated() {
-        columns[ObjectIdentifier(column.definition)] = (rules, position)
-      }
-    }
-    self.columns = columns
-  }
+  init(_ policy: StatementPolicy) { self.policy = policy }
 
   /// What a term is for, and so what its columns must be allowed for.
   enum Use {
@@ -93,7 +82,7 @@ struct PolicyCheck {
     case .parameter: try require(.parameters)
     case .column(let reference), .qualified(_, let reference):
       // The columns of named queries and of JSON's elements were allowed where those are made.
-      guard let column = reference.definition.flatMap({ columns[ObjectIdentifier($0)] }) else { return }
+      guard let column = reference.definition.flatMap({ policy.index.columns[ObjectIdentifier($0)] }) else { return }
       try check(column.position, of: column.rules, use)
     case .all(let terms), .any(let terms): for term in terms { try check(term, use) }
     case .not(let operand), .isNull(let operand), .isNotNull(let operand): try check(operand, filter(.equality, use))

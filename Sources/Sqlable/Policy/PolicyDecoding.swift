@@ -64,13 +64,7 @@ extension StatementPolicy {
 
   private var access: DocumentAccess {
     var access = DocumentAccess()
-    for rules in tables {
-      var table = DocumentAccess.Table(info: rules.table)
-      for (position, column) in rules.table.columns.enumerated() where rules.knows(position) {
-        table.columns[ByBytes(wrappedValue: column.name)] = column
-      }
-      access.tables[ByBytes(wrappedValue: rules.table.name)] = table
-    }
+    access.tables = index.tables
     access.functions = functions
     if features.contains(.aggregates) { access.functions.formUnion(SqlExpression.Call.aggregates) }
     if features.contains(.windows) { access.functions.formUnion(SqlExpression.Call.windowFunctions) }
@@ -81,9 +75,30 @@ extension StatementPolicy {
   }
 }
 
+/// The tables and columns of a policy by their names and declarations.
+final class PolicyIndex: Sendable {
+  let tables: [ByBytes: DocumentAccess.Table]
+  /// The rules of each column, by its declaration.
+  let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
+
+  init(_ all: [TableRules]) {
+    var tables: [ByBytes: DocumentAccess.Table] = [:]
+    var columns: [ObjectIdentifier: (rules: TableRules, position: Int)] = [:]
+    for rules in all {
+      var table = DocumentAccess.Table(info: rules.table)
+      for (position, column) in rules.table.columns.enumerated() {
+        columns[ObjectIdentifier(column.definition)] = (rules, position)
+        if rules.knows(position) { table.columns[ByBytes(wrappedValue: column.name)] = column }
+      }
+      tables[ByBytes(wrappedValue: rules.table.name)] = table
+    }
+    (self.tables, self.columns) = (tables, columns)
+  }
+}
+
 extension TableRules {
   /// Whether a document may name a column.
-  func knows(_ position: Int) -> Bool {
+  fileprivate func knows(_ position: Int) -> Bool {
     readable.contains(position) || sortable.contains(position) || settable.contains(position)
       || filterable[position] != nil
   }

@@ -15,7 +15,9 @@ import FoundationEssentials
 ///
 /// A policy is a value; build one for each request, with the tenant's condition in it, or keep it.
 public struct StatementPolicy: Sendable {
-  var tables: [TableRules]
+  let tables: [TableRules]
+  /// What is looked up for each document, made once.
+  let index: PolicyIndex
   /// The kinds of statements that are allowed.
   public var kinds: Set<StatementKind>
   /// What a document may use besides columns, values, and their comparisons.
@@ -33,6 +35,7 @@ public struct StatementPolicy: Sendable {
     functions: Set<String> = [], registered: Set<String> = [], limits: Limits = Limits()
   ) {
     self.tables = tables.map(\.rules)
+    index = PolicyIndex(self.tables)
     self.kinds = kinds
     self.features = features
     self.functions = functions
