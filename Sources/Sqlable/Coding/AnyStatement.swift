@@ -29,12 +29,12 @@ public struct AnyStatement: Sendable {
   }
 
   private enum Content: Sendable {
-    case rows(any Runnable<[DynamicRow]>)
-    case number(any Runnable<Int>)
-    case ids(any Runnable<[Int]>)
-    case exists(any Runnable<Bool>)
+    case rows(any Runnable<[DynamicRow]> & Explainable)
+    case number(any Runnable<Int> & Explainable)
+    case ids(any Runnable<[Int]> & Explainable)
+    case exists(any Runnable<Bool> & Explainable)
 
-    var runnable: any Runnable {
+    var runnable: any Runnable & Explainable {
       switch self {
       case .rows(let work): work
       case .number(let work): work
@@ -51,7 +51,7 @@ public struct AnyStatement: Sendable {
 
   init(_ document: Document, _ rules: StatementRules) throws {
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
-    self = try DocumentDecoder.placing(decoder) {
+    self = try decoder.placing {
       try AnyStatement(DecodedStatement(document, by: decoder), decoder)
     }
   }
@@ -125,6 +125,11 @@ extension AnyStatement: Runnable {
     case .exists(let work): .exists(try await work.run(over: transport))
     }
   }
+}
+
+extension AnyStatement: Explainable {
+  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try content.runnable.explain(db) }
+  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try content.runnable.advice(db) }
 }
 
 extension AnyStatement: Hashable {

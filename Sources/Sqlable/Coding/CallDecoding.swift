@@ -34,11 +34,7 @@ extension DocumentDecoder {
         }
       } ?? []
     try check(call)
-    call.isDistinct =
-      try other("distinct", others) { document in
-        guard case .bool(true) = document else { throw failure("it must be true, or be left out") }
-        return true
-      } ?? false
+    call.isDistinct = try other("distinct", others, isTrue) ?? false
     call.filter = try other("filter", others) { try term($0, scope) }
     call.window = try other("over", others) { try window($0, scope) }
     try checkClauses(of: call)
@@ -49,10 +45,8 @@ extension DocumentDecoder {
   /// Throws if the function can't have these clauses.
   private func checkClauses(of call: SqlExpression.Call) throws {
     guard case .builtIn(let function) = call.function else { return }
-    let isAggregate = SqlExpression.Call.aggregates.contains(function.rawValue) || function == .jsonGroupArray
-    let isWindow = SqlExpression.Call.windowFunctions.contains(function.rawValue)
-    guard isAggregate || (!call.isDistinct && call.filter == nil), isAggregate || isWindow || call.window == nil,
-      !isWindow || call.window != nil, function != .jsonEach, function != .jsonTree
+    guard function.isAggregate || (!call.isDistinct && call.filter == nil), call.takesWindow || call.window == nil,
+      !function.isOfWindow || call.window != nil, !function.isOfTables
     else { throw failure("the function can't have these clauses, or is no term") }
     guard !call.isDistinct || (call.arguments.count == 1 && call.window == nil) else {
       throw failure("only an aggregate of one argument is distinct")
@@ -98,7 +92,7 @@ extension DocumentDecoder {
 
   private func frame(_ document: Document) throws -> WindowFrame {
     guard case .object(let members) = document, members.count == 1,
-      let unit = [WindowFrame.Unit.rows, .range, .groups].first(where: { $0.documentName == members[0].key })
+      let unit = WindowFrame.Unit(rawValue: members[0].key)
     else { throw failure("a frame must be an object with rows, range or groups") }
     let bounds = try each(list(members[0].value, "a frame")) { try bound($0) }
     guard bounds.count == 2 else { throw failure("a frame has two bounds") }

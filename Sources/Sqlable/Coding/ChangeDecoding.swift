@@ -18,7 +18,7 @@ extension DocumentDecoder {
     }
   }
 
-  private func table(_ document: Document?, _ key: DocumentKeys) throws -> TableInfo {
+  private func table(_ document: Document?, _ key: DocumentKey) throws -> TableInfo {
     guard let document else { throw failure("it lacks the key \(key.rawValue)") }
     enter(key.rawValue)
     let table = try table(document)
@@ -35,7 +35,7 @@ extension DocumentDecoder {
     return table
   }
 
-  private func columns(_ fields: Fields, _ key: DocumentKeys, _ table: TableInfo) throws -> [ColumnReference]? {
+  private func columns(_ fields: Fields, _ key: DocumentKey, _ table: TableInfo) throws -> [ColumnReference]? {
     try part(fields, key) { document in
       try each(list(document, "the columns")) {
         ColumnReference(try column(text($0, "the name of a column"), of: table))
@@ -88,7 +88,7 @@ extension DocumentDecoder {
     let fields = try fields(
       document, [.into, .row, .rows, .query, .columns, .onConflict, .upsert, .returning], "an insert")
     let table = try table(fields[.into], .into)
-    let given: [DocumentKeys] = [.row, .rows, .query].filter { fields[$0] != nil }
+    let given: [DocumentKey] = [.row, .rows, .query].filter { fields[$0] != nil }
     guard given.count == 1, !isSave || given == [.row] else {
       throw failure(isSave ? "a save must have a row" : "an insert must have exactly one of row, rows and query")
     }

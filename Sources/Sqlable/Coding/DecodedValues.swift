@@ -55,14 +55,6 @@ extension SqlExpression.Call.BuiltIn {
     case .jsonObject, .jsonArray: 0...100
     }
   }
-
-  /// Whether its first argument must be a number, as those of terms written in Swift must.
-  var takesNumbers: Bool {
-    switch self {
-    case .sum, .total, .avg: true
-    default: false
-    }
-  }
 }
 
 extension FullTextTable {
@@ -82,15 +74,4 @@ extension FullTextTable {
     let weights = text.dropFirst(5).dropLast().split(separator: ", ").map(String.init)
     return weights.allSatisfy(isWeight) && ranking(weights).isExactly(text) ? weights : nil
   }
-}
-
-extension SqlExpression.Call {
-  static let aggregates: Set<String> = ["countRows", "count", "sum", "total", "avg", "min", "max", "group_concat"]
-  static let windowFunctions: Set<String> = [
-    "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value",
-    "last_value",
-  ]
-  static let jsonFunctions: Set<String> = [
-    "json_extract", "json_array_length", "json_type", "json_object", "json_array", "json_group_array",
-  ]
 }

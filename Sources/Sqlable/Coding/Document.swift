@@ -120,14 +120,28 @@ extension Double {
 // MARK: - Other coders
 
 extension Document: Codable {
+  // Few temporaries in each frame: coders work by recursion.
   func encode(to encoder: any Encoder) throws {
     switch self {
-    case .object(let members):
-      var container = encoder.container(keyedBy: DocumentKey.self)
-      for member in members { try container.encode(member.value, forKey: DocumentKey(member.key)) }
-    case .list(let values):
-      var container = encoder.unkeyedContainer()
-      for value in values { try container.encode(value) }
+    case .object(let members): try Document.encode(members, to: encoder)
+    case .list(let values): try Document.encode(values, to: encoder)
+    case .null, .bool, .integer, .number, .text: try encodeLeaf(to: encoder)
+    }
+  }
+
+  private static func encode(_ members: [Member], to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: AnyKey.self)
+    for member in members { try container.encode(member.value, forKey: AnyKey(stringValue: member.key)) }
+  }
+
+  private static func encode(_ values: [Document], to encoder: any Encoder) throws {
+    var container = encoder.unkeyedContainer()
+    for value in values { try container.encode(value) }
+  }
+
+  private func encodeLeaf(to encoder: any Encoder) throws {
+    switch self {
+    case .object, .list: break
     case .null: try encoder.encodeSingle { try $0.encodeNil() }
     case .bool(let bool): try encoder.encodeSingle { try $0.encode(bool) }
     case .integer(let integer): try encoder.encodeSingle { try $0.encode(integer) }
@@ -139,18 +153,27 @@ extension Document: Codable {
   init(from decoder: any Decoder) throws {
     // A tree is built from its leaves up, so only the coding path tells its depth in time.
     guard decoder.codingPath.count < JSONReader.maximumDepth * 2 else { throw Document.tooDeep }
-    if let container = try? decoder.container(keyedBy: DocumentKey.self) {
-      self = .object(
-        try container.allKeys.map { key in
-          Member(key: key.stringValue, value: try container.decode(Document.self, forKey: key))
-        })
-    } else if var container = try? decoder.unkeyedContainer() {
-      var values: [Document] = []
-      while !container.isAtEnd { values.append(try container.decode(Document.self)) }
-      self = .list(values)
+    if let container = try? decoder.container(keyedBy: AnyKey.self) {
+      self = .object(try Document.members(of: container))
+    } else if let container = try? decoder.unkeyedContainer() {
+      self = .list(try Document.values(of: container))
     } else {
       self = try Document(single: decoder.singleValueContainer())
     }
+  }
+
+  private static func members(of container: KeyedDecodingContainer<AnyKey>) throws -> [Member] {
+    var members: [Member] = []
+    for key in container.allKeys {
+      members.append(Member(key: key.stringValue, value: try container.decode(Document.self, forKey: key)))
+    }
+    return members
+  }
+
+  private static func values(of container: any UnkeyedDecodingContainer) throws -> [Document] {
+    var (container, values): (any UnkeyedDecodingContainer, [Document]) = (container, [])
+    while !container.isAtEnd { values.append(try container.decode(Document.self)) }
+    return values
   }
 
   private init(single container: any SingleValueDecodingContainer) throws {
@@ -175,14 +198,4 @@ extension Encoder {
     var container = singleValueContainer()
     try body(&container)
   }
-}
-
-/// A key of any name.
-private struct DocumentKey: CodingKey {
-  let stringValue: String
-  var intValue: Int? { nil }
-
-  init(_ name: String) { stringValue = name }
-  init?(stringValue: String) { self.stringValue = stringValue }
-  init?(intValue: Int) { nil }
 }

@@ -48,7 +48,7 @@ final class DocumentDecoder {
   /// Throws unless the policy allows a function of SQLite.
   func checkFunction(_ name: String) throws {
     guard let access else { return }
-    guard access.functions.contains(name) else { throw DocumentAccess.refusal }
+    guard access.allows(function: name) else { throw DocumentAccess.refusal }
   }
 
   /// Throws unless the policy allows a function or a collation that the program registered.
@@ -76,11 +76,9 @@ final class DocumentDecoder {
   func failure(_ message: String) -> SqlError { .invalidStatement(message) }
 
   /// Adds the place to an error that `body` throws.
-  static func placing<Result>(
-    _ decoder: DocumentDecoder, _ body: () throws -> Result
-  ) throws -> Result {
+  func placing<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch var error as SqlError {
-      let place = decoder.place
+      let place = place
       guard !place.isEmpty, error.documentPath == nil else { throw error }
       error.documentPath = place
       throw error
@@ -93,15 +91,15 @@ final class DocumentDecoder {
   struct Fields {
     let members: [Document.Member]
 
-    subscript(key: DocumentKeys) -> Document? { members.first { $0.key == key.rawValue }?.value }
+    subscript(key: DocumentKey) -> Document? { members.first { $0.key == key.rawValue }?.value }
   }
 
   /// Returns the members of an object. Throws for any other value and for a key that is not among these: a misspelt key
   /// would otherwise count as missing, and a delete whose filter is missing deletes every row.
-  func fields(_ document: Document, _ keys: Set<DocumentKeys>, _ what: String) throws -> Fields {
+  func fields(_ document: Document, _ keys: Set<DocumentKey>, _ what: String) throws -> Fields {
     guard case .object(let members) = document else { throw failure("\(what) must be an object") }
     for member in members {
-      guard let key = DocumentKeys(rawValue: member.key), keys.contains(key) else {
+      guard let key = DocumentKey(rawValue: member.key), keys.contains(key) else {
         throw failure("\(what) has an unknown key")
       }
     }
@@ -133,12 +131,16 @@ final class DocumentDecoder {
   }
 
   /// Throws unless the value is `true`, the only value of a key that says that something is so.
-  func flag(_ document: Document?, _ key: DocumentKeys) throws -> Bool {
+  func flag(_ document: Document?, _ key: DocumentKey) throws -> Bool {
     guard let document else { return false }
-    guard case .bool(true) = document else {
-      enter(key.rawValue)
-      throw failure("it must be true, or be left out")
-    }
+    enter(key.rawValue)
+    let isSet = try isTrue(document)
+    leave()
+    return isSet
+  }
+
+  func isTrue(_ document: Document) throws -> Bool {
+    guard case .bool(true) = document else { throw failure("it must be true, or be left out") }
     return true
   }
 

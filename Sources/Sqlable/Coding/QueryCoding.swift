@@ -54,7 +54,7 @@ extension Select {
     var description = ResultDescription()
     try describe(&description)
     let decoder = try DocumentDecoder(description.models.compactMap(TableInfo.known) + rules.modelTables(), rules)
-    return try DocumentDecoder.placing(decoder) {
+    return try decoder.placing {
       try decoder.query(DecodedStatement(document, by: decoder), description)
     }
   }

@@ -1,10 +1,10 @@
 // Queries and changes from documents.
 
 extension DocumentDecoder {
-  private static let queryKeys: Set<DocumentKeys> = [
+  private static let queryKeys: Set<DocumentKey> = [
     .from, .select, .distinct, .where, .groupBy, .having, .compounds, .orderBy, .limit, .offset, .values,
   ]
-  private static let sourceKeys: Set<DocumentKeys> = [
+  private static let sourceKeys: Set<DocumentKey> = [
     .table, .model, .query, .recursive, .jsonEach, .jsonTree, .path, .columns, .as, .join, .on, .search,
   ]
 
@@ -41,7 +41,7 @@ extension DocumentDecoder {
     query.clauses.groups = try part(fields, .groupBy) { try terms($0, "the terms of a group", scope) } ?? []
     query.clauses.having = try part(fields, .having) { try term($0, scope) }
     query.clauses.compounds = try part(fields, .compounds) { try compounds($0, outer) } ?? []
-    let orderScope = try orderScope(query.clauses, scope, outer)
+    let orderScope = try scope.forOrder(of: query.clauses)
     query.clauses.order = try part(fields, .orderBy) { try order($0, orderScope) } ?? []
     query.clauses.limit = try part(fields, .limit) { try count($0, "a limit") }
     query.clauses.offset = try part(fields, .offset) { try count($0, "an offset") }
@@ -66,7 +66,7 @@ extension DocumentDecoder {
   }
 
   func part<Part>(
-    _ fields: Fields, _ key: DocumentKeys, _ read: (Document) throws -> Part
+    _ fields: Fields, _ key: DocumentKey, _ read: (Document) throws -> Part
   ) throws -> Part? {
     guard let document = fields[key] else { return nil }
     enter(key.rawValue)
@@ -75,18 +75,10 @@ extension DocumentDecoder {
     return part
   }
 
-  /// The tables whose columns may order a query: for literal rows, those of the first query that they are combined
-  /// with.
-  private func orderScope(_ clauses: SelectQuery.Clauses, _ scope: Scope, _ outer: Scope?) throws -> Scope {
-    guard clauses.sources.isEmpty, let first = clauses.compounds.first(where: { !$0.query.clauses.sources.isEmpty })
-    else { return scope }
-    return try Scope(first.query.clauses.sources, outer: outer)
-  }
-
   private func compounds(_ document: Document, _ outer: Scope?) throws -> [SelectQuery.Compound] {
     try each(list(document, "the queries that are combined")) { document in
       guard case .object(let members) = document, members.count == 1,
-        let operation = SelectQuery.Compound.Operator.all.first(where: { $0.documentName == members[0].key })
+        let operation = SelectQuery.Compound.Operator(rawValue: members[0].key)
       else { throw failure("a combined query must be an object with union, unionAll, intersect or except") }
       enter(members[0].key)
       let query = try query(members[0].value, outer: outer)
@@ -131,7 +123,7 @@ extension DocumentDecoder {
   private func source(_ document: Document, isFirst: Bool, _ outer: Scope?) throws -> SelectQuery.Source {
     if isFirst, case .text(let name) = document { return SelectQuery.Source(table: try model(name)) }
     let fields = try fields(document, DocumentDecoder.sourceKeys, "a table")
-    let kinds: [DocumentKeys] = [.table, .query, .recursive, .jsonEach, .jsonTree]
+    let kinds: [DocumentKey] = [.table, .query, .recursive, .jsonEach, .jsonTree]
     let given = kinds.filter { fields[$0] != nil }
     guard given.count == 1, let kind = given.first else {
       throw failure("a table must have exactly one of table, query, recursive, jsonEach and jsonTree")
@@ -179,15 +171,14 @@ extension DocumentDecoder {
     return source
   }
 
-  private func allow(_ keys: Set<DocumentKeys>, _ fields: Fields) throws {
+  private func allow(_ keys: Set<DocumentKey>, _ fields: Fields) throws {
     for member in fields.members where !keys.contains(where: { $0.rawValue == member.key }) {
       throw failure("a table has a key that does not belong to its kind")
     }
   }
 
   private func join(_ document: Document) throws -> SelectQuery.Source.Join {
-    let name = try text(document, "the kind of a join")
-    guard let join = SelectQuery.Source.Join.all.first(where: { $0.documentName == name }) else {
+    guard let join = SelectQuery.Source.Join(rawValue: try text(document, "the kind of a join")) else {
       throw failure("a join is inner, left or cross")
     }
     return join
@@ -215,7 +206,7 @@ extension DocumentDecoder {
   private func complete(_ source: inout SelectQuery.Source, _ document: Document, _ scope: Scope) throws {
     guard case .object(let members) = document else { return }
     let fields = Fields(members: members)
-    for (key, function) in [(DocumentKeys.jsonEach, SqlExpression.Call.BuiltIn.jsonEach), (.jsonTree, .jsonTree)] {
+    for (key, function) in [(DocumentKey.jsonEach, SqlExpression.Call.BuiltIn.jsonEach), (.jsonTree, .jsonTree)] {
       guard let term = try part(fields, key, { try term($0, scope) }) else { continue }
       let steps = try part(fields, .path) { try path($0) }
       source.kind = .call(SqlExpression.call(function, [term] + [steps].compactMap(\.self)))
@@ -253,12 +244,4 @@ extension DocumentDecoder {
     leave()
     return results
   }
-}
-
-extension SelectQuery.Source.Join {
-  fileprivate static let all: [Self] = [.inner, .left, .cross]
-}
-
-extension SelectQuery.Compound.Operator {
-  fileprivate static let all: [Self] = [.union, .unionAll, .intersect, .except]
 }

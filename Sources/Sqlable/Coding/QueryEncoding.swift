@@ -1,18 +1,20 @@
 // Queries and changes as documents.
 
 /// The members of an object, in the order in which they are added.
-private struct Members {
-  private(set) var members: [Document.Member] = []
+struct Members {
+  private var members: [Document.Member] = []
 
-  mutating func add(_ key: DocumentKeys, _ value: Document?) {
-    if let value { members.append(Document.Member(key: key.rawValue, value: value)) }
+  mutating func add(_ key: DocumentKey, _ value: Document?) { add(key.rawValue, value) }
+
+  mutating func add(_ key: String, _ value: Document?) {
+    if let value { members.append(Document.Member(key: key, value: value)) }
   }
 
   var document: Document { .object(members) }
 }
 
 /// The keys of queries, tables and changes.
-enum DocumentKeys: String {
+enum DocumentKey: String {
   // The whole.
   case sqlable
   // Queries.
@@ -48,20 +50,12 @@ extension DocumentEncoder {
     if !clauses.compounds.isEmpty {
       members.add(
         .compounds,
-        .list(try clauses.compounds.map { [$0.operation.documentName: try self.query($0.query, outer: outer)] }))
+        .list(try clauses.compounds.map { [$0.operation.rawValue: try self.query($0.query, outer: outer)] }))
     }
-    if !clauses.order.isEmpty { members.add(.orderBy, try order(clauses.order, orderScope(clauses, scope, outer))) }
+    if !clauses.order.isEmpty { members.add(.orderBy, try order(clauses.order, scope.forOrder(of: clauses))) }
     members.add(.limit, clauses.limit.map { .integer(Int64($0)) })
     members.add(.offset, clauses.offset.map { .integer(Int64($0)) })
     return members.document
-  }
-
-  /// The tables whose columns may order a query: for literal rows, those of the first query that they are combined
-  /// with.
-  private func orderScope(_ clauses: SelectQuery.Clauses, _ scope: Scope, _ outer: Scope?) throws -> Scope {
-    guard clauses.sources.isEmpty, let first = clauses.compounds.first(where: { !$0.query.clauses.sources.isEmpty })
-    else { return scope }
-    return try Scope(first.query.clauses.sources, outer: outer)
   }
 
   private func sources(_ sources: [SelectQuery.Source], _ scope: Scope) throws -> Document {
@@ -87,11 +81,11 @@ extension DocumentEncoder {
         throw SqlError.invalidStatement("a table-valued function has no form as data")
       }
       members.add(call.function == .builtIn(.jsonTree) ? .jsonTree : .jsonEach, try term(operand, scope))
-      members.add(.path, try call.arguments.dropFirst().first.map { try path($0, scope) })
+      members.add(.path, try call.arguments.dropFirst().first.map { try path($0) })
     }
     members.add(.as, source.alias.map { .text($0) })
     if source.isSearched { members.add(.search, .bool(true)) }
-    if !isFirst { members.add(.join, .text(source.join.documentName)) }
+    if !isFirst { members.add(.join, .text(source.join.rawValue)) }
     members.add(.on, try source.condition.map { try term($0, scope) })
     return members.document
   }
@@ -143,7 +137,7 @@ extension DocumentEncoder {
       case .update(let query): try update(query, rows)
       case .delete(let query): try delete(query, rows)
       }
-    return [DocumentKeys.sqlable.rawValue: .integer(Document.version), operation.rawValue: body]
+    return [DocumentKey.sqlable.rawValue: .integer(Document.version), operation.rawValue: body]
   }
 
   private func table(_ table: TableInfo) -> Document {
@@ -241,6 +235,20 @@ extension DocumentEncoder {
 /// What a document does, by the key of its body.
 enum DocumentOperation: String, CaseIterable {
   case read, first, count, exists, insert, save, update, delete
+
+  init(_ kind: StatementKind) {
+    self =
+      switch kind {
+      case .read: .read
+      case .first: .first
+      case .count: .count
+      case .exists: .exists
+      case .insert: .insert
+      case .save: .save
+      case .update, .updateAll: .update
+      case .delete, .deleteAll: .delete
+      }
+  }
 }
 
 extension Document {
@@ -253,26 +261,5 @@ extension SelectQuery.Source {
   fileprivate var plainName: String? {
     guard case .table = kind, alias == nil, !isSearched, condition == nil, table.isModelsOwn else { return nil }
     return table.name
-  }
-}
-
-extension SelectQuery.Source.Join {
-  var documentName: String {
-    switch self {
-    case .inner: "inner"
-    case .left: "left"
-    case .cross: "cross"
-    }
-  }
-}
-
-extension SelectQuery.Compound.Operator {
-  var documentName: String {
-    switch self {
-    case .union: "union"
-    case .unionAll: "unionAll"
-    case .intersect: "intersect"
-    case .except: "except"
-    }
   }
 }

@@ -30,7 +30,7 @@ extension DocumentDecoder {
       }
       return part
     }
-    return try made(.special(.init(form: .datePart(part.letter), terms: [term])))
+    return try made(.special(.init(form: .datePart(part), terms: [term])))
   }
 
   func strftime(_ document: Document, _ scope: Scope) throws -> SqlExpression {

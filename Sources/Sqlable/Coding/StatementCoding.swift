@@ -55,7 +55,8 @@ extension Statement {
   /// ``ReturningStatement``.
   public func json() throws -> Data { Data(try document(returning: false).json) }
 
-  /// Reads a statement from JSON and checks it: every table, column and function must exist, and every value must fit.
+  /// Reads a statement from JSON and checks it: every table, column and function of SQLite must be known, and every
+  /// value must fit. Functions of the program's own are known when it runs.
   ///
   /// ```swift
   /// let search = try Statement<Bicycle, [Bicycle]>(json: data)
@@ -83,24 +84,12 @@ extension Statement {
   /// The statement as a document, after the checks that running it makes.
   func checkedDocument() throws -> Document {
     _ = try withValues()
-    let operation: DocumentOperation =
-      switch tree {
-      case .select(let query):
-        switch query.form {
-        case .rows: Output.self == Model?.self ? .first : .read
-        case .count: .count
-        case .exists: .exists
-        }
-      case .insert(let query): query.form == .save ? .save : .insert
-      case .update: .update
-      case .delete: .delete
-      }
-    return try DocumentEncoder().statement(tree, operation, rows: storedRows())
+    return try DocumentEncoder().statement(tree, DocumentOperation(kind), rows: storedRows())
   }
 
   init(_ document: Document, _ rules: StatementRules, returning: Bool) throws {
     let decoder = try DocumentDecoder([TableInfo.of(Model.self)] + rules.modelTables(), rules)
-    self = try DocumentDecoder.placing(decoder) {
+    self = try decoder.placing {
       let decoded = try DecodedStatement(document, by: decoder)
       guard decoded.tree.returnsRows == returning else {
         throw decoder.failure(
@@ -190,8 +179,8 @@ extension Statement: Codable {
   /// Encodes the statement, in the form of ``json()``.
   public func encode(to encoder: any Encoder) throws { try document(returning: false).encode(to: encoder) }
 
-  /// Decodes a statement, as ``init(json:rules:)`` does. The rules are those of the
-  /// decoder's `userInfo[.statementRules]`.
+  /// Decodes a statement, as ``init(json:rules:)`` does. The rules are those of the decoder's
+  /// `userInfo[.statementRules]`.
   public init(from decoder: any Decoder) throws {
     try self.init(Document(from: decoder), StatementRules.of(decoder), returning: false)
   }

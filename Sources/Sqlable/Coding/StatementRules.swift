@@ -25,11 +25,16 @@ public enum StatementKind: String, Sendable, Hashable, CaseIterable {
 
 extension Statement {
   /// The kind of the statement.
-  public var kind: StatementKind {
-    switch tree {
+  public var kind: StatementKind { tree.kind(isFirst: Output.self == Model?.self) }
+}
+
+extension StatementTree {
+  /// The kind of the statement, which for a read depends on the type of its result.
+  func kind(isFirst: Bool) -> StatementKind {
+    switch self {
     case .select(let query):
       switch query.form {
-      case .rows: Output.self == Model?.self ? .first : .read
+      case .rows: isFirst ? .first : .read
       case .count: .count
       case .exists: .exists
       }
@@ -112,18 +117,5 @@ extension StatementRules {
 }
 
 extension DecodedStatement {
-  var kind: StatementKind {
-    switch tree {
-    case .select:
-      switch operation {
-      case .first: .first
-      case .count: .count
-      case .exists: .exists
-      default: .read
-      }
-    case .insert: operation == .save ? .save : .insert
-    case .update(let query): query.extent == .all ? .updateAll : .update
-    case .delete(let query): query.extent == .all ? .deleteAll : .delete
-    }
-  }
+  var kind: StatementKind { tree.kind(isFirst: operation == .first) }
 }

@@ -11,17 +11,17 @@ extension SqlExpression: Codable {
     let rules = try StatementRules.of(decoder)
     let reader = try DocumentDecoder(rules.modelTables(), rules)
     let document = try Document(from: decoder)
-    self = try DocumentDecoder.placing(reader) { try reader.term(document, Scope()) }
+    self = try reader.placing { try reader.term(document, Scope()) }
   }
 }
 
 extension Assignment: Codable {
-  private enum Key: String, CodingKey {
+  private enum Key: String, CodingKey, CaseIterable {
     case column, to
   }
 
   public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
+    let container = try decoder.container(exactly: Key.self)
     column = .named(try container.decode(String.self, forKey: .column))
     value = try container.decode(SqlExpression.self, forKey: .to)
   }

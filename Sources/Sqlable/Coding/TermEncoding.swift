@@ -71,7 +71,7 @@ struct DocumentEncoder {
   private func binary(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     guard case .binary(let operation, let left, let right) = term.node else { throw DocumentEncoder.withoutForm }
     let first = try self.term(left, scope)
-    let second = operation.takesConstant ? try path(right, scope) : try self.term(right, scope)
+    let second = operation.takesConstant ? try path(right) : try self.term(right, scope)
     return object(operation.rawValue, .list([first, second]))
   }
 
@@ -116,7 +116,7 @@ struct DocumentEncoder {
   }
 
   /// A path within JSON, as a list of keys and positions.
-  func path(_ term: SqlExpression, _ scope: Scope) throws -> Document {
+  func path(_ term: SqlExpression) throws -> Document {
     guard case .value(.text(let path)) = term.node, let steps = JSONStep.steps(ofPath: path) else {
       throw SqlError.invalidStatement("a path within JSON has no form as data")
     }
@@ -131,32 +131,30 @@ struct DocumentEncoder {
 
   private func call(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     guard case .call(let call) = term.node else { throw DocumentEncoder.withoutForm }
-    var members: [Document.Member] = []
-    func add(_ key: String, _ value: Document) { members.append(Document.Member(key: key, value: value)) }
+    var members = Members()
     switch call.function {
-    case .countRows: add("function", .text("countRows"))
-    case .builtIn(let function): add("function", .text(function.rawValue))
-    case .named(let name): add("registered", .text(name))
+    case .countRows: members.add("function", .text("countRows"))
+    case .builtIn(let function): members.add("function", .text(function.rawValue))
+    case .named(let name): members.add("registered", .text(name))
     }
     let arguments = try call.arguments.enumerated().map { index, argument in
-      call.takesPath(index) ? try path(argument, scope) : try self.term(argument, scope)
+      call.takesPath(index) ? try path(argument) : try self.term(argument, scope)
     }
-    if !arguments.isEmpty { add("arguments", .list(arguments)) }
-    if call.isDistinct { add("distinct", .bool(true)) }
-    if let filter = call.filter { add("filter", try self.term(filter, scope)) }
-    if let window = call.window { add("over", try self.window(window, scope)) }
-    return .object(members)
+    if !arguments.isEmpty { members.add("arguments", .list(arguments)) }
+    if call.isDistinct { members.add("distinct", .bool(true)) }
+    members.add("filter", try call.filter.map { try self.term($0, scope) })
+    members.add("over", try call.window.map { try self.window($0, scope) })
+    return members.document
   }
 
   private func window(_ window: SqlExpression.WindowClause, _ scope: Scope) throws -> Document {
-    var members: [Document.Member] = []
-    func add(_ key: String, _ value: Document) { members.append(Document.Member(key: key, value: value)) }
-    if !window.partition.isEmpty { add("partitionBy", try list(window.partition, scope)) }
-    if !window.order.isEmpty { add("orderBy", try order(window.order, scope)) }
+    var members = Members()
+    if !window.partition.isEmpty { members.add("partitionBy", try list(window.partition, scope)) }
+    if !window.order.isEmpty { members.add("orderBy", try order(window.order, scope)) }
     if let frame = window.frame {
-      add("frame", [frame.unit.documentName: .list([bound(frame.start), bound(frame.end)])])
+      members.add("frame", [frame.unit.rawValue: .list([bound(frame.start), bound(frame.end)])])
     }
-    return .object(members)
+    return members.document
   }
 
   private func bound(_ bound: WindowFrame.Bound) -> Document {
@@ -198,8 +196,7 @@ struct DocumentEncoder {
   private func special(_ form: SqlExpression.SpecialForm.Form, _ operand: Document) -> Document {
     switch form {
     case .cast(let type): ["cast": operand, "as": .text(type.description.lowercased())]
-    case .datePart(let letter):
-      ["datePart": operand, "part": .text(DatePart(letter: letter)?.rawValue ?? String(letter))]
+    case .datePart(let part): ["datePart": operand, "part": .text(part.rawValue)]
     case .day: ["date": operand]
     case .shifted(let count, let unit):
       ["shift": operand, "by": value(.integer(Int64(count))), "unit": .text(unit.rawValue)]
@@ -211,19 +208,21 @@ struct DocumentEncoder {
     let model = Document.text(search.table.modelName)
     switch search.form {
     case .matches(let alias):
-      let condition: Document = ["matches": model, "for": try term(terms[0], scope)]
-      guard let alias, case .object(let members) = condition else { return condition }
-      return .object(members + [Document.Member(key: "of", value: .text(alias))])
+      var members = Members()
+      members.add("matches", model)
+      members.add("for", try term(terms[0], scope))
+      members.add("of", alias.map { .text($0) })
+      return members.document
     case .search: return ["search": model, "for": try term(terms[0], scope)]
     case .weighting: return ["weighting": model, "for": try weights(terms[0])]
     case .rank: return ["rank": model]
     case .snippet(let column, let tokens):
-      var members: [Document.Member] = [
-        .init(key: "snippet", value: model), .init(key: "marks", value: try list(terms, scope)),
-        .init(key: "tokens", value: .integer(Int64(tokens))),
-      ]
-      if let column { members.append(.init(key: "text", value: .text(column.name))) }
-      return .object(members)
+      var members = Members()
+      members.add("snippet", model)
+      members.add("marks", try list(terms, scope))
+      members.add("tokens", .integer(Int64(tokens)))
+      members.add("text", column.map { .text($0.name) })
+      return members.document
     case .highlight(let column):
       return ["highlight": model, "text": .text(column.name), "marks": try list(terms, scope)]
     }
@@ -245,27 +244,6 @@ struct DocumentEncoder {
     case .isIn:
       guard let operand = subquery.term else { throw DocumentEncoder.withoutForm }
       return object("in", .list([try self.term(operand, scope), query]))
-    }
-  }
-}
-
-extension SqlExpression.Call {
-  /// Whether the argument at this index is a path within JSON.
-  func takesPath(_ index: Int) -> Bool {
-    guard index > 0, case .builtIn(let function) = self.function else { return false }
-    return switch function {
-    case .jsonExtract, .jsonArrayLength, .jsonType, .jsonEach, .jsonTree: true
-    default: false
-    }
-  }
-}
-
-extension WindowFrame.Unit {
-  var documentName: String {
-    switch self {
-    case .rows: "rows"
-    case .range: "range"
-    case .groups: "groups"
     }
   }
 }

@@ -40,27 +40,6 @@ extension SqlExpression.BinaryOperator {
   static let byKey: [String: Self] = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
 }
 
-/// The parts of a date, by the letters of `strftime`.
-enum DatePart: String, CaseIterable {
-  case year, month, day, hour, minute, weekday
-
-  var letter: Character {
-    switch self {
-    case .year: "Y"
-    case .month: "m"
-    case .day: "d"
-    case .hour: "H"
-    case .minute: "M"
-    case .weekday: "w"
-    }
-  }
-
-  init?(letter: Character) {
-    guard let part = DatePart.allCases.first(where: { $0.letter == letter }) else { return nil }
-    self = part
-  }
-}
-
 extension ColumnType {
   /// The name in documents: `text`, or `text?` for one that may be NULL.
   var documentName: String {

@@ -101,8 +101,8 @@ extension MemoryPlanner {
       return date.text(pattern)
     }
     switch special.form {
-    case .datePart(let letter):
-      let pattern = Array("%\(letter)".utf8)[...]
+    case .datePart(let part):
+      let pattern = Array("%\(part.letter)".utf8)[...]
       var term = MemoryTerm(of: terms) { frame in
         try text(frame, pattern).map { MemoryValue.text($0).cast(to: .integer) } ?? .null
       }

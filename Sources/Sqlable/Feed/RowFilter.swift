@@ -187,7 +187,7 @@ extension SqlExpression {
     case .column, .value: true
     case .all, .any, .not, .negative, .binary, .isNull, .isNotNull, .between, .isIn, .like, .collate:
       node.terms.allSatisfy(\.isOfOneRow)
-    case .call(let call): call.elementary != nil && node.terms.allSatisfy(\.isOfOneRow)
+    case .call(let call): call.isElementary && node.terms.allSatisfy(\.isOfOneRow)
     case .parameter, .qualified, .special, .query, .invalid: false
     }
   }

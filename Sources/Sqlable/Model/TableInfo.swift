@@ -6,6 +6,8 @@ final class TableInfo: Sendable {
   private let model: ObjectIdentifier
   let modelType: any Sqlable.Type
   let name: String
+  /// The name of the table that its model names.
+  let modelName: String
   @usableFromInline let columns: [Column]
   /// The number of columns.
   @usableFromInline let count: Int
@@ -72,6 +74,7 @@ final class TableInfo: Sendable {
     self.columns = columns
     count = columns.count
     name = model.tableName
+    modelName = name
     indexes = model.tableIndexes
     options = model.tableOptions
     constraints = model.tableConstraints.reduce(into: TableConstraints()) { $1.write(to: &$0) }
@@ -110,7 +113,7 @@ final class TableInfo: Sendable {
   private init(columnsOf types: [ColumnType]) {
     model = ObjectIdentifier(Nothing.self)
     modelType = Nothing.self
-    name = ""
+    (name, modelName) = ("", "")
     columns = types.enumerated().map { Column("c\($0 + 1)", $1) }
     count = types.count
     (identities, cells) = TableInfo.memory(of: columns, key: [])
@@ -149,7 +152,7 @@ final class TableInfo: Sendable {
   /// Another table with the same layout.
   private init(_ own: TableInfo, name: String) {
     (model, modelType) = (own.model, own.modelType)
-    self.name = name
+    (self.name, modelName) = (name, own.modelName)
     (columns, count, identities, cells) = (own.columns, own.count, own.identities, own.cells)
     (key, keyIsRowid, isWithoutRowid) = (own.key, own.keyIsRowid, own.isWithoutRowid)
     (constraints, indexes, options) = (own.constraints, own.indexes, own.options)
@@ -228,10 +231,7 @@ final class TableInfo: Sendable {
   }
 
   /// Whether it is the table that its model names.
-  var isModelsOwn: Bool { TableInfo.known.withLock { $0[model] === self } }
-
-  /// The name of the table that its model names.
-  var modelName: String { TableInfo.known.withLock { $0[model]?.name } ?? name }
+  var isModelsOwn: Bool { name.isExactly(modelName) }
 
   /// Whether both are tables of the same model.
   func isOfSameModel(as other: TableInfo) -> Bool { model == other.model }

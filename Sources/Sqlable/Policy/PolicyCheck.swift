@@ -64,7 +64,8 @@ struct PolicyCheck {
     case (.term(let term), .existence): try check(term, .condition(.equality))
     case (.model(let index, let replaced), .used(let use)):
       for replacement in replaced { try check(replacement.term, use) }
-      guard let rules = policy.tables.first(where: { $0.table === clauses.sources[index].table }) else { return }
+      // The columns of named queries were allowed where those are made.
+      guard let rules = policy.index.rules[ObjectIdentifier(clauses.sources[index].table)] else { return }
       for position in rules.table.columns.indices { try check(position, of: rules, use) }
     case (.model(_, let replaced), .existence):
       for replacement in replaced { try check(replacement.term, .condition(.equality)) }
@@ -76,6 +77,7 @@ struct PolicyCheck {
 
   func check(condition: SqlExpression) throws { try check(condition, .condition(.equality)) }
 
+  /// Checks a term; what a condition says of its operands must be allowed, whatever the condition is for.
   func check(_ term: SqlExpression, _ use: Use) throws {
     switch term.node {
     case .value: return
@@ -85,12 +87,12 @@ struct PolicyCheck {
       guard let column = reference.definition.flatMap({ policy.index.columns[ObjectIdentifier($0)] }) else { return }
       try check(column.position, of: column.rules, use)
     case .all(let terms), .any(let terms): for term in terms { try check(term, use) }
-    case .not(let operand), .isNull(let operand), .isNotNull(let operand): try check(operand, filter(.equality, use))
+    case .not(let operand), .isNull(let operand), .isNotNull(let operand): try check(operand, .condition(.equality))
     case .between(let operand, let low, let high):
-      for term in [operand, low, high] { try check(term, filter(.comparison, use)) }
-    case .isIn(let operand, _): try check(operand, filter(.equality, use))
+      for term in [operand, low, high] { try check(term, .condition(.comparison)) }
+    case .isIn(let operand, _): try check(operand, .condition(.equality))
     case .like(let operand, let pattern, _):
-      for term in [operand, pattern] { try check(term, filter(.pattern, use)) }
+      for term in [operand, pattern] { try check(term, .condition(.pattern)) }
     case .collate(let operand, _): try check(operand, use)
     case .negative(let operand):
       try require(.arithmetic)
@@ -102,9 +104,6 @@ struct PolicyCheck {
     case .invalid(let invalid): throw invalid.error
     }
   }
-
-  /// The use of the operands of a condition: what it says of them must be allowed, whatever the condition is for.
-  private func filter(_ operation: FilterOperation, _ use: Use) -> Use { .condition(operation) }
 
   private func check(_ position: Int, of rules: TableRules, _ use: Use) throws {
     let isAllowed =
@@ -157,17 +156,9 @@ struct PolicyCheck {
       guard let rules = policy.tables.first(where: { $0.table.isOfSameModel(as: term.table) }),
         let index = rules.table.fullText
       else { throw DocumentAccess.refusal }
-      for column in index.columns {
-        guard let position = rules.table.position(of: column.definition) else { continue }
+      for position in index.columns.compactMap({ rules.table.position(of: $0.definition) }) {
         try check(position, of: rules, .condition(.pattern))
-      }
-      switch term.form {
-      case .snippet, .highlight:
-        for column in index.columns {
-          guard let position = rules.table.position(of: column.definition) else { continue }
-          try check(position, of: rules, .result)
-        }
-      case .matches, .search, .weighting, .rank: break
+        if term.isOfText { try check(position, of: rules, .result) }
       }
     }
     for term in special.terms { try check(term, use) }
@@ -195,16 +186,21 @@ struct PolicyCheck {
     }
   }
 
-  func rules(of table: TableInfo) throws -> TableRules {
-    guard let rules = policy.tables.first(where: { $0.table === table }) else { throw DocumentAccess.refusal }
-    return rules
-  }
-
   func check(_ returned: Returned?, of rules: TableRules) throws {
     switch returned {
     case nil: return
     case .rows: for position in rules.table.columns.indices { try check(position, of: rules, .result) }
     case .terms(let terms): for term in terms { try check(term, .result) }
+    }
+  }
+}
+
+extension FullTextTerm {
+  /// Whether it gives parts of the indexed text.
+  fileprivate var isOfText: Bool {
+    switch form {
+    case .snippet, .highlight: true
+    case .matches, .search, .weighting, .rank: false
     }
   }
 }

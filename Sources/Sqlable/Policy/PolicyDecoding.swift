@@ -55,29 +55,40 @@ extension StatementPolicy {
       throw SqlError.invalidStatement("the document is larger than \(limits.bytes) bytes")
     }
     let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
-    return try DocumentDecoder.placing(decoder) {
+    return try decoder.placing {
       let decoded = try DecodedStatement(JSONReader.read(json), by: decoder)
       guard kinds.contains(decoded.kind) else { throw DocumentAccess.refusal }
       return try body(decoded.restricted(by: self), decoder)
     }
   }
 
-  private var access: DocumentAccess {
+  /// What a document may name and how large it may be.
+  var access: DocumentAccess {
     var access = DocumentAccess()
     access.tables = index.tables
     access.functions = functions
-    if features.contains(.aggregates) { access.functions.formUnion(SqlExpression.Call.aggregates) }
-    if features.contains(.windows) { access.functions.formUnion(SqlExpression.Call.windowFunctions) }
-    if features.contains(.json) { access.functions.formUnion(SqlExpression.Call.jsonFunctions) }
+    access.allowsAggregates = features.contains(.aggregates)
+    access.allowsWindows = features.contains(.windows)
+    access.allowsJSON = features.contains(.json)
     access.registered = registered
     (access.maximumNodes, access.maximumDepth, access.maximumList) = (limits.nodes, limits.depth, limits.list)
     return access
   }
 }
 
+extension StatementPolicy {
+  /// The rules of a table. Throws if the policy does not have it.
+  func rules(of table: TableInfo) throws -> TableRules {
+    guard let rules = index.rules[ObjectIdentifier(table)] else { throw DocumentAccess.refusal }
+    return rules
+  }
+}
+
 /// The tables and columns of a policy by their names and declarations.
 final class PolicyIndex: Sendable {
   let tables: [ByBytes: DocumentAccess.Table]
+  /// The rules of each table, by its identity.
+  let rules: [ObjectIdentifier: TableRules]
   /// The rules of each column, by its declaration.
   let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
 
@@ -93,12 +104,13 @@ final class PolicyIndex: Sendable {
       tables[ByBytes(wrappedValue: rules.table.name)] = table
     }
     (self.tables, self.columns) = (tables, columns)
+    rules = Dictionary(all.map { (ObjectIdentifier($0.table), $0) }) { first, _ in first }
   }
 }
 
 extension TableRules {
   /// Whether a document may name a column.
-  fileprivate func knows(_ position: Int) -> Bool {
+  func knows(_ position: Int) -> Bool {
     readable.contains(position) || sortable.contains(position) || settable.contains(position)
       || filterable[position] != nil
   }

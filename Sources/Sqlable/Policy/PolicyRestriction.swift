@@ -16,7 +16,7 @@ extension DecodedStatement {
       return DecodedStatement(operation, .select(restricted), rows)
     case .insert(let query): return DecodedStatement(operation, .insert(try checked(query, check)), rows)
     case .update(var query):
-      let rules = try check.rules(of: query.table)
+      let rules = try check.policy.rules(of: query.table)
       try check.check(setting: query.rest.value.assignments.map(\.column), of: rules)
       try check.check(setting: written(query.rest.value.columns, of: rules), of: rules)
       for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
@@ -28,7 +28,7 @@ extension DecodedStatement {
       }
       return DecodedStatement(operation, .update(query), rows)
     case .delete(var query):
-      let rules = try check.rules(of: query.table)
+      let rules = try check.policy.rules(of: query.table)
       try check.check(query.rest.value.returned, of: rules)
       try query.selection.restrict(by: rules, check, query.extent)
       return DecodedStatement(operation, .delete(query), rows)
@@ -51,17 +51,14 @@ extension DecodedStatement {
   }
 
   private func checked(_ query: InsertQuery, _ check: PolicyCheck) throws -> InsertQuery {
-    let rules = try check.rules(of: query.table)
+    let rules = try check.policy.rules(of: query.table)
     let rest = query.rest.value
     // A document could store rows, or replace some, that are not its own to see.
     guard rules.condition == nil, query.form != .query, query.form != .save, rest.upsert == nil,
       query.conflict == nil || query.conflict == .abort
     else { throw DocumentAccess.refusal }
-    try check.check(setting: written(rest.columns, of: rules), of: rules)
-    for row in rows {
-      let columns = row.values.keys.compactMap(\.wrappedValue).map { ColumnReference.named($0) }
-      try check.check(setting: columns, of: rules)
-    }
+    // Also the values of columns that it does not write: a document has no other use for them.
+    try check.check(setting: written(nil, of: rules) + (rest.columns ?? []), of: rules)
     try check.check(rest.returned, of: rules)
     return query
   }
@@ -128,34 +125,7 @@ extension SelectQuery.Clauses {
   }
 
   fileprivate mutating func restrict(by policy: StatementPolicy) throws {
-    filter = try filter?.restricted(by: policy)
-    having = try having?.restricted(by: policy)
-    groups = try groups.map { try $0.restricted(by: policy) }
-    order = try order.map { OrderTerm(expression: try $0.expression.restricted(by: policy), direction: $0.direction) }
-    rows = try rows.map { try $0.map { try $0.restricted(by: policy) } }
-    results = try results.map { result in
-      switch result {
-      case .term(let term): .term(try term.restricted(by: policy))
-      case .model(let index, let replaced):
-        .model(
-          index,
-          replaced: try replaced.map {
-            SelectQuery.Replacement(column: $0.column, term: try $0.term.restricted(by: policy))
-          })
-      case .table: result
-      }
-    }
-    compounds = try compounds.map {
-      SelectQuery.Compound(operation: $0.operation, query: try $0.query.restricted(by: policy))
-    }
-    for index in sources.indices {
-      switch sources[index].kind {
-      case .defined(let query): sources[index].define(try query.restricted(by: policy))
-      case .call(let call): sources[index].kind = .call(try call.restricted(by: policy))
-      case .named, .table: break
-      }
-      sources[index].condition = try sources[index].condition?.restricted(by: policy)
-    }
+    try mapTerms({ try $0.restricted(by: policy) }, { try $0.restricted(by: policy) })
     try addConditions(of: policy)
   }
 
@@ -183,7 +153,7 @@ extension SelectQuery.Clauses {
   private func condition(ofSource index: Int, _ policy: StatementPolicy) throws -> SqlExpression? {
     let source = sources[index]
     guard case .table = source.kind else { return nil }
-    guard let rules = policy.tables.first(where: { $0.table === source.table }) else { throw DocumentAccess.refusal }
+    let rules = try policy.rules(of: source.table)
     return source.alias.map { rules.condition?.renamed(rules.table, $0) } ?? rules.condition
   }
 }
@@ -192,8 +162,7 @@ extension SqlExpression {
   /// The term with the conditions of a policy in its subqueries.
   fileprivate func restricted(by policy: StatementPolicy) throws -> SqlExpression {
     guard hasQuery else { return self }
-    return try mapped(
-      { try $0.restricted(by: policy) }, { try $0.restricted(by: policy) })
+    return try mapped({ try $0.restricted(by: policy) }, { try $0.restricted(by: policy) })
   }
 
   /// The condition together with one that must hold first. SQLite evaluates conditions in any order, and some terms
@@ -210,9 +179,7 @@ extension SqlExpression {
       switch call.function {
       case .named: return true
       case .builtIn(let function):
-        if function == .abs || function == .sum || SqlExpression.Call.jsonFunctions.contains(function.rawValue) {
-          return true
-        }
+        if function == .abs || function == .sum || function.isOfJSON { return true }
       case .countRows: break
       }
     case .binary(.json, _, _), .binary(.jsonValue, _, _), .query: return true
@@ -233,7 +200,7 @@ extension SqlExpression {
       switch call.function {
       case .countRows: return true
       case .builtIn(let function):
-        if SqlExpression.Call.aggregates.contains(function.rawValue) || function == .jsonGroupArray { return true }
+        if function.isAggregate { return true }
       // It may be an aggregate.
       case .named: return true
       }
@@ -248,26 +215,15 @@ extension SqlExpression {
     {
       return SqlExpression(.qualified(alias: alias, reference))
     }
-    return mapped(
-      { $0.renamed(table, alias) },
-      { query in
-        guard !query.clauses.sources.contains(where: { $0.alias == nil && $0.table === table }) else { return query }
-        var query = query
-        query.clauses.rename(table, alias)
-        return query
-      })
+    return mapped({ $0.renamed(table, alias) }, { $0.renamed(table, alias) })
   }
 }
 
-extension SelectQuery.Clauses {
-  fileprivate mutating func rename(_ table: TableInfo, _ alias: String) {
-    filter = filter?.renamed(table, alias)
-    having = having?.renamed(table, alias)
-    groups = groups.map { $0.renamed(table, alias) }
-    order = order.map { OrderTerm(expression: $0.expression.renamed(table, alias), direction: $0.direction) }
-    results = results.map { result in
-      if case .term(let term) = result { .term(term.renamed(table, alias)) } else { result }
-    }
-    for index in sources.indices { sources[index].condition = sources[index].condition?.renamed(table, alias) }
+extension SelectQuery {
+  fileprivate func renamed(_ table: TableInfo, _ alias: String) -> SelectQuery {
+    guard !clauses.sources.contains(where: { $0.alias == nil && $0.table === table }) else { return self }
+    var query = self
+    query.clauses.mapTerms({ $0.renamed(table, alias) }, { $0.renamed(table, alias) })
+    return query
   }
 }

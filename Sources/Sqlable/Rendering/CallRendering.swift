@@ -38,7 +38,7 @@ extension Renderer {
     if !window.partition.isEmpty, !window.order.isEmpty { sql.append(" ") }
     try write(window.order, stack: stack + 8)
     if let frame = window.frame {
-      sql.append(text: " \(frame.unit.rawValue) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
+      sql.append(text: " \(frame.unit.sql) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
       if call.losesFilter(in: frame) { sql.append(" EXCLUDE NO OTHERS") }
     }
     sql.append(")")

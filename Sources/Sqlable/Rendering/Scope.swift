@@ -60,6 +60,14 @@ final class Scope: Sendable {
     try self.init([SelectQuery.Source(table: table), newRow], outer: nil)
   }
 
+  /// The scope of the order of a query with this scope: for literal rows, that of the first query that they are
+  /// combined with.
+  func forOrder(of clauses: SelectQuery.Clauses) throws -> Scope {
+    guard clauses.sources.isEmpty, let first = clauses.compounds.first(where: { !$0.query.clauses.sources.isEmpty })
+    else { return self }
+    return try Scope(first.query.clauses.sources, outer: outer)
+  }
+
   /// The first table, to which errors without a column refer.
   var table: TableInfo { sources.first?.table ?? .none }
 

@@ -8,8 +8,8 @@ extension Renderer {
     case .inverted:
       sql.append("~")
       for term in special.terms { try write(term, within: .atom, stack: stack + 1) }
-    case .datePart(let letter):
-      sql.append(text: "CAST(strftime('%\(letter)', ")
+    case .datePart(let part):
+      sql.append(text: "CAST(strftime('%\(part.letter)', ")
       try writeDate(special.terms, "a date part", stack: stack)
       sql.append(") AS INTEGER)")
     case .dateFormat:

@@ -1,10 +1,10 @@
-/// A key of any name, for listing the keys of a container.
+/// A key of any name, for the keys of a container that are not known.
 struct AnyKey: CodingKey {
   let stringValue: String
-  var intValue: Int? { nil }
+  let intValue: Int?
 
-  init?(stringValue: String) { self.stringValue = stringValue }
-  init?(intValue: Int) { nil }
+  init(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
+  init(intValue: Int) { (stringValue, self.intValue) = ("\(intValue)", intValue) }
 }
 
 extension Decoder {

@@ -32,13 +32,12 @@ extension SqlExpression {
       guard index > 0, case .builtIn(let function) = self.function else { return false }
       return switch function {
       case .substr, .round, .trim, .ltrim, .rtrim: true
-      case .jsonExtract, .jsonArrayLength, .jsonType, .jsonEach, .jsonTree: true
-      default: false
+      default: takesPath(index)
       }
     }
 
     /// SQLite's functions. To add one, add its name here and the method that builds the term in `Language/Terms`.
-    enum BuiltIn: String, Sendable, Hashable {
+    enum BuiltIn: String, Sendable, Hashable, CaseIterable {
       case count, sum, total, avg, min, max
       case groupConcat = "group_concat"
       case rowNumber = "row_number"
@@ -69,17 +68,43 @@ extension SqlExpression {
         }
       }
 
-      /// Whether it is an aggregate or a window function.
-      fileprivate var takesWindow: Bool {
+      var isAggregate: Bool {
         switch self {
         case .count, .sum, .total, .avg, .min, .max, .groupConcat, .jsonGroupArray: true
+        default: false
+        }
+      }
+
+      /// Whether it is a function of a window, and of nothing else.
+      var isOfWindow: Bool {
+        switch self {
         case .rowNumber, .rank, .denseRank, .percentRank, .cumeDist, .ntile, .lag, .lead, .firstValue, .lastValue: true
         default: false
         }
       }
 
-      /// Whether a statement with it can be encoded, and a filter with it can be evaluated from a row's values alone: a
-      /// function of one argument that every version of SQLite has.
+      /// Whether it reads or makes JSON. Reading throws for text that is not JSON.
+      var isOfJSON: Bool {
+        switch self {
+        case .jsonExtract, .jsonArrayLength, .jsonType, .jsonObject, .jsonArray, .jsonGroupArray: true
+        case .jsonEach, .jsonTree: true
+        default: false
+        }
+      }
+
+      /// Whether its result is a table.
+      var isOfTables: Bool { self == .jsonEach || self == .jsonTree }
+
+      /// Whether SQLite would take text for 0.
+      var takesNumbers: Bool {
+        switch self {
+        case .sum, .total, .avg: true
+        default: false
+        }
+      }
+
+      /// Whether a filter with it can be evaluated from a row's values alone: a function of one argument that every
+      /// version of SQLite has.
       fileprivate var isElementary: Bool {
         switch self {
         case .lower, .upper, .length, .abs: true
@@ -89,14 +114,23 @@ extension SqlExpression {
     }
 
     /// Whether the call can have a window. For a registered function SQLite checks that itself.
-    var takesWindow: Bool { if case .builtIn(let function) = function { function.takesWindow } else { true } }
+    var takesWindow: Bool {
+      if case .builtIn(let function) = function { function.isAggregate || function.isOfWindow } else { true }
+    }
 
-    /// The function, if it is elementary and the call has no other clauses.
-    var elementary: BuiltIn? {
-      guard case .builtIn(let function) = function, function.isElementary, arguments.count == 1, !isDistinct,
-        filter == nil, window == nil
-      else { return nil }
-      return function
+    /// Whether the function is elementary and the call has no other clauses.
+    var isElementary: Bool {
+      guard case .builtIn(let function) = function, function.isElementary, arguments.count == 1 else { return false }
+      return !isDistinct && filter == nil && window == nil
+    }
+
+    /// Whether the argument at this index is a path within JSON.
+    func takesPath(_ index: Int) -> Bool {
+      guard index > 0, case .builtIn(let function) = self.function else { return false }
+      return switch function {
+      case .jsonExtract, .jsonArrayLength, .jsonType, .jsonEach, .jsonTree: true
+      default: false
+      }
     }
 
     /// All terms of the call.
@@ -128,14 +162,6 @@ extension SqlExpression {
   }
 }
 
-extension SqlExpression.Call {
-  /// A decoded call; nil unless it is elementary.
-  init?(elementary name: String, _ arguments: [SqlExpression]) {
-    guard let function = BuiltIn(rawValue: name), function.isElementary, arguments.count == 1 else { return nil }
-    self.init(function: .builtIn(function), arguments: arguments)
-  }
-}
-
 /// The rows around the current one that a window function covers.
 ///
 /// ```swift
@@ -144,9 +170,9 @@ extension SqlExpression.Call {
 /// ```
 public struct WindowFrame: Sendable, Hashable {
   enum Unit: String, Sendable, Hashable {
-    case rows = "ROWS"
-    case range = "RANGE"
-    case groups = "GROUPS"
+    case rows, range, groups
+
+    var sql: String { rawValue.uppercased() }
   }
 
   /// A bound of a frame. Running a statement with a negative number throws `.invalidStatement`.

@@ -13,3 +13,20 @@ public enum DateUnit: String, Sendable, Hashable {
     }
   }
 }
+
+/// A part of a date as a number. The raw values are the names in documents.
+enum DatePart: String, Sendable, Hashable {
+  case year, month, day, hour, minute, weekday
+
+  /// The letter of `strftime`.
+  var letter: Character {
+    switch self {
+    case .year: "Y"
+    case .month: "m"
+    case .day: "d"
+    case .hour: "H"
+    case .minute: "M"
+    case .weekday: "w"
+    }
+  }
+}

@@ -39,3 +39,69 @@ extension SqlExpression {
     }
   }
 }
+
+extension SelectQuery.Clauses {
+  /// Replaces each of its terms, and each query that is a part of it.
+  mutating func mapTerms(
+    _ term: (SqlExpression) throws -> SqlExpression, _ query: (SelectQuery) throws -> SelectQuery
+  ) rethrows {
+    for index in sources.indices {
+      switch sources[index].kind {
+      case .defined(let own): sources[index].define(try query(own))
+      case .call(let call): sources[index].kind = .call(try term(call))
+      case .named, .table: break
+      }
+      sources[index].condition = try sources[index].condition.map(term)
+    }
+    results = try results.map { result in
+      switch result {
+      case .term(let own): .term(try term(own))
+      case .model(let index, let replaced):
+        .model(
+          index, replaced: try replaced.map { SelectQuery.Replacement(column: $0.column, term: try term($0.term)) })
+      case .table: result
+      }
+    }
+    rows = try rows.map { try $0.map(term) }
+    filter = try filter.map(term)
+    groups = try groups.map(term)
+    having = try having.map(term)
+    compounds = try compounds.map { SelectQuery.Compound(operation: $0.operation, query: try query($0.query)) }
+    order = try order.map { OrderTerm(expression: try term($0.expression), direction: $0.direction) }
+  }
+}
+
+// MARK: - Visiting
+
+extension SqlExpression {
+  /// Calls `term` with this term and each term in it, and `source` with each table, those of subqueries included.
+  func visit(_ term: (SqlExpression) -> Void, _ source: (SelectQuery.Source) -> Void) {
+    term(self)
+    _ = mapped(
+      {
+        $0.visit(term, source)
+        return $0
+      },
+      {
+        $0.visit(term, source)
+        return $0
+      })
+  }
+}
+
+extension SelectQuery {
+  /// Calls `term` with each term, and `source` with each table, those of subqueries included.
+  func visit(_ term: (SqlExpression) -> Void, _ source: (SelectQuery.Source) -> Void) {
+    var clauses = clauses
+    clauses.sources.forEach(source)
+    clauses.mapTerms(
+      {
+        $0.visit(term, source)
+        return $0
+      },
+      {
+        $0.visit(term, source)
+        return $0
+      })
+  }
+}

@@ -153,7 +153,7 @@ extension SelectQuery {
   @usableFromInline
   struct Source: Sendable, Hashable {
     @usableFromInline
-    enum Join: Sendable, Hashable {
+    enum Join: String, Sendable, Hashable {
       case inner, left, cross
 
       var sql: StaticString {
@@ -219,7 +219,7 @@ extension SelectQuery {
 
   /// Another query that is combined with this one.
   struct Compound: Sendable, Hashable {
-    enum Operator: Sendable, Hashable {
+    enum Operator: String, Sendable, Hashable {
       case union, unionAll, intersect, except
 
       var sql: StaticString {

@@ -11,8 +11,8 @@ extension SqlExpression {
       case cast(StorageClass)
       /// `~a`
       case inverted
-      /// A part of a date as an integer, by its `strftime` letter.
-      case datePart(Character)
+      /// A part of a date as an integer.
+      case datePart(DatePart)
       /// `strftime(b, a)` of the date `a`.
       case dateFormat
       /// `date(a)`

@@ -207,13 +207,13 @@ public struct SqlExpression: Sendable, Hashable {
 }
 
 extension SqlExpression.Node: Hashable {
-  /// The forms of terms, by their names in JSON, where an elementary call has its own form.
-  enum Form: String, CodingKey {
-    case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, function
-    case collate, qualified, call, special, query, invalid
+  /// The forms of terms, to tell them apart.
+  private enum Form {
+    case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, collate
+    case qualified, call, special, query, invalid
   }
 
-  var form: Form {
+  private var form: Form {
     switch self {
     case .column: .column
     case .value: .value
@@ -230,7 +230,7 @@ extension SqlExpression.Node: Hashable {
     case .like: .like
     case .collate: .collate
     case .qualified: .qualified
-    case .call(let call): call.elementary == nil ? .call : .function
+    case .call: .call
     case .special: .special
     case .query: .query
     case .invalid: .invalid

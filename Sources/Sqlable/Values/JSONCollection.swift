@@ -74,15 +74,6 @@ extension [Data] {
 struct JSONEntries<Key: Hashable & Decodable, Value: Decodable>: Decodable {
   let dictionary: [Key: Value]
 
-  private struct AnyKey: CodingKey {
-    let stringValue: String
-    let intValue: Int?
-
-    init(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
-
-    init(intValue: Int) { (stringValue, self.intValue) = ("\(intValue)", intValue) }
-  }
-
   init(from decoder: any Decoder) throws {
     dictionary = try Dictionary(from: decoder)
     let count =

@@ -95,7 +95,7 @@ import Testing
     }
     let known = try StatementSchemaTests.schema().words
     #expect(known.subtracting(words).sorted() == [])
-    for name in ["TermForm", "DocumentOperation", "DocumentKeys"] {
+    for name in ["TermForm", "DocumentOperation", "DocumentKey"] {
       let cases = try cases(of: name)
       #expect(cases.count > 7 && cases.subtracting(words).sorted() == [], "\(name)")
       #expect(cases.subtracting(known).sorted() == [], "\(name)")

@@ -7,7 +7,7 @@ public func countAll(where condition: SqlExpression? = nil) -> TypedExpression<I
 
 extension SqlExpression {
   func aggregate(_ function: Call.BuiltIn, isDistinct: Bool = false, where condition: SqlExpression?) -> SqlExpression {
-    if [.sum, .total, .avg].contains(function), let defect = defect(in: function.rawValue) {
+    if function.takesNumbers, let defect = defect(in: function.rawValue) {
       return SqlExpression(invalid: defect)
     }
     return SqlExpression(

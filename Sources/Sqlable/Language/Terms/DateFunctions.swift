@@ -16,27 +16,27 @@ extension Optional: SqlDate where Wrapped == Date {
 }
 
 extension TypedTerm where Value: SqlDate {
-  private func part(_ letter: Character) -> TypedExpression<Value.Part> {
-    TypedExpression(expression: .special(.datePart(letter), expression))
+  private func part(_ part: DatePart) -> TypedExpression<Value.Part> {
+    TypedExpression(expression: .special(.datePart(part), expression))
   }
 
   /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. NULL outside the years 0 to 9999.
-  public func year() -> TypedExpression<Value.Part> { part("Y") }
+  public func year() -> TypedExpression<Value.Part> { part(.year) }
 
   /// The month, 1 to 12: `CAST(strftime('%m', "a", 'unixepoch') AS INTEGER)`.
-  public func month() -> TypedExpression<Value.Part> { part("m") }
+  public func month() -> TypedExpression<Value.Part> { part(.month) }
 
   /// The day of the month, 1 to 31: `CAST(strftime('%d', "a", 'unixepoch') AS INTEGER)`.
-  public func day() -> TypedExpression<Value.Part> { part("d") }
+  public func day() -> TypedExpression<Value.Part> { part(.day) }
 
   /// The hour, 0 to 23: `CAST(strftime('%H', "a", 'unixepoch') AS INTEGER)`.
-  public func hour() -> TypedExpression<Value.Part> { part("H") }
+  public func hour() -> TypedExpression<Value.Part> { part(.hour) }
 
   /// The minute, 0 to 59: `CAST(strftime('%M', "a", 'unixepoch') AS INTEGER)`.
-  public func minute() -> TypedExpression<Value.Part> { part("M") }
+  public func minute() -> TypedExpression<Value.Part> { part(.minute) }
 
   /// The day of the week, 0 (Sunday) to 6: `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`.
-  public func weekday() -> TypedExpression<Value.Part> { part("w") }
+  public func weekday() -> TypedExpression<Value.Part> { part(.weekday) }
 
   /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> TypedExpression<String?> {
@@ -54,25 +54,25 @@ extension TypedTerm where Value: SqlDate {
 }
 
 extension SqlTerm {
-  private func part(_ letter: Character) -> SqlExpression { .special(.datePart(letter), expression) }
+  private func part(_ part: DatePart) -> SqlExpression { .special(.datePart(part), expression) }
 
   /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. Running it throws if the term is not a date column.
-  public func year() -> SqlExpression { part("Y") }
+  public func year() -> SqlExpression { part(.year) }
 
   /// The month, 1 to 12: `CAST(strftime('%m', "a", 'unixepoch') AS INTEGER)`.
-  public func month() -> SqlExpression { part("m") }
+  public func month() -> SqlExpression { part(.month) }
 
   /// The day of the month, 1 to 31: `CAST(strftime('%d', "a", 'unixepoch') AS INTEGER)`.
-  public func day() -> SqlExpression { part("d") }
+  public func day() -> SqlExpression { part(.day) }
 
   /// The hour, 0 to 23: `CAST(strftime('%H', "a", 'unixepoch') AS INTEGER)`.
-  public func hour() -> SqlExpression { part("H") }
+  public func hour() -> SqlExpression { part(.hour) }
 
   /// The minute, 0 to 59: `CAST(strftime('%M', "a", 'unixepoch') AS INTEGER)`.
-  public func minute() -> SqlExpression { part("M") }
+  public func minute() -> SqlExpression { part(.minute) }
 
   /// The day of the week, 0 (Sunday) to 6: `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`.
-  public func weekday() -> SqlExpression { part("w") }
+  public func weekday() -> SqlExpression { part(.weekday) }
 
   /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> SqlExpression {
