@@ -38,7 +38,7 @@ extension SqlRows: Explainable {
 }
 
 /// The query plan of something, which is not run.
-private struct Explanation<Work: Runnable>: Runnable {
+struct Explanation<Work: Runnable>: Runnable {
   let work: Work
 
   private static var prefix: String { "EXPLAIN QUERY PLAN " }

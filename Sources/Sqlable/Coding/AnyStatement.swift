@@ -98,7 +98,7 @@ public struct AnyStatement: Sendable {
   /// The statement as JSON; see ``Statement/json()``.
   public func json() throws -> Data { Data(try document.json) }
 
-  private var document: Document {
+  var document: Document {
     get throws { try DocumentEncoder().statement(decoded.tree, decoded.operation, rows: decoded.rows) }
   }
 }

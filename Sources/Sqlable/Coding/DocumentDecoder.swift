@@ -8,6 +8,10 @@ final class DocumentDecoder {
   let rules: StatementRules
   /// What a document may name that is not trusted; nil for no restriction.
   let access: DocumentAccess?
+  /// The values of the parameters; nil where they stay parameters.
+  var arguments: [ByBytes: DatabaseValue]?
+  /// The names of the parameters so far.
+  var parameters: Set<ByBytes> = []
   /// The names of the queries whose definitions enclose the place.
   var defining: [String] = []
   /// The number of terms so far, and how deep the current one is.

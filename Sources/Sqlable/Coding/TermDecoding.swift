@@ -132,7 +132,10 @@ extension DocumentDecoder {
   // MARK: Columns and operators
 
   private func parameter(_ document: Document) throws -> SqlExpression {
-    SqlExpression(.parameter(try text(document, "the name of a parameter")), size: SqlExpression.Size())
+    let name = try text(document, "the name of a parameter")
+    parameters.insert(ByBytes(wrappedValue: name))
+    if let value = arguments?[ByBytes(wrappedValue: name)] { return SqlExpression(value) }
+    return SqlExpression(.parameter(name), size: SqlExpression.Size())
   }
 
   private func column(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {

@@ -9,7 +9,9 @@ final class Connection {
   let label: String?
   /// Whether it may create files: the database, and those that it attaches.
   let canCreateFiles: Bool
-  let cache: StatementCache
+  /// Within a wall, that of the wall.
+  @exclusivity(unchecked) var cache: StatementCache
+  let walls = AccessWalls()
   /// The buffer in which statements are written.
   let sql = SqlBuffer()
   /// The values of these statements, to be bound.
@@ -116,6 +118,7 @@ final class Connection {
   /// Drops all compiled statements that could run again; one in use is finalized when its run ends.
   func dropStatements() {
     cache.removeAll()
+    walls.removeAll()
     for statement in kept { statement.statement = nil }
   }
 

@@ -63,6 +63,9 @@ final class Interruption: @unchecked Sendable {
     }
   }
 
+  /// What the statements of a limited run may still take; nil for any other.
+  @exclusivity(unchecked) var allowance: RunAllowance?
+
   /// Whether running statements ignore a request; waiting for a lock still stops.
   @exclusivity(unchecked) var isOff = false
 
@@ -71,6 +74,7 @@ final class Interruption: @unchecked Sendable {
     if isOff { return false }
     steps += 1
     if steps % Interruption.stepsBeforeReporting == 0, let connection { report(connection) }
+    if allowance != nil, allowance?.takeThousand() == false { return true }
     guard let left = budget else { return isRequested }
     budget = left - 1
     return left < 1 || isRequested
@@ -95,11 +99,44 @@ final class Interruption: @unchecked Sendable {
       waitingSince = .now - spent
       spent = .zero
     }
+    if allowance != nil, allowance?.checkTime() == false { return false }
     guard !isRequested, let since = waitingSince, ContinuousClock.now - since < busyTimeout else { return false }
     // Random, so that waiting connections do not retry in step.
     let pause = min(500 << UInt32(min(attempts, 7)), 25_000)
     usleep(UInt32.random(in: UInt32(pause) / 2...UInt32(pause)))
     return true
+  }
+}
+
+/// How much a limited run may still take.
+struct RunAllowance {
+  /// Which limit has stopped it.
+  enum Excess {
+    case time, steps
+  }
+
+  /// Thousands of steps of SQLite's virtual machine.
+  private var steps: Int?
+  private let end: ContinuousClock.Instant?
+  private(set) var excess: Excess?
+
+  init(steps: Int?, time: Duration?) {
+    self.steps = steps.map { max(1, $0 / 1_000 + ($0 % 1_000 > 0 ? 1 : 0)) }
+    end = time.map { .now + $0 }
+  }
+
+  /// Takes a thousand steps; returns false if that is more than it may.
+  fileprivate mutating func takeThousand() -> Bool {
+    if let left = steps {
+      steps = left - 1
+      if left < 1 { excess = excess ?? .steps }
+    }
+    return checkTime() && excess == nil
+  }
+
+  fileprivate mutating func checkTime() -> Bool {
+    if let end, ContinuousClock.now >= end { excess = excess ?? .time }
+    return excess == nil
   }
 }
 
@@ -112,6 +149,28 @@ extension Connection {
       return
     }
     throw error(SQLITE_INTERRUPT, sql: nil)
+  }
+
+  /// Calls `body`, whose statements stop when they take more than the allowance; returns which limit stopped them.
+  func limited<Value>(
+    to allowance: RunAllowance, busyTimeout: Double, _ body: () throws -> Value
+  ) -> (result: Result<Value, any Error>, excess: RunAllowance.Excess?) {
+    let own = interruption
+    let used = own ?? Interruption(busyTimeout: busyTimeout)
+    if own == nil { use(used) }
+    let outer = used.allowance
+    used.allowance = allowance
+    let result = Result { try body() }
+    let excess = used.allowance?.excess
+    used.allowance = outer
+    if own == nil { stopUsingInterruption(busyTimeout: busyTimeout) }
+    return (result, excess)
+  }
+
+  private func stopUsingInterruption(busyTimeout: Double) {
+    interruption = nil
+    sqlite3_progress_handler(handle, 0, nil, nil)
+    setBusyTimeout(milliseconds: Int32(busyTimeout * 1_000))
   }
 
   /// Makes the interruption stop this connection's statements, while they run and while they wait for another

@@ -26,6 +26,11 @@ struct PolicyCheck {
 
   func check(_ query: SelectQuery, _ results: Results) throws {
     let clauses = query.clauses
+    var results = results
+    // How many rows there are, then depends on whether they are equal.
+    if case .existence = results, clauses.isDistinct || !clauses.compounds.isEmpty {
+      results = .used(.condition(.equality))
+    }
     if clauses.sources.isEmpty { try require(.literalRows) }
     if clauses.sources.count > 1 { try require(.joins) }
     for row in clauses.rows { for term in row { try check(term, .result) } }

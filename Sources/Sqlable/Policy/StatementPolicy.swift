@@ -88,6 +88,18 @@ public struct StatementPolicy: Sendable {
     /// The number of values of an IN list, and of rows that are inserted.
     public var list = 200
 
+    // Of a run that is limited(by:) the policy; nil for no limit.
+
+    /// How long a run may take from when it has its handle, waiting for locks included.
+    public var time: Duration? = .seconds(1)
+    /// How many steps of SQLite's virtual machine a run may take, in whole thousands; a million take some 20 ms.
+    public var steps: Int? = 50_000_000
+    /// The largest text, blob or row that a run may bind, make or read, in bytes.
+    public var valueBytes: Int? = 1 << 20
+    /// How many rows a table may have whose rows a run's plan visits all. A read of one table without a condition
+    /// visits only the rows of its limit.
+    public var scannedRows: Int? = 100_000
+
     public init() {}
   }
 }

@@ -26,13 +26,13 @@ import Testing
         .table(Bicycle.self).readingAll().filtering(Bicycle.color, Bicycle.id, by: .equality, .comparison)
           .sorting(Bicycle.name, Bicycle.id).rows(where: Bicycle.ownerId == tenant))
       let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
-      let bikes = try search.run(db)  // [Bicycle]
+      let bikes = try search.limited(by: policy).run(db)  // [Bicycle]
       #expect(bikes.map(\.name) == ["Norco"])
       #expect(
         search.sql == """
           SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
           """)
-      switch try policy.statement(json: body).run(db) {
+      switch try policy.statement(json: body).limited(by: policy).run(db) {
       case .rows(let rows): print(rows.count)  // [DynamicRow]
       case .number(let number): print(number)
       case .ids(let ids): print(ids)
@@ -44,14 +44,29 @@ import Testing
     }
   }
 
-  @Test func aSearchOnAPoolWithADeadline() throws {
+  @Test func aLimitedSearchOnAPool() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")
       try pool.transaction { db in try db.createTables() }
       let policy = StatementPolicy(.table(Bicycle.self).readingAll().filtering(Bicycle.color, by: .equality))
       let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
-      let found = try withDeadline(.seconds(1)) { try pool.read { db in try search.run(db) } }
+      let found = try search.limited(by: policy).run(pool)  // [Bicycle]
       #expect(found == [])
+    }
+  }
+
+  @Test func approvedStatements() throws {
+    let body = Data(#"{"run":"byColor","with":{"color":"red"},"sqlable":1}"#.utf8)
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      var manifest = StatementManifest(rules: StatementRules(models: [Bicycle.self]))
+      try manifest.approve(
+        Bicycle.read().filter(Bicycle.color == Parameter("color") && Bicycle.ownerId == Parameter("owner")),
+        as: "byColor")
+      // {"run":"byColor","with":{"color":"red"},"sqlable":1}
+      let search = try manifest.statement(json: body, with: ["owner": .integer(1)])
+      let answer = try search.limited(by: StatementPolicy.Limits()).run(db)
+      guard case .rows(let rows) = answer else { throw CancellationError() }
+      #expect(rows.count == 1 && manifest.sha256(of: "byColor")?.count == 64)
     }
   }
 }

@@ -1,0 +1,168 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// A statement that is limited by a policy takes no more than the policy allows, and touches nothing else.
+@Suite struct LimitedRunTests {
+  private func withAccounts(_ count: Int = 300, _ body: (SqliteDatabase) throws -> Void) throws {
+    try withDatabase { db in
+      try db.fillAccounts(count)
+      try body(db)
+    }
+  }
+
+  private func policy(_ change: (inout StatementPolicy.Limits) -> Void = { _ in }) -> StatementPolicy {
+    var policy = tenantPolicy(features: [.joins, .aggregates])
+    change(&policy.limits)
+    return policy
+  }
+
+  /// Visits 300⁴ pairs, which would take days.
+  private var endless: Select<Int> {
+    let (a, b, c) = (Alias(Account.self, "a"), Alias(Account.self, "b"), Alias(Account.self, "c"))
+    return Account.crossJoin(a).crossJoin(b).crossJoin(c).select(countAll())
+  }
+
+  @Test func aRunEndsAfterItsTime() throws {
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      let limits = policy { ($0.time, $0.steps) = (.milliseconds(30), nil) }
+      let error = sqlError { try endless.limited(by: limits).run(db) }
+      #expect(error?.kind == .timeout && error?.message == "the statement ran longer than the policy allows")
+      #expect(try Account.count().run(db) == 300)
+    }
+  }
+
+  @Test func aRunEndsAfterItsSteps() throws {
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      let limits = policy { ($0.time, $0.steps) = (nil, 5_500) }
+      let error = sqlError { try endless.limited(by: limits).run(db) }
+      #expect(error?.kind == .timeout && error?.message == "the statement took more steps than the policy allows")
+      // 300 rows of a few steps each, and the next run may take as many.
+      for _ in 0..<5 { #expect(try Account.count().filter(Account.name != "x").limited(by: limits).run(db) == 300) }
+    }
+  }
+
+  @Test func afterALimitedRunTheHandleHasNoLimit() throws {
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      let limits = policy { ($0.time, $0.steps, $0.valueBytes) = (.milliseconds(1), 1_000, 40) }
+      _ = sqlError { try endless.limited(by: limits).run(db) }
+      let other = Alias(Account.self, "other")
+      #expect(try Account.crossJoin(other).select(countAll()).first(db) == 300 * 300)
+      try Account(id: 1_000, tenant: 1, name: String(repeating: "n", count: 1_000), owed: 0).insert().run(db)
+    }
+  }
+
+  @Test func aValueThatIsTooLargeIsNotRead() throws {
+    try withAccounts(3) { (db: SqliteDatabase) throws -> Void in
+      try Account(id: 9, tenant: 1, name: String(repeating: "n", count: 5_000), owed: 0).insert().run(db)
+      let names = Account.select(Account.name)
+      let limits = policy { $0.valueBytes = 1_000 }
+      #expect(sqlError { try names.limited(by: limits).run(db) }?.kind == .tooBig)
+      #expect(try names.filter(Account.id < 9).limited(by: limits).run(db).count == 3)
+      #expect(try names.run(db).count == 4)
+    }
+  }
+
+  @Test func aPlanThatScansALargeTableIsRefusedBeforeItRuns() throws {
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      let limits = policy { $0.scannedRows = 299 }
+      for scan in [
+        Account.select(Account.id).filter(Account.name == "x"),
+        Account.select(Account.id).orderBy(Account.name).limit(1),
+        Account.select(countAll()), Account.select(Account.id).filter(Account.owed > 1).limit(1),
+        // An index holds all rows too.
+        Account.select(Account.id).filter(Account.color.like("%x")),
+      ] {
+        let error = sqlError { try scan.limited(by: limits).run(db) }
+        #expect(error?.message == "the policy does not allow a scan of so many rows", "\(scan.sql)")
+      }
+      #expect(sqlError { try Account.read().filter(Account.name == "x").limited(by: limits).run(db) } != nil)
+      let some = Account.select(Account.id)
+      #expect(try some.filter(Account.id == 7).limited(by: limits).run(db) == [7])
+      #expect(try some.filter(Account.color == "red").limited(by: limits).run(db) == [])
+      // These visit the rows of their limit only.
+      #expect(
+        try some.orderBy(Account.id).limit(2).limited(by: policy { $0.scannedRows = 2 }).run(db).count == 2)
+      // 300 rows are not too many for a limit of 300, however far apart their keys are.
+      try Account(id: 1_000_000, tenant: 1, name: "x", owed: 0).insert().run(db)
+      try Account.delete(Account.id == 1).run(db)
+      #expect(
+        try some.filter(Account.name == "x").limited(by: policy { $0.scannedRows = 300 }).run(db) == [1_000_000])
+    }
+  }
+
+  /// The first wall is the check of the document; this statement never passed it.
+  @Test func whatThePolicyDoesNotAllowSQLiteDoesNotCompile() throws {
+    try withAccounts(3) { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Person.self)
+      let limits = policy()
+      let tokens = Account.select(Account.owed)
+      for _ in 0..<2 {
+        // Compiled without the wall, and in the cache.
+        #expect(try tokens.run(db) == [0, 0, 0])
+        for work in [
+          Account.select(Account.id).filter(Account.owed == 1), Person.select(countAll()),
+          Account.select(Account.id).filter(Account.note == nil),
+          Account.select(Account.id).filter(exists(Person.read())),
+        ] {
+          let error = sqlError { try work.limited(by: limits).run(db) }
+          #expect(error?.message == "the policy does not allow this" && error?.sql == nil, "\(work.sql)")
+        }
+        #expect(sqlError { try tokens.limited(by: limits).run(db) }?.message == "the policy does not allow this")
+        // The tenant is read by the policy's own condition.
+        #expect(try Account.select(Account.id).filter(Account.tenant == 1).limited(by: limits).run(db) == [1, 2, 3])
+      }
+      let change = Account.updateAll(Account.name.set(to: "x"))
+      #expect(sqlError { try change.limited(by: limits).run(db) }?.message == "the policy does not allow this")
+      #expect(try Account.count().filter(Account.name == "x").run(db) == 0)
+    }
+  }
+
+  @Test func aChangeThatIsStoppedChangesNothing() throws {
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      var limits = policy { ($0.time, $0.steps) = (nil, 2_000) }
+      limits.kinds = [.updateAll]
+      let error = sqlError { try Account.updateAll(Account.name.set(to: "x")).limited(by: limits).run(db) }
+      #expect(error?.kind == .timeout)
+      #expect(try Account.count().filter(Account.name == "x").run(db) == 0)
+      // SQLite rolls back the transaction around a change that is interrupted.
+      let inside = sqlError {
+        try db.transaction { db in
+          try Account.updateAll(Account.color.set(to: "red")).run(db)
+          try Account.updateAll(Account.name.set(to: "x")).limited(by: limits).run(db)
+        }
+      }
+      #expect(inside?.kind == .timeout && inside?.transaction == .rolledBack)
+      #expect(try Account.count().filter(Account.color == "red" || Account.name == "x").run(db) == 0)
+    }
+  }
+
+  @Test func aPoolsReadersAreLimited() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      try await pool.transaction { db in try db.fillAccounts(300) }
+      let limits = policy { ($0.time, $0.steps) = (.milliseconds(30), nil) }
+      for _ in 0..<3 {
+        await #expect { try await endless.limited(by: limits).run(pool) } throws: {
+          ($0 as? SqlError)?.kind == .timeout
+        }
+        #expect(sqlError { let _: [Int] = try endless.limited(by: limits).run(pool) }?.kind == .timeout)
+      }
+      #expect(try await Account.count().limited(by: limits).run(pool) == 300)
+      // The pool's own deadline still holds.
+      let long = policy { ($0.time, $0.steps) = (.seconds(60), nil) }
+      let error = sqlError {
+        let _: [Int] = try withDeadline(.milliseconds(30)) { try endless.limited(by: long).run(pool) }
+      }
+      #expect(error?.kind == .timeout)
+      try await pool.close()
+    }
+  }
+}
+
+extension SqliteDatabase {
+  fileprivate func fillAccounts(_ count: Int) throws {
+    try createTable(Account.self)
+    try Account.insert((1...count).map { Account(id: $0, tenant: 1, name: "a\($0)", owed: 0) }).run(self)
+  }
+}
