@@ -181,9 +181,9 @@ extension StatementPolicy {
     if features.contains(.json) { wall.tables.formUnion(["json_each", "json_tree"].map(\.foldedName)) }
     for rules in tables { wall.add(rules, features) }
     if features.contains(.namedQueries), let tree = (work as? any TreeStatement)?.tree, case .select(let query) = tree {
-      query.visit({ _ in }) { source in
-        if source.kind != .table { wall.queries.insert(source.name.foldedName) }
-      }
+      query.visit(
+        { _ in },
+        { source in if source.kind != .table { wall.queries.insert(source.name.foldedName) } })
     }
     return wall
   }

@@ -31,21 +31,36 @@ struct PolicyCheck {
     if case .existence = results, clauses.isDistinct || !clauses.compounds.isEmpty {
       results = .used(.condition(.equality))
     }
-    if clauses.sources.isEmpty { try require(.literalRows) }
-    if clauses.sources.count > 1 { try require(.joins) }
-    for row in clauses.rows { for term in row { try check(term, .result) } }
-    for source in clauses.sources { try check(source) }
-    for result in clauses.results { try check(result, clauses, results) }
-    if clauses.isDistinct { try require(.distinct) }
-    if let filter = clauses.filter { try check(condition: filter) }
-    if !clauses.groups.isEmpty { try require(.aggregates) }
-    for term in clauses.groups { try check(term, .result) }
-    if let having = clauses.having { try check(condition: having) }
-    if !clauses.compounds.isEmpty { try require(.compounds) }
-    for compound in clauses.compounds { try check(compound.query, results) }
-    for term in clauses.order { try check(term.expression, .order) }
+    if clauses.sources.isEmpty { try at("values") { try require(.literalRows) } }
+    try at("values") { for row in clauses.rows { for term in row { try check(term, .result) } } }
+    try at("from") {
+      if clauses.sources.count > 1 { try require(.joins) }
+      for source in clauses.sources { try check(source) }
+    }
+    try at("select") { for result in clauses.results { try check(result, clauses, results) } }
+    if clauses.isDistinct { try at("distinct") { try require(.distinct) } }
+    if let filter = clauses.filter { try at("where") { try check(condition: filter) } }
+    try at("groupBy") {
+      if !clauses.groups.isEmpty { try require(.aggregates) }
+      for term in clauses.groups { try check(term, .result) }
+    }
+    if let having = clauses.having { try at("having") { try check(condition: having) } }
+    try at("compounds") {
+      if !clauses.compounds.isEmpty { try require(.compounds) }
+      for compound in clauses.compounds { try check(compound.query, results) }
+    }
+    try at("orderBy") { for term in clauses.order { try check(term.expression, .order) } }
     guard clauses.limit ?? 0 <= policy.limits.rows, clauses.offset ?? 0 <= policy.limits.offset else {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
+    }
+  }
+
+  /// Adds the clause to an error that `body` throws: of clauses within each other the outermost, whose place in the
+  /// document is known.
+  private func at(_ clause: String, _ body: () throws -> Void) throws {
+    do { try body() } catch var error as SqlError {
+      error.documentPath = clause
+      throw error
     }
   }
 

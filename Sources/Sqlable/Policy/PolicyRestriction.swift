@@ -7,7 +7,10 @@ extension DecodedStatement {
     let check = PolicyCheck(policy)
     switch tree {
     case .select(let query):
-      try check.check(query, query.form == .rows ? .used(.result) : .existence)
+      do { try check.check(query, query.form == .rows ? .used(.result) : .existence) } catch var error as SqlError {
+        error.documentPath = [operation.rawValue, error.documentPath].compactMap { $0 }.joined(separator: ".")
+        throw error
+      }
       var restricted = try query.restricted(by: policy)
       if query.form == .rows {
         restricted.limit = min(query.limit ?? policy.limits.rows, policy.limits.rows)

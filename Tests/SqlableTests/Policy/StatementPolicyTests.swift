@@ -80,6 +80,27 @@ import Testing
     }
   }
 
+  @Test func aRefusedUseIsReportedWithItsClause() throws {
+    func from(_ rest: String) -> String { #""read":{"from":"account","select":[{"column":"id"}]\#(rest)}"# }
+    for (refused, path) in [
+      (#""read":{"from":"account"}"#, "read.select"),
+      (#""count":{"from":"account","where":{"<":[{"column":"color"},"red"]}}"#, "count.where"),
+      (from(#","where":{"and":[{"=":[{"column":"id"},1]},{"<":[{"column":"id"},2]}]}"#), "read.where"),
+      (from(#","orderBy":[{"asc":{"column":"id"}},{"asc":{"column":"color"}}]"#), "read.orderBy"),
+      (from(#","distinct":true"#), "read.distinct"), (from(#","groupBy":[{"column":"id"}]"#), "read.groupBy"),
+      (from(#","compounds":[{"union":{"from":"account","select":[{"column":"color"}]}}]"#), "read.compounds"),
+      (from(#","where":{"exists":{"from":"payment","where":{"<":[{"column":"id"},1]}}}"#), "read.where"),
+      (#""read":{"values":[[1]]}"#, "read.values"), (from(#","limit":101"#), "read"),
+      (
+        #""read":{"from":["account",{"join":"cross","table":"payment"}],"select":[{"column":"id","of":"account"}]}"#,
+        "read.from"
+      ),
+    ] {
+      let error = refusal(tenantPolicy(), refused)
+      #expect(error?.documentPath == path, "\(refused): \(String(describing: error))")
+    }
+  }
+
   /// Of what the policy knows of a column, each use is allowed by itself.
   @Test func everyUseOfAColumnIsAllowedByItself() throws {
     let policy = StatementPolicy(

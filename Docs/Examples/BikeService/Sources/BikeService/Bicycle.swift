@@ -18,8 +18,8 @@ extension Bicycle: Sqlable {
   static let price = column("price", Int.self, Check("price >= 0"))
   static let owner = column("owner", String?.self)
   static let tableLayout = [id.column, name.column, color.column, price.column, owner.column]
-  // For the list of a color, page by page: an index ends with the row's id of itself.
-  static let tableIndexes = [Index(color.column)]
+  // For the list of a color, page by page, and for the searches of an owner: an index ends with the row's id of itself.
+  static let tableIndexes = [Index(color.column), Index(owner.column)]
 
   func write(to row: inout RowWriter) throws {
     row.set(Bicycle.id, id)

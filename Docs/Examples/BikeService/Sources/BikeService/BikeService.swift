@@ -28,6 +28,7 @@ public struct BikeService: Sendable {
     }
     EventRoutes(pool: pool).add(to: router)
     BicycleRoutes(pool: pool).add(to: router.group("bicycles"))
+    SearchRoutes(pool: pool).add(to: router.group("search"))
     var application = Application(
       router: router, configuration: .init(address: .hostname(hostname, port: port), serverName: "BikeService"),
       services: [PoolService(pool: pool)], logger: logger)
