@@ -31,7 +31,8 @@ public struct Limited<Work: Runnable>: Runnable {
   /// The error as the author of the document may see it.
   private static func told(_ error: SqlError, _ excess: RunAllowance.Excess?) -> SqlError {
     var told = error
-    if error.kind == .interrupted, let excess {
+    // A run whose time is over while it waits for a lock ends as busy.
+    if let excess, error.kind == .interrupted || error.kind == .busy {
       told.kind = .timeout
       told.message =
         switch excess {

@@ -137,6 +137,20 @@ import Testing
     }
   }
 
+  @Test func theTimeCoversTheWaitForALock() throws {
+    try withDatabase { db in
+      try db.fillAccounts(3)
+      let other = try db.createChild()
+      let limits = policy { $0.time = .milliseconds(30) }
+      try other.transaction { other in
+        try Account.updateAll(Account.name.set(to: "x")).run(other)
+        let change = Account.updateAll(Account.name.set(to: "y"))
+        #expect(sqlError { try change.limited(by: limits.limits).run(db) }?.kind == .timeout)
+      }
+      #expect(try Account.count().filter(Account.name == "x").run(db) == 3)
+    }
+  }
+
   @Test func aPoolsReadersAreLimited() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/a.sqlite")
