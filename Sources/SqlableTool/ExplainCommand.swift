@@ -75,11 +75,11 @@ struct ExplainCommand: Subcommand {
       var verdict = PolicyVerdict.none
       if let policy {
         let policy = try reading(policy.path) {
-          try StatementPolicy(
-            json: policy.document, models: models, parameters: parameters.mapValues { GivenValue($0) })
+          try StatementPolicy(json: policy.document, models: models, with: parameters)
         }
         do {
           explained = try policy.statement(json: document)
+          try explained.limited(by: policy).checkPlan(db)
           verdict = .allowed
         } catch let error as SqlError { verdict = .refused(error) }
       }

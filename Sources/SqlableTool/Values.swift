@@ -77,12 +77,3 @@ extension String {
     }
   }
 }
-
-/// A value of the command line, for the library.
-struct GivenValue: SqlValue {
-  static var columnType: ColumnType { .nullable(.blob) }
-  let databaseValue: DatabaseValue
-
-  init(_ value: DatabaseValue) { databaseValue = value }
-  init(databaseValue: DatabaseValue) throws { self.databaseValue = databaseValue }
-}

@@ -6,24 +6,24 @@ extension StatementPolicy {
   /// Reads a policy from JSON, for the tables of these models.
   ///
   /// ```swift
-  /// let policy = try StatementPolicy(json: data, models: [Bicycle.self], parameters: ["tenant": 7])
+  /// let policy = try StatementPolicy(json: data, models: [Bicycle.self], with: ["tenant": .integer(7)])
   /// // {"policy":{"tables":{"bicycle":{"read":true,"rows":{"=":[{"column":"owner_id"},{"parameter":"tenant"}]}}}},
   /// //   "sqlable":1}
   /// ```
   ///
   /// What it does not have is not allowed, and limits have their defaults. Each parameter in the conditions of its
-  /// tables becomes the value given here; NULL is ``Null``. Throws `.invalidStatement`, with the place in the document,
-  /// for what is no policy, for a model that is not among these, and for a parameter without a value; `.schema` for a
-  /// column that the model does not have; `.encoding` for a value that does not fit the column it is compared with.
+  /// tables becomes the value given here. Throws `.invalidStatement`, with the place in the document, for what is no
+  /// policy, for a model that is not among these, and for a parameter without a value; `.schema` for a column that the
+  /// model does not have; `.encoding` for a value that does not fit the column it is compared with.
   public init(
-    json: some ContiguousBytes, models: [any Sqlable.Type], parameters: [String: any SqlValue] = [:]
+    json: some ContiguousBytes, models: [any Sqlable.Type], with parameters: [String: DatabaseValue] = [:]
   ) throws {
     let decoder = try DocumentDecoder(StatementRules(models: models).modelTables(), StatementRules())
-    let values = try parameters.mapValues { try $0.databaseValue.checked() }
+    let values = try parameters.mapValues { try $0.checked() }
     self = try decoder.placing { try PolicyReader(decoder: decoder, parameters: values).policy(JSONReader.read(json)) }
   }
 
-  /// The policy as JSON, which ``init(json:models:parameters:)`` reads.
+  /// The policy as JSON, which ``init(json:models:with:)`` reads.
   ///
   /// It is canonical (RFC 8785). Throws the error of a table or condition that is invalid.
   public func json() throws -> Data { Data(try document.json) }
@@ -36,12 +36,48 @@ private enum PolicyKey: String {
   case read, filter, sort, set, rows
 }
 
-extension StatementPolicy.Limits {
-  /// The limits by their names.
-  fileprivate static let names: [(name: String, path: WritableKeyPath<StatementPolicy.Limits, Int> & Sendable)] = [
-    ("bytes", \.bytes), ("rows", \.rows), ("offset", \.offset), ("nodes", \.nodes), ("depth", \.depth),
-    ("list", \.list),
+/// A limit, by its name in a policy.
+private struct NamedLimit {
+  let name: String
+  let get: @Sendable (StatementPolicy.Limits) throws -> Int?
+  let set: @Sendable (inout StatementPolicy.Limits, Int) -> Void
+  /// Removes the limit; nil for one that can't be removed.
+  var remove: (@Sendable (inout StatementPolicy.Limits) -> Void)?
+
+  /// What says that there is no limit.
+  static let none = "none"
+
+  static let all = [
+    NamedLimit(name: "bytes", get: { $0.bytes }, set: { $0.bytes = $1 }),
+    NamedLimit(name: "rows", get: { $0.rows }, set: { $0.rows = $1 }),
+    NamedLimit(name: "offset", get: { $0.offset }, set: { $0.offset = $1 }),
+    NamedLimit(name: "nodes", get: { $0.nodes }, set: { $0.nodes = $1 }),
+    NamedLimit(name: "depth", get: { $0.depth }, set: { $0.depth = $1 }),
+    NamedLimit(name: "list", get: { $0.list }, set: { $0.list = $1 }),
+    NamedLimit(
+      name: "milliseconds", get: { try $0.time?.milliseconds }, set: { $0.time = .milliseconds($1) },
+      remove: { $0.time = nil }),
+    NamedLimit(name: "steps", get: { $0.steps }, set: { $0.steps = $1 }, remove: { $0.steps = nil }),
+    NamedLimit(
+      name: "valueBytes", get: { $0.valueBytes }, set: { $0.valueBytes = $1 }, remove: { $0.valueBytes = nil }),
+    NamedLimit(
+      name: "scannedRows", get: { $0.scannedRows }, set: { $0.scannedRows = $1 }, remove: { $0.scannedRows = nil }),
   ]
+}
+
+extension Duration {
+  /// Throws for a part of a millisecond.
+  fileprivate var milliseconds: Int {
+    get throws {
+      let (seconds, attoseconds) = components
+      let (whole, part) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000)
+      let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+      guard part == 0, !overflow, let milliseconds = Int(exactly: product) else {
+        throw SqlError.misuse("the limit of time is no whole number of milliseconds")
+      }
+      return milliseconds + Int(whole)
+    }
+  }
 }
 
 // MARK: - Reading
@@ -92,10 +128,14 @@ private struct PolicyReader {
     var limits = StatementPolicy.Limits()
     for member in members {
       decoder.enter(member.key)
-      guard let limit = StatementPolicy.Limits.names.first(where: { $0.name.isExactly(member.key) }) else {
+      guard let limit = NamedLimit.all.first(where: { $0.name.isExactly(member.key) }) else {
         throw decoder.failure("there is no limit of this name")
       }
-      limits[keyPath: limit.path] = try decoder.count(member.value, "a limit")
+      if let remove = limit.remove, case .text(NamedLimit.none) = member.value {
+        remove(&limits)
+      } else {
+        limit.set(&limits, try decoder.count(member.value, "a limit"))
+      }
       decoder.leave()
     }
     return limits
@@ -235,10 +275,12 @@ extension StatementPolicy {
       if !features.isEmpty { add(.features, .names(features)) }
       if !functions.isEmpty { add(.functions, .names(functions)) }
       if !registered.isEmpty { add(.registered, .names(registered)) }
-      let own = Limits.names.filter { limits[keyPath: $0.path] != Limits()[keyPath: $0.path] }
-      if !own.isEmpty {
-        add(.limits, .object(own.map { .init(key: $0.name, value: .integer(Int64(limits[keyPath: $0.path]))) }))
+      let own = try NamedLimit.all.compactMap { limit -> Document.Member? in
+        let value = try limit.get(limits)
+        guard try value != limit.get(Limits()) else { return nil }
+        return .init(key: limit.name, value: value.map { .integer(Int64($0)) } ?? .text(NamedLimit.none))
       }
+      if !own.isEmpty { add(.limits, .object(own)) }
       return ["policy": .object(members), "sqlable": .integer(Document.version)]
     }
   }

@@ -45,11 +45,11 @@ import Testing
   }
 
   @Test func aPolicyIsAFile() throws {
-    let (tenant, body) = (1, body)
-    try withBicycles { db in
+    let (tenant, body): (Int64, Data) = (1, body)
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
       let block = try #require(try GuidesTests.blocks(of: "json", in: "Docs/Policies.md").last)
       let file = Data(block.rawLines.joined(separator: "\n").utf8)
-      let policy = try StatementPolicy(json: file, models: [Bicycle.self], parameters: ["tenant": tenant])
+      let policy = try StatementPolicy(json: file, models: [Bicycle.self], with: ["tenant": .integer(tenant)])
       let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
       #expect(try search.run(db).map(\.name) == ["Norco"])
     }

@@ -6,11 +6,11 @@ import Testing
 @Suite struct PolicyDocumentTests {
   private let models: [any Sqlable.Type] = [Person.self, Bicycle.self, Car.self]
 
-  private func policy(_ text: String, _ parameters: [String: any SqlValue] = [:]) throws -> StatementPolicy {
-    try StatementPolicy(json: Data(text.utf8), models: models, parameters: parameters)
+  private func policy(_ text: String, _ parameters: [String: DatabaseValue] = [:]) throws -> StatementPolicy {
+    try StatementPolicy(json: Data(text.utf8), models: models, with: parameters)
   }
 
-  private func error(_ text: String, _ parameters: [String: any SqlValue] = [:]) -> SqlError? {
+  private func error(_ text: String, _ parameters: [String: DatabaseValue] = [:]) -> SqlError? {
     sqlError { _ = try policy(text, parameters) }
   }
 
@@ -70,19 +70,20 @@ import Testing
         Bicycle(name: "Norco", color: "red", ownerId: 1), Bicycle(name: "Trek", color: "red", ownerId: 2),
         Bicycle(name: "shared", color: "red"),
       ]).run(db)
-      for (tenant, names) in [(1, ["Norco", "shared"]), (2, ["Trek", "shared"]), (3, ["shared"])] {
-        let policy = try policy(text, ["tenant": tenant, "unused": "x"])
+      for (tenant, names) in [(1, ["Norco", "shared"]), (2, ["Trek", "shared"]), (3, ["shared"])] as [(Int64, [String])]
+      {
+        let policy = try policy(text, ["tenant": .integer(tenant), "unused": .text("x")])
         let bikes = try policy.statement(
           Statement<Bicycle, [Bicycle]>.self, json: Data(#"{"read":{"from":"bicycle"},"sqlable":1}"#.utf8))
         #expect(try bikes.run(db).map(\.name) == names)
       }
-      let none = try policy(text, ["tenant": Null()])
+      let none = try policy(text, ["tenant": .null])
       #expect(try none.statement(json: Bicycle.count().json()).run(db) == .number(1))
     }
-    let missing = error(text, ["Tenant": 1])
+    let missing = error(text, ["Tenant": .integer(1)])
     #expect(missing?.message == "parameter tenant of the policy has no value")
     #expect(missing?.documentPath == "policy.tables.bicycle.rows")
-    #expect(error(text, ["tenant": "seven"])?.kind == .encoding(.init(expected: "INTEGER", found: "TEXT")))
+    #expect(error(text, ["tenant": .text("seven")])?.kind == .encoding(.init(expected: "INTEGER", found: "TEXT")))
   }
 
   @Test func whatIsNoPolicyIsRefusedAtItsPlace() {
@@ -128,11 +129,24 @@ import Testing
         "there is nothing of this name among the functions"
       ),
       (#"{"policy":{"limits":{"rows":-1}},"sqlable":1}"#, "policy.limits.rows", "a limit can't be negative"),
+      (#"{"policy":{"limits":{"rows":"none"}},"sqlable":1}"#, "policy.limits.rows", "a limit must be an integer"),
       (#"{"policy":{"limits":{"row":1}},"sqlable":1}"#, "policy.limits.row", "there is no limit of this name"),
     ] as [(String, String?, String)] {
       let error = error(text)
       #expect(error?.message == message && error?.documentPath == path, "\(text): \(String(describing: error))")
     }
+  }
+
+  @Test func limitsOfRunsAreRemovedByAWord() throws {
+    var limits = StatementPolicy.Limits()
+    (limits.time, limits.steps, limits.scannedRows) = (.milliseconds(1_500), nil, nil)
+    let json = try StatementPolicy(limits: limits).json()
+    #expect(
+      String(decoding: json, as: UTF8.self)
+        == #"{"policy":{"limits":{"milliseconds":1500,"scannedRows":"none","steps":"none"}},"sqlable":1}"#)
+    #expect(try StatementPolicy(json: json, models: []).limits == limits)
+    limits.time = .microseconds(1)
+    expectMisuse { _ = try StatementPolicy(limits: limits).json() }
   }
 
   @Test func aPolicyThatIsWrongIsNotWritten() {

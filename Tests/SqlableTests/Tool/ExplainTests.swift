@@ -234,6 +234,21 @@ struct ExplainTests {
     }
   }
 
+  @Test func aPlanThatVisitsMoreRowsThanThePolicyAllowsIsRefused() throws {
+    try withGarage { directory in
+      var policy = StatementPolicy(.table(Bicycle.self).readingAll().filtering(Bicycle.name, by: .equality))
+      let document = #"{"read":{"from":"bicycle","where":{"=":[{"column":"name"},"x"]}},"sqlable":1}"#
+      let options = ["--policy", "policy.json"]
+      for (rows, code) in [(1, 0), (0, 1)] as [(Int, Int32)] {
+        policy.limits.scannedRows = rows
+        try policy.json().write(to: URL(fileURLWithPath: directory + "/policy.json"))
+        let run = try explain(document, options, in: directory)
+        #expect(run.exitCode == code && run.errors == "")
+        #expect(run.output.contains("the policy does not allow a scan of so many rows") == (code == 1))
+      }
+    }
+  }
+
   @Test func theParametersOfAPolicyAreGiven() throws {
     try withGarage { directory in
       let text =
