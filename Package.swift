@@ -6,6 +6,7 @@ let package = Package(
   products: [
     .library(name: "Sqlable", targets: ["Sqlable"]),
     .executable(name: "Flights", targets: ["Flights"]),
+    .executable(name: "sqlable", targets: ["SqlableTool"]),
   ],
   targets: [
     .systemLibrary(
@@ -19,7 +20,9 @@ let package = Package(
       dependencies: ["Sqlable"],
       resources: [.copy("Data")]
     ),
-    .testTarget(name: "SqlableTests", dependencies: ["Sqlable", "Flights"], exclude: ["Coding/Golden"]),
+    .executableTarget(name: "SqlableTool", dependencies: ["Sqlable"]),
+    .testTarget(
+      name: "SqlableTests", dependencies: ["Sqlable", "Flights", "SqlableTool"], exclude: ["Coding/Golden"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -17,6 +17,8 @@ struct IndexCandidates {
       func add(_ columns: [IndexColumn]) {
         if !columns.isEmpty, !lists.contains(columns) { lists.append(columns) }
       }
+      // A column that equals one value is in every order.
+      let order = order.filter { column in !equal.contains { $0.name.isExactly(column.name) } }
       let isOrdered = !order.isEmpty
       if isOrdered, compared.isEmpty { add(equal + order) }
       for column in compared { add(equal + [column]) }

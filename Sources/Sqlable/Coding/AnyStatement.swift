@@ -108,6 +108,7 @@ extension AnyStatement: Runnable {
   public var isReadOnly: Bool { content.runnable.isReadOnly }
   public func requests() throws -> [SqlRequest] { try content.runnable.requests() }
 
+  @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Output {
     switch content {
     case .rows(let work): .rows(try work.run(db))

@@ -63,6 +63,10 @@ public struct Configuration: Sendable, Hashable {
   /// `isAllowedInSchema: true`.
   public var trustsSchema: Bool
 
+  /// Reads the file as one that nothing changes: without locks, and without files beside it. A log beside it is not
+  /// read. Only together with `isReadOnly`.
+  package var isImmutable = false
+
   public init(
     label: String? = nil,
     isReadOnly: Bool = false,

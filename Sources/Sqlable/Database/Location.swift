@@ -22,10 +22,7 @@ enum Location: Sendable {
     switch self {
     case .file(let path):
       try Location.prepareDirectory(for: path, configuration)
-      let flags =
-        configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-      connection = try Connection(
-        path: path, flags: flags, label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
+      connection = try Location.connect(to: path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, configuration)
     case .memory(let name):
       guard !configuration.isReadOnly else { throw SqlError.misuse("an in-memory database can't be opened read-only") }
       let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -58,13 +55,40 @@ enum Location: Sendable {
     try Location.check(parent)
     // By the path that SQLite resolved, since the working directory may have changed; and without the right to create
     // the file.
-    let connection = try Connection(
-      path: parent.absolutePath, flags: configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
-      label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
+    let connection = try Location.connect(to: parent.absolutePath, SQLITE_OPEN_READWRITE, configuration)
     try Location.check(connection)
     try Location.check(parent)
     try connection.apply(configuration, isInMemory: false)
     return connection
+  }
+
+  /// Opens a file, with these flags unless it is only read.
+  private static func connect(to path: String, _ flags: Int32, _ configuration: Configuration) throws -> Connection {
+    let isImmutable = configuration.isReadOnly && configuration.isImmutable
+    return try Connection(
+      path: isImmutable ? immutable(path) : path,
+      flags: isImmutable
+        ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : configuration.isReadOnly ? SQLITE_OPEN_READONLY : flags,
+      label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
+  }
+
+  /// The URI that tells SQLite that a file does not change.
+  private static func immutable(_ path: String) -> String {
+    let isPlain = { (byte: UInt8) in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"),
+        UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+        true
+      default: false
+      }
+    }
+    let digits = Array("0123456789ABCDEF".utf8)
+    let encoded = path.utf8.flatMap { byte -> [UInt8] in
+      isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+    // Two slashes begin the name of a host, which is empty.
+    return (path.begins(with: "/") ? "file://" : "file:") + String(decoding: encoded, as: UTF8.self) + "?immutable=1"
   }
 
   private static func check(_ connection: Connection) throws {

@@ -75,13 +75,14 @@ final class Connection {
     }
   }
 
-  /// Opens the file at `path` with the named VFS, or the default one. A path that starts with `file:` is not a URI.
+  /// Opens the file at `path` with the named VFS, or the default one. A path that starts with `file:` is a URI only
+  /// with `SQLITE_OPEN_URI`.
   init(path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int) throws {
     self.label = label
     try Library.check()
     canCreateFiles = flags & SQLITE_OPEN_CREATE != 0
     var handle: OpaquePointer?
-    let name = path.begins(with: "file:") ? "./" + path : path
+    let name = path.begins(with: "file:") && flags & SQLITE_OPEN_URI == 0 ? "./" + path : path
     MemoryStatistics.settle()
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
     guard code == SQLITE_OK, let handle else {

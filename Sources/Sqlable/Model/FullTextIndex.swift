@@ -42,7 +42,11 @@ public struct FullTextIndex: Sendable, Hashable {
   public init(
     _ columns: any ColumnConvertible..., tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], name: String? = nil
   ) {
-    self.columns = columns.map(\.column)
+    self.init(columns: columns.map(\.column), tokenizer: tokenizer, prefixes: prefixes, name: name)
+  }
+
+  package init(columns: [Column], tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], name: String? = nil) {
+    self.columns = columns
     self.tokenizer = tokenizer
     self.prefixes = prefixes
     self.name = name

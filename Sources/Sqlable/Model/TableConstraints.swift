@@ -42,7 +42,9 @@ public struct Unique: ColumnOption, TableConstraint {
 public struct PrimaryKeys: TableConstraint {
   private let columns: [IndexColumn]
 
-  public init(_ columns: any IndexTerm...) { self.columns = columns.map(\.indexColumn) }
+  public init(_ columns: any IndexTerm...) { self.init(columns: columns) }
+
+  package init(columns: [any IndexTerm]) { self.columns = columns.map(\.indexColumn) }
 
   public func write(to table: inout TableConstraints) { table.primaryKey = columns }
 }

@@ -16,7 +16,7 @@ public struct Limited<Work: Runnable>: Runnable {
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Work.Output {
     try db.locked {
-      if let rows = limits.scannedRows { try PlanCheck(work: work, rows: rows).check(db) }
+      try checkPlan(db)
       let connection = try db.openConnection()
       let allowance = RunAllowance(steps: limits.steps, time: limits.time)
       let (result, excess) = connection.limited(to: allowance, busyTimeout: db.configuration.busyTimeout) {
@@ -26,6 +26,11 @@ public struct Limited<Work: Runnable>: Runnable {
       }
       do { return try result.get() } catch let error as SqlError { throw Limited.told(error, excess) }
     }
+  }
+
+  /// Throws if its plan visits all rows of a table that has too many. Runs nothing.
+  package func checkPlan(_ db: SqliteDatabase) throws {
+    if let rows = limits.scannedRows { try db.locked { try PlanCheck(work: work, rows: rows).check(db) } }
   }
 
   /// The error as the author of the document may see it.

@@ -69,6 +69,17 @@ import Testing
     }
   }
 
+  @Test func anIndexHasAColumnOnce() throws {
+    try withCompany { db in
+      expectAdvice(
+        try Worker.read().filter(Worker.name == "Ben").orderBy(Worker.name).advice(db),
+        [#"CREATE INDEX "worker_name" ON "worker" ("name")"#])
+      expectAdvice(
+        try Worker.read().filter(Worker.name == "Ben").orderBy(Worker.salary).orderBy(Worker.name).advice(db),
+        [#"CREATE INDEX "worker_name_salary" ON "worker" ("name", "salary")"#])
+    }
+  }
+
   @Test func whereNothingHelpsNothingIsProposed() throws {
     try withCompany { db in
       let none = try Worker.read().advice(db)

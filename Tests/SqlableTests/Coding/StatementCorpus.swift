@@ -12,6 +12,7 @@ struct StatementCorpus {
     let sql: String
     /// Nothing for a change that returns terms.
     let bindings: [DatabaseValue]
+    let erased: AnyStatement
   }
 
   static let models: [any Sqlable.Type] = documentModels + [Story.self, Memo.self]
@@ -30,20 +31,29 @@ struct StatementCorpus {
   }
 
   private mutating func add<Model, Output>(_ name: String, _ statement: Statement<Model, Output>) throws {
-    documents.append(.init(name: name, json: try statement.json(), sql: statement.sql, bindings: statement.bindings))
+    documents.append(
+      .init(
+        name: name, json: try statement.json(), sql: statement.sql, bindings: statement.bindings,
+        erased: try AnyStatement(statement)))
   }
 
   private mutating func add<Model, Output>(_ name: String, _ change: ReturningStatement<Model, Output>) throws {
     let statement = change.statement
-    documents.append(.init(name: name, json: try change.json(), sql: statement.sql, bindings: statement.bindings))
+    documents.append(
+      .init(
+        name: name, json: try change.json(), sql: statement.sql, bindings: statement.bindings,
+        erased: try AnyStatement(statement)))
   }
 
   private mutating func add<Model, Row>(_ name: String, _ change: Returning<Model, Row>) throws {
-    documents.append(.init(name: name, json: try change.json(), sql: change.sql, bindings: []))
+    documents.append(
+      .init(name: name, json: try change.json(), sql: change.sql, bindings: [], erased: try AnyStatement(change)))
   }
 
   private mutating func add<Row>(_ name: String, _ query: Select<Row>) throws {
-    documents.append(.init(name: name, json: try query.json(), sql: query.sql, bindings: query.bindings))
+    documents.append(
+      .init(
+        name: name, json: try query.json(), sql: query.sql, bindings: query.bindings, erased: try AnyStatement(query)))
   }
 
   /// A term, as the condition of a read.

@@ -5,11 +5,11 @@ import Testing
 @testable import Flights
 
 /// The built program as a process of its own: what it prints, and what it leaves behind.
-@Suite(.enabled(if: Program.path != nil, "the executable is not beside the tests"))
+@Suite(.enabled(if: Program.flights.isAvailable, "the executable is not beside the tests"))
 struct ProgramTests {
   @Test func helpIsPrintedAndNothingElseDone() throws {
     try withDirectory { directory in
-      let run = try Program.run(["--help", "--database", directory + "/x.sqlite"], in: directory)
+      let run = try Program.flights.run(["--help", "--database", directory + "/x.sqlite"], in: directory)
       #expect(run == Program.Run(exitCode: 0, output: Options.usage + "\n", errors: ""))
       #expect(!FileManager.default.fileExists(atPath: directory + "/x.sqlite"))
     }
@@ -17,7 +17,7 @@ struct ProgramTests {
 
   @Test func aMistakeOnTheCommandLineIsExitCode2() throws {
     try withDirectory { directory in
-      let run = try Program.run(["--nope"], in: directory)
+      let run = try Program.flights.run(["--nope"], in: directory)
       #expect(run.exitCode == 2 && run.output == "")
       #expect(run.errors == "Flights: unknown option --nope\n\n\(Options.usage)\n")
     }
@@ -25,7 +25,7 @@ struct ProgramTests {
 
   @Test func aMissingFileIsExitCode1AndNoDatabaseIsMade() throws {
     try withDirectory { directory in
-      let run = try Program.run(["missing.csv", "--database", "x.sqlite"], in: directory)
+      let run = try Program.flights.run(["missing.csv", "--database", "x.sqlite"], in: directory)
       #expect(run == Program.Run(exitCode: 1, output: "", errors: "Flights: missing.csv: No such file or directory\n"))
       #expect(!FileManager.default.fileExists(atPath: directory + "/x.sqlite"))
     }
@@ -35,10 +35,10 @@ struct ProgramTests {
     try withDirectory { directory in
       try writeFlights((1...3).map { FlightLines.flight($0) }, to: directory + "/first.csv")
       try writeFlights((4...5).map { FlightLines.flight($0) }, to: directory + "/second.csv")
-      let first = try Program.run(["first.csv", "--database", "x.sqlite"], in: directory)
+      let first = try Program.flights.run(["first.csv", "--database", "x.sqlite"], in: directory)
       #expect(first.exitCode == 0 && first.errors == "")
       #expect(first.output.hasPrefix("Importing first.csv\ninto x.sqlite\n\nImported"))
-      let second = try Program.run(["second.csv", "--database", "x.sqlite"], in: directory)
+      let second = try Program.flights.run(["second.csv", "--database", "x.sqlite"], in: directory)
       #expect(second.exitCode == 0 && second.errors == "")
       #expect(second.output.contains("\nwhere the 3 flights of an earlier import are replaced\n"))
       #expect(second.output.contains("\nOf 2 flights\n"))
@@ -59,7 +59,7 @@ struct ProgramTests {
         "origin,year,month,day,hour,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib,time_hour"
       let line = "EWR,2013,1,1,5,39,26,59,270,10.5,NA,0.5,1012,2.5,2013-01-01T10:00:00Z"
       try Data("\(header)\n\(line)\n".utf8).write(to: URL(fileURLWithPath: directory + "/weather.csv"))
-      let run = try Program.run(["flights.csv", "--questions", "--database", "x.sqlite"], in: directory)
+      let run = try Program.flights.run(["flights.csv", "--questions", "--database", "x.sqlite"], in: directory)
       #expect(run.exitCode == 0 && run.errors == "")
       #expect(run.output.hasPrefix("Importing flights.csv\nwith weather.csv beside it\ninto x.sqlite\n\nImported"))
       #expect(run.output.contains("\n  United Air Lines Inc.        3       11.00\n"))
@@ -77,7 +77,7 @@ struct ProgramTests {
       try writeFlights(
         [FlightLines.flight(1), FlightLines.flight(2), FlightLines.malformed(3), FlightLines.flight(4)],
         to: directory + "/flights.csv")
-      let stopped = try Program.run(["flights.csv", "--database", "x.sqlite"], in: directory)
+      let stopped = try Program.flights.run(["flights.csv", "--database", "x.sqlite"], in: directory)
       #expect(stopped.exitCode == 1)
       #expect(
         stopped.errors == """
@@ -87,7 +87,7 @@ struct ProgramTests {
           """)
       #expect(try SqliteDatabase(filepath: directory + "/x.sqlite").flightNumbers() == [1, 2])
 
-      let skipped = try Program.run(["flights.csv", "--database=x.sqlite", "--on-error=skip"], in: directory)
+      let skipped = try Program.flights.run(["flights.csv", "--database=x.sqlite", "--on-error=skip"], in: directory)
       #expect(skipped.exitCode == 0 && skipped.errors == "")
       #expect(skipped.output.contains("\nflight: 1 line skipped\n  line 4: \(FlightLines.reason)\n"))
       #expect(try SqliteDatabase(filepath: directory + "/x.sqlite").flightNumbers() == [1, 2, 4])
@@ -102,7 +102,7 @@ struct ProgramTests {
       try Person(id: 1, name: "Ann").insert().run(db)
       try db.close()
       let before = try Data(contentsOf: URL(fileURLWithPath: path))
-      let run = try Program.run(["--database", "other.sqlite"], in: directory)
+      let run = try Program.flights.run(["--database", "other.sqlite"], in: directory)
       #expect(run.exitCode == 1 && run.output == "")
       #expect(run.errors == "Flights: other.sqlite: is a database of another program; it was left as it is\n")
       #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
@@ -112,43 +112,4 @@ struct ProgramTests {
 
 extension String {
   fileprivate func count(of text: String) -> Int { components(separatedBy: text).count - 1 }
-}
-
-/// The built executable.
-enum Program {
-  struct Run: Equatable {
-    var exitCode: Int32
-    var output: String
-    var errors: String
-  }
-
-  /// The executable beside the one that the tests run in, if it is there.
-  static let path: String? = {
-    let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    let path = tests.deletingLastPathComponent().appendingPathComponent("Flights").path
-    return FileManager.default.isExecutableFile(atPath: path) ? path : nil
-  }()
-
-  /// Runs it to its end. What it prints goes to files, since a pipe that nobody empties would stop it.
-  static func run(_ arguments: [String], in directory: String) throws -> Run {
-    try withDirectory { outputs in
-      let output = URL(fileURLWithPath: outputs + "/output")
-      let errors = URL(fileURLWithPath: outputs + "/errors")
-      for file in [output, errors] { try Data().write(to: file) }
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: try #require(path))
-      process.arguments = arguments
-      process.currentDirectoryURL = URL(fileURLWithPath: directory)
-      process.standardInput = FileHandle.nullDevice
-      process.standardOutput = try FileHandle(forWritingTo: output)
-      process.standardError = try FileHandle(forWritingTo: errors)
-      try process.run()
-      process.waitUntilExit()
-      try #require(process.terminationReason == .exit)
-      return Run(
-        exitCode: process.terminationStatus,
-        output: try String(contentsOf: output, encoding: .utf8),
-        errors: try String(contentsOf: errors, encoding: .utf8))
-    }
-  }
 }

@@ -44,6 +44,17 @@ import Testing
     }
   }
 
+  @Test func aPolicyIsAFile() throws {
+    let (tenant, body): (Int64, Data) = (1, body)
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      let block = try #require(try GuidesTests.blocks(of: "json", in: "Docs/Policies.md").last)
+      let file = Data(block.rawLines.joined(separator: "\n").utf8)
+      let policy = try StatementPolicy(json: file, models: [Bicycle.self], with: ["tenant": .integer(tenant)])
+      let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
+      #expect(try search.run(db).map(\.name) == ["Norco"])
+    }
+  }
+
   @Test func aLimitedSearchOnAPool() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")

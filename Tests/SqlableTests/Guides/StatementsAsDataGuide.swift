@@ -135,6 +135,24 @@ private struct SavedSearch: Sqlable {
     }
   }
 
+  @Test func aStatementHasAFormWithoutItsType() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try db.createTable(Bicycle.self)
+      try db.createTable(Car.self)
+      let works = [try AnyStatement(Bicycle.delete(Bicycle.color == "red")), try AnyStatement(Car.select(Car.name))]
+      for work in works {
+        switch try AnyStatement(json: work.json(), rules: StatementRules(models: [Bicycle.self, Car.self])).run(db) {
+        case .rows(let rows): print(rows)  // [DynamicRow]
+        case .number(let number): print(number)  // a count, a number of changed rows, or an id
+        case .ids(let ids): print(ids)
+        case .exists(let exists): print(exists)
+        }
+      }
+      #expect(try works[0].run(db) == .number(0) && works[1].run(db) == .rows([]))
+    }
+  }
+
   @Test func aStatementIsAColumn() throws {
     try withDatabase { db in
       try db.createTable(Person.self)

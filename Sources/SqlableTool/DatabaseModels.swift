@@ -1,0 +1,64 @@
+import Sqlable
+import Synchronization
+
+/// The tables of a database as models.
+///
+/// A statement is read against models, which are types; the tables are known only at run time. A generic type has as
+/// many instances as one likes, and each of them stands for one table.
+enum DatabaseModels {
+  private static let declarations = Mutex<[DeclaredTable]>([])
+
+  /// Makes models of tables. Called once: what a model declares is read once per process.
+  static func models(of tables: [DeclaredTable]) -> [any Sqlable.Type] {
+    declarations.withLock { $0 = tables }
+    return tables.indices.map { DatabaseModels.place($0 + 1).model }
+  }
+
+  fileprivate static func table(_ number: Int) -> DeclaredTable { declarations.withLock { $0[number - 1] } }
+
+  /// The type of a number from 1, digit by digit: nesting one type for each number would take a type as deep as the
+  /// number.
+  private static func place(_ number: Int) -> any Place.Type {
+    if number == 1 { return First.self }
+    let half = place(number / 2)
+    return number.isMultiple(of: 2) ? half.even : half.odd
+  }
+}
+
+/// A number that is a type.
+private protocol Place: Sendable {
+  static var number: Int { get }
+}
+
+private enum First: Place {
+  static var number: Int { 1 }
+}
+
+private enum Even<Half: Place>: Place {
+  static var number: Int { Half.number * 2 }
+}
+
+private enum Odd<Half: Place>: Place {
+  static var number: Int { Half.number * 2 + 1 }
+}
+
+extension Place {
+  fileprivate static var even: any Place.Type { Even<Self>.self }
+  fileprivate static var odd: any Place.Type { Odd<Self>.self }
+  fileprivate static var model: any Sqlable.Type { DatabaseTable<Self>.self }
+}
+
+/// The model of the table with a number. It has no rows as structs: `DynamicRow` reads them.
+private struct DatabaseTable<Number: Place>: Sqlable {
+  private static var table: DeclaredTable { DatabaseModels.table(Number.number) }
+
+  static var tableName: String { table.name }
+  static var tableLayout: [Column] { table.columns }
+  static var tableConstraints: [TableConstraint] { table.key.isEmpty ? [] : [PrimaryKeys(columns: table.key)] }
+  static var tableOptions: [TableOption] { table.options }
+  static var tableFullText: FullTextIndex { table.fullText }
+
+  init(row: ReadRow) throws {
+    throw SqlError(.misuse("a table of the database has no struct"), message: "a table of the database has no struct")
+  }
+}

@@ -1,0 +1,156 @@
+import Sqlable
+
+/// A table of the database, as a model declares one.
+struct DeclaredTable {
+  let name: String
+  let columns: [Column]
+  let key: [Column]
+  let options: [TableOption]
+  let fullText: FullTextIndex
+
+  /// The columns' types that the user named, by table and column.
+  typealias Types = [String: [String: ColumnType]]
+
+  /// Reads the tables and views of a database.
+  static func all(in db: SqliteDatabase, _ types: Types) throws -> [DeclaredTable] {
+    let rows = try db.query(
+      "SELECT name, coalesce(sql, '') FROM main.sqlite_schema WHERE type IN ('table', 'view')", as: String.self,
+      String.self)
+    let tables = rows.filter { !$0.0.lowercased().hasPrefix("sqlite_") }
+    let found = Dictionary(uniqueKeysWithValues: tables.map { ($0.0, $0.1) })
+    for (table, columns) in types {
+      guard found[table] != nil else { throw UsageError(description: "--column: there is no table \(table)") }
+      let names = try ColumnRow.all(of: table, in: db).map(\.name)
+      for column in columns.keys where !names.contains(column) {
+        throw UsageError(description: "--column: table \(table) has no column \(column)")
+      }
+    }
+    // Every column is a declaration of its own: columns of one declaration are the same column.
+    var place: UInt = 0
+    return try tables.map { name, sql in
+      try DeclaredTable(name, sql: sql, indexSQL: found[name + "_fulltext"], types[name] ?? [:], db, &place)
+    }
+  }
+
+  private init(
+    _ name: String, sql: String, indexSQL: String?, _ types: [String: ColumnType], _ db: SqliteDatabase,
+    _ place: inout UInt
+  ) throws {
+    self.name = name
+    let rows = try ColumnRow.all(of: name, in: db)
+    let keyIndex = try KeyIndex(of: name, in: db)
+    let isFullText = sql.isFullTextTable
+    var columns: [Column] = []
+    var key: [(order: Int, column: Column)] = []
+    let keyCount = rows.count { $0.key > 0 }
+    if isFullText {
+      place += 1
+      columns.append(Column("rowid", .integer, PrimaryKey(), line: place))
+    }
+    for row in rows {
+      place += 1
+      var options = ColumnOptionList()
+      if row.isGenerated { options.add(Generated("")) }
+      if row.key > 0, keyCount == 1 {
+        // SQLite gives a key that is declared INTEGER and descending an index of its own.
+        options.add(PrimaryKey(descending: keyIndex == .ownIndex && row.type.uppercased() == "INTEGER"))
+      }
+      let type = types[row.name] ?? (isFullText ? .text : row.columnType)
+      // The index has text only.
+      if isFullText, type != .text { options.add(Unindexed()) }
+      let column = Column(row.name, row.isRequired ? type : .nullable(type), options, line: place)
+      columns.append(column)
+      if row.key > 0 { key.append((row.key, column)) }
+    }
+    self.columns = columns
+    self.key = keyCount > 1 ? key.sorted { $0.order < $1.order }.map(\.column) : []
+    options = (keyIndex == .table ? [.withoutRowid] : []) + (isFullText ? [.fullText()] : [])
+    fullText = try indexSQL.map { try DeclaredTable.index($0, besides: name, columns, db) } ?? FullTextIndex()
+  }
+
+  /// The full-text index beside a table: the table of FTS5 that has its name and `_fulltext`.
+  private static func index(
+    _ sql: String, besides table: String, _ columns: [Column], _ db: SqliteDatabase
+  ) throws -> FullTextIndex {
+    guard sql.isFullTextTable else { return FullTextIndex() }
+    let names = try ColumnRow.all(of: table + "_fulltext", in: db).map(\.name)
+    let indexed = names.compactMap { name in columns.first { $0.name == name } }
+    return indexed.count == names.count ? FullTextIndex(columns: indexed) : FullTextIndex()
+  }
+}
+
+/// Several options of a column as one.
+private struct ColumnOptionList: ColumnOption {
+  private var options: [any ColumnOption] = []
+
+  mutating func add(_ option: some ColumnOption) { options.append(option) }
+
+  func apply(to options: inout ColumnOptions) { for option in self.options { option.apply(to: &options) } }
+}
+
+/// A row of `PRAGMA table_xinfo`.
+private struct ColumnRow {
+  let name: String
+  let type: String
+  /// Whether it is NOT NULL.
+  let isRequired: Bool
+  /// The place in the primary key, from 1; 0 for none.
+  let key: Int
+  let isGenerated: Bool
+
+  static func all(of table: String, in db: SqliteDatabase) throws -> [ColumnRow] {
+    try db.query("PRAGMA main.table_xinfo(\(table: table))") { row in
+      let hidden = try row.get("hidden", as: Int.self)
+      let key = try row.get("pk", as: Int.self)
+      // 1 is a hidden column of a virtual table, 2 and 3 are generated.
+      return hidden == 1
+        ? nil
+        : ColumnRow(
+          name: try row.get("name"), type: try row.get("type", as: String?.self) ?? "",
+          isRequired: try row.get("notnull", as: Int.self) != 0 || key > 0, key: key, isGenerated: hidden > 1)
+    }.compactMap { $0 }
+  }
+
+  /// The type that a model would declare: that of SQLite's affinity.
+  ///
+  /// How a column of numbers or text stores dates can't be seen. NUMERIC is SQLite's affinity for all names that it
+  /// does not know: those with DATE or TIME contain text as a rule, the others numbers.
+  var columnType: ColumnType {
+    let name = type.uppercased()
+    if name.contains("INT") { return .integer }
+    if name.contains("CHAR") || name.contains("CLOB") || name.contains("TEXT") { return .text }
+    if name.contains("BLOB") || name.isEmpty { return .blob }
+    if name.contains("REAL") || name.contains("FLOA") || name.contains("DOUB") { return .real }
+    return name.contains("DATE") || name.contains("TIME") ? .text : .real
+  }
+}
+
+/// What index the primary key of a table has.
+private enum KeyIndex {
+  /// None: the key is the rowid, or there is no key.
+  case none
+  case ownIndex
+  /// The table itself: it is WITHOUT ROWID.
+  case table
+
+  init(of table: String, in db: SqliteDatabase) throws {
+    let indexes = try db.query("PRAGMA main.index_list(\(table: table))") { row in
+      (name: try row.get("name", as: String.self), origin: try row.get("origin", as: String.self))
+    }
+    guard let index = indexes.first(where: { $0.origin == "pk" }) else {
+      self = .none
+      return
+    }
+    // An index ends in the rowid of its table, column -1.
+    let columns = try db.query("PRAGMA main.index_xinfo(\(table: index.name))") { try $0.get("cid", as: Int.self) }
+    self = columns.contains(-1) ? .ownIndex : .table
+  }
+}
+
+extension String {
+  fileprivate var isFullTextTable: Bool {
+    let words = lowercased().split { $0.isWhitespace || $0 == "(" }
+    guard words.starts(with: ["create", "virtual", "table"]) else { return false }
+    return words.firstIndex(of: "using").map { words.dropFirst($0 + 1).first == "fts5" } ?? false
+  }
+}

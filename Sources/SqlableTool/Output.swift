@@ -1,0 +1,31 @@
+import Foundation
+
+enum Output {
+  /// Writes all of a text. Ignores errors: a closed output is no reason to fail.
+  static func write(_ text: String, to descriptor: Int32) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0 {
+        guard errno == EINTR else { return }
+      } else {
+        bytes = bytes.dropFirst(count)
+      }
+    }
+  }
+}
+
+/// A file that can't be used, as a message to the user.
+struct FileProblem: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// Reads a whole file, or the standard input for `-`.
+func contents(of path: String) throws -> Data {
+  do {
+    if path == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
+    return try Data(contentsOf: URL(fileURLWithPath: path))
+  } catch {
+    throw FileProblem(description: "\(path): can't be read")
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Sqlable
+
+/// Calls `body` with a handle that only reads the database of a file.
+///
+/// Reading a database in WAL mode makes two files beside it, which a connection that may not write can't delete again.
+/// Where no other program has the database open, it is therefore read as a file that does not change, and once more if
+/// it did.
+func withReadOnlyDatabase<Value>(_ path: String, _ body: (SqliteDatabase) throws -> Value) throws -> Value {
+  guard FileManager.default.fileExists(atPath: path) else { throw FileProblem(description: "\(path): no such file") }
+  var configuration = Configuration(isReadOnly: true)
+  let before = FileState(path)
+  if before.isQuietWAL {
+    configuration.isImmutable = true
+    let result = Result { try open(path, configuration, body) }
+    if FileState(path) == before { return try result.get() }
+    configuration.isImmutable = false
+  }
+  return try open(path, configuration, body)
+}
+
+private func open<Value>(
+  _ path: String, _ configuration: Configuration, _ body: (SqliteDatabase) throws -> Value
+) throws -> Value {
+  let db = try SqliteDatabase(filepath: path, configuration: configuration)
+  defer { try? db.close() }
+  return try body(db)
+}
+
+/// What shows that another program writes to a database.
+private struct FileState: Equatable {
+  private var size: off_t = -1
+  private var changed = (seconds: 0, nanoseconds: 0)
+  private var inode: ino_t = 0
+  private let hasLog: Bool
+  private let isWAL: Bool
+
+  init(_ path: String) {
+    var info = stat()
+    if stat(path, &info) == 0 {
+      (size, inode) = (info.st_size, info.st_ino)
+      changed = (info.st_mtim.tv_sec, info.st_mtim.tv_nsec)
+    }
+    hasLog = FileManager.default.fileExists(atPath: path + "-wal")
+    // The version that a reader needs: 2 for WAL.
+    let header = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 20)
+    isWAL = header?.count == 20 && header?.last == 2
+  }
+
+  /// Whether it is in WAL mode, and no connection has it open.
+  var isQuietWAL: Bool { isWAL && !hasLog }
+
+  static func == (left: FileState, right: FileState) -> Bool {
+    left.size == right.size && left.changed == right.changed && left.inode == right.inode
+      && left.hasLog == right.hasLog
+  }
+}

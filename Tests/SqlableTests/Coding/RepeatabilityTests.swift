@@ -1,0 +1,165 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What `checkIsRepeatable` refuses, and what it lets pass.
+@Suite struct RepeatabilityTests {
+  private func message(_ work: some Runnable, functions: Set<String> = []) -> String? {
+    sqlError { try AnyStatement(work).checkIsRepeatable(functions: functions) }?.message
+  }
+
+  @Test func randomValuesAreRefusedWhereverTheyStand() {
+    let random = randomInteger()
+    let works: [any Runnable] = [
+      Car.updateAll(Car.price.set(to: random.cast(to: Double.self))),
+      Bicycle.delete(Bicycle.id == random % 2),
+      Bicycle.delete().orderBy(random).limit(1),
+      Bicycle.delete(Bicycle.ownerId.in(Person.select(Person.id).filter(Person.id > random))),
+      Bicycle.delete(exists(Person.read().filter(Person.id == Bicycle.ownerId && Person.id > random))),
+      Bicycle.insert(Bicycle.name, from: Person.select(Person.name).filter(Person.id > random).orderBy(Person.id)),
+      Bicycle(name: "a", color: "b").insert()
+        .onConflict(Bicycle.name, Bicycle.color, set: Bicycle.ownerId.set(to: random)),
+      Bicycle.deleteAll().returning(random),
+      Car.select(Car.name.max()).groupBy(random),
+      Car.select(Car.id).joining(Person.self, on: Person.id == random),
+    ]
+    for work in works { #expect(message(work) == "random() gives another value each time", "\(work.sql)") }
+  }
+
+  @Test func functionsOfTheProgramAreRefusedUnlessTheyAreNamed() {
+    let shout = ScalarFunction("shout") { (text: String) in text + "!" }
+    let update = Person.updateAll(Person.name.set(to: shout(Person.name)))
+    #expect(
+      message(update) == "function shout is the program's own: whether it gives the same each time is not known")
+    #expect(message(update, functions: ["whisper"]) != nil)
+    #expect(message(update, functions: ["whisper", "SHOUT"]) == nil)
+  }
+
+  @Test func aLimitedChangeNeedsAnOrderByAKey() {
+    let message = "which rows of table bicycle a limit selects is not determined: order them by a key"
+    for delete in [
+      Bicycle.delete().limit(2), Bicycle.delete().orderBy(Bicycle.name).limit(2),
+      Bicycle.delete(Bicycle.id > 3).limit(2), Bicycle.delete(Bicycle.id == Bicycle.ownerId).limit(2),
+    ] {
+      #expect(self.message(delete) == message, "\(delete.sql)")
+    }
+    for delete in [
+      Bicycle.delete().orderBy(Bicycle.id, .desc).limit(2),
+      Bicycle.delete().orderBy(Bicycle.name).orderBy(Bicycle.id).limit(2), Bicycle.delete(Bicycle.id == 3).limit(1),
+      Bicycle.delete(Bicycle.color == "red"),
+    ] {
+      #expect(self.message(delete) == nil, "\(delete.sql)")
+    }
+    let half = Seat.update(Seat.price.set(to: 1)).orderBy(Seat.row).limit(1)
+    #expect(self.message(half) == message.replacingOccurrences(of: "bicycle", with: "seat"))
+    #expect(self.message(half.orderBy(Seat.letter)) == nil)
+    #expect(self.message(half.filter(Seat.letter == "A")) == nil)
+  }
+
+  @Test func theRowsOfAQueryAreInsertedInADeterminedOrder() {
+    let message =
+      "the order in which the rows of a query are inserted is not determined: order it by the keys of its tables, or "
+      + "by all that it selects"
+    let names = Car.select(Car.name)
+    let pairs = Car.select(Car.name, Bicycle.id.typed(as: Int?.self)).joining(Bicycle.self, on: Bicycle.id == Car.id)
+    for query in [
+      names, names.orderBy(Car.price), names.distinct(), names.distinct().orderBy(Car.id),
+      names.union(names.filter(Car.price > 3)), names.groupBy(Car.name),
+    ] {
+      #expect(self.message(Worker.insert(Worker.name, from: query)) == message, "\(query.sql)")
+    }
+    #expect(self.message(Worker.insert(Worker.name, Worker.bossId, from: pairs.orderBy(Car.id))) == message)
+    for query in [
+      names.orderBy(Car.id), names.orderBy(Car.name), names.distinct().orderBy(Car.name),
+      names.union(names.filter(Car.price > 3)).orderBy(Car.name), names.groupBy(Car.name).orderBy(Car.name),
+      names.filter(Car.id == 7), Car.select(Car.name.max().ifNull("")), values(["a", "b"]),
+    ] {
+      #expect(self.message(Worker.insert(Worker.name, from: query)) == nil, "\(query.sql)")
+    }
+    #expect(
+      self.message(Worker.insert(Worker.name, Worker.bossId, from: pairs.orderBy(Car.id).orderBy(Bicycle.id))) == nil)
+    #expect(self.message(Bicycle.insert(from: Bicycle.read().orderBy(Bicycle.id)).in("archive")) == nil)
+    #expect(self.message(Bicycle.insert(from: Bicycle.read()).in("archive")) == message)
+  }
+
+  @Test func theRowOfASubqueryIsDetermined() {
+    func update(_ query: Select<String>) -> Statement<Worker, Int> {
+      Worker.updateAll(Worker.name.set(to: scalar(query).ifNull("")))
+    }
+    let names = Car.select(Car.name)
+    for query in [names, names.limit(1), names.orderBy(Car.price).limit(1), names.filter(Car.id == Car.id)] {
+      #expect(
+        message(update(query))?.hasSuffix("order it by the keys of its tables, or by all that it selects") == true,
+        "\(query.sql)")
+    }
+    for query in [
+      names.filter(Car.id == Worker.id), names.orderBy(Car.id, .desc), Car.select(Car.name.max().ifNull("")),
+    ] {
+      #expect(message(update(query)) == nil, "\(query.sql)")
+    }
+  }
+
+  @Test func whatDependsOnTheOrderOfTheRowsIsRefused() {
+    let ranks = Car.select(Car.id, rowNumber().over(orderBy: Car.price.asc)).orderBy(Car.id)
+    let lines = Car.select(Car.id, rowNumber().over(orderBy: Car.price.asc, Car.id.asc)).orderBy(Car.id)
+    let totals = Car.select(Car.id, Car.price.sum().over(orderBy: Car.price.asc)).orderBy(Car.id)
+    let running = Car.select(
+      Car.id, Car.price.sum().over(orderBy: Car.price.asc, frame: .rows(.unboundedPreceding, .currentRow)))
+    #expect(message(ranks) == "the window of row_number() has an order with ties: order it by the keys of its tables")
+    #expect(message(running) == "the window of sum() has an order with ties: order it by the keys of its tables")
+    #expect(message(lines) == nil && message(totals) == nil)
+    #expect(
+      message(Car.select(Car.name.groupConcat()))
+        == "group_concat() depends on the order in which SQLite finds the rows")
+    let bare = "a column of grouped rows that is neither grouped nor aggregated has the value of any of them"
+    #expect(message(Car.select(Car.name, Car.price).groupBy(Car.name)) == bare)
+    #expect(message(Car.select(Car.name, countAll())) == bare)
+    #expect(message(Car.read().groupBy(Car.name)) == bare)
+    #expect(message(Car.select(Car.name, Car.price.max()).groupBy(Car.name)) == nil)
+    let ignoring = Bicycle.update(Bicycle.name.set(to: "x")).filter(Bicycle.color == "red").onConflict(.ignore)
+    #expect(message(ignoring) == "which of the rows that conflict an update keeps is not determined")
+    #expect(message(Bicycle(id: 1, name: "x", color: "y").update().onConflict(.ignore)) == nil)
+  }
+
+  @Test func readsAreRefusedOnlyForWhatTheyLeaveOut() {
+    #expect(message(Car.read()) == nil && message(Car.read().orderBy(Car.price)) == nil)
+    #expect(message(Car.count().limit(3)) == nil && message(Car.exists(Car.price > 3)) == nil)
+    #expect(
+      message(Car.read().limit(3))
+        == "which rows the limit of a query selects is not determined: order it by the keys of its tables, or by all "
+        + "that it selects")
+    #expect(message(Car.read().orderBy(Car.id).limit(3)) == nil && message(Car.byId(3)) == nil)
+  }
+
+  /// An order that ignores case does not say which of two texts comes first.
+  @Test func anOrderByACollationIsOneOfItsClassesOnly() {
+    let names = Car.select(Car.name)
+    #expect(message(names.orderBy(Car.name.collate(.nocase)).limit(1)) != nil)
+    #expect(message(Car.select(Car.name.collate(.nocase)).orderBy(Car.name.collate(.nocase)).limit(1)) != nil)
+  }
+
+  @Test func aColumnOfAnAliasIsThatOfItsTable() {
+    let boss = Alias(Worker.self, "boss")
+    let pairs = Worker.select(Worker.name, boss[Worker.name]).joining(boss, on: Worker.bossId == boss[Worker.id])
+    #expect(message(pairs.orderBy(Worker.id).limit(3)) != nil)
+    #expect(message(pairs.orderBy(boss[Worker.id]).limit(3)) != nil)
+    #expect(message(pairs.orderBy(Worker.id).orderBy(boss[Worker.id]).limit(3)) == nil)
+  }
+
+  /// The tree is walked by recursion.
+  @Test func theDeepestStatementsAreCheckedOnASmallStack() throws {
+    let levels = try onThread(stackSize: smallStack) {
+      let term = (0..<98).reduce(Bicycle.id.expression) { term, _ in term + 1 }
+      try AnyStatement(Bicycle.delete(term > 1)).checkIsRepeatable()
+      // SQLite's parser follows fewer queries.
+      var (levels, condition) = (0, Bicycle.id == 1)
+      while let statement = try? AnyStatement(Bicycle.delete(condition)) {
+        try statement.checkIsRepeatable()
+        condition = exists(Bicycle.read().filter(condition))
+        levels += 1
+      }
+      return levels
+    }
+    #expect(levels > 2)
+  }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// The commands of Docs/Tool.md print what it shows.
+@Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
+struct ToolGuide {
+  private static let guide = "Docs/Tool.md"
+
+  private func text(_ language: String) throws -> [String] {
+    try GuidesTests.blocks(of: language, in: ToolGuide.guide).map { $0.rawLines.joined(separator: "\n") + "\n" }
+  }
+
+  @Test func theCommandsPrintWhatTheGuideShows() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/garage.sqlite")
+      for model: any Sqlable.Type in [Person.self, Bicycle.self, Car.self] { try db.createTable(model) }
+      try db.close()
+      func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/" + name))
+      }
+      let policies = try GuidesTests.blocks(of: "json", in: "Docs/Policies.md").map(\.rawLines)
+      let policy = try #require(policies.last?.joined(separator: "\n"))
+      try write(policy, to: "policy.json")
+      let (document, printed) = (try text("json")[0], try text("text"))
+      try write(document, to: "statement.json")
+      var runs: [Program.Run] = []
+      for command in try text("sh") {
+        let words = command.split(whereSeparator: \.isWhitespace).map(String.init)
+        #expect(words.prefix(3) == ["swift", "run", "sqlable"])
+        runs.append(try Program.tool.run(Array(words.dropFirst(3)), in: directory))
+      }
+      #expect(runs.map(\.exitCode) == [0, 0, 0] && runs.map(\.errors) == ["", "", ""])
+      #expect(runs[0].output == printed[0] && runs[2].output == printed[0])
+      #expect(runs[1].output.contains(#"WHERE "owner_id" = ? AND "color" = ?"#))
+      try write(
+        document.replacingOccurrences(of: #"{"column": "color"}"#, with: #"{"column": "colour"}"#), to: "statement.json"
+      )
+      let wrong = try Program.tool.run(["explain", "statement.json", "--database", "garage.sqlite"], in: directory)
+      #expect(wrong == Program.Run(exitCode: 1, output: "", errors: printed[1]))
+    }
+  }
+}

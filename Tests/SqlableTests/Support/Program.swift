@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+/// A built executable.
+struct Program {
+  struct Run: Equatable {
+    var exitCode: Int32
+    var output: String
+    var errors: String
+  }
+
+  static let flights = Program("Flights")
+  static let tool = Program("sqlable")
+
+  /// The executable beside the one that the tests run in, if it is there.
+  private let path: String?
+
+  private init(_ name: String) {
+    let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    let path = tests.deletingLastPathComponent().appendingPathComponent(name).path
+    self.path = FileManager.default.isExecutableFile(atPath: path) ? path : nil
+  }
+
+  var isAvailable: Bool { path != nil }
+
+  /// Runs it to its end. What it prints goes to files, since a pipe that nobody empties would stop it.
+  func run(_ arguments: [String], in directory: String, input: String = "") throws -> Run {
+    try withDirectory { files in
+      let (output, errors) = (URL(fileURLWithPath: files + "/output"), URL(fileURLWithPath: files + "/errors"))
+      let given = URL(fileURLWithPath: files + "/input")
+      for file in [output, errors] { try Data().write(to: file) }
+      try Data(input.utf8).write(to: given)
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: try #require(path))
+      process.arguments = arguments
+      process.currentDirectoryURL = URL(fileURLWithPath: directory)
+      process.standardInput = try FileHandle(forReadingFrom: given)
+      process.standardOutput = try FileHandle(forWritingTo: output)
+      process.standardError = try FileHandle(forWritingTo: errors)
+      try process.run()
+      process.waitUntilExit()
+      try #require(process.terminationReason == .exit)
+      return Run(
+        exitCode: process.terminationStatus,
+        output: try String(contentsOf: output, encoding: .utf8),
+        errors: try String(contentsOf: errors, encoding: .utf8))
+    }
+  }
+}
