@@ -44,7 +44,8 @@ public struct AnyStatement: Sendable {
     }
   }
 
-  /// Reads a statement of one of the rules' models from JSON; see ``Statement/init(json:rules:)``.
+  /// Reads a statement of one of the rules' models from JSON; see ``Statement/init(json:rules:)``. It allocates at most
+  /// a hundred bytes for each byte of the text, and 64 KiB.
   public init(json: some ContiguousBytes, rules: StatementRules) throws {
     try self.init(JSONReader.read(json), rules)
   }
@@ -59,6 +60,10 @@ public struct AnyStatement: Sendable {
   init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
     guard decoder.rules.kinds.contains(decoded.kind) else {
       throw decoder.failure("the decoder does not allow statements of kind \(decoded.kind)")
+    }
+    guard decoded.isComplete else {
+      decoder.enter("\(decoded.operation)")
+      throw decoder.failure("\(decoded.operation) takes one table, a filter, an order and a limit; of first it is 1")
     }
     func content<Model: Sqlable>(_ model: Model.Type) throws -> Content {
       let rows: StatementRows<Model> = decoded.tree.takesRows ? .stored(decoded.rows) : .none

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// Reads a document from JSON, strictly by RFC 8259: a duplicate key, a lone surrogate and text that is not UTF-8 are
-/// errors. Its memory is a multiple of the text's length.
+/// errors. It allocates at most 40 bytes for each byte of the text.
 struct JSONReader {
   private let text: UnsafeRawBufferPointer
   private var position = 0

@@ -145,6 +145,12 @@ extension Statement {
 }
 
 extension DecodedStatement {
+  /// Whether a statement of one model is one: rows are read by any query, the others are not.
+  var isComplete: Bool {
+    guard case .select(let query) = tree, operation != .read else { return true }
+    return query.isOfOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)
+  }
+
   /// Whether running the statement gives a value of this type.
   fileprivate func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
     // A closed table of all kinds: no decoded statement has any other output type.

@@ -23,8 +23,10 @@ struct AccessWall: Sendable, Hashable {
     case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE: return allowsChanges
     case SQLITE_READ:
       if allowsChanges { return true }
-      // What a view reads belongs to the view.
-      if let outer { return columns[outer.foldedName] != nil || tables.contains(outer.foldedName) }
+      // What a view reads belongs to the view. A query with a name is reported as one.
+      if let outer, !queries.contains(outer.foldedName) {
+        return columns[outer.foldedName] != nil || tables.contains(outer.foldedName)
+      }
       return allowsReading((first ?? "").foldedName, (second ?? "").foldedName)
     case SQLITE_FUNCTION: return functions.contains((second ?? "").foldedName)
     // FTS5 checks for commits of other connections.

@@ -160,6 +160,8 @@ extension SqliteDatabase {
             try body(ReadRow(statement))
             isAtRow = try statement.step()
           }
+          // The EXPLAIN of a write counts as one until it is reset, and a savepoint can't end before that.
+          if !statement.isReadOnly { statement.rewind() }
         } catch {
           // A savepoint can't end while the statement writes.
           statement.rewind()

@@ -8,6 +8,7 @@ extension Renderer {
       sql.append(text: function.name)
       sql.append("(")
     case .named(let name):
+      guard !name.utf8.contains(0) else { throw SqlError.invalidStatement("a function name contains a NUL byte") }
       sql.append(name.quotedBytes())
       sql.append("(")
     }
@@ -38,6 +39,7 @@ extension Renderer {
     if !window.partition.isEmpty, !window.order.isEmpty { sql.append(" ") }
     try write(window.order, stack: stack + 8)
     if let frame = window.frame {
+      try frame.check(order: window.order.count)
       sql.append(text: " \(frame.unit.sql) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
       if call.losesFilter(in: frame) { sql.append(" EXCLUDE NO OTHERS") }
     }
@@ -71,7 +73,37 @@ extension SqlExpression.Call {
   }
 }
 
+extension WindowFrame {
+  /// Throws for a frame that SQLite refuses, whatever the rows are.
+  fileprivate func check(order count: Int) throws {
+    guard start.rank <= end.rank, start != .unboundedFollowing, end != .unboundedPreceding else {
+      throw SqlError.invalidStatement("a window frame can't end before it starts")
+    }
+    guard unit != .range || count == 1 || !(start.isDistance || end.isDistance) else {
+      throw SqlError.invalidStatement("a window frame with a distance between values must be ordered by one term")
+    }
+  }
+}
+
 extension WindowFrame.Bound {
+  /// The place among the kinds of bounds; two of the same kind may be in any order.
+  fileprivate var rank: Int {
+    switch self {
+    case .unboundedPreceding: 0
+    case .preceding: 1
+    case .currentRow: 2
+    case .following: 3
+    case .unboundedFollowing: 4
+    }
+  }
+
+  fileprivate var isDistance: Bool {
+    switch self {
+    case .preceding, .following: true
+    case .unboundedPreceding, .currentRow, .unboundedFollowing: false
+    }
+  }
+
   /// The bound in SQL, with the number as a literal: SQLite accepts no parameter there.
   fileprivate var sql: String {
     get throws {

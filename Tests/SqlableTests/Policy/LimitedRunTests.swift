@@ -118,6 +118,26 @@ import Testing
     }
   }
 
+  /// SQLite reports what a named query reads with the query's name, as if that were a view.
+  @Test func aNamedQueryReadsWhatThePolicyAllows() throws {
+    try withAccounts(3) { (db: SqliteDatabase) throws -> Void in
+      let policy = tenantPolicy(features: [.namedQueries, .aggregates, .literalRows])
+      func read(_ table: String, _ query: String) throws -> [DynamicRow] {
+        let text =
+          #"{"read":{"from":[{"as":"\#(table)","columns":["integer"],"query":{\#(query)}}],"#
+          + #""select":[{"column":"c1","of":"\#(table)"}]},"sqlable":1}"#
+        let found = try policy.statement(Select<DynamicRow>.self, json: Data(text.utf8))
+        return try found.limited(by: policy).run(db)
+      }
+      let constant = #""from":"account","groupBy":[1],"select":[7]"#
+      #expect(try read("levels", constant).map(\.values) == [[.integer(7)]])
+      #expect(try read("payment", constant).map(\.values) == [[.integer(7)]])
+      let hidden = Account.select(Account.owed, Account.id).named("levels")
+      let error = sqlError { try hidden.read().limited(by: policy).run(db) }
+      #expect(error?.message == "the policy does not allow this", "\(String(describing: error))")
+    }
+  }
+
   @Test func aChangeThatIsStoppedChangesNothing() throws {
     try withAccounts { (db: SqliteDatabase) throws -> Void in
       var limits = policy { ($0.time, $0.steps) = (nil, 2_000) }

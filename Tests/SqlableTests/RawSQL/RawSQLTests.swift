@@ -283,6 +283,24 @@ import Testing
   }
 
   /// A column that nothing reads is a mistake in most cases.
+  /// SQLite counts the EXPLAIN of a write as a write until it is reset.
+  @Test func theExplanationOfAWriteIsReadInATransaction() throws {
+    try withDatabase { db in
+      try people(db)
+      let opcodes = try db.transaction { db in
+        try db.query("EXPLAIN DELETE FROM person WHERE id = 1") { row in try row.get("opcode", as: String.self) }
+      }
+      #expect(opcodes.contains("OpenWrite"))
+      let plan = try db.transaction { db in
+        try db.query("EXPLAIN QUERY PLAN DELETE FROM person WHERE id = 1") { row in
+          try row.get("detail", as: String.self)
+        }
+      }
+      #expect(plan == ["SEARCH person USING INTEGER PRIMARY KEY (rowid=?)"])
+      #expect(try names(db) == ["Ann", "Bob", "Cid"])
+    }
+  }
+
   @Test func columnsThatAreNotReadAreRefused() throws {
     try withDatabase { db in
       try people(db)

@@ -99,7 +99,7 @@ struct ParameterBytes: ~Copyable {
   /// The unused instances, shared by all connections.
   private static let free = Guarded<[UnsafeMutablePointer<ParameterBytes>]>([])
 
-  fileprivate static func take() -> UnsafeMutablePointer<ParameterBytes> {
+  fileprivate static func take(capacity: Int) -> UnsafeMutablePointer<ParameterBytes> {
     let bytes: UnsafeMutablePointer<ParameterBytes>
     if let recycled = free.withLock({ $0.popLast() }) {
       bytes = recycled
@@ -107,7 +107,7 @@ struct ParameterBytes: ~Copyable {
       bytes = .allocate(capacity: 1)
       bytes.initialize(to: ParameterBytes())
     }
-    bytes.pointee.chunks.append(.allocate(capacity: 16 << 10))
+    bytes.pointee.chunks.append(.allocate(capacity: capacity))
     bytes.pointee.fill(from: 0)
     return bytes
   }
@@ -137,7 +137,7 @@ final class ParameterBuffer {
   }
 
   private struct State {
-    var parameters = UnsafeMutableBufferPointer<BoundValue>.allocate(capacity: 64)
+    var parameters: UnsafeMutableBufferPointer<BoundValue>
     var count = 0
     var lists: [ValueList] = []
     /// The placeholders of values supplied later, with the positions of their parameters.
@@ -145,12 +145,17 @@ final class ParameterBuffer {
     var spareSlots: ParameterSlots?
   }
 
-  @exclusivity(unchecked) private var state = State()
-  let bytes = ParameterBytes.take()
+  @exclusivity(unchecked) private var state: State
+  let bytes: UnsafeMutablePointer<ParameterBytes>
   /// Whether a long list becomes one `?` per value, for a remote database, which can't take a pointer.
   let expandsLists: Bool
 
-  init(expandsLists: Bool = false) { self.expandsLists = expandsLists }
+  /// With room for so many values, and for so many bytes of theirs; both grow.
+  init(expandsLists: Bool = false, count: Int = 64, bytes: Int = 16 << 10) {
+    state = State(parameters: .allocate(capacity: max(1, count)))
+    self.bytes = ParameterBytes.take(capacity: max(1, bytes))
+    self.expandsLists = expandsLists
+  }
 
   deinit {
     ParameterBytes.give(back: bytes)

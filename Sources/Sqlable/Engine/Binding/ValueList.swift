@@ -10,11 +10,23 @@ final class ValueList {
   /// Owns the parameters and their bytes.
   private let buffer: ParameterBuffer
 
-  init(_ values: some Sequence<DatabaseValue>) {
-    let buffer = ParameterBuffer()
+  init(_ values: [DatabaseValue]) {
+    // A document can have many short lists.
+    let buffer = ParameterBuffer(count: values.count, bytes: values.reduce(0) { $0 + $1.byteCount })
     for value in values { buffer.append(value) }
     self.buffer = buffer
     parameters = buffer.parameters
+  }
+}
+
+extension DatabaseValue {
+  /// How many bytes a text or blob has.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .null, .integer, .real: 0
+    case .text(let text): text.utf8.count
+    case .blob(let data): data.count
+    }
   }
 }
 

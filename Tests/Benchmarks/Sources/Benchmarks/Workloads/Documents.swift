@@ -2,60 +2,17 @@ import Foundation
 import Sqlable
 
 extension Suite {
-  /// Statements as data: what an endpoint does with the body of a request.
+  /// Statements as data: a read of twenty terms and queries, from JSON and to JSON. Without C; the ratio is to
+  /// Foundation's decoder, which makes a tree of the same document and checks nothing.
   var statementsAsData: [Workload] {
-    let small = fixture.scaled(5_000)
-    return [
-      workload("D1", "documents of 20 terms, read and checked", operations: small) { try reading(small) },
-      workload("D2", "statements of 20 terms, written as documents", operations: small) { try writing(small) },
-      workload("D3", "rows by key, within a policy's limits", operations: small) { try limited(small) },
-    ]
-  }
-
-  /// 20 terms: six comparisons of two terms each, an OR of three of them, and an AND.
-  private var search: Statement<Book, [Book]> {
-    Book.read().filter(
-      Book.pages > 100 && Book.pages < 900 && Book.title != "x"
-        && (Book.authorId == 1 || Book.authorId == 2 || Book.authorId == 3)
-    ).orderBy(Book.id).limit(20)
-  }
-
-  private var policy: StatementPolicy {
-    StatementPolicy(
-      .table(Book.self).readingAll().filtering(
-        Book.id, Book.pages, Book.title, Book.authorId, by: .equality, .comparison
-      ).sorting(Book.id))
-  }
-
-  private func reading(_ count: Int) throws -> [Workload.Contender] {
-    let data = try search.json()
-    let policy = policy
-    func digest(_ read: () throws -> Statement<Book, [Book]>) throws -> UInt64 {
-      var digest: UInt64 = 0
-      for _ in 0..<count { digest &+= try read().kind == .read ? 1 : 0 }
-      return digest
-    }
-    return [
-      .init("Foundation's decoder") {
-        let decoder = JSONDecoder()
-        return try digest { try decoder.decode(Statement<Book, [Book]>.self, from: data) }
+    [
+      workload(
+        "S9", "statements of 20 nodes from JSON, checked; ratio to Foundation's decoder",
+        operations: fixture.scaled(20_000)
+      ) { try codedStatements(fixture.scaled(20_000)) },
+      workload("S10", "rows by key within a policy's limits", operations: fixture.scaled(20_000)) {
+        try limited(fixture.scaled(20_000))
       },
-      .init(Name.sqlable) { try digest { try Statement<Book, [Book]>(json: data) } },
-      .init(Name.sqlable + " policy") {
-        try digest { try policy.statement(Statement<Book, [Book]>.self, json: data) }
-      },
-    ]
-  }
-
-  private func writing(_ count: Int) throws -> [Workload.Contender] {
-    let search = search
-    return [
-      .init("Foundation's encoder") {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try (0..<count).reduce(0) { sum, _ in sum &+ UInt64(try encoder.encode(search).count) }
-      },
-      .init(Name.sqlable) { try (0..<count).reduce(0) { sum, _ in sum &+ UInt64(try search.json().count) } },
     ]
   }
 
@@ -72,5 +29,75 @@ extension Suite {
       .init(Name.sqlable + " limits") { try digest { try $0.limited(by: policy.limits).run(db) } },
       .init(Name.sqlable + " policy") { try digest { try $0.limited(by: policy).run(db) } },
     ]
+  }
+
+  private func codedStatements(_ count: Int) throws -> [Workload.Contender] {
+    let statement = CodedStatement.statement
+    let data = try statement.json()
+    let decoder = JSONDecoder()
+    let policy = CodedStatement.policy
+    /// The number of statements whose limit was found.
+    func each(_ body: () throws -> Bool) throws -> UInt64 {
+      var found: UInt64 = 0
+      for _ in 0..<count where try body() { found += 1 }
+      return found
+    }
+    return [
+      .init(Name.swift) { try each { try decoder.decode(CodedTree.self, from: data)["read"]?["limit"] != nil } },
+      .init(Name.typed) { try each { try Statement<Typed, [Typed]>(json: data).kind == .read } },
+      .init(Name.sqlable + " policy") {
+        try each { try policy.statement(Statement<Typed, [Typed]>.self, json: data).kind == .read }
+      },
+      .init(Name.sqlable + " encode") { try each { try statement.json().count == data.count } },
+    ]
+  }
+}
+
+private enum CodedStatement {
+  /// The query, and nineteen terms: operators, columns and values.
+  static var statement: Statement<Typed, [Typed]> {
+    Typed.read().filter(
+      Typed.id > 100 && Typed.price <= 99.5 && Typed.name != "name" && Typed.bio.like("a%") && Typed.nick != "nick"
+        && Typed.id.in([1, 2, 3])
+    ).orderBy(Typed.name).limit(20)
+  }
+
+  /// The same statement is allowed, and gets a condition.
+  static var policy: StatementPolicy {
+    StatementPolicy(
+      .table(Typed.self).readingAll()
+        .filtering(Typed.id, Typed.price, Typed.name, Typed.bio, Typed.nick, by: .equality, .comparison, .pattern)
+        .sorting(Typed.name).rows(where: Typed.active == true))
+  }
+}
+
+/// Any JSON, as `Codable` reads it.
+private enum CodedTree: Decodable {
+  case object([String: CodedTree])
+  case list([CodedTree])
+  case text(String)
+  case integer(Int)
+  case real(Double)
+  case flag(Bool)
+
+  subscript(key: String) -> CodedTree? {
+    if case .object(let members) = self { members[key] } else { nil }
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let members = try? container.decode([String: CodedTree].self) {
+      self = .object(members)
+    } else if let elements = try? container.decode([CodedTree].self) {
+      self = .list(elements)
+    } else if let text = try? container.decode(String.self) {
+      self = .text(text)
+    } else if let integer = try? container.decode(Int.self) {
+      self = .integer(integer)
+    } else if let flag = try? container.decode(Bool.self) {
+      self = .flag(flag)
+    } else {
+      self = .real(try container.decode(Double.self))
+    }
   }
 }

@@ -1,0 +1,1 @@
+../../../../SqlableTests/Coding/Fuzzing/DocumentTrialData.swift

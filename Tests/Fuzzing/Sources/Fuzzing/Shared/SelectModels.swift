@@ -1,0 +1,1 @@
+../../../../SqlableTests/Language/Queries/SelectModels.swift

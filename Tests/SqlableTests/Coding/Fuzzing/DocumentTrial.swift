@@ -1,0 +1,235 @@
+import Foundation
+import Sqlable
+
+/// Does with a document what a program does with one from outside, and says what is wrong with that: reads it, plainly
+/// and by policies, writes it again, renders it, prepares it and runs it.
+///
+/// It runs in two databases, which differ in what the policies hide only. A database also has a table `secret`, which
+/// nothing allows.
+final class DocumentTrial {
+  static let models: [any Sqlable.Type] = [
+    Person.self, Bicycle.self, Car.self, Seat.self, Worker.self, Story.self, Memo.self, Account.self, Payment.self,
+    Hostile.self,
+  ]
+  static let rules = StatementRules(models: models, tables: ["archive"])
+  /// A runaway query is no failure: a server stops it, and so is it here.
+  private static let limits = {
+    var limits = StatementPolicy.Limits()
+    (limits.steps, limits.time, limits.valueBytes, limits.scannedRows) = (300_000, .seconds(5), 1_000_000, nil)
+    return limits
+  }()
+
+  private let databases: [SqliteDatabase]
+  private let policies: [Policy]
+  /// The tables that the rules allow, as SQLite numbers them.
+  private let allowed: Set<Int>
+  private let decoder = JSONDecoder()
+  /// How many documents were read without a policy, how many by one, and how many runs ended early.
+  private(set) var (accepted, permitted, stopped) = (0, 0, 0)
+
+  private struct Policy {
+    let policy: StatementPolicy
+    let allowed: Set<Int>
+  }
+
+  /// With a limit for what SQLite allocates in this process, in bytes.
+  init(heapLimit: Int? = nil) throws {
+    databases = try [1, 2].map { try DocumentTrial.database(hidden: $0) }
+    let roots = try DocumentTrial.roots(databases[0])
+    // The keys of AUTOINCREMENT are in a table of SQLite's.
+    func tables(_ names: [String]) -> Set<Int> { Set((names + ["sqlite_sequence"]).flatMap { roots[$0] ?? [] }) }
+    allowed = tables(DocumentTrial.models.map { $0.tableName } + ["archive"])
+    policies = DocumentTrial.policies.map { Policy(policy: $0, allowed: tables($1)) }
+    decoder.userInfo[.statementRules] = DocumentTrial.rules
+    if let heapLimit { try databases[0].execute(SQL(verbatim: "PRAGMA hard_heap_limit = \(heapLimit)")) }
+  }
+
+  // MARK: One document
+
+  /// Reads a document without a policy.
+  func decoded(_ bytes: UnsafeRawBufferPointer) -> Result<AnyStatement, any Error> {
+    Result { try AnyStatement(json: bytes, rules: DocumentTrial.rules) }
+  }
+
+  /// What is wrong with what a document does; nil for nothing.
+  func problem(_ bytes: UnsafeRawBufferPointer, _ decoded: Result<AnyStatement, any Error>) -> String? {
+    switch decoded {
+    case .failure(let error):
+      if let problem = problem(refusal: error) { return problem }
+      // A policy allows no more. What takes long is done for some of the documents.
+      guard bytes.count.isMultiple(of: 8) else { return nil }
+    case .success(let statement):
+      accepted += 1
+      if let problem = problem(writing: statement) { return problem }
+      if bytes.count.isMultiple(of: 4), let problem = problem(typed: statement, bytes) { return problem }
+      if bytes.count % 16 == 1, let problem = problem(coding: statement) { return problem }
+      if case .problem(let problem) = run(statement, statement.limited(by: DocumentTrial.limits), databases[0], allowed)
+      {
+        return problem
+      }
+    }
+    for policy in policies {
+      let statement: AnyStatement
+      do { statement = try policy.policy.statement(json: bytes) } catch {
+        if let problem = problem(refusal: error) { return "by a policy: \(problem)" }
+        continue
+      }
+      permitted += 1
+      guard case .success = decoded else { return "a policy allows what is no statement: \(statement.sql)" }
+      if let problem = problem(permitted: statement, policy) { return "by a policy: \(problem)\n\(statement.sql)" }
+    }
+    return nil
+  }
+
+  private func problem(refusal error: any Error) -> String? {
+    switch (error as? SqlError)?.kind {
+    // The last: a struct without a key is no row to update.
+    case .invalidStatement, .schema, .encoding, .misuse: nil
+    default: "reading it threw \(error)"
+    }
+  }
+
+  /// It is written, and what was written is read as the same statement.
+  private func problem(writing statement: AnyStatement) -> String? {
+    do {
+      let json = try statement.json()
+      let again = try AnyStatement(json: json, rules: DocumentTrial.rules)
+      guard again == statement, again.hashValue == statement.hashValue else { return "it is read as another statement" }
+      guard try again.json() == json else { return "it is written as \(String(decoding: json, as: UTF8.self))" }
+      guard again.sql == statement.sql else { return "it has other SQL when read again: \(again.sql)" }
+      return nil
+    } catch { return "writing it threw \(error)" }
+  }
+
+  /// Foundation's coders make the same statement of it.
+  private func problem(coding statement: AnyStatement) -> String? {
+    do {
+      let again = try decoder.decode(AnyStatement.self, from: JSONEncoder().encode(statement))
+      return again == statement ? nil : "Foundation's coders make another statement of it"
+    } catch { return "Foundation's coders threw \(error)" }
+  }
+
+  /// A type that takes it makes the same of it.
+  private func problem(typed statement: AnyStatement, _ bytes: UnsafeRawBufferPointer) -> String? {
+    let rules = DocumentTrial.rules
+    func check<Work: Runnable>(_ read: () throws -> Work) -> String? {
+      do {
+        let work = try read()
+        return work.sql == statement.sql ? nil : "as \(Work.self) it is \(work.sql)"
+      } catch { return problem(refusal: error) }
+    }
+    switch statement.kind {
+    case .read:
+      return check { try Select<DynamicRow>(json: bytes, rules: rules) }
+        ?? check { try Select<(String, Double)>(json: bytes, rules: rules) }
+        ?? check { try Statement<Bicycle, [Bicycle]>(json: bytes, rules: rules) }
+    case .first: return check { try Statement<Bicycle, Bicycle?>(json: bytes, rules: rules) }
+    case .exists: return check { try Statement<Bicycle, Bool>(json: bytes, rules: rules) }
+    case .count: return check { try Statement<Bicycle, Int>(json: bytes, rules: rules) }
+    case .insert, .save, .update, .updateAll, .delete, .deleteAll:
+      return check { try Statement<Bicycle, Int>(json: bytes, rules: rules) }
+        ?? check { try Statement<Bicycle, [Int]>(json: bytes, rules: rules) }
+        ?? check { try Returning<Bicycle, DynamicRow>(json: bytes, rules: rules) }
+        ?? check { try ReturningStatement<Bicycle, [Bicycle]>(json: bytes, rules: rules).statement }
+    }
+  }
+
+  // MARK: Running
+
+  private enum Answer: Equatable {
+    case output(AnyStatement.Output)
+    case error(String)
+    /// It took too long, or too much memory.
+    case stopped
+    case problem(String)
+  }
+
+  private struct Undone: Error {}
+
+  /// What running a statement within limits answers. Nothing of it stays.
+  private func run(
+    _ statement: AnyStatement, _ limited: Limited<AnyStatement>, _ db: SqliteDatabase, _ allowed: Set<Int>,
+    hidden: String? = nil
+  ) -> Answer {
+    var answer = Answer.stopped
+    let changes: SQL = "SELECT total_changes()"
+    do {
+      try db.transaction { db in
+        guard try tables(of: statement, db).isSubset(of: allowed) else {
+          answer = .problem("it uses another table: \(statement.sql)")
+          throw Undone()
+        }
+        let before = try hidden.map { try db.query(SQL(verbatim: $0), as: String?.self) }
+        let count = try db.query(changes, as: Int.self)
+        answer = .output(try limited.run(db))
+        if let hidden, try db.query(SQL(verbatim: hidden), as: String?.self) != before {
+          answer = .problem("it changes what is hidden: \(statement.sql)")
+        }
+        if statement.isReadOnly, try db.query(changes, as: Int.self) != count {
+          answer = .problem("it is no read: \(statement.sql)")
+        }
+        throw Undone()
+      }
+    } catch let error as SqlError {
+      switch error.kind {
+      case .timeout, .outOfMemory, .tooBig:
+        stopped += 1
+        return .stopped
+      // The text of a full-text search is a language of its own.
+      case .syntax where error.message.hasPrefix("fts5: "): return .error(error.message)
+      case .misuse where error.message.hasPrefix("the statement has a parameter"): return .error(error.message)
+      case .invalidStatement, .readOnly, .syntax, .misuse, .corrupt, .io, .full, .busy, .handleLost, .notADatabase:
+        return .problem("running it threw \(error): \(statement.sql)")
+      default: return .error(error.message)
+      }
+    } catch is Undone {} catch { return .problem("running it threw \(error): \(statement.sql)") }
+    return answer
+  }
+
+  private func problem(permitted statement: AnyStatement, _ policy: Policy) -> String? {
+    let isReadOnly = statement.isReadOnly
+    let hidden = isReadOnly ? nil : DocumentTrial.hidden
+    func differs() -> String? {
+      let limited = statement.limited(by: policy.policy)
+      let answers = databases.map { run(statement, limited, $0, policy.allowed, hidden: hidden) }
+      for case .problem(let problem) in answers { return problem }
+      // An update may conflict with a row that is hidden.
+      guard isReadOnly, !answers.contains(.stopped), answers[0] != answers[1] else { return nil }
+      return "its answer depends on what is hidden: \(answers)"
+    }
+    // What depends on the time may differ once.
+    guard let problem = differs() else { return nil }
+    return differs().flatMap { _ in differs() }.map { _ in problem }
+  }
+
+  /// The tables and indexes that the program of a statement opens, by their first pages.
+  private func tables(of statement: AnyStatement, _ db: SqliteDatabase) throws -> Set<Int> {
+    // An insert of no rows.
+    if statement.sql.hasPrefix("-- ") { return [] }
+    var text = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
+    text.appendLiteral("EXPLAIN ")
+    var quote: Character?
+    var literal = ""
+    for scalar in statement.sql.unicodeScalars {
+      let character = Character(scalar)
+      if quote == nil, character == "?" {
+        text.appendLiteral(literal)
+        text.appendInterpolation(DatabaseValue.null)
+        literal = ""
+        continue
+      }
+      if character == quote { quote = nil } else if quote == nil, "\"'".contains(character) { quote = character }
+      literal.unicodeScalars.append(scalar)
+    }
+    text.appendLiteral(literal)
+    var pages: Set<Int> = []
+    try db.query(SQL(stringInterpolation: text)) { row in
+      switch try row.get(at: 1, as: String.self) {
+      case "OpenRead", "OpenWrite", "ReopenIdx": pages.insert(try row.get(at: 3, as: Int.self))
+      case "Clear": pages.insert(try row.get(at: 2, as: Int.self))
+      default: break
+      }
+    }
+    return pages
+  }
+}

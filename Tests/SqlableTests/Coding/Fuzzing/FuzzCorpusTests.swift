@@ -1,0 +1,24 @@
+import Foundation
+import Testing
+
+/// The documents that the fuzzer (`Tests/Fuzzing`) keeps, tried as it tries them.
+@Suite struct FuzzCorpusTests {
+  private static let file = GuidesTests.root.appending(path: "Tests/Fuzzing/corpus.txt").path
+
+  @Test(.needs(35, "RETURNING")) func noDocumentOfTheCorpusDoesAnythingWrong() throws {
+    let trial = try DocumentTrial()
+    let corpus = try FuzzCorpus(file: FuzzCorpusTests.file)
+    for document in corpus.documents {
+      let problem = document.withUnsafeBytes { trial.problem($0, trial.decoded($0)) }
+      #expect(problem == nil, "\(problem ?? "")\n\(FuzzCorpus.line(document))")
+    }
+    print("\(corpus.documents.count) documents: \(trial.accepted) statements, \(trial.permitted) by policies")
+    #expect(trial.accepted > corpus.documents.count / 4 && trial.permitted > 0)
+  }
+
+  @Test func aLineIsADocument() {
+    for document: [UInt8] in [[], Array(#"{"a":"\n"}"#.utf8), Array(0...255), Array(#"\x41\\x41"#.utf8)] {
+      #expect(FuzzCorpus.document(FuzzCorpus.line(document).utf8) == document)
+    }
+  }
+}
