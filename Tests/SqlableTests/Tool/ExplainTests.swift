@@ -82,6 +82,16 @@ struct ExplainTests {
     }
   }
 
+  /// Both tables have a column of this name and type.
+  @Test func anIndexIsProposedForTheTableOfItsColumn() throws {
+    try withGarage { directory in
+      let anna = Bicycle.read().joining(Person.self, on: Bicycle.ownerId == Person.id).filter(Person.name == "Anna")
+      let run = try explain(String(decoding: anna.asSelect().json(), as: UTF8.self), ["--json"], in: directory)
+      let indexes = try #require(try json(run)["indexes"] as? [[String: Any]])
+      #expect(indexes.compactMap { $0["sql"] as? String }.contains(#"CREATE INDEX "person_name" ON "person" ("name")"#))
+    }
+  }
+
   @Test func nothingIsRunAndTheDatabaseStaysAsItIs() throws {
     for mode in [Configuration.JournalMode.wal, .delete] {
       try withGarage(mode) { directory in
@@ -236,8 +246,8 @@ struct ExplainTests {
 
   @Test func aPlanThatVisitsMoreRowsThanThePolicyAllowsIsRefused() throws {
     try withGarage { directory in
-      var policy = StatementPolicy(.table(Bicycle.self).readingAll().filtering(Bicycle.name, by: .equality))
-      let document = #"{"read":{"from":"bicycle","where":{"=":[{"column":"name"},"x"]}},"sqlable":1}"#
+      var policy = StatementPolicy(.table(Bicycle.self).readingAll().filtering(Bicycle.ownerId, by: .equality))
+      let document = #"{"read":{"from":"bicycle","where":{"=":[{"column":"owner_id"},7]}},"sqlable":1}"#
       let options = ["--policy", "policy.json"]
       for (rows, code) in [(1, 0), (0, 1)] as [(Int, Int32)] {
         policy.limits.scannedRows = rows
