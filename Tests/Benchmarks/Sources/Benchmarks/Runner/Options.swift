@@ -26,7 +26,7 @@ struct Options {
 
     swift run -c release --package-path Tests/Benchmarks Benchmarks [options]
 
-      --only W3,W4           these workloads (W1 to W11, W2n, W3a, S1 to S8, M1, M2; see --list);
+      --only W3,W4           these workloads (W1 to W11, W2n, W3a, S1 to S10, M1, M2; see --list);
                              W12 and W13, of several processes, W14, of many tasks, and W15, of a writer beside
                              loops, are run only when they are asked for
       --contender "raw C"    contenders whose names begin so; several with commas between;
