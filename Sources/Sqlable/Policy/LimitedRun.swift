@@ -1,7 +1,7 @@
 // Runs of statements from untrusted documents: how long they may take, what they may make, and a second check of what
 // they touch.
 
-/// A statement that runs within the limits of a policy; ``Runnable/limited(by:)`` makes it.
+/// A statement that runs within the limits of a policy; ``Runnable/limited(by:)-(StatementPolicy)`` makes it.
 public struct Limited<Work: Runnable>: Runnable {
   let work: Work
   let limits: StatementPolicy.Limits
