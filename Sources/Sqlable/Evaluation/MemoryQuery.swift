@@ -61,8 +61,11 @@ extension MemoryPlanner {
     (first.order, first.limit, first.offset, first.compounds) = ([], nil, nil, [])
     let operations = clauses.compounds.map(\.operation)
     var parts = [first] + clauses.compounds.map(\.query.clauses)
-    // SQLite drops the DISTINCT of a part whose rows it makes distinct anyway, so the last of equal rows stays.
-    for index in parts.indices where operations[max(index - 1, 0)] != .unionAll { parts[index].isDistinct = false }
+    // SQLite drops the DISTINCT of a part whose rows it makes distinct anyway, here or after a UNION ALL with others:
+    // so the last of equal rows stays.
+    for index in parts.indices where operations[max(index - 1, 0)...].contains(where: { $0 != .unionAll }) {
+      parts[index].isDistinct = false
+    }
     let cores = try parts.map { try core($0, order: [], outer: outer) }
     let collations = collations(of: cores)
     let (orders, places) = try order(clauses, parts, cores, collations)

@@ -108,7 +108,9 @@ import Testing
     try withSamples(seed &+ 2) { generator, db, rows, tables, rest in
       for _ in 0..<min(rest, 300) {
         let query = generator.query()
-        let outcome = try outcome({ try query.evaluate(over: tables) }, { try query.run(db) }) { same($0, $1) }
+        let outcome = try outcome({ try query.evaluate(over: tables) }, { try query.run(db) }) {
+          same($0, $1) || (query.sql.isCombined && same($0.map(\.wholeNumbers), $1.map(\.wholeNumbers)))
+        }
         outcomes["\(outcome)", default: 0] += 1
         let note = outcome == .differing ? difference(query, tables, db) : ""
         #expect(outcome != .differing, "seed \(seed): \(query.sql) \(query.bindings)\n\(note)")
@@ -165,10 +167,35 @@ private func difference(_ query: Select<DynamicRow>, _ tables: MemoryTables, _ d
   return "\(left.count) \(extra.prefix(3).map(\.values)), SQLite: \(right.count) \(missing.prefix(3).map(\.values))"
 }
 
+extension String {
+  /// Whether it is the SQL of a combination: of rows that are equal, such as 0 and 0.0, one stays, and which depends on
+  /// the order in which a join finds them.
+  fileprivate var isCombined: Bool {
+    [" UNION SELECT", " INTERSECT SELECT", " EXCEPT SELECT"].contains { contains($0) }
+  }
+}
+
+extension DynamicRow {
+  /// The values with integers in place of whole REALs.
+  fileprivate var wholeNumbers: [DatabaseValue] {
+    values.map { value in
+      guard case .real(let real) = value, let integer = Int64(exactly: real) else { return value }
+      return .integer(integer)
+    }
+  }
+}
+
 /// Whether there are the same rows, in any order.
+private func same(_ left: [[DatabaseValue]], _ right: [[DatabaseValue]]) -> Bool {
+  func counts(_ rows: [[DatabaseValue]]) -> [[DatabaseValue]: Int] {
+    rows.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+  }
+  return counts(left) == counts(right)
+}
+
+/// Whether there are the same rows, in any order, with the same names.
 private func same(_ left: [DynamicRow], _ right: [DynamicRow]) -> Bool {
-  func counts(_ rows: [DynamicRow]) -> [DynamicRow: Int] { rows.reduce(into: [:]) { $0[$1, default: 0] += 1 } }
-  return counts(left) == counts(right) && left.first?.columns == right.first?.columns
+  same(left.map(\.values), right.map(\.values)) && left.first?.columns == right.first?.columns
 }
 
 extension MemoryTables {
@@ -218,7 +245,12 @@ extension SampleGenerator {
     }
     var query: Select<DynamicRow>
     if isJoined {
-      let condition = random.chance(50) ? columns[0][1] == columns[1][1] : condition(1)
+      var condition = random.chance(50) ? columns[0][1] == columns[1][1] : condition(1)
+      // A left join by a pattern for the rowid loses rows in SQLite 3.40.
+      let text = MemorySample.join(Self.other, on: condition).sql
+      if text.contains(#""id" LIKE"#) || text.contains(#""id" GLOB"#) {
+        condition = columns[0][1] == columns[1][1]
+      }
       query =
         random.chance(50)
         ? select(MemorySample.join(Self.other, on: condition), terms)
