@@ -16,7 +16,7 @@ extension DocumentDecoder {
   func call(
     registered document: Document, _ others: [Document.Member], _ scope: Scope
   ) throws -> SqlExpression {
-    let name = try text(document, "the name of a function")
+    let name = try self.name(document, "the name of a function")
     try checkRegistered(name)
     return try call(.named(name), others, scope)
   }

@@ -13,11 +13,12 @@ final class DocumentDecoder {
   /// The names of the parameters so far.
   var parameters: Set<ByBytes> = []
   /// The names of the queries whose definitions enclose the place.
-  var defining: [String] = []
+  @exclusivity(unchecked) var defining: [String] = []
   /// The number of terms so far, and how deep the current one is.
-  private var (nodes, depth) = (0, 0)
+  @exclusivity(unchecked) private var nodes = 0
+  @exclusivity(unchecked) private var depth = 0
   /// The place in the document. Not shortened when an error is thrown, so that the error can name it.
-  private(set) var path: [PathStep] = []
+  @exclusivity(unchecked) private(set) var path: [PathStep] = []
 
   enum PathStep {
     case key(String)
@@ -118,6 +119,13 @@ final class DocumentDecoder {
   func text(_ document: Document, _ what: String) throws -> String {
     guard case .text(let text) = document else { throw failure("\(what) must be text") }
     return text
+  }
+
+  /// Text that stands in the SQL as a name.
+  func name(_ document: Document, _ what: String) throws -> String {
+    let name = try text(document, what)
+    guard !name.utf8.contains(0) else { throw failure("\(what) contains a NUL byte") }
+    return name
   }
 
   func integer(_ document: Document, _ what: String) throws -> Int {

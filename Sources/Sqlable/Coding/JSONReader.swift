@@ -129,11 +129,16 @@ struct JSONReader {
   private mutating func string() throws -> String {
     position += 1
     let start = position
+    // Any byte above 0x7F sets the highest bit.
+    var bits: UInt8 = 0
     while let byte = next {
+      bits |= byte
       switch byte {
       case UInt8(ascii: "\""):
         defer { position += 1 }
-        return try validated(text[start..<position])
+        // ASCII is UTF-8, and checking that takes longer than reading the string.
+        guard bits < 0x80 else { return try validated(text[start..<position]) }
+        return String(decoding: UnsafeRawBufferPointer(rebasing: text[start..<position]), as: UTF8.self)
       case UInt8(ascii: "\\"): return try escapedString(from: start)
       case 0..<0x20: throw failure("has a control character in a string")
       default: position += 1

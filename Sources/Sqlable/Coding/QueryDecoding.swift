@@ -128,7 +128,7 @@ extension DocumentDecoder {
     guard given.count == 1, let kind = given.first else {
       throw failure("a table must have exactly one of table, query, recursive, jsonEach and jsonTree")
     }
-    let alias = try part(fields, .as) { try text($0, "an alias") }
+    let alias = try part(fields, .as) { try name($0, "an alias") }
     var source: SelectQuery.Source
     switch kind {
     case .table:

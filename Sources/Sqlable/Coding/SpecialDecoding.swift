@@ -89,7 +89,7 @@ extension DocumentDecoder {
     let search: (form: FullTextTerm.Form, terms: [SqlExpression]) =
       switch form {
       case .matches:
-        (.matches(alias: try other("of", others) { try text($0, "the name of a table") }), try query())
+        (.matches(alias: try other("of", others) { try name($0, "the name of a table") }), try query())
       case .search: (.search, try query())
       case .weighting: (.weighting, try required("for", others) { try [weights($0, of: index)] })
       case .snippet:

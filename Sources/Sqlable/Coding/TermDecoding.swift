@@ -246,7 +246,7 @@ extension DocumentDecoder {
 
   private func collate(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
     let term = try term(document, scope)
-    let name = try required("as", others) { try text($0, "the name of a collation") }
+    let name = try required("as", others) { try self.name($0, "the name of a collation") }
     let collation = Collate(rawValue: name)
     if case .named = collation { try checkRegistered(name) }
     return try made(.collate(term, collation))

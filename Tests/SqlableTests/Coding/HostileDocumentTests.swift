@@ -67,7 +67,9 @@ import Testing
       (#""count":{"from":"person","select":[{"column":"price","model":"seat"}]}"#, "count"),
       (#""exists":{"from":["person",{"as":"x","join":"cross","table":"person"}]}"#, "exists"),
       (#""first":{"from":"person"}"#, "first"), (#""first":{"from":"person","limit":2}"#, "first"),
-      (#""count":{"from":"person","where":{"registered":"a\u0000b","arguments":[]}}"#, nil),
+      (#""count":{"from":"person","where":{"registered":"a\u0000b","arguments":[]}}"#, "count.where.registered"),
+      (#""read":{"from":[{"as":"a\u0000b","table":"person"}]}"#, "read.from[0].as"),
+      (#""count":{"from":"person","where":{"collate":{"column":"name"},"as":"a\u0000b"}}"#, "count.where.as"),
       // The name of a recursive query would be that of any table.
       (#""read":{"from":[{"as":"sqlite_master","recursive":true,"model":"person"}]}"#, "read.from[0]"),
       (
