@@ -109,15 +109,21 @@ struct PolicyCheck {
     case .all(let terms), .any(let terms): for term in terms { try check(term, use) }
     case .not(let operand), .isNull(let operand), .isNotNull(let operand): try check(operand, .condition(.equality))
     case .between(let operand, let low, let high):
-      for term in [operand, low, high] { try check(term, .condition(.comparison)) }
+      try check(operand, .condition(.comparison))
+      try check(low, .condition(.comparison))
+      try check(high, .condition(.comparison))
     case .isIn(let operand, _): try check(operand, .condition(.equality))
     case .like(let operand, let pattern, _):
-      for term in [operand, pattern] { try check(term, .condition(.pattern)) }
+      try check(operand, .condition(.pattern))
+      try check(pattern, .condition(.pattern))
     case .collate(let operand, _): try check(operand, use)
     case .negative(let operand):
       try require(.arithmetic)
       try check(operand, use)
-    case .binary(let operation, let left, let right): try check(operation, [left, right], use)
+    case .binary(let operation, let left, let right):
+      let use = try self.use(ofOperandsOf: operation, use)
+      try check(left, use)
+      try check(right, use)
     case .call(let call): try check(call, use)
     case .special(let special): try check(special, use)
     case .query(let query): try check(query, use)
@@ -135,19 +141,16 @@ struct PolicyCheck {
     guard isAllowed else { throw DocumentAccess.refusal }
   }
 
-  private func check(
-    _ operation: SqlExpression.BinaryOperator, _ operands: [SqlExpression], _ use: Use
-  ) throws {
-    var use = use
+  private func use(ofOperandsOf operation: SqlExpression.BinaryOperator, _ use: Use) throws -> Use {
     switch operation {
-    case .equal, .notEqual, .isSame, .isNotSame: use = .condition(.equality)
-    case .less, .lessOrEqual, .greater, .greaterOrEqual: use = .condition(.comparison)
-    case .matchesGlob: use = .condition(.pattern)
+    case .equal, .notEqual, .isSame, .isNotSame: return .condition(.equality)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual: return .condition(.comparison)
+    case .matchesGlob: return .condition(.pattern)
     case .json, .jsonValue: try require(.json)
     case .plus, .minus, .times, .divided, .remainder, .concatenated, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight:
       try require(.arithmetic)
     }
-    for operand in operands { try check(operand, use) }
+    return use
   }
 
   private func check(_ call: SqlExpression.Call, _ use: Use) throws {

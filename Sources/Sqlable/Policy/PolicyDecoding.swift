@@ -62,6 +62,11 @@ extension StatementPolicy {
     }
   }
 
+  /// Whether a query that was checked can have others as its parts.
+  var allowsQueriesInQueries: Bool {
+    features.contains(.subqueries) || features.contains(.namedQueries) || features.contains(.compounds)
+  }
+
   /// What a document may name and how large it may be.
   var access: DocumentAccess {
     var access = DocumentAccess()

@@ -100,8 +100,16 @@ extension SelectQuery {
   /// Orders rows that compare as equal by the keys of their tables: otherwise their order, and with a limit the rows
   /// themselves, could depend on an index over columns that a policy hides.
   fileprivate mutating func orderByKeys() {
+    let terms = keysToOrderBy()
+    if !terms.isEmpty { clauses.order += terms }
+  }
+
+  private func keysToOrderBy() -> [OrderTerm] {
     let clauses = clauses
-    guard clauses.groups.isEmpty, !clauses.isDistinct, clauses.compounds.isEmpty, !clauses.hasAggregates else { return }
+    guard clauses.groups.isEmpty, !clauses.isDistinct, clauses.compounds.isEmpty, !clauses.hasAggregates else {
+      return []
+    }
+    var terms: [OrderTerm] = []
     for source in clauses.sources {
       guard case .table = source.kind else { continue }
       for position in source.table.key {
@@ -109,10 +117,11 @@ extension SelectQuery {
         let node: SqlExpression.Node =
           source.alias.map { .qualified(alias: $0, reference) } ?? .column(reference)
         let term = SqlExpression(node)
-        guard !self.clauses.order.contains(where: { $0.expression == term }) else { continue }
-        self.clauses.order.append(OrderTerm(expression: term, direction: .asc))
+        guard !clauses.order.contains(where: { $0.expression == term }) else { continue }
+        terms.append(OrderTerm(expression: term, direction: .asc))
       }
     }
+    return terms
   }
 }
 
@@ -128,7 +137,9 @@ extension SelectQuery.Clauses {
   }
 
   fileprivate mutating func restrict(by policy: StatementPolicy) throws {
-    try mapTerms({ try $0.restricted(by: policy) }, { try $0.restricted(by: policy) })
+    if policy.allowsQueriesInQueries {
+      try mapTerms({ try $0.restricted(by: policy) }, { try $0.restricted(by: policy) })
+    }
     try addConditions(of: policy)
   }
 
@@ -164,7 +175,7 @@ extension SelectQuery.Clauses {
 extension SqlExpression {
   /// The term with the conditions of a policy in its subqueries.
   fileprivate func restricted(by policy: StatementPolicy) throws -> SqlExpression {
-    guard hasQuery else { return self }
+    guard policy.features.contains(.subqueries), hasQuery else { return self }
     return try mapped({ try $0.restricted(by: policy) }, { try $0.restricted(by: policy) })
   }
 
@@ -190,12 +201,12 @@ extension SqlExpression {
     case .special(let special): if case .fullText = special.form { return true }
     default: break
     }
-    return node.terms.contains(where: \.mayThrow)
+    return node.hasTerm(where: \.mayThrow)
   }
 
   private var hasQuery: Bool {
     if case .query = node { return true }
-    return node.terms.contains(where: \.hasQuery)
+    return node.hasTerm(where: \.hasQuery)
   }
 
   fileprivate var hasAggregate: Bool {
@@ -208,7 +219,7 @@ extension SqlExpression {
       case .named: return true
       }
     }
-    return node.terms.contains(where: \.hasAggregate)
+    return node.hasTerm(where: \.hasAggregate)
   }
 
   /// The term with the columns of a table under an alias, also in subqueries that do not read the table themselves.

@@ -253,6 +253,21 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
+  /// Whether one of its direct subterms is of a kind. Unlike `terms` it makes no array.
+  func hasTerm(where isOfKind: (SqlExpression) -> Bool) -> Bool {
+    switch self {
+    case .column, .value, .parameter, .qualified, .invalid: false
+    case .call, .special: terms.contains(where: isOfKind)
+    case .query(let query): query.term.map(isOfKind) ?? false
+    case .all(let terms), .any(let terms): terms.contains(where: isOfKind)
+    case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
+      .collate(let term, _):
+      isOfKind(term)
+    case .binary(_, let left, let right), .like(let left, let right, _): isOfKind(left) || isOfKind(right)
+    case .between(let term, let low, let high): isOfKind(term) || isOfKind(low) || isOfKind(high)
+    }
+  }
+
   /// Whether its SQL has a `?`: SQLite, which does not know the values, does not treat two such terms as equal.
   var bindsValues: Bool {
     switch self {
