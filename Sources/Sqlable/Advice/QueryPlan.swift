@@ -73,6 +73,8 @@ extension SqliteDatabase {
 
 extension Connection {
   func plan(of statement: StatementWithValues) throws -> QueryPlan {
+    // An EXPLAIN does not notice that another connection has changed the schema; this does.
+    try pragma("SELECT 1 FROM main.sqlite_master LIMIT 0")
     var steps: [QueryPlan.Step] = []
     try eachRow("EXPLAIN QUERY PLAN " + statement.sql, binding: statement.parameters) { row in
       guard row.count == 4, let id = Int(row[0]), let parent = Int(row[1]) else { return }

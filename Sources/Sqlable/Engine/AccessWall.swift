@@ -5,12 +5,7 @@ struct AccessWall: Sendable, Hashable {
   /// SQLite's code of the error for what a wall does not allow.
   static let errorCode = Int(SQLITE_AUTH)
 
-  /// The columns that may be read, by table, with folded names.
-  var columns: [[UInt8]: Set<[UInt8]>] = [:]
-  /// The tables of which all columns may be read.
-  var tables: Set<[UInt8]> = []
-  /// SQLite's functions and those of the program that may be called, with folded names.
-  var functions: Set<[UInt8]> = []
+  let rights: AccessRights
   /// Names of queries, which SQLite reports as if they were tables.
   var queries: Set<[UInt8]> = []
   /// Whether rows may be changed. Then any table may be read and changed: triggers and foreign keys do.
@@ -24,22 +19,53 @@ struct AccessWall: Sendable, Hashable {
     case SQLITE_READ:
       if allowsChanges { return true }
       // What a view reads belongs to the view. A query with a name is reported as one.
-      if let outer, !queries.contains(outer.foldedName) {
-        return columns[outer.foldedName] != nil || tables.contains(outer.foldedName)
+      if let outer, !isQuery(outer.foldedName) {
+        let name = outer.foldedName
+        return rights.names.columns[name] != nil || rights.names.tables.contains(name)
       }
       return allowsReading((first ?? "").foldedName, (second ?? "").foldedName)
-    case SQLITE_FUNCTION: return functions.contains((second ?? "").foldedName)
+    case SQLITE_FUNCTION: return rights.names.functions.contains((second ?? "").foldedName)
     // FTS5 checks for commits of other connections.
     case SQLITE_PRAGMA: return first?.isSameName(as: "data_version") == true && second == nil
     default: return false
     }
   }
 
+  private func isQuery(_ name: [UInt8]) -> Bool { queries.contains(name) || rights.names.queries.contains(name) }
+
   /// An empty column name means that only the number of rows matters.
   private func allowsReading(_ table: [UInt8], _ column: [UInt8]) -> Bool {
-    if let columns = columns[table] { return column.isEmpty || columns.contains(column) }
-    return tables.contains(table) || (column.isEmpty && queries.contains(table))
+    if let columns = rights.names.columns[table] { return column.isEmpty || columns.contains(column) }
+    return rights.names.tables.contains(table) || (column.isEmpty && isQuery(table))
   }
+}
+
+/// What may be read, and the functions that may be called. Made once for many statements, so it knows its hash.
+final class AccessRights: Sendable, Hashable {
+  struct Names: Sendable, Hashable {
+    /// The columns that may be read, by table, with folded names.
+    var columns: [[UInt8]: Set<[UInt8]>] = [:]
+    /// The tables of which all columns may be read.
+    var tables: Set<[UInt8]> = []
+    /// SQLite's functions and those of the program that may be called, with folded names.
+    var functions: Set<[UInt8]> = []
+    /// Names of queries of the policy's own.
+    var queries: Set<[UInt8]> = []
+  }
+
+  let names: Names
+  private let hash: Int
+
+  init(_ names: Names) {
+    self.names = names
+    hash = names.hashValue
+  }
+
+  static func == (left: AccessRights, right: AccessRights) -> Bool {
+    left === right || (left.hash == right.hash && left.names == right.names)
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 /// The walls of a connection. Its authorizer stays installed: installing one makes SQLite compile all statements again.

@@ -12,6 +12,7 @@ final class Connection {
   /// Within a wall, that of the wall.
   @exclusivity(unchecked) var cache: StatementCache
   let walls = AccessWalls()
+  let plans = KnownPlans()
   /// The buffer in which statements are written.
   let sql = SqlBuffer()
   /// The values of these statements, to be bound.
@@ -51,7 +52,7 @@ final class Connection {
   var openCursors = 0
   /// The user-defined collations, by their folded names.
   var collations: [[UInt8]: UserCollation] = [:]
-  private var schemaVersionStatement: PreparedStatement?
+  private(set) var schemaVersionStatement: PreparedStatement?
   private var dataVersionStatement: PreparedStatement?
   private var control: [PreparedStatement] = []
 

@@ -96,6 +96,8 @@ final class PolicyIndex: Sendable {
   let rules: [ObjectIdentifier: TableRules]
   /// The rules of each column, by its declaration.
   let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
+  /// What SQLite may touch for the policy's statements, once it was asked.
+  let knownRights = Guarded<(source: RightsSource, rights: AccessRights)?>(nil)
 
   init(_ all: [TableRules]) {
     var tables: [ByBytes: DocumentAccess.Table] = [:]
@@ -111,6 +113,13 @@ final class PolicyIndex: Sendable {
     (self.tables, self.columns) = (tables, columns)
     rules = Dictionary(all.map { (ObjectIdentifier($0.table), $0) }) { first, _ in first }
   }
+}
+
+/// What decides about rights besides the tables' rules.
+struct RightsSource: Equatable {
+  let features: Set<StatementPolicy.Feature>
+  let functions: Set<String>
+  let registered: Set<String>
 }
 
 extension TableRules {

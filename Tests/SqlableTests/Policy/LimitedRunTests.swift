@@ -23,6 +23,8 @@ import Testing
     return Account.crossJoin(a).crossJoin(b).crossJoin(c).select(countAll())
   }
 
+  private let scanned = "the policy does not allow a scan of so many rows"
+
   @Test func aRunEndsAfterItsTime() throws {
     try withAccounts { (db: SqliteDatabase) throws -> Void in
       let limits = policy { ($0.time, $0.steps) = (.milliseconds(30), nil) }
@@ -74,7 +76,7 @@ import Testing
         Account.select(Account.id).filter(Account.color.like("%x")),
       ] {
         let error = sqlError { try scan.limited(by: limits).run(db) }
-        #expect(error?.message == "the policy does not allow a scan of so many rows", "\(scan.sql)")
+        #expect(error?.message == scanned, "\(scan.sql)")
       }
       #expect(sqlError { try Account.read().filter(Account.name == "x").limited(by: limits).run(db) } != nil)
       let some = Account.select(Account.id)
@@ -88,6 +90,37 @@ import Testing
       try Account.delete(Account.id == 1).run(db)
       #expect(
         try some.filter(Account.name == "x").limited(by: policy { $0.scannedRows = 300 }).run(db) == [1_000_000])
+    }
+  }
+
+  @Test func aPlanIsCheckedAgainAfterTheSchemaOrItsStatisticsChanged() throws {
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      let limits = policy { $0.scannedRows = 299 }
+      let red = Account.select(Account.name).filter(Account.color == "red").limited(by: limits)
+      #expect(try red.run(db) == [])
+      let other = try db.createChild()
+      let index = try #require(
+        try db.query("SELECT name FROM sqlite_master WHERE sql LIKE '%color\", \"owed%'", as: String.self).first)
+      try other.execute(SQL(verbatim: "DROP INDEX \"\(index)\""))
+      #expect(sqlError { try red.run(db) }?.message == scanned)
+      try db.createTable(Account.self)
+      #expect(try red.run(db) == [])
+      // By the statistics the index finds all rows.
+      try db.execute("ANALYZE")
+      #expect(sqlError { try red.run(db) }?.message == scanned)
+    }
+  }
+
+  @Test func aPlanThatDependsOnAValueIsCheckedWithIt() throws {
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      let limits = policy { $0.scannedRows = 299 }
+      func colors(like pattern: String) throws -> Int {
+        try Account.select(Account.id).filter(Account.color.glob(pattern)).limited(by: limits).run(db).count
+      }
+      for _ in 0..<2 {
+        #expect(try colors(like: "red*") == 0)
+        #expect(sqlError { _ = try colors(like: "*red") }?.message == scanned)
+      }
     }
   }
 

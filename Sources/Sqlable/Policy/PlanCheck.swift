@@ -1,0 +1,109 @@
+// What a run would cost, found before it.
+
+/// Checks before a run that its plan does not visit all rows of a large table.
+struct PlanCheck<Work: Runnable> {
+  let work: Work
+  /// The most rows that such a table may have.
+  let rows: Int
+
+  func check(_ db: SqliteDatabase) throws {
+    guard let work = work as? any PlannedStatement else { return }
+    let sql = work.sql
+    // What can't be run, or has no rows to insert.
+    guard !sql.begins(with: "--") else { return }
+    // A plan may depend on values: a LIKE, or an index of some rows. SQLite takes such a plan where it is cheaper than
+    // the one without values; so if this one visits few rows, that one does too.
+    let visits = try db.running { connection in
+      try connection.plans.visits(of: sql, in: connection.schemaState()) {
+        work.visits(in: try connection.plan(of: StatementWithValues(sql: sql, parameters: ParameterBuffer())))
+      }
+    }
+    guard try !visits.isEmpty && db.has(moreRowsThan: rows, in: visits, work.tree) else { return }
+    guard try !db.has(moreRowsThan: rows, in: work.visits(in: work.explain(db)), work.tree) else {
+      throw SqlError.invalidStatement("the policy does not allow a scan of so many rows")
+    }
+  }
+}
+
+/// A statement of which the tree is known.
+protocol PlannedStatement: Runnable, Explainable {
+  var tree: StatementTree { get }
+}
+
+extension Statement: PlannedStatement {}
+extension Select: PlannedStatement { var tree: StatementTree { .select(query) } }
+extension Returning: PlannedStatement { var tree: StatementTree { change.tree } }
+extension AnyStatement: PlannedStatement { var tree: StatementTree { decoded.tree } }
+
+extension PlannedStatement {
+  /// The tables of which its plan visits every row, by their names in the statement; none if it ends before.
+  fileprivate func visits(in plan: QueryPlan) -> [String] {
+    if case .select(let query) = tree, query.stopsEarly, !plan.sorts { return [] }
+    return plan.visits
+  }
+}
+
+extension QueryPlan {
+  /// The tables of which every row is visited, with or without an index, by their names in the statement.
+  fileprivate var visits: [String] {
+    scans
+      + steps.compactMap { step in
+        guard step.detail.begins(with: "SCAN ") else { return nil }
+        return step.detail.suffix(after: "SCAN ")?.prefix(before: " USING ")
+      }
+  }
+
+  fileprivate var sorts: Bool { steps.contains { $0.detail.begins(with: "USE TEMP B-TREE") } }
+}
+
+extension SelectQuery {
+  /// Whether it ends after the rows of its limit, if nothing sorts them.
+  fileprivate var stopsEarly: Bool {
+    guard form == .rows, limit != nil else { return false }
+    let clauses = clauses
+    return clauses.sources.count == 1 && clauses.sources[0].kind == .table && clauses.filter == nil
+      && clauses.having == nil && clauses.groups.isEmpty && !clauses.isDistinct && clauses.compounds.isEmpty
+      && clauses.results.allSatisfy(\.isOfColumns)
+  }
+}
+
+extension SelectQuery.Result {
+  /// Whether it consists of columns: an aggregate or a window would need all rows.
+  fileprivate var isOfColumns: Bool {
+    switch self {
+    case .term(let term):
+      switch term.node {
+      case .column, .qualified: true
+      default: false
+      }
+    case .model(_, let replaced): replaced.isEmpty
+    case .table: false
+    }
+  }
+}
+
+extension SqliteDatabase {
+  /// Whether one of the tables, by their names in a statement, has more than `count` rows.
+  fileprivate func has(moreRowsThan count: Int, in names: [String], _ tree: StatementTree) throws -> Bool {
+    var candidates = IndexCandidates()
+    candidates.add(tree)
+    return try names.contains { name in
+      guard let table = candidates.tables.first(where: { $0.name.isSameName(as: name) })?.table else { return false }
+      return try has(moreRowsThan: count, table)
+    }
+  }
+
+  /// Whether a table has more than `count` rows.
+  fileprivate func has(moreRowsThan count: Int, _ table: TableInfo) throws -> Bool {
+    let name = String(decoding: table.quotedName, as: UTF8.self)
+    let connection = try openConnection()
+    if table.keyIsRowid {
+      // The first and the last key are found at once, and most tables have few gaps.
+      let key = String(decoding: table.columns[table.key[0]].name.quotedBytes(), as: UTF8.self)
+      let span = "(SELECT max(\(key)) FROM \(name)) - (SELECT min(\(key)) FROM \(name))"
+      guard try connection.pragma("SELECT coalesce(\(span) >= \(count), 0)") == "1" else { return false }
+    }
+    let some = "SELECT 1 FROM \(name) LIMIT \(count) + 1"
+    return try connection.pragma("SELECT count(*) > \(count) FROM (\(some))") == "1"
+  }
+}

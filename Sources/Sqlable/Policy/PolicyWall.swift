@@ -1,0 +1,86 @@
+// The second wall: SQLite's own check of what a statement touches.
+
+extension StatementPolicy {
+  /// What SQLite may touch for a statement that the policy has checked.
+  func wall(for work: some Runnable) -> AccessWall {
+    var wall = AccessWall(rights: index.rights(of: self))
+    wall.allowsChanges = !work.isReadOnly && !kinds.isSubset(of: StatementKind.reads)
+    if features.contains(.namedQueries), let work = work as? any PlannedStatement, case .select(let query) = work.tree {
+      query.visit(
+        { _ in },
+        { source in if source.kind != .table { wall.queries.insert(source.name.foldedName) } })
+    }
+    return wall
+  }
+
+  /// What SQLite may read and call for its statements.
+  fileprivate var rights: AccessRights {
+    var names = AccessRights.Names()
+    names.functions = Set((StatementPolicy.syntaxFunctions + Array(functions) + Array(registered)).map(\.foldedName))
+    for function in SqlExpression.Call.BuiltIn.allCases where access.allows(function: function.rawValue) {
+      names.functions.insert(function.name.foldedName)
+    }
+    names.tables = [ValueListModule.name.foldedName]
+    if features.contains(.json) { names.tables.formUnion(["json_each", "json_tree"].map(\.foldedName)) }
+    for rules in tables { names.add(rules, features) }
+    return AccessRights(names)
+  }
+
+  /// The functions behind SQL's own syntax and the forms of dates, JSON and full-text search.
+  private static let syntaxFunctions = [
+    "like", "glob", "match", "count", "->", "->>", "json", "strftime", "date", "bm25", "snippet", "highlight",
+  ]
+}
+
+extension PolicyIndex {
+  /// The rights of a policy with this index; kept, as most statements of a policy find it unchanged.
+  fileprivate func rights(of policy: StatementPolicy) -> AccessRights {
+    let source = RightsSource(features: policy.features, functions: policy.functions, registered: policy.registered)
+    return knownRights.withLock { known in
+      if let known, known.source == source { return known.rights }
+      let rights = policy.rights
+      known = (source, rights)
+      return rights
+    }
+  }
+}
+
+extension AccessRights.Names {
+  /// Allows the columns of a table that a document may name, its key, and what the condition on its rows reads.
+  fileprivate mutating func add(_ rules: TableRules, _ features: Set<StatementPolicy.Feature>) {
+    let table = rules.table
+    let name = table.name.foldedName
+    let known = table.columns.indices.filter { rules.knows($0) || table.key.contains($0) }
+    columns[name, default: []].formUnion(known.map { table.columns[$0].name.foldedName })
+    if features.contains(.fullText), let index = table.fullText {
+      // The index is the model's table or one beside it, and has tables of its own.
+      if index.name.isSameName(as: table.name) {
+        columns[name, default: []].formUnion([index.name, "rank", "rowid"].map(\.foldedName))
+      } else {
+        tables.insert(index.name.foldedName)
+      }
+      tables.formUnion(["data", "idx", "content", "docsize", "config"].map { "\(index.name)_\($0)".foldedName })
+    }
+    rules.condition?.visit(
+      { term in
+        switch term.node {
+        case .column(let reference), .qualified(_, let reference):
+          columns[name, default: []].insert(reference.name.foldedName)
+        case .call(let call):
+          switch call.function {
+          case .builtIn(let function): functions.insert(function.name.foldedName)
+          case .named(let name): functions.insert(name.foldedName)
+          case .countRows: break
+          }
+        default: break
+        }
+      },
+      { source in
+        if source.kind == .table {
+          tables.insert(source.table.name.foldedName)
+        } else {
+          queries.insert(source.name.foldedName)
+        }
+      })
+  }
+}
