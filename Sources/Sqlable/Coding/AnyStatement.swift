@@ -61,8 +61,8 @@ public struct AnyStatement: Sendable {
     guard decoder.rules.kinds.contains(decoded.kind) else {
       throw decoder.failure("the decoder does not allow statements of kind \(decoded.kind)")
     }
+    decoder.enter(decoded.operation.rawValue)
     guard decoded.isComplete else {
-      decoder.enter("\(decoded.operation)")
       throw decoder.failure("\(decoded.operation) takes one table, a filter, an order and a limit; of first it is 1")
     }
     func content<Model: Sqlable>(_ model: Model.Type) throws -> Content {

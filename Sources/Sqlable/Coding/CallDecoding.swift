@@ -81,9 +81,7 @@ extension DocumentDecoder {
       case "partitionBy": window.partition = try terms(member.value, "the terms of a partition", scope)
       case "orderBy": window.order = try order(member.value, scope)
       case "frame": window.frame = try frame(member.value)
-      default:
-        leave()
-        throw failure("a window has an unknown key")
+      default: throw failure("a window has an unknown key")
       }
       leave()
     }

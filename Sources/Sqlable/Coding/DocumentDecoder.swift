@@ -105,6 +105,7 @@ final class DocumentDecoder {
     guard case .object(let members) = document else { throw failure("\(what) must be an object") }
     for member in members {
       guard let key = DocumentKey(rawValue: member.key), keys.contains(key) else {
+        enter(member.key)
         throw failure("\(what) has an unknown key")
       }
     }

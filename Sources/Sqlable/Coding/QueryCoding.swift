@@ -67,6 +67,7 @@ extension DocumentDecoder {
       throw failure("the statement is not a query, or the decoder does not allow queries")
     }
     try description.check(query.clauses.columns, self)
+    enter(decoded.operation.rawValue)
     _ = try query.withValues()
     return query
   }

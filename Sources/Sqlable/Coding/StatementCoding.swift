@@ -118,6 +118,7 @@ extension Statement {
     guard decoder.rules.kinds.contains(kind) else {
       throw decoder.failure("the decoder does not allow statements of kind \(kind)").at(table: own.name)
     }
+    decoder.enter(decoded.operation.rawValue)
     try checkDecoded(decoded.rows)
   }
 

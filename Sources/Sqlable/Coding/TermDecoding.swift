@@ -28,11 +28,12 @@ extension DocumentDecoder {
       guard found == nil else { throw failure("a term has two forms") }
       found = (form, member.value)
     }
-    guard let found else { throw failure("it has no form of a term") }
+    guard let found else { throw failure("it is no term: none of its keys is a form of a term") }
     var others: [Document.Member] = []
     if members.count > 1 {
       others = members.filter { $0.key != found.form.rawValue }
       for member in others where !found.form.otherKeys.contains(member.key) {
+        enter(member.key)
         throw failure("a term has an unknown key")
       }
     }

@@ -232,8 +232,7 @@ final class Connection {
   @inline(__always)
   func bind(_ statement: PreparedStatement, _ parameters: ParameterBuffer, since mark: ParameterBuffer.Mark) throws {
     if let (_, placeholder) = parameters.placeholders(since: mark)?.first {
-      throw SqlError.misuse(
-        "the statement has a parameter, \(placeholder.name), and must be prepared to be run")
+      throw SqlError.unprepared(placeholder.name)
     }
     let code = parameters.bind(from: mark.count, to: statement.handle)
     guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }

@@ -202,6 +202,11 @@ extension SqlError {
     SqlError(.misuse(message), message: message)
   }
 
+  /// The error for a statement that has a parameter, and is not prepared.
+  static func unprepared(_ parameter: String) -> SqlError {
+    misuse("the statement has a parameter, \(parameter), and must be prepared to be run")
+  }
+
   static func invalidStatement(_ message: String) -> SqlError {
     SqlError(.invalidStatement(message), message: message)
   }

@@ -34,7 +34,7 @@ extension Statement: Runnable {
   }
 
   public func run(over transport: some SqlTransport) async throws -> Output {
-    let requests = try requests()
+    let requests = try sentRequests()
     if tree.isUpsert, !tree.isSave, !Library.hasReturning, Output.self == Int.self || Output.self == [Int].self {
       // Only a handle can look up the row that was updated.
       throw SqlError.misuse(Library.needed(for: "the id of an upsert on a remote database", since: 35))
@@ -90,7 +90,7 @@ extension Select: Runnable {
   }
 
   public func run(over transport: some SqlTransport) async throws -> [Row] {
-    let request = try requests()[0]
+    let request = try sentRequests()[0]
     let answer = try await transport.answer(to: request)
     let layout = ResultLayout(query.clauses.columns)
     return try ReceivedRows(answer: answer, sql: request.sql).map(.positioned(layout)) { row in
@@ -166,7 +166,7 @@ extension Returning: Runnable {
   public func requests() throws -> [SqlRequest] { try change.requests() }
 
   public func run(over transport: some SqlTransport) async throws -> [Row] {
-    let requests = try requests()
+    let requests = try sentRequests()
     let answers = requests.isEmpty ? [] : try await transport.answers(to: requests)
     guard answers.count == requests.count else { throw SqlError.withoutAnswer }
     let layout = layout

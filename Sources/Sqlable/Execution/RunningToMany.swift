@@ -58,7 +58,7 @@ extension ToMany: Runnable {
 
   /// Reads the parents, then their children; a commit between the two shows in the children only.
   public func run(over transport: some SqlTransport) async throws -> [(Parent, repeat [each Child])] {
-    let request = try requests()[0]
+    let request = try sentRequests()[0]
     let rows = ReceivedRows(answer: try await transport.answer(to: request), sql: request.sql)
     let layout = try parents.layout
     let found = try FoundParents<Parent>(positions: positions()) { try rows.forEach(.positioned(layout), $0) }
@@ -67,7 +67,7 @@ extension ToMany: Runnable {
     var index = 0
     for child in repeat each children {
       if let statement = try child.referring(to: found.keys(index)) {
-        requests += try statement.requests()
+        requests += try statement.sentRequests()
         numbers.append(index)
       }
       index += 1

@@ -38,6 +38,10 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   public var values: [DatabaseValue]
   /// Whether it changes nothing.
   public var isReadOnly: Bool
+  /// A ``Parameter`` of the statement, for which there is no value.
+  private(set) var parameter: String?
+
+  private enum CodingKeys: String, CodingKey { case sql, values, isReadOnly }
 
   public init(sql: String, values: [DatabaseValue], isReadOnly: Bool) {
     (self.sql, self.values, self.isReadOnly) = (sql, values, isReadOnly)
@@ -68,6 +72,16 @@ extension SqlError {
 extension SqlRequest {
   init(_ statement: StatementWithValues, isReadOnly: Bool) {
     self.init(sql: statement.sql, values: statement.bindings, isReadOnly: isReadOnly)
+    parameter = statement.parameters.firstPlaceholder?.name
+  }
+}
+
+extension Runnable {
+  /// The requests to send. Throws for a statement with a parameter, which has no value for every `?`.
+  func sentRequests() throws -> [SqlRequest] {
+    let requests = try requests()
+    for case let parameter? in requests.map(\.parameter) { throw SqlError.unprepared(parameter) }
+    return requests
   }
 }
 

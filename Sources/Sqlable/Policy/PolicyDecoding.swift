@@ -55,10 +55,16 @@ extension StatementPolicy {
       throw SqlError.invalidStatement("the document is larger than \(limits.bytes) bytes")
     }
     let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
-    return try decoder.placing {
-      let decoded = try DecodedStatement(JSONReader.read(json), by: decoder)
-      guard kinds.contains(decoded.kind) else { throw DocumentAccess.refusal }
-      return try body(decoded.restricted(by: self), decoder)
+    do {
+      return try decoder.placing {
+        let decoded = try DecodedStatement(JSONReader.read(json), by: decoder)
+        guard kinds.contains(decoded.kind) else { throw DocumentAccess.refusal }
+        return try body(decoded.restricted(by: self), decoder)
+      }
+    } catch {
+      // The error of a condition of the policy would name what the policy hides.
+      for table in tables { try table.checkCondition() }
+      throw error
     }
   }
 

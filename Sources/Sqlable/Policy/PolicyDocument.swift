@@ -242,7 +242,9 @@ private struct PolicyReader {
       try decoder.each(decoder.list(document, what)) { document in
         let name = try decoder.text(document, "a name")
         guard let value = known.first(where: { name.isExactly("\($0)") }) else {
-          throw decoder.failure("there is nothing of this name among \(what)")
+          // SQLite's functions are too many for a message.
+          let names = known.count > 20 ? "" : ": \(known.map { "\($0)" }.sorted().joined(separator: ", "))"
+          throw decoder.failure("there is nothing of this name among \(what)\(names)")
         }
         return value
       })

@@ -29,12 +29,13 @@ public struct StatementPolicy: Sendable {
   /// How large a document, and what it reads, may be.
   public var limits: Limits
 
-  /// Allows a document to use these tables, to read them, and nothing else.
+  /// Allows a document to use these tables, to read them, and nothing else. A policy that has a table twice throws
+  /// `.misuse` for every document.
   public init(
     _ tables: any PolicyTable..., kinds: Set<StatementKind> = StatementKind.reads, features: Set<Feature> = [],
     functions: Set<String> = [], registered: Set<String> = [], limits: Limits = Limits()
   ) {
-    self.tables = tables.map(\.rules)
+    self.tables = TableRules.each(tables.map(\.rules))
     index = PolicyIndex(self.tables)
     self.kinds = kinds
     self.features = features
@@ -119,6 +120,29 @@ public struct TableRules: Sendable {
   var condition: SqlExpression?
   /// The error of a column that is not the table's.
   var defect: SqlError?
+
+  /// The rules of tables, each of which may have them once: the condition of one could stand beside the columns of
+  /// another.
+  fileprivate static func each(_ all: [TableRules]) -> [TableRules] {
+    var names: Set<[UInt8]> = []
+    return all.map { rules in
+      guard !names.insert(rules.table.name.foldedName).inserted else { return rules }
+      var repeated = rules
+      repeated.defect = SqlError.misuse("the policy has table \(rules.table.name) twice").at(table: rules.table.name)
+      return repeated
+    }
+  }
+
+  /// Throws `.misuse` if the condition on the rows can't be one of the table, which is not a document's fault.
+  func checkCondition() throws {
+    guard let condition else { return }
+    var query = SelectQuery(.count, of: table)
+    query.filter(condition)
+    do { _ = try query.withValues() } catch let error as SqlError {
+      throw SqlError.misuse("the policy's condition on the rows of table \(table.name) can't be used: \(error.message)")
+        .at(table: table.name)
+    }
+  }
 }
 
 /// A kind of condition on a column.

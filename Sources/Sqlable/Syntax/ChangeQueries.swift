@@ -156,7 +156,8 @@ struct RowSelection: Sendable, Hashable {
     case .row: return
     case .selected where filter == nil && !isLimited:
       throw SqlError.misuse(
-        "\(change) without a filter or limit would change every row of table \(table.name): use \(all) for that"
+        "\(change) without a filter or limit would change every row of table \(table.name): for that there is \(all), "
+          + "in a document \"all\": true"
       ).at(table: table.name)
     case .all where !isAll:
       throw SqlError.misuse("\(all) changes every row of table \(table.name): it can't have a filter, order or limit")

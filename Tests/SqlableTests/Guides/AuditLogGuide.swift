@@ -40,21 +40,27 @@ extension AuditEntry {
 struct AuditedDatabase: SqlExecutor {
   let db: SqliteDatabase
   var functions: Set<String> = []
+  /// The policy of the client whose statements it runs; nil for the program's own.
+  var policy: StatementPolicy?
   var now: @Sendable () -> Date = { Date() }
   private var first: Int?
 
   init(_ db: SqliteDatabase) { self.db = db }
 
   func run<Work: Runnable>(_ work: Work, file: StaticString, line: UInt) throws -> Work.Output {
-    guard !work.isReadOnly else { return try db.run(work, file: file, line: line) }
+    func output() throws -> Work.Output {
+      guard let policy else { return try db.run(work, file: file, line: line) }
+      return try db.run(work.limited(by: policy), file: file, line: line)
+    }
+    guard !work.isReadOnly else { return try output() }
     let statement = try AnyStatement(work)
     try statement.checkIsRepeatable(functions: functions)
     let document = String(decoding: try statement.json(), as: UTF8.self)
     return try transaction { audited in
-      let output = try db.run(work, file: file, line: line)
+      let output = try output()
       try AuditEntry(
         transaction: audited.first ?? 0, at: AuditEntry.time(now(), db), statement: document,
-        result: output as? Int ?? (output as? [Any])?.count
+        result: (output as? AnyStatement.Output)?.count ?? output as? Int ?? (output as? [Any])?.count
       )
       .insert().run(db)
       return output
@@ -169,6 +175,37 @@ extension AnyStatement.Output {
         ])
       #expect(entries.map(\.number) == [1, 2, 3] && entries.map(\.transaction) == [1, 2, 2])
       #expect(entries.map(\.result) == [1, 1, 0])
+    }
+  }
+
+  @Test func aClientsWriteIsAnEntryWithThePolicysConditionsAndTheResult() throws {
+    try withAudited { db, _ in
+      try Bicycle.insert((1...3).map { Bicycle(name: "b\($0)", color: "red", ownerId: nil) }).run(db)
+      var policy = StatementPolicy(
+        .table(Bicycle.self).filtering(Bicycle.color, by: .equality).setting(Bicycle.color).rows(where: Bicycle.id < 3),
+        kinds: [.update])
+      let (set, red) = (#"[{"column":"color","to":"blue"}]"#, #"{"=":[{"column":"color"},"red"]}"#)
+      let body = Data(#"{"sqlable":1,"update":{"set":\#(set),"table":"bicycle","where":\#(red)}}"#.utf8)
+      do {
+        var audited = AuditedDatabase(db)
+        audited.policy = policy
+        let output = try policy.statement(json: body).run(audited)
+        #expect(output == .number(2))
+      }
+      let entry = try #require(try entries(db).last)
+      #expect(
+        entry.statement
+          == #"{"sqlable":1,"update":{"set":\#(set),"table":"bicycle","#
+          + #""where":{"and":[{"<":[{"column":"id"},3]},\#(red)]}}}"#)
+      #expect(entry.result == 2)
+
+      // Within the limits of the policy: a larger text is no write and no entry.
+      policy.limits.valueBytes = 2
+      var audited = AuditedDatabase(db)
+      audited.policy = policy
+      let statement = try policy.statement(json: body)
+      expectError(.tooBig) { try statement.run(audited) }
+      #expect(try entries(db).count == 1)
     }
   }
 

@@ -219,7 +219,7 @@ private struct SavedSearch: Sqlable {
     let noFilter = sqlError {
       _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(misspelt.utf8))
     }
-    #expect(noFilter?.message == "a query has an unknown key" && noFilter?.documentPath == "read")
+    #expect(noFilter?.message == "a query has an unknown key" && noFilter?.documentPath == "read.wehre")
     expectInvalidStatement { _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data("[1]".utf8)) }
     let ofAnother = Bicycle.read().filter(Person.name == "Anna")
     #expect(throws: SqlError.self) { try JSONEncoder().encode(ofAnother) }

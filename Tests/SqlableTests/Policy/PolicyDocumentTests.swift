@@ -110,7 +110,8 @@ import Testing
       ),
       (
         #"{"policy":{"tables":{"bicycle":{"filter":{"color":["="]}}}},"sqlable":1}"#,
-        "policy.tables.bicycle.filter.color[0]", "there is nothing of this name among the operators"
+        "policy.tables.bicycle.filter.color[0]",
+        "there is nothing of this name among the operators: comparison, equality, pattern"
       ),
       (
         #"{"policy":{"tables":{"bicycle":{"rows":{"=":[{"column":"color"},3]}}}},"sqlable":1}"#,
@@ -118,11 +119,13 @@ import Testing
       ),
       (
         #"{"policy":{"kinds":["read","drop"]},"sqlable":1}"#, "policy.kinds[1]",
-        "there is nothing of this name among the kinds"
+        "there is nothing of this name among the kinds: count, delete, deleteAll, exists, first, insert, read, save, "
+          + "update, updateAll"
       ),
       (
         #"{"policy":{"features":["join"]},"sqlable":1}"#, "policy.features[0]",
-        "there is nothing of this name among the features"
+        "there is nothing of this name among the features: aggregates, arithmetic, compounds, dates, distinct, "
+          + "fullText, joins, json, literalRows, namedQueries, parameters, subqueries, windows"
       ),
       (
         #"{"policy":{"functions":["load_extension"]},"sqlable":1}"#, "policy.functions[0]",

@@ -248,4 +248,22 @@ import Testing
     let error = expectMisuse { _ = try policy.statement(AnyStatement.self, json: data(#""count":{"from":"account"}"#)) }
     #expect(error?.column == "amount" && error?.table == "account")
   }
+
+  /// Not of the document, whose author must not read the names in it.
+  @Test func aConditionThatTheTableCannotHaveIsMisuseWithoutAPlace() throws {
+    for condition in [Payment.tenant == 1, Account.color.column == 1] as [SqlExpression] {
+      let policy = StatementPolicy(.table(Account.self).reading(Account.id).rows(where: condition))
+      let error = expectMisuse { _ = try policy.statement(json: data(#""count":{"from":"account"}"#)) }
+      #expect(error?.documentPath == nil && error?.table == "account")
+      #expect(error?.message.hasPrefix("the policy's condition on the rows of table account can't be used: ") == true)
+    }
+  }
+
+  @Test func aTableThatIsTwiceInAPolicyIsMisuse() throws {
+    // The columns of the second would be allowed in the rows of the first: all.
+    let policy = StatementPolicy(
+      .table(Account.self), .table(Account.self).readingAll().rows(where: Account.tenant == 1))
+    let error = expectMisuse { _ = try policy.statement(json: data(#""count":{"from":"account"}"#)) }
+    #expect(error?.message == "the policy has table account twice" && error?.documentPath == nil)
+  }
 }

@@ -254,6 +254,9 @@ final class ParameterBuffer {
     return state.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }
   }
 
+  /// The first placeholder of all.
+  var firstPlaceholder: Placeholder? { state.placeholders.first?.placeholder }
+
   /// Binds the values from `first` on to the statement's parameters 1, 2, 3 …
   func bind(from first: Int, to handle: OpaquePointer) -> Int32 {
     for position in first..<state.count {

@@ -33,6 +33,20 @@ struct TransportTests {
     #expect(remote == local, "\(work.sql)", sourceLocation: place)
   }
 
+  /// Its requests have fewer values than `?`; a transport that numbers the values would bind one to another `?`.
+  @Test func aStatementWithAParameterIsNotSent() async throws {
+    try await withTwins { there, _ in
+      let named = Bicycle.read().filter(Bicycle.color == Parameter("color") && Bicycle.name == "x")
+      #expect(try named.requests().map(\.values) == [[.text("x")]])
+      do {
+        _ = try await named.run(there)
+        Issue.record("it was sent")
+      } catch let error as SqlError {
+        #expect(error.message == "the statement has a parameter, color, and must be prepared to be run")
+      }
+    }
+  }
+
   @Test func everyKindOfStatementGivesWhatItGivesOnAHandle() async throws {
     try await withTwins { there, here in
       for name in ["Ann", "Bob", "Eve"] { try await same(Person(id: nil, name: name).insert(), there, here) }
