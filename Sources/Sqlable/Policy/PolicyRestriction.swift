@@ -29,11 +29,13 @@ extension DecodedStatement {
       query.rest.value.assignments = try query.rest.value.assignments.map {
         Assignment(column: $0.column, value: try $0.value.restricted(by: policy))
       }
+      if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
       return DecodedStatement(operation, .update(query), rows)
     case .delete(var query):
       let rules = try check.policy.rules(of: query.table)
       try check.check(query.rest.value.returned, of: rules)
       try query.selection.restrict(by: rules, check, query.extent)
+      if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
       return DecodedStatement(operation, .delete(query), rows)
     }
   }
@@ -54,6 +56,7 @@ extension DecodedStatement {
   }
 
   private func checked(_ query: InsertQuery, _ check: PolicyCheck) throws -> InsertQuery {
+    var query = query
     let rules = try check.policy.rules(of: query.table)
     let rest = query.rest.value
     // A document could store rows, or replace some, that are not its own to see.
@@ -63,7 +66,16 @@ extension DecodedStatement {
     // Also the values of columns that it does not write: a document has no other use for them.
     try check.check(setting: written(nil, of: rules) + (rest.columns ?? []), of: rules)
     try check.check(rest.returned, of: rules)
+    if let returned = rest.returned { query.rest.value.returned = try returned.restricted(by: check.policy) }
     return query
+  }
+}
+
+extension Returned {
+  /// The same with the conditions of a policy in its subqueries, which may read other tables and rows.
+  fileprivate func restricted(by policy: StatementPolicy) throws -> Returned {
+    guard case .terms(let terms) = self else { return self }
+    return .terms(try terms.map { try $0.restricted(by: policy) })
   }
 }
 
@@ -73,6 +85,11 @@ extension RowSelection {
     for term in rest.value.order { try check.check(term.expression, .order) }
     guard rest.value.limit ?? 0 <= check.policy.limits.rows, rest.value.offset ?? 0 <= check.policy.limits.offset else {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
+    }
+    if !rest.value.order.isEmpty {
+      rest.value.order = try rest.value.order.map {
+        OrderTerm(expression: try $0.expression.restricted(by: check.policy), direction: $0.direction)
+      }
     }
     guard let condition = rules.condition else {
       filter = try filter?.restricted(by: check.policy)

@@ -228,6 +228,36 @@ import Testing
     }
   }
 
+  /// The subqueries of what a change returns, and of its order, read other rows than those that it changes.
+  @Test func aChangesSubqueriesReadTheTenantsRowsOnly() throws {
+    let policy = StatementPolicy(
+      .table(Account.self).reading(Account.id, Account.name).filtering(Account.id, by: .equality)
+        .sorting(Account.id, Account.name).setting(Account.name).rows(where: Account.tenant == 1),
+      .table(Payment.self).reading(Payment.id).filtering(Payment.id, by: .equality).sorting(Payment.id)
+        .setting(Payment.id, Payment.account, Payment.tenant, Payment.amount),
+      kinds: [.insert, .update, .delete], features: [.subqueries])
+    // The name of another tenant's account.
+    let name = #"{"query":{"from":[{"table":"account","as":"o"}],"select":[{"column":"name","of":"o"}],"#
+      + #""where":{"=":[{"column":"id","of":"o"},3]}}}"#
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      for change in [
+        #""update":{"table":"account","set":[{"column":"name","to":"x"}],"where":{"=":[{"column":"id"},1]},"#,
+        #""delete":{"from":"payment","where":{"=":[{"column":"id"},1]},"#,
+        #""insert":{"into":"payment","row":{"id":8,"account_id":1,"tenant":1,"amount":1},"#,
+      ] {
+        let statement = try policy.statement(AnyStatement.self, json: data(change + #""returning":[\#(name)]}"#))
+        guard case .rows(let rows) = try statement.run(db) else {
+          Issue.record("\(statement.sql) returns no rows")
+          continue
+        }
+        #expect(rows.map(\.values) == [[.null]], "\(statement.sql)")
+      }
+      let delete = #""delete":{"from":"payment","orderBy":[{"asc":\#(name)}],"limit":1}"#
+      let first = try policy.statement(AnyStatement.self, json: data(delete))
+      #expect(first.sql.contains(#"WHERE "o"."tenant" = ? AND "o"."id" = ?"#), "\(first.sql)")
+    }
+  }
+
   // MARK: Size
 
   @Test func largeDocumentsAreRefused() throws {
