@@ -16,12 +16,13 @@ public struct Limited<Work: Runnable>: Runnable {
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Work.Output {
     try db.locked {
-      try checkPlan(db)
-      let connection = try db.openConnection()
       let allowance = RunAllowance(steps: limits.steps, time: limits.time)
+      let connection = try db.openConnection()
       let (result, excess) = connection.limited(to: allowance, busyTimeout: db.configuration.busyTimeout) {
-        try connection.within(wall) {
-          try connection.withValues(upTo: limits.valueBytes) { try work.run(db) }
+        // Within the allowance: it reads the schema and tables, and may wait for locks.
+        try connection.outsideWalls { try checkPlan(db) }
+        return try connection.within(wall) {
+          try connection.withValues(upTo: limits.valueBytes, patternsUpTo: limits.patternBytes) { try work.run(db) }
         }
       }
       do { return try result.get() } catch let error as SqlError { throw Limited.told(error, excess) }
@@ -96,14 +97,45 @@ private struct PlanCheck<Work: Runnable> {
     let scans = plan.visits
     guard !scans.isEmpty, let tree = (work as? any TreeStatement)?.tree else { return }
     if case .select(let query) = tree, query.stopsEarly, !plan.sorts { return }
-    var candidates = IndexCandidates()
-    candidates.add(tree)
-    for scan in scans {
-      guard let table = candidates.tables.first(where: { $0.name.isSameName(as: scan) })?.table else { continue }
+    // Queries beside each other may use one name for several tables.
+    for (name, table) in tree.tables where scans.contains(where: name.isSameName) {
       guard try !db.has(moreRowsThan: rows, table) else {
         throw SqlError.invalidStatement("the policy does not allow a scan of so many rows")
       }
     }
+  }
+}
+
+extension StatementTree {
+  /// Every table that it uses, with its name there; those of subqueries included.
+  fileprivate var tables: [(name: String, table: TableInfo)] {
+    var tables: [(name: String, table: TableInfo)] = []
+    func add(_ name: String, _ table: TableInfo) {
+      guard !tables.contains(where: { $0.table === table && $0.name.isSameName(as: name) }) else { return }
+      tables.append((name, table))
+    }
+    func add(_ source: SelectQuery.Source) { if source.kind == .table { add(source.name, source.table) } }
+    func add(_ term: SqlExpression) { term.visit({ _ in }, add) }
+    func add(_ selection: RowSelection) {
+      selection.filter.map(add)
+      for term in selection.rest.value.order { add(term.expression) }
+    }
+    switch self {
+    case .select(let query): query.visit({ _ in }, add)
+    case .insert(let query):
+      query.rest.value.source?.visit({ _ in }, add)
+      for assignment in query.rest.value.upsert?.assignments ?? [] { add(assignment.value) }
+      query.rest.value.upsert?.condition.map(add)
+    case .update(let query):
+      add(query.table.name, query.table)
+      add(query.selection)
+      for assignment in query.rest.value.assignments { add(assignment.value) }
+    case .delete(let query):
+      add(query.table.name, query.table)
+      add(query.selection)
+    }
+    if case .terms(let terms) = returned { terms.forEach(add) }
+    return tables
   }
 }
 
@@ -168,6 +200,7 @@ private protocol TreeStatement {
 }
 
 extension Statement: TreeStatement {}
+extension Limited: TreeStatement where Work: TreeStatement { fileprivate var tree: StatementTree { work.tree } }
 extension Select: TreeStatement { fileprivate var tree: StatementTree { .select(query) } }
 extension Returning: TreeStatement { fileprivate var tree: StatementTree { change.tree } }
 extension AnyStatement: TreeStatement { fileprivate var tree: StatementTree { decoded.tree } }

@@ -61,6 +61,8 @@ private struct NamedLimit {
     NamedLimit(
       name: "valueBytes", get: { $0.valueBytes }, set: { $0.valueBytes = $1 }, remove: { $0.valueBytes = nil }),
     NamedLimit(
+      name: "patternBytes", get: { $0.patternBytes }, set: { $0.patternBytes = $1 }, remove: { $0.patternBytes = nil }),
+    NamedLimit(
       name: "scannedRows", get: { $0.scannedRows }, set: { $0.scannedRows = $1 }, remove: { $0.scannedRows = nil }),
   ]
 }
