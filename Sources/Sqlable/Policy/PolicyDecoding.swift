@@ -50,7 +50,7 @@ extension StatementPolicy {
   private func decoded<Result>(
     _ json: some ContiguousBytes, _ body: (DecodedStatement, DocumentDecoder) throws -> Result
   ) throws -> Result {
-    for table in tables { if let defect = table.defect { throw defect } }
+    if let defect = index.defect { throw defect }
     guard json.withUnsafeBytes(\.count) <= limits.bytes else {
       throw SqlError.invalidStatement("the document is larger than \(limits.bytes) bytes")
     }
@@ -75,6 +75,7 @@ extension StatementPolicy {
     access.allowsAggregates = features.contains(.aggregates)
     access.allowsWindows = features.contains(.windows)
     access.allowsJSON = features.contains(.json)
+    access.allowsNamedQueries = features.contains(.namedQueries)
     access.registered = registered
     (access.maximumNodes, access.maximumDepth, access.maximumList) = (limits.nodes, limits.depth, limits.list)
     return access
@@ -96,6 +97,8 @@ final class PolicyIndex: Sendable {
   let rules: [ObjectIdentifier: TableRules]
   /// The rules of each column, by its declaration.
   let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
+  /// The error of rules that can't be what is meant.
+  let defect: SqlError?
 
   init(_ all: [TableRules]) {
     var tables: [ByBytes: DocumentAccess.Table] = [:]
@@ -108,6 +111,12 @@ final class PolicyIndex: Sendable {
       }
       tables[ByBytes(wrappedValue: rules.table.name)] = table
     }
+    // A document names a table, and only one of the rules could hold for it.
+    let twice = all.indices.first { index in
+      all[..<index].contains { $0.table.name.isSameName(as: all[index].table.name) }
+    }
+    let repeated = twice.map { SqlError.misuse("the policy has rules twice for a table").at(table: all[$0].table.name) }
+    defect = all.compactMap(\.defect).first ?? repeated
     (self.tables, self.columns) = (tables, columns)
     rules = Dictionary(all.map { (ObjectIdentifier($0.table), $0) }) { first, _ in first }
   }

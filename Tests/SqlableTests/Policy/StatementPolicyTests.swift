@@ -273,6 +273,20 @@ import Testing
     #expect(refusal(policy, long)?.message == "the document is larger than 65536 bytes")
   }
 
+  /// The layout of a named query's columns is never freed, so none is made for a document that is refused anyway.
+  @Test func aNamedQueryIsRefusedBeforeItsColumnsAreRead() {
+    let query = #""read":{"from":[{"as":"q","columns":["no type"],"query":{"from":"account"}}]}"#
+    #expect(refusal(tenantPolicy(), query)?.message == "the policy does not allow this")
+    #expect(refusal(tenantPolicy(features: [.namedQueries]), query)?.message == "it is no type of a column")
+  }
+
+  @Test func aPolicyWithRulesTwiceForATableThrows() throws {
+    let policy = StatementPolicy(
+      .table(Account.self).readingAll(), .table(Account.self).rows(where: Account.tenant == 1))
+    let error = expectMisuse { _ = try policy.statement(AnyStatement.self, json: data(#""count":{"from":"account"}"#)) }
+    #expect(error?.message == "the policy has rules twice for a table" && error?.table == "account")
+  }
+
   @Test func aPolicyWithAnotherModelsColumnThrows() throws {
     let policy = StatementPolicy(.table(Account.self).reading(Payment.amount))
     let error = expectMisuse { _ = try policy.statement(AnyStatement.self, json: data(#""count":{"from":"account"}"#)) }
