@@ -152,7 +152,7 @@ import Testing
       try check(Account.select(Account.id).orderBy(Account.id), [1, 2])
       try check(Account.select(Account.id.count()), [2])
       try check(other.read().select(other[Account.id]), [1, 2])
-      try check(Account.select(Account.id).unionAll(other.read().select(other[Account.id])), [1, 2, 1, 2])
+      try check(Account.select(Account.id).unionAll(other.read().select(other[Account.id])), [1, 1, 2, 2])
       try check(Account.join(Payment.self, on: Payment.account == Account.id).select(Payment.id), [1])
       // The payment of another tenant is not found, and leaves the account.
       try check(
@@ -183,6 +183,46 @@ import Testing
         .select(Account.id, other[Account.id])
       let rows = try policy.statement(Select<(Int, Int)>.self, json: joined.json()).run(db)
       #expect(rows.count == 4)
+    }
+    // A text that becomes too large throws too.
+    let long = Account.select(Account.id).filter(Account.name.concatenated("x").length() == 3)
+    let concatenating = StatementPolicy(
+      .table(Account.self).reading(Account.id).filtering(Account.name, by: .equality).rows(where: Account.tenant == 1),
+      features: [.arithmetic], functions: ["length"])
+    let sql = try concatenating.statement(Select<Int>.self, json: long.json()).sql
+    #expect(sql.contains(#"WHERE "tenant" = ? AND CASE WHEN "tenant" = ? THEN length("name" || ?) = ? ELSE ? END"#))
+  }
+
+  /// An index over a column that is hidden decides in which order SQLite finds rows, and so which rows a limit leaves.
+  @Test func whichRowsALimitSelectsDoesNotDependOnHiddenColumns() throws {
+    let policy = StatementPolicy(
+      .table(Account.self).reading(Account.id, Account.color).filtering(Account.color, Account.id, by: .equality)
+        .sorting(Account.id),
+      kinds: [.read, .delete], features: [.subqueries, .distinct, .compounds, .namedQueries, .literalRows])
+    let reds = #""from":"account","select":[{"column":"id"}],"where":{"=":[{"column":"color"},"red"]}"#
+    let others =
+      #""from":[{"table":"account","as":"o"}],"select":[{"column":"id","of":"o"}],"#
+      + #""where":{"=":[{"column":"color","of":"o"},"red"]}"#
+    let named = #""as":"q","columns":["integer"],"query""#
+    let (first, one) = (#"{"column":"c1","of":"q"}"#, #"{"column":"id"},1"#)
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      // The index on color and owed has account 3 before account 1.
+      #expect(try db.query("SELECT id FROM account WHERE color = 'red'", as: Int.self) == [3, 1])
+      for (query, expected) in [
+        (#"\#(reds),"limit":1"#, [1]), (#"\#(reds),"distinct":true,"limit":1"#, [1]),
+        (#""from":"account","select":[{"query":{\#(others)}}],"where":{"=":[\#(one)]}"#, [1]),
+        (#""from":"account","select":[{"column":"id"}],"where":{"in":[{"column":"id"},{\#(others),"limit":1}]}"#, [1]),
+        (#""from":[{\#(named):{\#(reds)}}],"select":[\#(first)],"limit":1"#, [1]),
+        (#""from":[{\#(named):{\#(reds),"limit":1}}],"select":[\#(first)]"#, [1]),
+        (#"\#(reds),"compounds":[{"unionAll":{\#(reds)}}],"limit":3"#, [1, 1, 3]),
+        (#""values":[[0]],"compounds":[{"unionAll":{\#(reds)}}],"limit":2"#, [0, 1]),
+      ] {
+        let statement = try policy.statement(Select<Int>.self, json: data(#""read":{\#(query)}"#))
+        #expect(try statement.run(db) == expected, "\(statement.sql)")
+      }
+      let delete = #""delete":{"from":"account","where":{"=":[{"column":"color"},"red"]},"limit":1}"#
+      _ = try policy.statement(AnyStatement.self, json: data(delete)).run(db)
+      #expect(try Account.select(Account.id).orderBy(Account.id).run(db) == [2, 3])
     }
   }
 
@@ -237,7 +277,8 @@ import Testing
         .setting(Payment.id, Payment.account, Payment.tenant, Payment.amount),
       kinds: [.insert, .update, .delete], features: [.subqueries])
     // The name of another tenant's account.
-    let name = #"{"query":{"from":[{"table":"account","as":"o"}],"select":[{"column":"name","of":"o"}],"#
+    let name =
+      #"{"query":{"from":[{"table":"account","as":"o"}],"select":[{"column":"name","of":"o"}],"#
       + #""where":{"=":[{"column":"id","of":"o"},3]}}}"#
     try withAccounts { (db: SqliteDatabase) throws -> Void in
       for change in [
