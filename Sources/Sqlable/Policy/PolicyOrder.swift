@@ -33,6 +33,8 @@ extension SelectQuery.Source {
   fileprivate var keyTerms: [SqlExpression] {
     switch kind {
     case .table: table.key.map(term)
+    // A recursion may have no end but the limit: it can't be sorted.
+    case .defined(let query) where query.clauses.isRecursive: []
     case .defined, .named: table.columns.indices.map(term)
     // The elements of a list have their own order.
     case .call: []
@@ -46,8 +48,13 @@ extension SelectQuery.Source {
 }
 
 extension SelectQuery.Clauses {
-  /// Whether its order would be that in which a recursion goes on.
-  fileprivate var isRecursive: Bool { compounds.contains { $0.query.clauses.sources.contains { $0.kind == .named } } }
+  /// Whether it is a recursion, or reads one: an order would be that in which it goes on.
+  fileprivate var isRecursive: Bool {
+    compounds.contains { $0.query.clauses.sources.contains { $0.kind == .named } }
+      || sources.contains { source in
+        if case .defined(let query) = source.kind { query.clauses.isRecursive } else { false }
+      }
+  }
 
   /// The columns of combined queries: those of the first that has names for them.
   fileprivate var combinedTerms: [SqlExpression] {

@@ -226,6 +226,21 @@ import Testing
     }
   }
 
+  @Test func aRecursionWithoutEndIsReadUpToItsLimit() throws {
+    let policy = tenantPolicy(features: [.namedQueries, .compounds, .literalRows, .arithmetic])
+    let next =
+      #"{"from":[{"as":"n","columns":["integer"],"recursive":true}],"#
+      + #""select":[{"+":[{"column":"c1","of":"n"},1]}]}"#
+    let numbers = #"{"values":[[1]],"compounds":[{"unionAll":\#(next)}]}"#
+    let query =
+      #"{"from":[{"as":"n","columns":["integer"],"query":\#(numbers)}],"#
+      + #""select":[{"column":"c1","of":"n"}],"limit":4}"#
+    try withDatabase { db in
+      let statement = try policy.statement(Select<Int>.self, json: data(#""read":\#(query)"#))
+      #expect(try statement.limited(by: policy).run(db) == [1, 2, 3, 4])
+    }
+  }
+
   // MARK: Changes
 
   @Test func changesAreThoseOfAllowedKindsAndColumns() throws {
