@@ -17,7 +17,8 @@ struct DeclaredTable {
       "SELECT name, coalesce(sql, '') FROM main.sqlite_schema WHERE type IN ('table', 'view')", as: String.self,
       String.self)
     let tables = rows.filter { !$0.0.lowercased().hasPrefix("sqlite_") }
-    let found = Dictionary(uniqueKeysWithValues: tables.map { ($0.0, $0.1) })
+    // To == two names can be equal that SQLite tells apart.
+    let found = Dictionary(tables.map { ($0.0, $0.1) }) { first, _ in first }
     for (table, columns) in types {
       guard found[table] != nil else { throw UsageError(description: "--column: there is no table \(table)") }
       let names = try ColumnRow.all(of: table, in: db).map(\.name)

@@ -13,6 +13,8 @@ struct DocumentAccess: Sendable {
   var functions: Set<String> = []
   /// Whether it may call the aggregates, the window functions and the functions of JSON.
   var (allowsAggregates, allowsWindows, allowsJSON) = (false, false, false)
+  /// Whether it may have queries with a name.
+  var allowsNamedQueries = false
   /// Functions and collations that the program registered.
   var registered: Set<String> = []
   var maximumNodes = 0

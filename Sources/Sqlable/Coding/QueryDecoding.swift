@@ -103,6 +103,10 @@ extension DocumentDecoder {
     if case .text(let name) = document { return [SelectQuery.Source(table: try model(name))] }
     let documents = try list(document, "the tables of a query")
     guard !documents.isEmpty else { throw failure("a query must have a table") }
+    // Each name is compared with the others.
+    guard documents.count <= SelectQuery.maximumSources else {
+      throw failure("a query can't have more than \(SelectQuery.maximumSources) tables")
+    }
     var sources: [SelectQuery.Source] = []
     // The conditions and the arguments may use tables that come later.
     for (index, document) in documents.enumerated() {
@@ -141,6 +145,8 @@ extension DocumentDecoder {
         throw failure("the model of table \(source.table.name) has no full-text search")
       }
     case .query, .recursive:
+      // Before the layout of its columns is made, which is never freed.
+      if let access, !access.allowsNamedQueries { throw DocumentAccess.refusal }
       try allow([.query, .recursive, .model, .columns, .as, .join, .on], fields)
       source = SelectQuery.Source(table: try layout(fields))
       if kind == .query {

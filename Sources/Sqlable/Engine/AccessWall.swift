@@ -70,35 +70,53 @@ final class AccessRights: Sendable, Hashable {
 
 /// The walls of a connection. Its authorizer stays installed: installing one makes SQLite compile all statements again.
 final class AccessWalls {
-  @exclusivity(unchecked) fileprivate var current: AccessWall?
+  /// Those that hold, of limited runs within each other: each must allow an action.
+  @exclusivity(unchecked) fileprivate var current: [AccessWall] = []
   fileprivate var isInstalled = false
   /// The statements that were compiled within each wall: those that were compiled without it, it has not seen.
-  private var caches: [AccessWall: StatementCache] = [:]
+  private var caches: [[AccessWall]: StatementCache] = [:]
   private static let maximumCaches = 8
+  /// The statements of the handle outside of all walls; set within one.
+  fileprivate var own: StatementCache?
 
-  fileprivate func cache(for wall: AccessWall, capacity: Int) -> StatementCache {
-    if let cache = caches[wall] { return cache }
+  fileprivate func cache(for walls: [AccessWall], capacity: Int) -> StatementCache {
+    if let cache = caches[walls] { return cache }
     if caches.count >= AccessWalls.maximumCaches { caches.removeAll() }
     let cache = StatementCache(capacity: capacity / AccessWalls.maximumCaches)
-    caches[wall] = cache
+    caches[walls] = cache
     return cache
   }
 
   /// Removes every statement.
-  func removeAll() { caches.removeAll() }
+  func removeAll() {
+    caches.removeAll()
+    own?.removeAll()
+  }
 
   /// Call when another authorizer has replaced the walls'.
   func noteRemoval() { isInstalled = false }
 }
 
 extension Connection {
-  /// Calls `body`, whose statements can't make, bind or read a text, blob or row of more bytes.
-  func withValues<Value>(upTo bytes: Int?, _ body: () throws -> Value) rethrows -> Value {
-    guard let bytes else { return try body() }
-    let outer = sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, -1)
-    sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, min(outer, Int32(clamping: max(bytes, 1))))
-    defer { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, outer) }
+  /// Calls `body`, whose statements can't make, bind or read a text, blob or row of more bytes, nor match a pattern of
+  /// more.
+  func withValues<Value>(
+    upTo bytes: Int?, patternsUpTo patternBytes: Int?, _ body: () throws -> Value
+  ) rethrows -> Value {
+    let outer = lower(SQLITE_LIMIT_LENGTH, to: bytes)
+    let outerPattern = lower(SQLITE_LIMIT_LIKE_PATTERN_LENGTH, to: patternBytes)
+    defer {
+      sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, outer)
+      sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, outerPattern)
+    }
     return try body()
+  }
+
+  /// Lowers one of SQLite's limits, to 1 at least; returns what it was.
+  private func lower(_ limit: Int32, to value: Int?) -> Int32 {
+    let outer = sqlite3_limit(handle, limit, -1)
+    if let value { sqlite3_limit(handle, limit, min(outer, Int32(clamping: max(value, 1)))) }
+    return outer
   }
 
   /// Calls `body`, whose statements are compiled within a wall, if there is one: they throw SQLite's error 23 for what
@@ -106,10 +124,24 @@ extension Connection {
   func within<Value>(_ wall: AccessWall?, _ body: () throws -> Value) throws -> Value {
     guard let wall else { return try body() }
     try installWalls()
-    let (outerWall, outerCache) = (walls.current, cache)
-    walls.current = wall
-    cache = walls.cache(for: wall, capacity: cache.capacity)
-    defer { (walls.current, cache) = (outerWall, outerCache) }
+    let (outerWalls, outerCache) = (walls.current, cache)
+    walls.current.append(wall)
+    let own = walls.own ?? outerCache
+    walls.own = own
+    cache = walls.cache(for: walls.current, capacity: own.capacity)
+    defer {
+      (walls.current, cache) = (outerWalls, outerCache)
+      if outerWalls.isEmpty { walls.own = nil }
+    }
+    return try body()
+  }
+
+  /// Calls `body`, whose statements are the library's own, outside of all walls.
+  func outsideWalls<Value>(_ body: () throws -> Value) rethrows -> Value {
+    guard let own = walls.own else { return try body() }
+    let (outerWalls, outerCache) = (walls.current, cache)
+    (walls.current, walls.own, cache) = ([], nil, own)
+    defer { (walls.current, walls.own, cache) = (outerWalls, own, outerCache) }
     return try body()
   }
 
@@ -120,10 +152,10 @@ extension Connection {
       { context, action, first, second, _, outer in
         guard let context else { return SQLITE_DENY }
         let walls = Unmanaged<AccessWalls>.fromOpaque(context).takeUnretainedValue()
-        guard let wall = walls.current else { return SQLITE_OK }
-        let isAllowed = wall.allows(
-          action, first.map { String(cString: $0) }, second.map { String(cString: $0) },
-          within: outer.map { String(cString: $0) })
+        if walls.current.isEmpty { return SQLITE_OK }
+        let (first, second) = (first.map { String(cString: $0) }, second.map { String(cString: $0) })
+        let outer = outer.map { String(cString: $0) }
+        let isAllowed = walls.current.allSatisfy { $0.allows(action, first, second, within: outer) }
         return isAllowed ? SQLITE_OK : SQLITE_DENY
       }, Unmanaged.passUnretained(walls).toOpaque())
     guard code == SQLITE_OK else { throw error(code, sql: nil) }

@@ -117,7 +117,9 @@ struct RunAllowance {
 
   /// Thousands of steps of SQLite's virtual machine.
   private var steps: Int?
-  private let end: ContinuousClock.Instant?
+  /// Thousands of steps so far.
+  private var taken = 0
+  private var end: ContinuousClock.Instant?
   private(set) var excess: Excess?
 
   init(steps: Int?, time: Duration?) {
@@ -125,8 +127,27 @@ struct RunAllowance {
     end = time.map { .now + $0 }
   }
 
+  /// The least of this one and what is left of another.
+  fileprivate func atMost(_ other: RunAllowance?) -> RunAllowance {
+    guard let other else { return self }
+    var least = self
+    least.steps = [steps, other.steps].compactMap(\.self).min()
+    least.end = [end, other.end].compactMap(\.self).min()
+    return least
+  }
+
+  /// What is left after a run within this one.
+  fileprivate func without(_ inner: RunAllowance?) -> RunAllowance {
+    guard let inner else { return self }
+    var rest = self
+    rest.taken += inner.taken
+    rest.steps = steps.map { $0 - inner.taken }
+    return rest
+  }
+
   /// Takes a thousand steps; returns false if that is more than it may.
   fileprivate mutating func takeThousand() -> Bool {
+    taken += 1
     if let left = steps {
       steps = left - 1
       if left < 1 { excess = excess ?? .steps }
@@ -158,11 +179,12 @@ extension Connection {
     let own = interruption
     let used = own ?? Interruption(busyTimeout: busyTimeout)
     if own == nil { use(used) }
+    // A limited run within another may take no more than both.
     let outer = used.allowance
-    used.allowance = allowance
+    used.allowance = allowance.atMost(outer)
     let result = Result { try body() }
     let excess = used.allowance?.excess
-    used.allowance = outer
+    used.allowance = outer?.without(used.allowance)
     if own == nil { stopUsingInterruption(busyTimeout: busyTimeout) }
     return (result, excess)
   }

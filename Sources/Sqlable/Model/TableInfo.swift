@@ -124,14 +124,21 @@ final class TableInfo: Sendable {
     defect = nil
   }
 
-  private static let unnamed = Guarded<[[ColumnType]: TableInfo]>([:])
+  private struct Layouts {
+    var tables: [[ColumnType]: TableInfo] = [:]
+    /// The number of their columns.
+    var columns = 0
+  }
+
+  private static let unnamed = Guarded(Layouts())
 
   /// The columns of a named query, shared by all queries with the same types.
   static func columns(of types: [ColumnType]) -> TableInfo {
     unnamed.withLock { unnamed in
-      if let known = unnamed[types] { return known }
+      if let known = unnamed.tables[types] { return known }
       let info = TableInfo(columnsOf: types)
-      unnamed[types] = info
+      unnamed.tables[types] = info
+      unnamed.columns += types.count
       for column in info.columns { column.definition.keep() }
       return info
     }
@@ -140,14 +147,16 @@ final class TableInfo: Sendable {
   /// Returns the columns of a query without a model, with the types that a document names. Throws `.misuse` when
   /// documents have named very many layouts, because none of them is freed.
   static func decodedColumns(of types: [ColumnType]) throws -> TableInfo {
-    let isNew = unnamed.withLock { $0[types] == nil && $0.count >= maximumLayouts }
-    guard !isNew else {
-      throw SqlError.misuse("documents have named more than \(maximumLayouts) layouts of queries")
+    let isNew = unnamed.withLock {
+      $0.tables[types] == nil && ($0.tables.count >= maximumLayouts || $0.columns + types.count > maximumColumns)
     }
+    guard !isNew else { throw SqlError.misuse("documents have named too many layouts of queries") }
     return columns(of: types)
   }
 
   private static let maximumLayouts = 20_000
+  /// Of all layouts together.
+  private static let maximumColumns = 200_000
 
   /// Another table with the same layout.
   private init(_ own: TableInfo, name: String) {

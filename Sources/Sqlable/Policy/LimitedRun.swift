@@ -16,12 +16,13 @@ public struct Limited<Work: Runnable>: Runnable {
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Work.Output {
     try db.locked {
-      try checkPlan(db)
-      let connection = try db.openConnection()
       let allowance = RunAllowance(steps: limits.steps, time: limits.time)
+      let connection = try db.openConnection()
       let (result, excess) = connection.limited(to: allowance, busyTimeout: db.configuration.busyTimeout) {
-        try connection.within(wall) {
-          try connection.withValues(upTo: limits.valueBytes) { try work.run(db) }
+        // Within the allowance: it reads the schema and tables, and may wait for locks.
+        try connection.outsideWalls { try checkPlan(db) }
+        return try connection.within(wall) {
+          try connection.withValues(upTo: limits.valueBytes, patternsUpTo: limits.patternBytes) { try work.run(db) }
         }
       }
       do { return try result.get() } catch let error as SqlError { throw Limited.told(error, excess) }

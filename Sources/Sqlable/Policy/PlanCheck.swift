@@ -33,6 +33,11 @@ protocol PlannedStatement: Runnable, Explainable {
 extension Statement: PlannedStatement {}
 extension Select: PlannedStatement { var tree: StatementTree { .select(query) } }
 extension Returning: PlannedStatement { var tree: StatementTree { change.tree } }
+extension Limited: Explainable, PlannedStatement where Work: PlannedStatement {
+  var tree: StatementTree { work.tree }
+  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try work.explain(db) }
+  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try work.advice(db) }
+}
 extension AnyStatement: PlannedStatement { var tree: StatementTree { decoded.tree } }
 
 extension PlannedStatement {
@@ -40,6 +45,39 @@ extension PlannedStatement {
   fileprivate func visits(in plan: QueryPlan) -> [String] {
     if case .select(let query) = tree, query.stopsEarly, !plan.sorts { return [] }
     return plan.visits
+  }
+}
+
+extension StatementTree {
+  /// Every table that it uses, with its name there; those of subqueries included.
+  fileprivate var tables: [(name: String, table: TableInfo)] {
+    var tables: [(name: String, table: TableInfo)] = []
+    func add(_ name: String, _ table: TableInfo) {
+      guard !tables.contains(where: { $0.table === table && $0.name.isSameName(as: name) }) else { return }
+      tables.append((name, table))
+    }
+    func add(_ source: SelectQuery.Source) { if source.kind == .table { add(source.name, source.table) } }
+    func add(_ term: SqlExpression) { term.visit({ _ in }, add) }
+    func add(_ selection: RowSelection) {
+      selection.filter.map(add)
+      for term in selection.rest.value.order { add(term.expression) }
+    }
+    switch self {
+    case .select(let query): query.visit({ _ in }, add)
+    case .insert(let query):
+      query.rest.value.source?.visit({ _ in }, add)
+      for assignment in query.rest.value.upsert?.assignments ?? [] { add(assignment.value) }
+      query.rest.value.upsert?.condition.map(add)
+    case .update(let query):
+      add(query.table.name, query.table)
+      add(query.selection)
+      for assignment in query.rest.value.assignments { add(assignment.value) }
+    case .delete(let query):
+      add(query.table.name, query.table)
+      add(query.selection)
+    }
+    if case .terms(let terms) = returned { terms.forEach(add) }
+    return tables
   }
 }
 
@@ -85,11 +123,9 @@ extension SelectQuery.Result {
 extension SqliteDatabase {
   /// Whether one of the tables, by their names in a statement, has more than `count` rows.
   fileprivate func has(moreRowsThan count: Int, in names: [String], _ tree: StatementTree) throws -> Bool {
-    var candidates = IndexCandidates()
-    candidates.add(tree)
-    return try names.contains { name in
-      guard let table = candidates.tables.first(where: { $0.name.isSameName(as: name) })?.table else { return false }
-      return try has(moreRowsThan: count, table)
+    // Queries beside each other may use one name for several tables.
+    try tree.tables.contains { name, table in
+      try names.contains(where: name.isSameName) && has(moreRowsThan: count, table)
     }
   }
 

@@ -50,7 +50,7 @@ extension StatementPolicy {
   private func decoded<Result>(
     _ json: some ContiguousBytes, _ body: (DecodedStatement, DocumentDecoder) throws -> Result
   ) throws -> Result {
-    for table in tables { if let defect = table.defect { throw defect } }
+    if let defect = index.defect { throw defect }
     guard json.withUnsafeBytes(\.count) <= limits.bytes else {
       throw SqlError.invalidStatement("the document is larger than \(limits.bytes) bytes")
     }
@@ -81,6 +81,7 @@ extension StatementPolicy {
     access.allowsAggregates = features.contains(.aggregates)
     access.allowsWindows = features.contains(.windows)
     access.allowsJSON = features.contains(.json)
+    access.allowsNamedQueries = features.contains(.namedQueries)
     access.registered = registered
     (access.maximumNodes, access.maximumDepth, access.maximumList) = (limits.nodes, limits.depth, limits.list)
     return access
@@ -104,6 +105,8 @@ final class PolicyIndex: Sendable {
   let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
   /// What SQLite may touch for the policy's statements, once it was asked.
   let knownRights = Guarded<(source: RightsSource, rights: AccessRights)?>(nil)
+  /// The error of rules that can't be what is meant.
+  let defect: SqlError?
 
   init(_ all: [TableRules]) {
     var tables: [ByBytes: DocumentAccess.Table] = [:]
@@ -116,6 +119,7 @@ final class PolicyIndex: Sendable {
       }
       tables[ByBytes(wrappedValue: rules.table.name)] = table
     }
+    defect = all.compactMap(\.defect).first
     (self.tables, self.columns) = (tables, columns)
     rules = Dictionary(all.map { (ObjectIdentifier($0.table), $0) }) { first, _ in first }
   }

@@ -61,6 +61,8 @@ private struct NamedLimit {
     NamedLimit(
       name: "valueBytes", get: { $0.valueBytes }, set: { $0.valueBytes = $1 }, remove: { $0.valueBytes = nil }),
     NamedLimit(
+      name: "patternBytes", get: { $0.patternBytes }, set: { $0.patternBytes = $1 }, remove: { $0.patternBytes = nil }),
+    NamedLimit(
       name: "scannedRows", get: { $0.scannedRows }, set: { $0.scannedRows = $1 }, remove: { $0.scannedRows = nil }),
   ]
 }
@@ -269,9 +271,7 @@ extension StatementPolicy {
       var members: [Document.Member] = []
       func add(_ key: PolicyKey, _ value: Document) { members.append(.init(key: key.rawValue, value: value)) }
       let all = try tables.map { Document.Member(key: $0.table.name, value: try $0.document) }
-      guard Set(tables.map { ByBytes(wrappedValue: $0.table.name) }).count == all.count else {
-        throw SqlError.misuse("the policy has rules twice for a table")
-      }
+      if let defect = index.defect { throw defect }
       if !all.isEmpty { add(.tables, .object(all)) }
       if kinds != StatementKind.reads { add(.kinds, .names(kinds)) }
       if !features.isEmpty { add(.features, .names(features)) }

@@ -14,7 +14,7 @@ extension DecodedStatement {
       var restricted = try query.restricted(by: policy)
       if query.form == .rows {
         restricted.limit = min(query.limit ?? policy.limits.rows, policy.limits.rows)
-        restricted.orderByKeys()
+        restricted.orderFully()
       }
       return DecodedStatement(operation, .select(restricted), rows)
     case .insert(let query): return DecodedStatement(operation, .insert(try checked(query, check)), rows)
@@ -29,11 +29,13 @@ extension DecodedStatement {
       query.rest.value.assignments = try query.rest.value.assignments.map {
         Assignment(column: $0.column, value: try $0.value.restricted(by: policy))
       }
+      if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
       return DecodedStatement(operation, .update(query), rows)
     case .delete(var query):
       let rules = try check.policy.rules(of: query.table)
       try check.check(query.rest.value.returned, of: rules)
       try query.selection.restrict(by: rules, check, query.extent)
+      if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
       return DecodedStatement(operation, .delete(query), rows)
     }
   }
@@ -54,6 +56,7 @@ extension DecodedStatement {
   }
 
   private func checked(_ query: InsertQuery, _ check: PolicyCheck) throws -> InsertQuery {
+    var query = query
     let rules = try check.policy.rules(of: query.table)
     let rest = query.rest.value
     // A document could store rows, or replace some, that are not its own to see.
@@ -63,7 +66,16 @@ extension DecodedStatement {
     // Also the values of columns that it does not write: a document has no other use for them.
     try check.check(setting: written(nil, of: rules) + (rest.columns ?? []), of: rules)
     try check.check(rest.returned, of: rules)
+    if let returned = rest.returned { query.rest.value.returned = try returned.restricted(by: check.policy) }
     return query
+  }
+}
+
+extension Returned {
+  /// The same with the conditions of a policy in its subqueries, which may read other tables and rows.
+  fileprivate func restricted(by policy: StatementPolicy) throws -> Returned {
+    guard case .terms(let terms) = self else { return self }
+    return .terms(try terms.map { try $0.restricted(by: policy) })
   }
 }
 
@@ -74,6 +86,12 @@ extension RowSelection {
     guard rest.value.limit ?? 0 <= check.policy.limits.rows, rest.value.offset ?? 0 <= check.policy.limits.offset else {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
     }
+    if !rest.isDefault {
+      rest.value.order = try rest.value.order.map {
+        OrderTerm(expression: try $0.expression.restricted(by: check.policy), direction: $0.direction)
+      }
+      if isLimited { rest.value.order.complete(with: rules.table.key.map { rules.table.columns[$0].expression }) }
+    }
     guard let condition = rules.condition else {
       filter = try filter?.restricted(by: check.policy)
       return
@@ -82,7 +100,7 @@ extension RowSelection {
     guard extent != .all else { throw DocumentAccess.refusal }
     // A change without a condition of its own must stay one that is refused.
     guard let own = try filter?.restricted(by: check.policy) else {
-      if extent == .row || !rest.isDefault { filter = condition }
+      if extent == .row || isLimited { filter = condition }
       return
     }
     filter = own.guarded(by: condition)
@@ -90,55 +108,25 @@ extension RowSelection {
 }
 
 extension SelectQuery {
+  /// The same for a query in another one, of which only the first row may count.
+  fileprivate func restrictedPart(by policy: StatementPolicy, isFirstRow: Bool = false) throws -> SelectQuery {
+    var query = try restricted(by: policy)
+    if isFirstRow || query.isLimited { query.orderFully() }
+    return query
+  }
+
   /// The query with the conditions of its tables, also of those in its subqueries.
   func restricted(by policy: StatementPolicy) throws -> SelectQuery {
     var query = self
     try query.clauses.restrict(by: policy)
     return query
   }
-
-  /// Orders rows that compare as equal by the keys of their tables: otherwise their order, and with a limit the rows
-  /// themselves, could depend on an index over columns that a policy hides.
-  fileprivate mutating func orderByKeys() {
-    let terms = keysToOrderBy()
-    if !terms.isEmpty { clauses.order += terms }
-  }
-
-  private func keysToOrderBy() -> [OrderTerm] {
-    let clauses = clauses
-    guard clauses.groups.isEmpty, !clauses.isDistinct, clauses.compounds.isEmpty, !clauses.hasAggregates else {
-      return []
-    }
-    var terms: [OrderTerm] = []
-    for source in clauses.sources {
-      guard case .table = source.kind else { continue }
-      for position in source.table.key {
-        let reference = ColumnReference(source.table.columns[position])
-        let node: SqlExpression.Node =
-          source.alias.map { .qualified(alias: $0, reference) } ?? .column(reference)
-        let term = SqlExpression(node)
-        guard !clauses.order.contains(where: { $0.expression == term }) else { continue }
-        terms.append(OrderTerm(expression: term, direction: .asc))
-      }
-    }
-    return terms
-  }
 }
 
 extension SelectQuery.Clauses {
-  fileprivate var hasAggregates: Bool {
-    results.contains { result in
-      switch result {
-      case .term(let term): term.hasAggregate
-      case .model(_, let replaced): replaced.contains { $0.term.hasAggregate }
-      case .table: false
-      }
-    }
-  }
-
   fileprivate mutating func restrict(by policy: StatementPolicy) throws {
     if policy.allowsQueriesInQueries {
-      try mapTerms({ try $0.restricted(by: policy) }, { try $0.restricted(by: policy) })
+      try mapTerms({ try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy) })
     }
     try addConditions(of: policy)
   }
@@ -176,7 +164,10 @@ extension SqlExpression {
   /// The term with the conditions of a policy in its subqueries.
   fileprivate func restricted(by policy: StatementPolicy) throws -> SqlExpression {
     guard policy.features.contains(.subqueries), hasQuery else { return self }
-    return try mapped({ try $0.restricted(by: policy) }, { try $0.restricted(by: policy) })
+    var isScalar = false
+    if case .query(let query) = node { isScalar = query.kind == .scalar }
+    return try mapped(
+      { try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy, isFirstRow: isScalar) })
   }
 
   /// The condition together with one that must hold first. SQLite evaluates conditions in any order, and some terms
@@ -186,17 +177,20 @@ extension SqlExpression {
     return condition.and(.special(.choice, condition, self, SqlExpression(DatabaseValue.integer(0))))
   }
 
-  /// Whether evaluating it can throw for some values: malformed JSON, an overflow, a function of the program's own.
+  /// Whether evaluating it can throw for some values: malformed JSON, an overflow, a text that
+  /// becomes too large, a function of the program's own.
   fileprivate var mayThrow: Bool {
     switch node {
     case .call(let call):
       switch call.function {
       case .named: return true
       case .builtIn(let function):
-        if function == .abs || function == .sum || function.isOfJSON { return true }
+        // A text that grows may become too large.
+        let grows = function == .hex || function == .replace
+        if grows || function == .abs || function == .sum || function.isOfJSON { return true }
       case .countRows: break
       }
-    case .binary(.json, _, _), .binary(.jsonValue, _, _), .query: return true
+    case .binary(.json, _, _), .binary(.jsonValue, _, _), .binary(.concatenated, _, _), .query: return true
     case .like, .binary(.matchesGlob, _, _): return true
     case .special(let special): if case .fullText = special.form { return true }
     default: break
@@ -207,19 +201,6 @@ extension SqlExpression {
   private var hasQuery: Bool {
     if case .query = node { return true }
     return node.hasTerm(where: \.hasQuery)
-  }
-
-  fileprivate var hasAggregate: Bool {
-    if case .call(let call) = node, call.window == nil {
-      switch call.function {
-      case .countRows: return true
-      case .builtIn(let function):
-        if function.isAggregate { return true }
-      // It may be an aggregate.
-      case .named: return true
-      }
-    }
-    return node.hasTerm(where: \.hasAggregate)
   }
 
   /// The term with the columns of a table under an alias, also in subqueries that do not read the table themselves.

@@ -19,6 +19,8 @@ public struct StatementManifest: Sendable {
   fileprivate struct Approved: Sendable {
     let document: Document
     let parameters: Set<ByBytes>
+    /// The SHA-256 of the document.
+    let hash: String
   }
 
   private let rules: StatementRules
@@ -57,16 +59,15 @@ public struct StatementManifest: Sendable {
     }
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
     let statement = try decoder.placing { try AnyStatement(DecodedStatement(document, by: decoder), decoder) }
-    approved[key] = Approved(document: document, parameters: decoder.parameters)
     // Of the canonical form, whatever was read.
-    names[SHA256.hex(try statement.document.json)] = key
+    let hash = SHA256.hex(try statement.document.json)
+    approved[key] = Approved(document: document, parameters: decoder.parameters, hash: hash)
+    names[hash] = key
   }
 
   /// The SHA-256 of the document of an approved statement, in lower-case hexadecimal; nil for a name that is not
   /// approved. A request may have it instead of the name, and so runs the statement that it knows or none.
-  public func sha256(of name: String) -> String? {
-    names.first { $0.value == ByBytes(wrappedValue: name) }?.key
-  }
+  public func sha256(of name: String) -> String? { approved[ByBytes(wrappedValue: name)]?.hash }
 
   // MARK: Requests
 

@@ -97,6 +97,9 @@ public struct StatementPolicy: Sendable {
     public var steps: Int? = 50_000_000
     /// The largest text, blob or row that a run may bind, make or read, in bytes.
     public var valueBytes: Int? = 1 << 20
+    /// The longest pattern of LIKE and GLOB, in bytes. To match one text may take as many steps as both have bytes
+    /// multiplied, which nothing can stop: a pattern of 256 bytes and a text of one MiB take up to a second.
+    public var patternBytes: Int? = 256
     /// How many rows a table may have whose rows a run's plan visits all. A read of one table without a condition
     /// visits only the rows of its limit.
     public var scannedRows: Int? = 100_000

@@ -94,6 +94,9 @@ public struct SelectQuery: Sendable, Hashable {
 }
 
 extension SelectQuery {
+  /// How many tables SQLite joins.
+  static let maximumSources = 64
+
   /// The first table.
   var table: TableInfo {
     get { box.map { $0.clauses.sources.first?.table ?? .none } ?? ownTable }

@@ -35,6 +35,20 @@ import Testing
     #expect(refusal("{\(keys),\"k7\":1}")?.message.contains("key twice") == true)
   }
 
+  @Test func moreTablesThanSQLiteJoinsAreRefusedBeforeTheirNamesAreCompared() {
+    let tables = (0..<20_000).map { #"{"table":"bicycle","as":"b\#($0)","join":"cross"}"# }
+    let error = refusal(body(#""count":{"from":["bicycle",\#(tables.joined(separator: ","))],"select":[1]}"#))
+    #expect(error?.message == "a query can't have more than 64 tables" && error?.documentPath == "count.from")
+  }
+
+  /// The layouts of named queries are never freed.
+  @Test func aLayoutOfVeryManyColumnsIsNotMade() {
+    let types = Array(repeating: #""integer""#, count: 200_001).joined(separator: ",")
+    let query = #"{"as":"q","columns":[\#(types)],"query":{"from":"bicycle"}}"#
+    let error = refusal(body(#""read":{"from":[\#(query)],"select":[1]}"#))
+    #expect(error?.message == "documents have named too many layouts of queries")
+  }
+
   @Test func theVersionIsRequired() {
     let read = #""read":{"from":"person"}"#
     for text in [

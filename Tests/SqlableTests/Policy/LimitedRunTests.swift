@@ -124,6 +124,22 @@ import Testing
     }
   }
 
+  @Test func everyTableOfANameInTheStatementIsChecked() throws {
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Payment.self)
+      let limits = policy { $0.scannedRows = 299 }
+      let (account, payment) = (Alias(Account.self, "x"), Alias(Payment.self, "x"))
+      let accounts = account.read().select(account[Account.id]).filter(account[Account.name] == "x")
+      let payments = payment.read().select(payment[Payment.id])
+      let inside = Payment.select(Payment.id).filter(exists(payments) && exists(accounts))
+      let returned = Payment.delete(Payment.id == 1).returning(scalar(accounts))
+      for error in [
+        sqlError { try inside.limited(by: limits.limits).run(db) },
+        sqlError { try returned.limited(by: limits.limits).run(db) },
+      ] { #expect(error?.message == "the policy does not allow a scan of so many rows") }
+    }
+  }
+
   /// The first wall is the check of the document; this statement never passed it.
   @Test func whatThePolicyDoesNotAllowSQLiteDoesNotCompile() throws {
     try withAccounts(3) { (db: SqliteDatabase) throws -> Void in
@@ -201,6 +217,60 @@ import Testing
         #expect(sqlError { try change.limited(by: limits.limits).run(db) }?.kind == .timeout)
       }
       #expect(try Account.count().filter(Account.name == "x").run(db) == 3)
+    }
+  }
+
+  /// The check of the plan reads the schema and the table, and so waits too.
+  @Test func theTimeCoversTheWaitOfThePlansCheck() throws {
+    try withDatabase(Configuration(journalMode: .delete)) { db in
+      try db.fillAccounts(3)
+      let other = try db.createChild()
+      let limits = policy { $0.time = .milliseconds(30) }
+      try other.transaction(.exclusive) { other in
+        try Account.updateAll(Account.name.set(to: "x")).run(other)
+        let read = Account.select(Account.id).filter(Account.name == "x")
+        #expect(sqlError { try read.limited(by: limits).run(db) }?.kind == .timeout)
+      }
+    }
+  }
+
+  @Test func aLimitedRunWithinAnotherKeepsTheLimitsOfBoth() throws {
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      let loose = policy { ($0.time, $0.steps) = (nil, 50_000_000) }
+      let tight = policy { ($0.time, $0.steps) = (nil, 5_500) }
+      let other = Alias(Account.self, "other")
+      let some = Account.crossJoin(other).select(countAll())
+      #expect(try some.limited(by: loose).limited(by: loose).run(db) == [90_000])
+      for error in [
+        sqlError { try some.limited(by: loose).limited(by: tight).run(db) },
+        sqlError { try some.limited(by: tight).limited(by: loose).run(db) },
+      ] { #expect(error?.message == "the statement took more steps than the policy allows") }
+      // What either of two policies does not allow is refused.
+      let names = Account.select(Account.name)
+      let narrow = StatementPolicy(.table(Account.self).reading(Account.id))
+      #expect(try names.limited(by: loose).limited(by: loose).run(db).count == 300)
+      for error in [
+        sqlError { try names.limited(by: loose).limited(by: narrow).run(db) },
+        sqlError { try names.limited(by: narrow).limited(by: loose).run(db) },
+      ] { #expect(error?.message == "the policy does not allow this") }
+      #expect(try names.run(db).count == 300)
+    }
+  }
+
+  /// Matching a long pattern takes one step, which may last for minutes.
+  @Test func aPatternThatIsTooLongIsNotMatched() throws {
+    try withAccounts(3) { (db: SqliteDatabase) throws -> Void in
+      let limits = policy { $0.patternBytes = 10 }
+      for (pattern, matches) in [("%123456789", true), ("%1234567890", false)] {
+        let glob = pattern.replacing("%", with: "*")
+        for work in [
+          Account.count().filter(Account.name.like(pattern)), Account.count().filter(Account.name.glob(glob)),
+        ] {
+          let error = sqlError { try work.limited(by: limits).run(db) }
+          #expect((error == nil) == matches && (matches || error?.message == "LIKE or GLOB pattern too complex"))
+          #expect(try work.run(db) == 0)
+        }
+      }
     }
   }
 

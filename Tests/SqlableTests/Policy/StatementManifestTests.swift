@@ -51,6 +51,14 @@ import Testing
     #expect(error(#""run":{"sha256":"\#(hash.dropLast())0"}"#)?.message == "no such statement is approved")
   }
 
+  @Test func oneDocumentHasItsHashUnderEachOfItsNames() throws {
+    var manifest = try manifest()
+    try manifest.approve(Account.count(), as: "number")
+    let hash = try #require(manifest.sha256(of: "number"))
+    #expect(manifest.sha256(of: "count") == hash)
+    #expect(try manifest.statement(json: data(#""run":{"sha256":"\#(hash)"}"#)).kind == .count)
+  }
+
   @Test func whatIsNotApprovedIsNotRun() {
     for (body, message, path) in [
       (#""run":"none""#, "no such statement is approved", nil),

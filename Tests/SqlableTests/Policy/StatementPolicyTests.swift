@@ -152,7 +152,7 @@ import Testing
       try check(Account.select(Account.id).orderBy(Account.id), [1, 2])
       try check(Account.select(Account.id.count()), [2])
       try check(other.read().select(other[Account.id]), [1, 2])
-      try check(Account.select(Account.id).unionAll(other.read().select(other[Account.id])), [1, 2, 1, 2])
+      try check(Account.select(Account.id).unionAll(other.read().select(other[Account.id])), [1, 1, 2, 2])
       try check(Account.join(Payment.self, on: Payment.account == Account.id).select(Payment.id), [1])
       // The payment of another tenant is not found, and leaves the account.
       try check(
@@ -183,6 +183,61 @@ import Testing
         .select(Account.id, other[Account.id])
       let rows = try policy.statement(Select<(Int, Int)>.self, json: joined.json()).run(db)
       #expect(rows.count == 4)
+    }
+    // A text that becomes too large throws too.
+    let long = Account.select(Account.id).filter(Account.name.concatenated("x").length() == 3)
+    let concatenating = StatementPolicy(
+      .table(Account.self).reading(Account.id).filtering(Account.name, by: .equality).rows(where: Account.tenant == 1),
+      features: [.arithmetic], functions: ["length"])
+    let sql = try concatenating.statement(Select<Int>.self, json: long.json()).sql
+    #expect(sql.contains(#"WHERE "tenant" = ? AND CASE WHEN "tenant" = ? THEN length("name" || ?) = ? ELSE ? END"#))
+  }
+
+  /// An index over a column that is hidden decides in which order SQLite finds rows, and so which rows a limit leaves.
+  @Test func whichRowsALimitSelectsDoesNotDependOnHiddenColumns() throws {
+    let policy = StatementPolicy(
+      .table(Account.self).reading(Account.id, Account.color).filtering(Account.color, Account.id, by: .equality)
+        .sorting(Account.id),
+      kinds: [.read, .delete], features: [.subqueries, .distinct, .compounds, .namedQueries, .literalRows])
+    let reds = #""from":"account","select":[{"column":"id"}],"where":{"=":[{"column":"color"},"red"]}"#
+    let others =
+      #""from":[{"table":"account","as":"o"}],"select":[{"column":"id","of":"o"}],"#
+      + #""where":{"=":[{"column":"color","of":"o"},"red"]}"#
+    let named = #""as":"q","columns":["integer"],"query""#
+    let (first, one) = (#"{"column":"c1","of":"q"}"#, #"{"column":"id"},1"#)
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      // The index on color and owed has account 3 before account 1.
+      #expect(try db.query("SELECT id FROM account WHERE color = 'red'", as: Int.self) == [3, 1])
+      for (query, expected) in [
+        (#"\#(reds),"limit":1"#, [1]), (#"\#(reds),"distinct":true,"limit":1"#, [1]),
+        (#""from":"account","select":[{"query":{\#(others)}}],"where":{"=":[\#(one)]}"#, [1]),
+        (#""from":"account","select":[{"column":"id"}],"where":{"in":[{"column":"id"},{\#(others),"limit":1}]}"#, [1]),
+        (#""from":[{\#(named):{\#(reds)}}],"select":[\#(first)],"limit":1"#, [1]),
+        (#""from":[{\#(named):{\#(reds),"limit":1}}],"select":[\#(first)]"#, [1]),
+        (#"\#(reds),"compounds":[{"unionAll":{\#(reds)}}],"limit":3"#, [1, 1, 3]),
+        (#""values":[[0]],"compounds":[{"unionAll":{\#(reds)}}],"limit":2"#, [0, 1]),
+      ] {
+        let statement = try policy.statement(Select<Int>.self, json: data(#""read":{\#(query)}"#))
+        #expect(try statement.run(db) == expected, "\(statement.sql)")
+      }
+      let delete = #""delete":{"from":"account","where":{"=":[{"column":"color"},"red"]},"limit":1}"#
+      _ = try policy.statement(AnyStatement.self, json: data(delete)).run(db)
+      #expect(try Account.select(Account.id).orderBy(Account.id).run(db) == [2, 3])
+    }
+  }
+
+  @Test func aRecursionWithoutEndIsReadUpToItsLimit() throws {
+    let policy = tenantPolicy(features: [.namedQueries, .compounds, .literalRows, .arithmetic])
+    let next =
+      #"{"from":[{"as":"n","columns":["integer"],"recursive":true}],"#
+      + #""select":[{"+":[{"column":"c1","of":"n"},1]}]}"#
+    let numbers = #"{"values":[[1]],"compounds":[{"unionAll":\#(next)}]}"#
+    let query =
+      #"{"from":[{"as":"n","columns":["integer"],"query":\#(numbers)}],"#
+      + #""select":[{"column":"c1","of":"n"}],"limit":4}"#
+    try withDatabase { db in
+      let statement = try policy.statement(Select<Int>.self, json: data(#""read":\#(query)"#))
+      #expect(try statement.limited(by: policy).run(db) == [1, 2, 3, 4])
     }
   }
 
@@ -228,6 +283,37 @@ import Testing
     }
   }
 
+  /// The subqueries of what a change returns, and of its order, read other rows than those that it changes.
+  @Test func aChangesSubqueriesReadTheTenantsRowsOnly() throws {
+    let policy = StatementPolicy(
+      .table(Account.self).reading(Account.id, Account.name).filtering(Account.id, by: .equality)
+        .sorting(Account.id, Account.name).setting(Account.name).rows(where: Account.tenant == 1),
+      .table(Payment.self).reading(Payment.id).filtering(Payment.id, by: .equality).sorting(Payment.id)
+        .setting(Payment.id, Payment.account, Payment.tenant, Payment.amount),
+      kinds: [.insert, .update, .delete], features: [.subqueries])
+    // The name of another tenant's account.
+    let name =
+      #"{"query":{"from":[{"table":"account","as":"o"}],"select":[{"column":"name","of":"o"}],"#
+      + #""where":{"=":[{"column":"id","of":"o"},3]}}}"#
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      for change in [
+        #""update":{"table":"account","set":[{"column":"name","to":"x"}],"where":{"=":[{"column":"id"},1]},"#,
+        #""delete":{"from":"payment","where":{"=":[{"column":"id"},1]},"#,
+        #""insert":{"into":"payment","row":{"id":8,"account_id":1,"tenant":1,"amount":1},"#,
+      ] {
+        let statement = try policy.statement(AnyStatement.self, json: data(change + #""returning":[\#(name)]}"#))
+        guard case .rows(let rows) = try statement.run(db) else {
+          Issue.record("\(statement.sql) returns no rows")
+          continue
+        }
+        #expect(rows.map(\.values) == [[.null]], "\(statement.sql)")
+      }
+      let delete = #""delete":{"from":"payment","orderBy":[{"asc":\#(name)}],"limit":1}"#
+      let first = try policy.statement(AnyStatement.self, json: data(delete))
+      #expect(first.sql.contains(#"WHERE "o"."tenant" = ? AND "o"."id" = ?"#), "\(first.sql)")
+    }
+  }
+
   // MARK: Size
 
   @Test func largeDocumentsAreRefused() throws {
@@ -241,6 +327,13 @@ import Testing
     let long =
       #""count":{"from":"account","where":{"=":[{"column":"name"},"\#(String(repeating: "x", count: 65_536))"]}}"#
     #expect(refusal(policy, long)?.message == "the document is larger than 65536 bytes")
+  }
+
+  /// The layout of a named query's columns is never freed, so none is made for a document that is refused anyway.
+  @Test func aNamedQueryIsRefusedBeforeItsColumnsAreRead() {
+    let query = #""read":{"from":[{"as":"q","columns":["no type"],"query":{"from":"account"}}]}"#
+    #expect(refusal(tenantPolicy(), query)?.message == "the policy does not allow this")
+    #expect(refusal(tenantPolicy(features: [.namedQueries]), query)?.message == "it is no type of a column")
   }
 
   @Test func aPolicyWithAnotherModelsColumnThrows() throws {

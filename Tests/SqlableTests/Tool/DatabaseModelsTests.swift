@@ -55,6 +55,14 @@ import Testing
     }
   }
 
+  @Test func namesThatUnicodeEquatesAreTwoTables() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE \"caf\u{E9}\" (a INTEGER); CREATE TABLE \"cafe\u{301}\" (b TEXT)")
+      let tables = try DeclaredTable.all(in: db, [:])
+      #expect(tables.map { $0.columns.map(\.name) } == [["a"], ["b"]])
+    }
+  }
+
   // MARK: Reading a file only
 
   @Test func aQuietFileIsReadAgainIfAnotherProgramChangesItMeanwhile() throws {
