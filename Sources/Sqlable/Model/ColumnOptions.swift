@@ -163,7 +163,7 @@ public struct Generated: ColumnOption, Hashable {
 }
 
 /// The action on a row when the row that it references is deleted or its key changes.
-public enum ForeignKeyAction: String, Sendable, Hashable {
+public enum ForeignKeyAction: String, Sendable, Hashable, Codable {
   case noAction = "NO ACTION"
   case restrict = "RESTRICT"
   case setNull = "SET NULL"

@@ -30,6 +30,22 @@ extension SqliteDatabase {
     try createTable(TableInfo.of(model, named: name))
   }
 
+  /// Creates the tables and indexes of several models, or adds what existing ones lack, in one transaction; see
+  /// ``createTable(_:)``.
+  ///
+  /// ```swift
+  /// try db.createTables(Bicycle.self, Person.self)     // CREATE TABLE "person" …; CREATE TABLE "bicycle" …
+  /// ```
+  ///
+  /// A table comes after those to which its foreign keys refer, as far as these are among the models. Returns the
+  /// changes in that order.
+  @discardableResult
+  public func createTables(_ models: any Sqlable.Type...) throws -> [SchemaChange] {
+    func info(_ model: (some Sqlable).Type) throws -> TableInfo { try .of(model) }
+    let tables = try models.map { try info($0) }
+    return try transaction { db in try Schema.ordered(tables).map { try db.createTable($0) } }
+  }
+
   private func createTable(_ table: TableInfo) throws -> SchemaChange {
     try running { connection in try writing(on: connection, atomically: false) { try create(table, on: connection) } }
   }
@@ -83,7 +99,21 @@ extension SqliteDatabase {
     if let fullText = table.fullText {
       change.builtFullText = try createFullTextIndex(fullText, isNewTable: change.createdTable)
     }
+    if !change.createdTable { try noteDrift(of: table, in: &change, on: connection) }
     return change
+  }
+
+  /// Finds what `createTable` does not mend.
+  private func noteDrift(of table: TableInfo, in change: inout SchemaChange, on connection: Connection) throws {
+    let names = [table.name, table.fullText?.name ?? table.name].map(\.foldedName)
+    let found = try connection.schema(of: Set(names))
+    let differences = try SchemaComparison.differences(of: found, from: table, connection)
+    change.drift = differences.filter { !$0.isHarmless }
+    let types = found[table: table.name]
+    for difference in differences where difference.kind == .column && difference.isExtra {
+      let added = change.addedColumns.filter { types?[column: $0]?.type.text == difference.found }
+      if let old = difference.column, !added.isEmpty { change.possibleRenames[old] = added }
+    }
   }
 }
 
@@ -114,6 +144,13 @@ public struct SchemaChange: Sendable, Hashable {
 
   /// Whether the full-text index was created, or rebuilt because the model declares it differently.
   public internal(set) var builtFullText = false
+
+  /// How the table still differs from the model: types, NOT NULL, defaults, constraints, an index of the same name over
+  /// other columns. A ``SchemaPlan`` mends it.
+  public internal(set) var drift: [SchemaDifference] = []
+  /// The added columns that may be a column of the table under a new name: they have the type of one that is not the
+  /// model's. The values of the old one stay where they are.
+  public internal(set) var possibleRenames: [String: [String]] = [:]
 
   init(table: String) { self.table = table }
 

@@ -5,8 +5,16 @@ struct TableDefinition {
   init(_ table: TableInfo) { self.table = table }
 
   /// `connection` finds the literals for numbers.
-  func createTable(for connection: Connection) throws -> String {
+  ///
+  /// - Parameters:
+  ///   - name: The table's name; nil for its own.
+  ///   - others: The declarations of further columns, and further constraints.
+  func createTable(
+    for connection: Connection, named name: String? = nil,
+    with others: (columns: [String], constraints: [String]) = ([], [])
+  ) throws -> String {
     var parts = try table.columns.map { try definition(of: $0) { try connection.literal($0, isConstant: false) } }
+    parts += others.columns
     let constraints = table.constraints
     if !constraints.primaryKey.isEmpty { parts.append("PRIMARY KEY (\(try list(constraints.primaryKey)))") }
     for columns in constraints.unique { parts.append("UNIQUE (\(try list(columns)))") }
@@ -15,11 +23,12 @@ struct TableDefinition {
       let names = try columns.map { try quotedColumn($0) }.joined(separator: ", ")
       parts.append("FOREIGN KEY (\(names)) \(try references(reference, count: columns.count))")
     }
+    parts += others.constraints
     var options: [String] = []
     if table.options.contains(.strict) { options.append("STRICT") }
     if table.options.contains(.withoutRowid) { options.append("WITHOUT ROWID") }
     let tail = options.isEmpty ? "" : " " + options.joined(separator: ", ")
-    return "CREATE TABLE \(table.name.quotedName) (\(parts.joined(separator: ", ")))\(tail)"
+    return "CREATE TABLE \((name ?? table.name).quotedName) (\(parts.joined(separator: ", ")))\(tail)"
   }
 
   func create(_ index: Index) throws -> String {

@@ -1,10 +1,10 @@
 import CSqlableSQLite
 
-/// An in-memory copy of a database's schema, without rows, for testing indexes.
+/// An in-memory copy of a database's schema, without rows, for testing indexes and changes of the schema.
 struct SchemaCopy {
-  private let connection: Connection
+  let connection: Connection
 
-  init(of original: Connection, functions: FunctionRegistry?) throws {
+  init(of original: Connection, functions: FunctionRegistry?, withTriggers: Bool = false) throws {
     connection = try Connection(
       path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
       cacheCapacity: 0)
@@ -13,12 +13,12 @@ struct SchemaCopy {
     // A program may replace LIKE and every function, so the texts are filtered in Swift.
     try original.eachRow(
       """
-      SELECT sql FROM (SELECT type, sql, rowid AS place FROM main.sqlite_schema
+      SELECT sql, type FROM (SELECT type, sql, rowid AS place FROM main.sqlite_schema
         UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema)
-      WHERE sql IS NOT NULL AND type IN ('table', 'view', 'index')
-      ORDER BY type = 'index', place
+      WHERE sql IS NOT NULL ORDER BY type = 'trigger', type = 'index', place
       """
     ) { row in
+      if row[1] == "trigger", !withTriggers { return }
       if row[0].virtualTableModule != nil {
         virtual.append(row[0])
       } else if !row[0].foldedName.starts(with: "create table sqlite_".utf8) {
@@ -47,24 +47,5 @@ struct SchemaCopy {
     try connection.pragma("ANALYZE main")
     for row in rows { try connection.pragma("INSERT INTO main.sqlite_stat1 VALUES (\(row.joined(separator: ", ")))") }
     try connection.pragma("ANALYZE main.sqlite_schema")
-  }
-
-  /// The plan of a statement with further indexes, and the names of the indexes that it uses.
-  func plan(
-    of statement: StatementWithValues, with indexes: [(name: String, sql: String)]
-  ) throws -> (QueryPlan, used: [String]) {
-    var made: [String] = []
-    for index in indexes {
-      // An index of that name may exist already.
-      guard case .success = Result(catching: { try connection.pragma(index.sql) }) else { continue }
-      made.append(index.name)
-    }
-    let plan = try connection.plan(of: statement)
-    let used = made.filter { name in
-      plan.steps.contains {
-        $0.detail.ends(with: " INDEX \(name)") || $0.detail.suffix(after: " INDEX \(name) (") != nil
-      }
-    }
-    return (plan, used)
   }
 }

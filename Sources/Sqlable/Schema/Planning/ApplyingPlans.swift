@@ -1,0 +1,209 @@
+import CSqlableSQLite
+
+/// What a plan may do that can't be undone.
+public struct SchemaPermission: OptionSet, Sendable, Hashable {
+  public let rawValue: Int
+
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// Deletes columns with their values.
+  public static let dataLoss = SchemaPermission(rawValue: 1)
+}
+
+/// How far a plan has come.
+public struct SchemaProgress: Sendable, Hashable {
+  /// The place of the running step in the plan, from 0.
+  public let step: Int
+  /// How many rows of its table it has copied; 0 for a step that copies none.
+  public let rows: Int
+}
+
+extension Schema {
+  /// Returns what would bring a database's tables up to the models, without changing anything.
+  ///
+  /// ```swift
+  /// let plan = try Schema(Bicycle.self).plan(db, renamed: ["colour": "color"], dropping: .columns)
+  /// ```
+  ///
+  /// A column is renamed only where `renamed` says so. What no model has stays, unless `dropping` says otherwise; a
+  /// column that would be dropped while one of the same type is added makes the plan ask, in
+  /// ``SchemaPlan/questions``. Throws `.schema(.mismatch)` for a change that no plan can make, such as a column
+  /// that can't be NULL and gets no value.
+  ///
+  /// - Parameters:
+  ///   - renamed: The new names of columns by their old ones: `["colour": "color"]`, or `["bicycle.colour": "color"]`.
+  ///   - renamedTables: The new names of tables by their old ones.
+  ///   - notRenamed: Columns that are dropped although one of the same type is added.
+  ///   - filling: What rows get in a column that is new or can't be NULL any more: `["bicycle.price": 0.0]`.
+  ///   - dropping: What goes because no model has it.
+  public func plan(
+    _ db: SqliteDatabase, renamed: [String: String] = [:], renamedTables: [String: String] = [:],
+    notRenamed: Set<String> = [], filling: [String: any SqlValue] = [:], dropping: SchemaDropping = []
+  ) throws -> SchemaPlan {
+    let answers = SchemaPlanner.Answers(
+      renamed: renamed, renamedTables: renamedTables, notRenamed: notRenamed,
+      filling: try filling.reduce(into: [:]) { $0[$1.key] = try self.stored($1.value, in: $1.key) }, dropping: dropping)
+    return try db.transaction(.deferred) { db in
+      try db.running { connection in
+        var planner = try SchemaPlanner(connection, functions: db.functions, answers: answers)
+        return try planner.plan(for: tables)
+      }
+    }
+  }
+
+  /// A value in the form of the column with that name, `bicycle.price` or `price`.
+  private func stored(_ value: any SqlValue, in name: String) throws -> DatabaseValue {
+    for table in tables {
+      for column in table.columns
+      where name.isSameName(as: column.name) || name.isSameName(as: "\(table.name).\(column.name)") {
+        return try value.databaseValue(in: column.type).checked()
+      }
+    }
+    throw SqlError.misuse("filling names column \(name), which no model has")
+  }
+}
+
+extension SchemaPlan {
+  /// Applies the plan in one transaction: afterwards the database is up to the models, or as it was.
+  ///
+  /// ```swift
+  /// try plan.apply(db, allowing: .dataLoss) { print($0.step, $0.rows) }
+  /// ```
+  ///
+  /// Before the commit it checks the foreign keys of the tables that it has rebuilt. Foreign keys are not enforced
+  /// meanwhile, and no triggers fire. Inside another transaction it is a savepoint.
+  ///
+  /// Throws `.misuse` for a plan that loses data without permission or has questions; `.schema(.mismatch)` for one that
+  /// was made for another schema, and for rows that do not fit, with their ids; `.constraint`, `.full`, `.busy` and
+  /// others of SQLite's. Then nothing has changed.
+  ///
+  /// - Parameters:
+  ///   - permission: What it may do that can't be undone.
+  ///   - progress: Called before each step, and about every hundred thousand rows of a rebuild.
+  public func apply(
+    _ db: SqliteDatabase, allowing permission: SchemaPermission = [], progress: (SchemaProgress) -> Void = { _ in }
+  ) throws {
+    if let question = questions.first { throw SqlError.misuse("the plan has a question: \(question)") }
+    if let step = steps.first(where: \.losesData), !permission.contains(.dataLoss) {
+      throw SqlError.misuse("the plan loses data, which must be allowed: \(step)").at(table: step.table)
+    }
+    guard !isEmpty else { return }
+    try db.transaction { db in
+      try db.running { connection in
+        guard try connection.schemaFingerprint() == schema else {
+          let message = "the schema has changed since the plan was made; make a new one"
+          throw SqlError(.schema(.mismatch(message)), message: message)
+        }
+        try connection.withoutForeignKeys {
+          for (place, step) in steps.enumerated() {
+            progress(SchemaProgress(step: place, rows: 0))
+            try run(step, on: connection) { progress(SchemaProgress(step: place, rows: $0)) }
+          }
+          for table in Set(steps.filter(\.rebuilds).map(\.table)).sorted() {
+            try connection.checkForeignKeys(of: table)
+          }
+        }
+      }
+      // Other parts of the handle must learn that the schema has changed.
+      try db.refreshObservation()
+    }
+  }
+
+  private func run(_ step: Step, on connection: Connection, _ progress: (Int) -> Void) throws {
+    // A table that takes an old one's name must not change what refers to that; a column that is renamed must.
+    try connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
+    defer { _ = try? connection.pragma("PRAGMA legacy_alter_table = OFF") }
+    do {
+      for statement in step.statements { try connection.run(statement, progress) }
+    } catch let error as SqlError {
+      guard case .constraint = error.kind else { throw error.at(table: step.table) }
+      for diagnosis in step.diagnoses where !diagnosis.isAlways {
+        // Of what was there before the step; a query for something else fails.
+        if let found = try? connection.fault(diagnosis, in: step.table) { throw found.with(error) }
+      }
+      throw error.at(table: step.table)
+    }
+    for diagnosis in step.diagnoses where diagnosis.isAlways {
+      if let fault = try connection.fault(diagnosis, in: step.table) { throw fault }
+    }
+  }
+}
+
+extension SqlError {
+  /// An error that says which rows are at fault, with the kind and code of SQLite's.
+  fileprivate func with(_ error: SqlError) -> SqlError {
+    var result = error
+    (result.message, result.table, result.column, result.rowId) = (message, table, column ?? error.column, rowId)
+    return result
+  }
+}
+
+extension Connection {
+  /// Calls `body` without enforcing foreign keys, also inside a transaction, where the pragma would do nothing.
+  fileprivate func withoutForeignKeys(_ body: () throws -> Void) throws {
+    let isEnforcing = try pragma("PRAGMA foreign_keys") == "1"
+    try setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, false)
+    defer { try? setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, isEnforcing) }
+    try body()
+  }
+
+  /// Throws if rows of the table, or rows that refer to it, refer to rows that are not there.
+  fileprivate func checkForeignKeys(of table: String) throws {
+    let referring = try schema().tables.filter { other in
+      other.name.isSameName(as: table) || other.foreignKeys.contains { $0.table.isName(table) }
+    }
+    for child in referring {
+      var rows: [(id: Int?, parent: String)] = []
+      try eachRow("PRAGMA main.foreign_key_check(\(child.name.quotedName))") { row in
+        if rows.count < 10 { rows.append((Int(row[1]), row[2])) }
+      }
+      guard let first = rows.first else { continue }
+      let ids = rows.compactMap(\.id).map(String.init)
+      let which = ids.isEmpty ? "" : ", such as \(ids.joined(separator: ", "))"
+      let message = "rows of \(child.name) refer to rows of \(first.parent) that are not there\(which)"
+      throw SqlError(.constraint(.foreignKey), message: message, table: child.name, rowId: first.id)
+    }
+  }
+
+  /// What is wrong with rows, if a query finds some.
+  fileprivate func fault(_ diagnosis: SchemaPlan.Diagnosis, in table: String) throws -> SqlError? {
+    var (count, ids): (Int, [Int]) = (0, [])
+    try eachRow(diagnosis.sql) { row in
+      count += 1
+      if let id = row.first.flatMap({ Int($0) }) { ids.append(id) }
+    }
+    guard count > 0 else { return nil }
+    let which = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
+    let place = diagnosis.column.map { " in column \($0)" } ?? ""
+    let message = "rows of \(table) \(diagnosis.fault)\(place)\(which)"
+    return SqlError(
+      .schema(.mismatch(message)), message: message, table: table, column: diagnosis.column, rowId: ids.first)
+  }
+
+  fileprivate func run(_ statement: SchemaPlan.Statement, _ progress: (Int) -> Void) throws {
+    guard let copy = statement.copy else { return try run(statement.sql, statement.values) }
+    // In parts, so that it can be watched; in the order of the rows, which costs nothing.
+    var (last, copied): (Int64?, Int) = (nil, 0)
+    while true {
+      let after = last.map { " WHERE \(copy.rowid) > \($0)" } ?? ""
+      let part = "SELECT \(copy.rowid) AS id FROM \(copy.table)\(after) ORDER BY \(copy.rowid) LIMIT \(Copy.part)"
+      var (end, count): (Int64?, Int) = (nil, 0)
+      try eachRow("SELECT max(id), count(*) FROM (\(part))") { row in (end, count) = (Int64(row[0]), Int(row[1]) ?? 0) }
+      guard let end, count > 0 else { return }
+      let range = (last.map { "\(copy.rowid) > \($0) AND " } ?? "") + "\(copy.rowid) <= \(end)"
+      try run("\(statement.sql) WHERE \(range)", statement.values)
+      last = end
+      copied += count
+      progress(copied)
+      if count < Copy.part { return }
+    }
+  }
+
+  private typealias Copy = SchemaPlan.Statement.Copy
+
+  private func run(_ sql: String, _ values: [DatabaseValue]) throws {
+    let parameters = ParameterBuffer()
+    for value in values { parameters.append(value) }
+    try withExtendedLifetime(parameters) { try eachRow(sql, binding: parameters) { _ in } }
+  }
+}

@@ -1,0 +1,208 @@
+/// Makes plans. Each step is tried on a copy of the schema in memory, so that the next one begins with what it leaves.
+struct SchemaPlanner {
+  let connection: Connection
+  let copy: SchemaCopy
+  let answers: Answers
+  private var steps: [SchemaPlan.Step] = []
+  private var questions: [SchemaPlan.Question] = []
+
+  /// What the program says about a plan.
+  struct Answers {
+    /// The new names of columns by their old ones, `color` or `bicycle.color`.
+    var renamed: [String: String] = [:]
+    /// The new names of tables by their old ones.
+    var renamedTables: [String: String] = [:]
+    /// Columns that were not renamed, though they look so.
+    var notRenamed: Set<String> = []
+    /// What columns get where they have no value.
+    var filling: [String: DatabaseValue] = [:]
+    var dropping: SchemaDropping = []
+
+    /// The entry for a column, which may be given with its table.
+    static func entry<Value>(_ entries: [String: Value], _ table: String, _ column: String) -> Value? {
+      entries.first { $0.key.isSameName(as: "\(table).\(column)") || $0.key.isSameName(as: column) }?.value
+    }
+  }
+
+  init(_ connection: Connection, functions: FunctionRegistry?, answers: Answers) throws {
+    self.connection = connection
+    self.answers = answers
+    copy = try SchemaCopy(of: connection, functions: functions, withTriggers: true)
+  }
+
+  mutating func plan(for tables: [TableInfo]) throws -> SchemaPlan {
+    let fingerprint = try connection.schemaFingerprint()
+    for table in tables { try plan(table) }
+    return SchemaPlan(steps: steps, questions: questions, schema: fingerprint)
+  }
+
+  private mutating func plan(_ table: TableInfo) throws {
+    if let defect = table.defect { throw defect }
+    try renameTable(table)
+    let isOwnFullText = table.fullText?.isExternal == false
+    if let found = try found(table.name), !isOwnFullText {
+      try renameColumns(of: table, found)
+      try change(table)
+    } else if try found(table.name) == nil {
+      guard try copy.connection.schema().views.allSatisfy({ !$0.name.isSameName(as: table.name) }) else {
+        throw SchemaPlanner.mismatch("table \(table.name) of a model is a view in the database", table.name)
+      }
+      try create(table)
+    }
+    try buildFullText(of: table)
+  }
+
+  private func found(_ name: String) throws -> DatabaseSchema.Table? { try copy.connection.schema()[table: name] }
+
+  /// Adds a step, and takes it on the copy.
+  mutating func add(_ step: SchemaPlan.Step) throws {
+    // See SchemaPlan.run(_:on:).
+    try copy.connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
+    for statement in step.statements {
+      // The copy has no rows, so that values make no difference.
+      try copy.connection.pragma(statement.sql)
+    }
+    steps.append(step)
+  }
+
+  static func mismatch(_ message: String, _ table: String, _ column: String? = nil) -> SqlError {
+    SqlError(.schema(.mismatch(message)), message: message, table: table, column: column)
+  }
+
+  // MARK: Tables
+
+  private mutating func renameTable(_ table: TableInfo) throws {
+    let named = answers.renamedTables.first { $0.value.isSameName(as: table.name) }
+    guard let old = named?.key, try found(table.name) == nil, let found = try found(old) else { return }
+    try add(
+      SchemaPlan.Step(
+        table: table.name, changes: [.init(.renameTable, table.name, from: found.name)],
+        statements: [.init("ALTER TABLE \(found.name.quotedName) RENAME TO \(table.name.quotedName)")],
+        losesData: false, rebuilds: false, rows: 0, diagnoses: []))
+  }
+
+  private mutating func create(_ table: TableInfo) throws {
+    let definition = TableDefinition(table)
+    var statements: [SchemaPlan.Statement] = []
+    if table.fullText?.isExternal == false {
+      statements = [.init(table.fullText.map { FullTextDefinition($0).createTable() } ?? "")]
+    } else {
+      statements = [.init(try definition.createTable(for: connection))]
+      statements += try table.indexes.map { .init(try definition.create($0)) }
+    }
+    try add(
+      SchemaPlan.Step(
+        table: table.name, changes: [.init(.addTable)], statements: statements, losesData: false, rebuilds: false,
+        rows: 0, diagnoses: []))
+  }
+
+  private mutating func buildFullText(of table: TableInfo) throws {
+    guard let fullText = table.fullText else { return }
+    let definition = FullTextDefinition(fullText)
+    let create = definition.createTable()
+    let found = try found(fullText.name)
+    guard fullText.isExternal else {
+      guard let found, SchemaText(found.sql) != SchemaText(create) else { return }
+      throw SchemaPlanner.mismatch(
+        "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change it", table.name)
+    }
+    let triggers = definition.triggers()
+    let own = try self.found(table.name)?.triggers ?? []
+    let areThere = triggers.allSatisfy { trigger in
+      own.contains { $0.name.isSameName(as: trigger.name) && $0.sql == SchemaText(trigger.sql) }
+    }
+    let isCurrent = found.map { SchemaText($0.sql) == SchemaText(create) } ?? false
+    if isCurrent, areThere { return }
+    var statements: [SchemaPlan.Statement] = []
+    for trigger in triggers where own.contains(where: { $0.name.isSameName(as: trigger.name) }) {
+      statements.append(.init("DROP TRIGGER \(trigger.name.quotedName)"))
+    }
+    if !isCurrent {
+      if found != nil { statements.append(.init("DROP TABLE \(fullText.quotedName)")) }
+      statements.append(.init(create))
+    }
+    statements += triggers.map { .init($0.sql) }
+    statements.append(.init("INSERT INTO \(fullText.quotedName) (\(fullText.quotedName)) VALUES ('rebuild')"))
+    try add(
+      SchemaPlan.Step(
+        table: table.name, changes: [.init(.buildFullText, fullText.name)], statements: statements, losesData: false,
+        rebuilds: false, rows: try rowCount(of: table.name), diagnoses: []))
+  }
+
+  /// About how many rows a table has; 0 for one that is new.
+  func rowCount(of table: String) throws -> Int {
+    let old = answers.renamedTables.first { $0.value.isSameName(as: table) }?.key
+    let schema = try connection.schema()
+    guard let found = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
+    let hasRowid = !found.isWithoutRowid && String.rowidName(beside: found.columns.map(\.name)) != nil
+    let count = hasRowid ? "coalesce(max(rowid) - min(rowid) + 1, 0)" : "count(*)"
+    return Int(try connection.pragma("SELECT \(count) FROM main.\(found.name.quotedName)") ?? "") ?? 0
+  }
+
+  // MARK: Columns
+
+  private mutating func renameColumns(of table: TableInfo, _ found: DatabaseSchema.Table) throws {
+    for column in found.columns where table.columns.allSatisfy({ !$0.name.isSameName(as: column.name) }) {
+      guard let new = Answers.entry(answers.renamed, table.name, column.name) else { continue }
+      guard let target = table.columns.first(where: { $0.name.isSameName(as: new) }) else {
+        throw SqlError.misuse("column \(column.name) can't be renamed: the model has no column \(new)")
+          .at(table: table.name, column: column.name)
+      }
+      guard found[column: target.name] == nil else {
+        throw SqlError.misuse("column \(column.name) can't be renamed: the table has a column \(target.name) already")
+          .at(table: table.name, column: column.name)
+      }
+      let (from, to) = (column.name.quotedName, target.name.quotedName)
+      try add(
+        SchemaPlan.Step(
+          table: table.name, changes: [.init(.renameColumn, target.name, from: column.name)],
+          statements: [.init("ALTER TABLE \(table.name.quotedName) RENAME COLUMN \(from) TO \(to)")],
+          losesData: false, rebuilds: false, rows: 0, diagnoses: []))
+    }
+  }
+
+  /// Changes a table that is there, in a rebuild if SQLite can't alter it so.
+  private mutating func change(_ table: TableInfo) throws {
+    guard let found = try found(table.name) else { return }
+    guard found.module == nil else {
+      throw SchemaPlanner.mismatch("table \(table.name) of a model is a virtual table in the database", table.name)
+    }
+    guard
+      let model = try DatabaseSchema(of: table, for: connection).tables.first(where: {
+        $0.name.isSameName(as: table.name)
+      })
+    else { return }
+    let differences = SchemaComparison.differences(of: found, from: model)
+    ask(differences, found, model)
+    let change = TableChange(table: table, found: found, model: model, differences: differences, planner: self)
+    for step in try change.steps() { try add(step) }
+  }
+
+  /// Asks where a column that would be dropped may be the one that would be added.
+  private mutating func ask(
+    _ differences: [SchemaDifference], _ found: DatabaseSchema.Table, _ model: DatabaseSchema.Table
+  ) {
+    guard answers.dropping.contains(.columns) else { return }
+    for dropped in differences where dropped.kind == .column && dropped.isExtra {
+      guard let old = dropped.column,
+        !answers.notRenamed.contains(where: {
+          $0.isSameName(as: old) || $0.isSameName(as: "\(found.name).\(old)")
+        })
+      else { continue }
+      let added = differences.filter { $0.kind == .column && $0.isMissing }.compactMap(\.column)
+      let alike = added.filter { model[column: $0]?.type == found[column: old]?.type }
+      if !alike.isEmpty { questions.append(.init(table: found.name, dropped: old, added: alike)) }
+    }
+  }
+}
+
+extension Connection {
+  /// A SHA-256 of everything in the schema table.
+  func schemaFingerprint() throws -> String {
+    var bytes: [UInt8] = []
+    try eachRow("SELECT type, name, tbl_name, coalesce(sql, '') FROM main.sqlite_schema ORDER BY type, name") { row in
+      for field in row { bytes += Array(field.utf8) + [0] }
+    }
+    return SHA256.hex(bytes)
+  }
+}

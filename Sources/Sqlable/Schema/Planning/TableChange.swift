@@ -1,0 +1,203 @@
+/// The steps that bring a table that is there up to its model.
+struct TableChange {
+  let table: TableInfo
+  let found: DatabaseSchema.Table
+  let model: DatabaseSchema.Table
+  let differences: [SchemaDifference]
+  let planner: SchemaPlanner
+
+  private var connection: Connection { planner.connection }
+  private var name: String { table.name.quotedName }
+
+  func steps() throws -> [SchemaPlan.Step] {
+    let changes = changes
+    guard !changes.isEmpty else { return [] }
+    if try needsRebuild {
+      return [try TableRebuild(change: self, changes: changes).step()]
+    }
+    var steps: [SchemaPlan.Step] = []
+    for difference in differences where drops(difference) && difference.kind == .index {
+      steps.append(drop(difference))
+    }
+    for difference in differences where drops(difference) && difference.kind == .column {
+      guard let column = difference.column else { continue }
+      steps.append(
+        try step(
+          .dropColumn, column, ["ALTER TABLE \(name) DROP COLUMN \(column.quotedName)"], losesData: true,
+          readsRows: true))
+    }
+    for column in missingColumns {
+      var statements = [
+        SchemaPlan.Statement(try TableDefinition(table).addColumn(column, for: connection))
+      ]
+      if let value = try filling(of: column) {
+        statements.append(.init("UPDATE \(name) SET \(column.name.quotedName) = ?", [value]))
+      }
+      steps.append(
+        SchemaPlan.Step(
+          table: table.name, changes: [.init(.addColumn, column.name)], statements: statements, losesData: false,
+          rebuilds: false, rows: statements.count > 1 ? try rowCount : 0, diagnoses: []))
+    }
+    for index in table.indexes {
+      let indexName = index.name(inTable: table.name)
+      guard
+        let difference = differences.first(where: { $0.kind == .index && $0.name?.isSameName(as: indexName) == true })
+      else { continue }
+      var statements = difference.isMissing ? [] : ["DROP INDEX \(indexName.quotedName)"]
+      statements.append(try TableDefinition(table).create(index))
+      steps.append(
+        try step(
+          difference.isMissing ? .addIndex : .changeIndex, indexName, statements, readsRows: true,
+          diagnoses: index.isUnique ? [duplicates(index.columns.map(\.name))] : []))
+    }
+    return steps
+  }
+
+  private func step(
+    _ kind: SchemaPlan.Change.Kind, _ name: String, _ statements: [String], losesData: Bool = false,
+    readsRows: Bool = false, diagnoses: [SchemaPlan.Diagnosis] = []
+  ) throws -> SchemaPlan.Step {
+    SchemaPlan.Step(
+      table: table.name, changes: [.init(kind, name)], statements: statements.map { .init($0) }, losesData: losesData,
+      rebuilds: false, rows: readsRows ? try rowCount : 0, diagnoses: diagnoses)
+  }
+
+  private func drop(_ difference: SchemaDifference) -> SchemaPlan.Step {
+    let index = difference.name ?? ""
+    return SchemaPlan.Step(
+      table: table.name, changes: [.init(.dropIndex, index)],
+      statements: [.init("DROP INDEX \(index.quotedName)")], losesData: false, rebuilds: false, rows: 0, diagnoses: [])
+  }
+
+  // MARK: What changes
+
+  var rowCount: Int { get throws { try planner.rowCount(of: table.name) } }
+
+  /// The model's columns that the table lacks.
+  var missingColumns: [Column] { table.columns.filter { found[column: $0.name] == nil } }
+
+  /// The table's columns that the model lacks, and that stay.
+  var keptColumns: [DatabaseSchema.Column] {
+    planner.answers.dropping.contains(.columns)
+      ? [] : found.columns.filter { column in table.columns.allSatisfy { !$0.name.isSameName(as: column.name) } }
+  }
+
+  /// What a column gets where it has no value; nil for what SQLite gives it.
+  func filling(of column: Column) throws -> DatabaseValue? {
+    guard let value = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }
+    guard column.type.stores(value) else {
+      throw column.type.mismatch(value.storageClass).at(table: table.name, column: column.name)
+    }
+    return value
+  }
+
+  /// Whether something that is in no model goes.
+  private func drops(_ difference: SchemaDifference) -> Bool {
+    guard difference.isExtra else { return false }
+    return switch difference.kind {
+    case .column: planner.answers.dropping.contains(.columns)
+    case .index: planner.answers.dropping.contains(.indexes)
+    default: false
+    }
+  }
+
+  private var changes: [SchemaPlan.Change] {
+    differences.compactMap { difference in
+      let column = difference.column
+      switch difference.kind {
+      case .column:
+        if difference.isMissing { return .init(.addColumn, column) }
+        return drops(difference) ? .init(.dropColumn, column) : nil
+      case .type: return .init(.changeType, column)
+      case .notNull: return .init(.changeNotNull, column)
+      case .defaultValue: return .init(.changeDefault, column)
+      case .collation: return .init(.changeCollation, column)
+      case .generated: return .init(.changeGenerated, column)
+      case .primaryKey: return .init(.changePrimaryKey)
+      case .strict, .withoutRowid: return .init(.changeOptions)
+      case .unique, .check, .foreignKey:
+        if difference.isMissing { return .init(.addConstraint, difference.expected) }
+        return .init(.dropConstraint, difference.found)
+      case .index:
+        if difference.isExtra { return drops(difference) ? .init(.dropIndex, difference.name) : nil }
+        return .init(difference.isMissing ? .addIndex : .changeIndex, difference.name)
+      // The full-text index has a step of its own.
+      case .trigger, .view, .fullText, .table: return nil
+      }
+    }
+  }
+
+  /// Whether SQLite can't alter the table so.
+  private var needsRebuild: Bool {
+    get throws {
+      for difference in differences {
+        switch difference.kind {
+        case .type, .notNull, .defaultValue, .collation, .generated, .primaryKey, .strict, .withoutRowid: return true
+        case .unique, .check, .foreignKey: if !isOfKeptColumns(difference) { return true }
+        case .column:
+          if difference.isMissing,
+            let column = table.columns.first(where: { $0.name.isExactly(difference.column ?? "") })
+          {
+            if try !canBeAdded(column) { return true }
+          } else if drops(difference), let column = difference.column, !canBeDropped(column) {
+            return true
+          }
+        default: break
+        }
+      }
+      return false
+    }
+  }
+
+  /// Whether a constraint that is in no model is one of columns that are in none.
+  private func isOfKeptColumns(_ difference: SchemaDifference) -> Bool {
+    difference.isExtra && keptConstraints.contains { $0 == difference.found }
+  }
+
+  /// The constraints of columns that are in no model and stay.
+  var keptConstraints: [String] {
+    let kept = Set(keptColumns.map(\.name.foldedName))
+    let isKept = { (names: [SchemaText]) in names.contains { name in kept.contains { name.isFolded($0) } } }
+    let uniques = found.uniques.filter { isKept($0.columns.map(\.expression)) }.map(\.sql)
+    let keys = found.foreignKeys.filter { isKept($0.columns) }.map(\.sql)
+    let checks = found.checks.filter { check in
+      let tokens = SqlTokens(check.expression.text)
+      return (0..<tokens.count).contains { tokens.name($0).map { kept.contains($0.foldedName) } ?? false }
+    }.map(\.sql)
+    return uniques + keys + checks
+  }
+
+  private func canBeAdded(_ column: Column) throws -> Bool {
+    let options = column.definition.options
+    guard Library.checksAddedColumns || (options.check == nil && options.generated == nil) else { return false }
+    return (try? TableDefinition(table).addColumn(column, for: connection)) != nil
+  }
+
+  /// Tries it on the copy.
+  private func canBeDropped(_ column: String) -> Bool {
+    let copy = planner.copy.connection
+    guard (try? copy.pragma("SAVEPOINT dropping")) != nil else { return false }
+    defer {
+      _ = try? copy.pragma("ROLLBACK TO dropping")
+      _ = try? copy.pragma("RELEASE dropping")
+    }
+    return (try? copy.pragma("ALTER TABLE \(name) DROP COLUMN \(column.quotedName)")) != nil
+  }
+
+  // MARK: Rows at fault
+
+  /// The id of a row of the table as it is; NULL if it has none.
+  var rowid: String {
+    found.isWithoutRowid ? "NULL" : String.rowidName(beside: found.columns.map(\.name)) ?? "NULL"
+  }
+
+  func duplicates(_ columns: [String]) -> SchemaPlan.Diagnosis {
+    let names = columns.map(\.quotedName)
+    let present = names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+    return SchemaPlan.Diagnosis(
+      column: columns.count == 1 ? columns[0] : nil,
+      fault: "have the same \(columns.joined(separator: ", ")) as others",
+      sql: "SELECT min(\(rowid)) FROM \(name) WHERE \(present) GROUP BY \(names.joined(separator: ", ")) "
+        + "HAVING count(*) > 1 LIMIT 10")
+  }
+}

@@ -1,0 +1,164 @@
+/// A step that copies a table's rows into a new one, as SQLite's documentation prescribes.
+struct TableRebuild {
+  let change: TableChange
+  let changes: [SchemaPlan.Change]
+
+  private var table: TableInfo { change.table }
+  private var found: DatabaseSchema.Table { change.found }
+  private var connection: Connection { change.planner.connection }
+
+  /// The name of the new table until the old one is dropped.
+  static func temporaryName(of table: String) -> String { "sqlable_new_\(table)" }
+
+  func step() throws -> SchemaPlan.Step {
+    let rows = try change.rowCount
+    let (old, new) = (table.name.quotedName, TableRebuild.temporaryName(of: table.name).quotedName)
+    let kept = change.keptColumns
+    let create = try TableDefinition(table).createTable(
+      for: connection, named: TableRebuild.temporaryName(of: table.name),
+      with: (kept.map(\.sql), change.keptConstraints))
+    let copied = try copied(rows: rows)
+    var statements: [SchemaPlan.Statement] = [.init(create)]
+    if !copied.isEmpty {
+      let names = copied.map(\.column).joined(separator: ", ")
+      let terms = copied.map(\.term).joined(separator: ", ")
+      var copy = SchemaPlan.Statement(
+        "INSERT INTO \(new) (\(names)) SELECT \(terms) FROM \(old)", copied.compactMap(\.value))
+      if change.rowid != "NULL" { copy.copy = .init(table: old, rowid: change.rowid) }
+      statements.append(copy)
+    }
+    if change.model.primaryKey?.isAutoincrement == true, found.primaryKey?.isAutoincrement == true {
+      let (oldText, newText) = (table.name.quotedText, TableRebuild.temporaryName(of: table.name).quotedText)
+      statements.append(.init("DELETE FROM sqlite_sequence WHERE name = \(newText)"))
+      statements.append(
+        .init(
+          "INSERT INTO sqlite_sequence (name, seq) SELECT \(newText), seq FROM sqlite_sequence WHERE name = \(oldText)")
+      )
+    }
+    statements.append(.init("DROP TABLE \(old)"))
+    statements.append(.init("ALTER TABLE \(new) RENAME TO \(old)"))
+    statements += try indexes().map { .init($0) }
+    statements += found.triggers.map { .init($0.sql.text) }
+    return SchemaPlan.Step(
+      table: table.name, changes: changes, statements: statements,
+      losesData: changes.contains { $0.kind == .dropColumn }, rebuilds: true, rows: rows, diagnoses: diagnoses())
+  }
+
+  /// The columns that get values, the terms that select these, and their values.
+  private func copied(rows: Int) throws -> [(column: String, term: String, value: DatabaseValue?)] {
+    var copied: [(column: String, term: String, value: DatabaseValue?)] = []
+    let names = table.columns.map(\.name) + change.keptColumns.map(\.name)
+    if !found.isWithoutRowid, !table.isWithoutRowid, !table.keyIsRowid, change.rowid != "NULL",
+      let rowid = String.rowidName(beside: names)
+    {
+      copied.append((rowid, change.rowid, nil))
+    }
+    for column in table.columns where column.definition.options.generated == nil {
+      let name = column.name.quotedName
+      let filling = try change.filling(of: column)
+      if let old = found[column: column.name] {
+        let isFilled = filling != nil && !old.isNotNull
+        copied.append(
+          (name, isFilled ? "coalesce(\(old.name.quotedName), ?)" : old.name.quotedName, isFilled ? filling : nil))
+      } else if let filling {
+        copied.append((name, "?", filling))
+      } else if !column.type.isNullable, column.definition.options.defaultValue == nil, rows > 0,
+        !(table.keyIsRowid && column.name.isExactly(table.columns[table.key[0]].name))
+      {
+        throw SchemaPlanner.mismatch(
+          "column \(table.name).\(column.name) can't be NULL and has no default, and the table has rows; "
+            + "say what they get: filling: [\"\(table.name).\(column.name)\": …]", table.name, column.name)
+      }
+    }
+    for column in change.keptColumns where column.generated == nil {
+      copied.append((column.name.quotedName, column.name.quotedName, nil))
+    }
+    return copied
+  }
+
+  /// The indexes of the model, and those of the table that stay.
+  private func indexes() throws -> [String] {
+    let own = try table.indexes.map { try TableDefinition(table).create($0) }
+    let names = table.indexes.map { $0.name(inTable: table.name) }
+    let columns = table.columns.map(\.name) + change.keptColumns.map(\.name)
+    let others = found.indexes.filter { index in
+      if names.contains(where: index.name.isSameName) { return false }
+      if change.planner.answers.dropping.contains(.indexes) { return false }
+      // An index of a column that goes can't stay.
+      return found.columns.allSatisfy { column in
+        columns.contains(where: column.name.isSameName) || !index.mentions(column.name)
+      }
+    }
+    return own + others.map(\.sql)
+  }
+
+  private func diagnoses() -> [SchemaPlan.Diagnosis] {
+    let (old, rowid) = (table.name.quotedName, change.rowid)
+    var diagnoses: [SchemaPlan.Diagnosis] = []
+    for difference in change.differences {
+      if difference.kind == .notNull, let column = difference.column, change.model[column: column]?.isNotNull == true {
+        diagnoses.append(
+          .init(
+            column: column, fault: "have no value",
+            sql: "SELECT \(rowid) FROM \(old) WHERE \(column.quotedName) IS NULL LIMIT 10"))
+      }
+      if difference.kind == .check, difference.isMissing, let check = difference.expected {
+        let condition = check.dropFirst("CHECK ".count)
+        diagnoses.append(
+          .init(
+            column: nil, fault: "violate \(check)", sql: "SELECT \(rowid) FROM \(old) WHERE NOT \(condition) LIMIT 10"))
+      }
+      if difference.kind == .type,
+        let column = table.columns.first(where: { $0.name.isSameName(as: difference.column ?? "") })
+      {
+        let classes = (column.type.storedClasses + ["null"]).map { "'\($0)'" }.joined(separator: ", ")
+        diagnoses.append(
+          .init(
+            column: column.name,
+            fault: "have values that are not \(change.model[column: column.name]?.type.text ?? "")",
+            sql:
+              "SELECT \(rowid) FROM \(old) WHERE typeof(\(column.name.quotedName)) NOT IN (\(classes)) LIMIT 10",
+            isAlways: true))
+      }
+    }
+    let keys =
+      change.differences.contains { $0.kind == .primaryKey } ? change.model.primaryKey.map { [$0.columns] } ?? [] : []
+    for terms in keys + change.model.uniques.map(\.columns) {
+      let columns = terms.compactMap { term in found.columns.first { term.expression.isName($0.name) }?.name }
+      if columns.count == terms.count { diagnoses.append(change.duplicates(columns)) }
+    }
+    return diagnoses
+  }
+}
+
+extension ColumnType {
+  /// The classes of values that a column of the type stores, as SQLite names them.
+  fileprivate var storedClasses: [String] {
+    switch storageClass {
+    case .integer: ["integer"]
+    case .real: ["real", "integer"]
+    case .text: ["text"]
+    case .blob: ["blob"]
+    case .null: []
+    }
+  }
+}
+
+extension DatabaseSchema.Index {
+  /// Whether a term or the condition has a word that is the column's name.
+  fileprivate func mentions(_ column: String) -> Bool {
+    (terms.map(\.expression) + (condition.map { [$0] } ?? [])).contains { text in
+      let tokens = SqlTokens(text.text)
+      return (0..<tokens.count).contains { tokens.name($0)?.isSameName(as: column) ?? false }
+    }
+  }
+}
+
+extension DatabaseSchema.Column {
+  /// Its declaration without keys and constraints.
+  fileprivate var sql: String {
+    "\(name.quotedName) \(type)" + (isNotNull ? " NOT NULL" : "") + (defaultValue.map { " DEFAULT (\($0))" } ?? "")
+      + (collation.map { " COLLATE \($0)" } ?? "")
+      + (generated.map { " GENERATED ALWAYS AS (\($0.expression)) \($0.isStored ? "STORED" : "VIRTUAL")" } ?? "")
+  }
+}

@@ -1,0 +1,185 @@
+/// The tables of a program's models, to compare with a database and to bring it up to them.
+///
+/// ```swift
+/// let schema = Schema(Person.self, Bicycle.self)
+/// try schema.verify(db)                            // throws what differs
+/// let plan = try schema.plan(db)                   // what would mend it
+/// try plan.apply(db)
+/// ```
+///
+/// A value that can be shared; it reads the models' declarations when it is used.
+public struct Schema: Sendable {
+  private(set) var tables: [TableInfo]
+
+  public init(_ models: any Sqlable.Type...) { self.init(models) }
+
+  public init(_ models: [any Sqlable.Type]) {
+    func info(_ model: (some Sqlable).Type) -> TableInfo { .unchecked(model) }
+    tables = models.map { info($0) }
+  }
+
+  /// The same schema with another table that has a model's layout.
+  public func adding(_ model: (some Sqlable).Type, named name: String) -> Schema {
+    var schema = self
+    schema.tables.append(TableInfo.unchecked(model).named(name))
+    return schema
+  }
+
+  /// Returns how the tables of a database differ from the models.
+  ///
+  /// ```swift
+  /// let differences = try schema.differences(db)
+  /// // [bicycle.color: the type is TEXT, and should be INTEGER]
+  /// ```
+  ///
+  /// It also has what is in no model, with ``SchemaDifference/isHarmless`` where the models do not notice it. Other
+  /// tables are left out. It runs in one read, on a handle or pool; throws `.misuse` for a model that contradicts
+  /// itself.
+  public func differences(
+    _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [SchemaDifference] {
+    try db.run(SchemaComparison(schema: self), file: file, line: line)
+  }
+
+  /// Returns how the tables of a database differ from the models.
+  public func differences(
+    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> [SchemaDifference] {
+    try await db.run(SchemaComparison(schema: self), file: file, line: line)
+  }
+
+  /// Throws `.schema(.mismatch)` with every difference between the models and their tables that is not harmless, for
+  /// the start of a service.
+  ///
+  /// ```swift
+  /// try Schema(Person.self, Bicycle.self).verify(db)
+  /// // SqlError.schema: the database differs from the models: bicycle.color: the type is TEXT, and should be INTEGER
+  /// ```
+  ///
+  /// The differences are those of ``differences(_:file:line:)-(SqlExecutor,_,_)``. It changes nothing.
+  public func verify(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws {
+    try Schema.check(differences(db, file: file, line: line))
+  }
+
+  /// Throws `.schema(.mismatch)` with every difference between the models and their tables that is not harmless.
+  public func verify(
+    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) async throws {
+    try await Schema.check(differences(db, file: file, line: line))
+  }
+
+  private static func check(_ differences: [SchemaDifference]) throws {
+    let differences = differences.filter { !$0.isHarmless }
+    guard let first = differences.first else { return }
+    let message = "the database differs from the models: " + differences.map(\.description).joined(separator: "; ")
+    throw SqlError(.schema(.mismatch(message)), message: message, table: first.table, column: first.column)
+  }
+}
+
+/// Reads a database's schema and compares it with models.
+struct SchemaComparison: Runnable {
+  let schema: Schema
+
+  var sql: String { SchemaReading().sql }
+  var isReadOnly: Bool { true }
+
+  func requests() throws -> [SqlRequest] { try SchemaReading().requests() }
+
+  func run(_ db: SqliteDatabase) throws -> [SchemaDifference] {
+    try db.running { connection in
+      let found = try connection.schema()
+      return try schema.tables.flatMap { try SchemaComparison.differences(of: found, from: $0, connection) }
+    }
+  }
+
+  func run(over transport: some SqlTransport) async throws -> [SchemaDifference] {
+    throw SqlError.misuse("a schema is compared on a handle or pool")
+  }
+
+  /// How a database differs from a model.
+  static func differences(
+    of found: DatabaseSchema, from table: TableInfo, _ connection: Connection
+  ) throws -> [SchemaDifference] {
+    let model = try DatabaseSchema(of: table, for: connection)
+    var differences: [SchemaDifference] = []
+    for expected in model.tables {
+      guard let table = found[table: expected.name] else {
+        let view = found.views.first { $0.name.isSameName(as: expected.name) }
+        differences.append(
+          SchemaDifference(
+            expected.name, expected.isFullText ? .fullText : .table, expected: expected.sql, found: view?.sql.text))
+        continue
+      }
+      differences += SchemaComparison.differences(of: table, from: expected)
+    }
+    return differences
+  }
+
+  /// How a table differs from that of a model.
+  static func differences(
+    of found: DatabaseSchema.Table, from model: DatabaseSchema.Table
+  ) -> [SchemaDifference] {
+    found.differences(from: model).filter { difference in
+      // A unique index is as good as the constraint.
+      difference.kind != .unique || !difference.isMissing
+        || !model.uniques.contains { $0.sql == difference.expected && found.hasUniqueIndex($0) }
+    }.map { $0.marked(in: found) }
+  }
+}
+
+extension DatabaseSchema.Table {
+  var isFullText: Bool { module != nil }
+
+  fileprivate func hasUniqueIndex(_ constraint: DatabaseSchema.Unique) -> Bool {
+    indexes.contains { $0.isUnique && $0.condition == nil && $0.terms == constraint.columns }
+  }
+}
+
+extension DatabaseSchema {
+  /// What a model declares: its table, and the full-text index beside it.
+  init(of table: TableInfo, for connection: Connection) throws {
+    if let defect = table.defect { throw defect }
+    if table.fullText?.isExternal != false {
+      let definition = TableDefinition(table)
+      var reader = SchemaReader(try definition.createTable(for: connection))
+      var declared = try reader.table()
+      declared.indexes = try table.indexes.map { index in
+        var reader = SchemaReader(try definition.create(index))
+        return try reader.index().index
+      }
+      for trigger in table.fullText.map({ FullTextDefinition($0).triggers() }) ?? [] {
+        declared.triggers.append(Trigger(name: trigger.name, sql: SchemaText(trigger.sql)))
+      }
+      tables.append(declared)
+    }
+    if let fullText = table.fullText {
+      var reader = SchemaReader(FullTextDefinition(fullText).createTable())
+      tables.append(try reader.table())
+    }
+  }
+}
+
+extension Schema {
+  /// The tables in an order in which each comes after those to which its foreign keys refer; those that refer to each
+  /// other are in the order in which they are given.
+  static func ordered(_ tables: [TableInfo]) -> [TableInfo] {
+    var (ordered, visited): ([TableInfo], Set<[UInt8]>) = ([], [])
+    func add(_ table: TableInfo) {
+      guard visited.insert(table.name.foldedName).inserted else { return }
+      for parent in table.parents {
+        if let table = tables.first(where: { $0.name.isSameName(as: parent) }) { add(table) }
+      }
+      ordered.append(table)
+    }
+    tables.forEach(add)
+    return ordered
+  }
+}
+
+extension TableInfo {
+  /// The names of the tables to which its foreign keys refer.
+  fileprivate var parents: [String] {
+    columns.compactMap { $0.definition.options.foreignKey?.table() }
+      + constraints.foreignKeys.map { $0.reference.table() }
+  }
+}

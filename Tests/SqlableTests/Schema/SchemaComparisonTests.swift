@@ -1,0 +1,140 @@
+import Sqlable
+import Testing
+
+private enum Own: TableDeclaration {
+  static let id = Column("id", .integer, PrimaryKey(autoincrement: true))
+  static let a = Column("a", .text, Unique(), Collate.nocase)
+  static let b = Column("b", .nullable(.integer), Check("b > 0"))
+  static let c = Column("c", .real, Default(1.5))
+  static let d = Column("d", .nullable(.integer), Generated("b + 1"))
+  static let e = Column("e", .nullable(.integer), ForeignKey<Table<Own>>(onDelete: .cascade))
+  static let columns = [id, a, b, c, d, e]
+  static let indexes = [Index(b), Index(c.desc, a)]
+}
+
+/// How a model differs from its table is found, and nothing else is reported.
+@Suite struct SchemaComparisonTests {
+  private static let rest = "FOREIGN KEY (e) REFERENCES t (id) ON DELETE CASCADE"
+  private static let create = """
+    CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, a TEXT COLLATE NOCASE NOT NULL, b INTEGER,
+      c REAL DEFAULT 1.5 NOT NULL, d INTEGER AS (b+1), e INTEGER, UNIQUE (a), CHECK (b > 0), \(rest));
+    CREATE INDEX "t_b" ON t (B); CREATE INDEX t_c_desc_a ON t (c DESC, a);
+    """
+
+  /// The differences of a table of which some text is replaced.
+  private func differences(_ old: String, _ new: String) throws -> [String] {
+    var found: [String] = []
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      let text = SchemaComparisonTests.create.replacing(old, with: new)
+      #expect(old.isEmpty || text != SchemaComparisonTests.create)
+      try db.execute(SQL(verbatim: text))
+      let differences = try Schema(Table<Own>.self).differences(db)
+      found = differences.map { ($0.isHarmless ? "harmless: " : "") + "\($0)" }
+      let error = sqlError { try Schema(Table<Own>.self).verify(db) }
+      #expect((error == nil) == differences.allSatisfy(\.isHarmless))
+    }
+    return found
+  }
+
+  @Test func aTableThatIsWrittenAnotherWayDoesNotDiffer() throws {
+    #expect(try differences("", "") == [])
+  }
+
+  @Test func eachDifferenceIsReported() throws {
+    #expect(try differences("b INTEGER", "b TEXT") == ["t.b: the type is TEXT, and should be INTEGER"])
+    #expect(try differences("b INTEGER,", "b INTEGER NOT NULL,") == ["t.b: the NOT NULL is set, and should be not set"])
+    #expect(try differences("DEFAULT 1.5 ", "DEFAULT 2 ") == ["t.c: the default is 2, and should be 1.5"])
+    #expect(try differences("DEFAULT 1.5 ", "") == ["t.c: the default is not there, and should be 1.5"])
+    #expect(try differences("COLLATE NOCASE", "") == ["t.a: the collation is BINARY, and should be NOCASE"])
+    #expect(
+      try differences("(b+1)", "(b+2)")
+        == ["t.d: the generated expression is (b+2) VIRTUAL, and should be (b + 1) VIRTUAL"])
+    #expect(
+      try differences(" AUTOINCREMENT", "")
+        == ["t: the primary key is PRIMARY KEY (id), and should be PRIMARY KEY (id) AUTOINCREMENT"])
+    #expect(try differences(" UNIQUE (a),", "") == ["t: the unique is missing: UNIQUE (a)"])
+    #expect(try differences("UNIQUE (a),", "UNIQUE (a), UNIQUE (b),") == ["t: the unique is extra: UNIQUE (b)"])
+    #expect(
+      try differences("b > 0", "b > 1") == [
+        "t: the check is missing: CHECK (b > 0)", "t: the check is extra: CHECK (b > 1)",
+      ])
+    #expect(
+      try differences(", " + SchemaComparisonTests.rest, "")
+        == ["t: the foreign key is missing: FOREIGN KEY (e) REFERENCES t (id) ON DELETE CASCADE"])
+    #expect(
+      try differences("ON t (B)", "ON t (c)").first?.hasPrefix("t: the index t_b is CREATE INDEX \"t_b\" ON t (c)")
+        == true)
+    #expect(try differences("CREATE INDEX \"t_b\" ON t (B);", "") == ["t: the index t_b is missing"])
+    #expect(try differences("\(SchemaComparisonTests.rest))", "\(SchemaComparisonTests.rest)) STRICT").count == 1)
+  }
+
+  @Test func whatNoModelHasIsHarmlessUnlessItStopsTheModel() throws {
+    #expect(try differences("e INTEGER,", "e INTEGER, x TEXT,") == ["harmless: t.x: it is extra"])
+    #expect(try differences("e INTEGER,", "e INTEGER, x TEXT NOT NULL DEFAULT 1,") == ["harmless: t.x: it is extra"])
+    #expect(try differences("e INTEGER,", "e INTEGER, x TEXT NOT NULL,") == ["t.x: it is extra"])
+    #expect(
+      try differences("CREATE INDEX t_c", "CREATE INDEX x ON t (a); CREATE INDEX t_c") == [
+        "harmless: t: the index x is extra"
+      ])
+    #expect(
+      try differences("CREATE INDEX t_c", "CREATE UNIQUE INDEX x ON t (b); CREATE INDEX t_c") == [
+        "t: the index x is extra"
+      ])
+    // A unique index is as good as the constraint.
+    #expect(
+      try differences(
+        "UNIQUE (a), CHECK (b > 0), \(SchemaComparisonTests.rest));",
+        "CHECK (b > 0), \(SchemaComparisonTests.rest)); CREATE UNIQUE INDEX x ON t (a);")
+        == ["t: the index x is extra"])
+  }
+
+  @Test func everyModelOfTheTestsAgreesWithTheTableThatItCreates() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      let models: [any Sqlable.Type] = [
+        Person.self, Bicycle.self, Account.self, Payment.self, Car.self, Table<Own>.self,
+      ]
+      for model in models { try create(model, db) }
+      #expect(try Schema(models).differences(db) == [])
+      try Schema(models).verify(db)
+    }
+  }
+
+  private func create(_ model: (some Sqlable).Type, _ db: SqliteDatabase) throws {
+    #expect(try db.createTable(model).drift == [])
+    let again = try db.createTable(model)
+    #expect(again.drift == [] && again.isEmpty)
+  }
+
+  @Test func aMissingTableAndAViewInItsPlaceAreReported() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      #expect(try Schema(Bicycle.self).differences(db).map(\.description) == ["bicycle: it is missing"])
+      try db.execute("CREATE VIEW bicycle AS SELECT 1 AS id")
+      let error = sqlError { try Schema(Bicycle.self).verify(db) }
+      #expect(
+        error?.message
+          == "the database differs from the models: bicycle: it is CREATE VIEW bicycle AS SELECT 1 AS id, and should be a table"
+      )
+    }
+  }
+
+  @Test func createTableReportsWhatItDoesNotMend() throws {
+    enum Renamed: TableDeclaration {
+      static let columns = [
+        Column("id", .integer, PrimaryKey()), Column("paint", .nullable(.text)), Column("n", .integer),
+      ]
+    }
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, color TEXT, n TEXT NOT NULL)")
+      let change = try db.createTable(Table<Renamed>.self)
+      #expect(change.addedColumns == ["paint"] && change.possibleRenames == ["color": ["paint"]])
+      #expect(change.drift.map(\.description) == ["t.n: the type is TEXT, and should be INTEGER"])
+    }
+  }
+
+  @Test func severalTablesAreCreatedInTheOrderOfTheirReferences() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      #expect(try db.createTables(Bicycle.self, Person.self).map(\.table) == ["person", "bicycle"])
+      #expect(try db.createTables(Bicycle.self, Person.self).allSatisfy(\.isEmpty))
+    }
+  }
+}
