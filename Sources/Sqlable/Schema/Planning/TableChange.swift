@@ -6,6 +6,26 @@ struct TableChange {
   let differences: [SchemaDifference]
   let planner: SchemaPlanner
 
+  init(
+    table: TableInfo, found: DatabaseSchema.Table, model: DatabaseSchema.Table, differences: [SchemaDifference],
+    planner: SchemaPlanner
+  ) {
+    (self.table, self.found, self.model, self.planner) = (table, found, model, planner)
+    // A column that is added brings its own constraints.
+    let added = table.columns.filter { found[column: $0.name] == nil }
+    let checks = added.compactMap {
+      $0.definition.options.check.map { DatabaseSchema.Check(expression: SchemaText($0)).sql }
+    }
+    let references = added.filter { $0.definition.options.foreignKey != nil }.map(\.name)
+    let keys = model.foreignKeys.filter { key in
+      key.columns.count == 1 && references.contains { key.columns[0].isName($0) }
+    }.map(\.sql)
+    self.differences = differences.filter { difference in
+      let isBrought = difference.isMissing && [.check, .foreignKey].contains(difference.kind)
+      return !isBrought || !(checks + keys).contains { $0 == difference.expected }
+    }
+  }
+
   private var connection: Connection { planner.connection }
   private var name: String { table.name.quotedName }
 
@@ -176,12 +196,12 @@ struct TableChange {
   /// Tries it on the copy.
   private func canBeDropped(_ column: String) -> Bool {
     let copy = planner.copy.connection
-    guard (try? copy.pragma("SAVEPOINT dropping")) != nil else { return false }
-    defer {
-      _ = try? copy.pragma("ROLLBACK TO dropping")
-      _ = try? copy.pragma("RELEASE dropping")
-    }
-    return (try? copy.pragma("ALTER TABLE \(name) DROP COLUMN \(column.quotedName)")) != nil
+    do {
+      try copy.pragma("SAVEPOINT dropping")
+      defer { for end in ["ROLLBACK TO dropping", "RELEASE dropping"] { _ = try? copy.pragma(end) } }
+      try copy.pragma("ALTER TABLE \(name) DROP COLUMN \(column.quotedName)")
+      return true
+    } catch { return false }
   }
 
   // MARK: Rows at fault
