@@ -41,9 +41,14 @@ extension SqliteDatabase {
   /// changes in that order.
   @discardableResult
   public func createTables(_ models: any Sqlable.Type...) throws -> [SchemaChange] {
-    func info(_ model: (some Sqlable).Type) throws -> TableInfo { try .of(model) }
-    let tables = try models.map { try info($0) }
-    return try transaction { db in try Schema.ordered(tables).map { try db.createTable($0) } }
+    try createTables(of: Schema(models))
+  }
+
+  /// Creates the tables of a schema's models; see ``createTables(_:)``.
+  @discardableResult
+  public func createTables(of schema: Schema) throws -> [SchemaChange] {
+    for table in schema.tables { if let defect = table.defect { throw defect } }
+    return try transaction { db in try Schema.ordered(schema.tables).map { try db.createTable($0) } }
   }
 
   private func createTable(_ table: TableInfo) throws -> SchemaChange {

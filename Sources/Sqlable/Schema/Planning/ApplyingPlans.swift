@@ -37,13 +37,14 @@ extension Schema {
   ///   - filling: What rows get in a column that is new or can't be NULL any more: `["bicycle.price": 0.0]`.
   ///   - dropping: What goes because no model has it.
   public func plan(
-    _ db: SqliteDatabase, renamed: [String: String] = [:], renamedTables: [String: String] = [:],
-    notRenamed: Set<String> = [], filling: [String: any SqlValue] = [:], dropping: SchemaDropping = []
+    _ db: some SqlDatabase, renamed: [String: String] = [:], renamedTables: [String: String] = [:],
+    notRenamed: Set<String> = [], filling: [String: any SqlValue] = [:], dropping: SchemaDropping = [],
+    file: StaticString = #fileID, line: UInt = #line
   ) throws -> SchemaPlan {
     let answers = SchemaPlanner.Answers(
       renamed: renamed, renamedTables: renamedTables, notRenamed: notRenamed,
       filling: try filling.reduce(into: [:]) { $0[$1.key] = try self.stored($1.value, in: $1.key) }, dropping: dropping)
-    return try db.transaction(.deferred) { db in
+    return try db.withTransaction(.deferred, file: file, line: line) { db in
       try db.running { connection in
         var planner = try SchemaPlanner(connection, functions: db.functions, answers: answers)
         return try planner.plan(for: tables)
@@ -71,7 +72,7 @@ extension SchemaPlan {
   /// ```
   ///
   /// Before the commit it checks the foreign keys of the tables that it has rebuilt. Foreign keys are not enforced
-  /// meanwhile, and no triggers fire. Inside another transaction it is a savepoint.
+  /// meanwhile, and no triggers fire. On a handle or pool; inside another transaction of a handle it is a savepoint.
   ///
   /// Throws `.misuse` for a plan that loses data without permission or has questions; `.schema(.mismatch)` for one that
   /// was made for another schema, and for rows that do not fit, with their ids; `.constraint`, `.full`, `.busy` and
@@ -81,14 +82,15 @@ extension SchemaPlan {
   ///   - permission: What it may do that can't be undone.
   ///   - progress: Called before each step, and about every hundred thousand rows of a rebuild.
   public func apply(
-    _ db: SqliteDatabase, allowing permission: SchemaPermission = [], progress: (SchemaProgress) -> Void = { _ in }
+    _ db: some SqlDatabase, allowing permission: SchemaPermission = [], file: StaticString = #fileID,
+    line: UInt = #line, progress: (SchemaProgress) -> Void = { _ in }
   ) throws {
     if let question = questions.first { throw SqlError.misuse("the plan has a question: \(question)") }
     if let step = steps.first(where: \.losesData), !permission.contains(.dataLoss) {
       throw SqlError.misuse("the plan loses data, which must be allowed: \(step)").at(table: step.table)
     }
     guard !isEmpty else { return }
-    try db.transaction { db in
+    try db.withTransaction(.immediate, file: file, line: line) { db in
       try db.running { connection in
         guard try connection.schemaFingerprint() == schema else {
           let message = "the schema has changed since the plan was made; make a new one"

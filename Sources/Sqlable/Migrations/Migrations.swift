@@ -1,0 +1,250 @@
+/// The migrations of a program, in their order.
+///
+/// ```swift
+/// let migrations = Migrations(all, fresh: Schema(Person.self, Bicycle.self))
+/// try migrations.apply(pool) { print("\($0.name): batch \($0.batch)") }
+/// ```
+///
+/// The database keeps the names and checksums of those that have run, in the table `sqlable_migration`. A value, which
+/// can be shared.
+public struct Migrations: Sendable {
+  public let all: [Migration]
+  private let fresh: (@Sendable (SqliteDatabase) throws -> Void)?
+
+  /// - Parameters:
+  ///   - migrations: All migrations, from the first release on; new ones come last.
+  ///   - fresh: The models whose tables a new file gets at once, instead of all migrations one after another.
+  ///     ``checkFreshSchema(configuration:)`` proves that both are equal.
+  public init(_ migrations: [Migration], fresh schema: Schema? = nil) {
+    all = migrations
+    guard let schema else {
+      fresh = nil
+      return
+    }
+    fresh = { db in try db.createTables(of: schema) }
+  }
+
+  /// - Parameter fresh: Fills a new file, instead of all migrations one after another.
+  public init(_ migrations: [Migration], fresh: @escaping @Sendable (SqliteDatabase) throws -> Void) {
+    (all, self.fresh) = (migrations, fresh)
+  }
+
+  /// What a database has of the migrations.
+  public enum Status: Sendable, Hashable {
+    /// All have run.
+    case current
+    /// These have not run, or not to their end.
+    case pending([String])
+    /// All have run, and these, which the program does not know: the database is of a newer program. Code that can read
+    /// its tables all the same may do so.
+    case newer([String])
+  }
+
+  /// How far the migrations have come.
+  public struct Progress: Sendable, Hashable {
+    public let name: String
+    /// The place among all migrations, from 0.
+    public let position: Int
+    /// How many batches are stored; 0 for a migration that begins.
+    public let batch: Int
+  }
+
+  /// Runs the migrations that have not run, in their order, each in a transaction with its record.
+  ///
+  /// Returns the names of those that it has run. Processes and threads that start at once run each migration once: one
+  /// waits for the other. A new file, without tables, gets the schema `fresh`, if there is one. On a handle or pool.
+  ///
+  /// Throws `.schema(.mismatch)` if a migration was changed or removed after it has run, or if the database is of a
+  /// newer program; `.misuse` for two migrations of one name; and what a migration throws, whose changes are then
+  /// undone, while those before it stay.
+  ///
+  /// - Parameter progress: Called when a migration begins, and after each batch.
+  @discardableResult
+  public func apply(
+    _ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line,
+    progress: (Progress) -> Void = { _ in }
+  ) throws -> [String] {
+    try checkNames()
+    var run: [String] = []
+    var batches = 0
+    while true {
+      let step = try db.withTransaction(.immediate, file: file, line: line) { db in
+        try next(db, run: &run, batches: batches, progress)
+      }
+      switch step {
+      case .done: return run
+      case .batch(let name, let position):
+        batches += 1
+        progress(Progress(name: name, position: position, batch: batches))
+      case .whole: batches = 0
+      }
+    }
+  }
+
+  /// Returns what a database has of the migrations, without changing it.
+  ///
+  /// Throws `.schema(.mismatch)` if one was changed or removed after it has run.
+  public func status(
+    _ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Status {
+    try checkNames()
+    return try db.withTransaction(.deferred, file: file, line: line) { db in
+      let records = try db.tableExists(MigrationRecord.self) ? MigrationRecord.stored(db) : []
+      try check(records)
+      if records.count > all.count { return .newer(records[all.count...].map(\.name)) }
+      let pending = all.indices.filter { $0 >= records.count || !records[$0].isDone }
+      return pending.isEmpty ? .current : .pending(pending.map { all[$0].name })
+    }
+  }
+
+  private enum Step {
+    case done, whole
+    case batch(name: String, position: Int)
+  }
+
+  /// Runs what comes next in the open transaction.
+  private func next(
+    _ db: SqliteDatabase, run: inout [String], batches: Int, _ progress: (Progress) -> Void
+  ) throws -> Step {
+    if try !db.tableExists(MigrationRecord.self) {
+      let isNew = try db.schema() == DatabaseSchema()
+      try db.createTable(MigrationRecord.self)
+      if isNew, let fresh {
+        try fresh(db)
+        try MigrationRecord.insert(all.indices.map { record($0, isDone: true) }).run(db)
+        return .done
+      }
+    }
+    let records = try MigrationRecord.stored(db)
+    try check(records)
+    guard records.count <= all.count else {
+      throw Migrations.mismatch(
+        "the database is of a newer program, which has the migration \(records[all.count].name)"
+      )
+    }
+    guard let position = all.indices.first(where: { $0 >= records.count || !records[$0].isDone }) else { return .done }
+    let migration = all[position]
+    let last = position < records.count ? records[position].progress : nil
+    if batches == 0 { progress(Progress(name: migration.name, position: position, batch: 0)) }
+    do {
+      switch migration.work {
+      case .whole(let body):
+        try body(db)
+        try record(position, isDone: true).insert().run(db)
+        run.append(migration.name)
+        return .whole
+      case .batches(let body):
+        let result = try body(db, last)
+        try record(position, isDone: result == nil, progress: result ?? last).save().run(db)
+        if result == nil { run.append(migration.name) }
+        return result == nil ? .whole : .batch(name: migration.name, position: position)
+      }
+    } catch var error as SqlError {
+      error.message = "migration \(migration.name): \(error.message)"
+      throw error
+    }
+  }
+
+  private func record(_ position: Int, isDone: Bool, progress: Int? = nil) -> MigrationRecord {
+    MigrationRecord(
+      position: position, name: all[position].name, checksum: all[position].checksum, isDone: isDone,
+      progress: progress)
+  }
+
+  /// Throws unless the database has run what the program has, in its order.
+  private func check(_ records: [MigrationRecord]) throws {
+    for (record, migration) in zip(records, all) {
+      guard record.name.isExactly(migration.name) else {
+        throw Migrations.mismatch(
+          "the database has run the migration \(record.name) where the program has \(migration.name): migrations that "
+            + "have run must stay, and new ones come last")
+      }
+      guard record.checksum == migration.checksum else {
+        throw Migrations.mismatch("the migration \(migration.name) was changed after the database has run it")
+      }
+    }
+  }
+
+  private func checkNames() throws {
+    var names: Set<[UInt8]> = []
+    for migration in all where !names.insert(Array(migration.name.utf8)).inserted {
+      throw SqlError.misuse("two migrations are called \(migration.name)")
+    }
+  }
+
+  private static func mismatch(_ message: String) -> SqlError {
+    SqlError(.schema(.mismatch(message)), message: message, table: MigrationRecord.tableName)
+  }
+}
+
+extension MigrationRecord {
+  fileprivate static func stored(_ db: SqliteDatabase) throws -> [MigrationRecord] {
+    try read().orderBy(position).run(db)
+  }
+}
+
+// MARK: Checks for tests
+
+extension Migrations {
+  /// Throws `.schema(.mismatch)` unless a new file gets the same schema, and the same rows, from `fresh` as from all
+  /// migrations one after another. For a test of the program; it works on databases in memory.
+  public func checkFreshSchema(configuration: Configuration = Configuration()) throws {
+    let (short, long) = (
+      try SqliteDatabase.inMemory(configuration: configuration),
+      try SqliteDatabase.inMemory(configuration: configuration)
+    )
+    try apply(short)
+    try Migrations(all).apply(long)
+    let differences = try short.schema().differences(from: long.schema())
+    guard differences.isEmpty else {
+      throw Migrations.mismatch(
+        "the schema of a new file is not that of the migrations: "
+          + differences.map(\.description).joined(separator: "; "))
+    }
+    for table in try long.schema().tables where table.module == nil {
+      let columns = table.columns.map(\.name.quotedName).joined(separator: ", ")
+      let rows = SQL(verbatim: "SELECT \(columns) FROM \(table.name.quotedName) ORDER BY \(columns)")
+      let (left, right) = (try short.query(rows, as: DynamicRow.self), try long.query(rows, as: DynamicRow.self))
+      guard left.map(\.values) == right.map(\.values) else {
+        throw Migrations.mismatch("a new file does not get the rows that the migrations leave in table \(table.name)")
+      }
+    }
+  }
+
+  /// Returns the statements that can't run on the database once the migrations have run, with the error of each: saved
+  /// statements, or those of a ``StatementManifest``.
+  ///
+  /// ```swift
+  /// for (name, error) in try migrations.broken(saved, in: db) { print(name, error) }
+  /// ```
+  ///
+  /// The migrations that the database has not run are run on a copy of its schema in memory, without rows.
+  public func broken(
+    _ statements: [String: AnyStatement], in db: SqliteDatabase
+  ) throws -> [String: SqlError] {
+    let copy = try SqliteDatabase.inMemory()
+    for text in try db.schemaTexts() { try? copy.execute(SQL(verbatim: text)) }
+    if try db.tableExists(MigrationRecord.self) {
+      try MigrationRecord.insert(MigrationRecord.stored(db)).run(copy)
+      try apply(copy)
+    } else {
+      try Migrations(all).apply(copy)
+    }
+    return statements.compactMapValues { statement in
+      do {
+        _ = try statement.explain(copy)
+        return nil
+      } catch let error as SqlError { return error } catch { return nil }
+    }
+  }
+}
+
+extension SqliteDatabase {
+  /// The texts that created what the file has, tables first, without SQLite's own and shadow tables.
+  fileprivate func schemaTexts() throws -> [String] {
+    let schema = try schema()
+    let tables = schema.tables.map(\.sql) + schema.tables.flatMap { $0.indexes.map(\.sql) }
+    let triggers = schema.tables.flatMap(\.triggers) + schema.views.flatMap(\.triggers)
+    return tables + schema.views.map(\.sql.text) + triggers.map(\.sql.text)
+  }
+}

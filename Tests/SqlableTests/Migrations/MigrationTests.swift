@@ -1,0 +1,184 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Migrations run once each, in their order, and say what does not fit.
+@Suite struct MigrationTests {
+  private let first = Migration(
+    "bicycles",
+    sql: """
+      CREATE TABLE person (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL);
+      CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, colour TEXT NOT NULL DEFAULT 'black')
+      """)
+  private let second = Migration("color", sql: "ALTER TABLE bicycle RENAME COLUMN colour TO color")
+  private let third = Migration("the rest", revision: 1) { db in
+    let schema = Schema(Person.self, Bicycle.self)
+    try schema.plan(db).apply(db)
+  }
+
+  private var all: [Migration] { [first, second, third] }
+
+  private func records(_ db: SqliteDatabase) throws -> [String] {
+    try db.query("SELECT name FROM sqlable_migration ORDER BY position", as: String.self)
+  }
+
+  @Test func eachMigrationRunsOnceInItsOrder() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      #expect(try Migrations(all).status(db) == .pending(["bicycles", "color", "the rest"]))
+      #expect(try !db.tableExists("sqlable_migration"))
+      #expect(try Migrations([first]).apply(db) == ["bicycles"])
+      try db.execute("INSERT INTO bicycle (name, colour) VALUES ('x', 'Red')")
+      var begun: [String] = []
+      #expect(try Migrations(all).apply(db) { begun.append($0.name) } == ["color", "the rest"])
+      #expect(begun == ["color", "the rest"])
+      #expect(try Migrations(all).apply(db) == [] && Migrations(all).status(db) == .current)
+      #expect(try Bicycle.read().run(db).map(\.color) == ["Red"])
+      try Schema(Person.self, Bicycle.self).verify(db)
+      #expect(try records(db) == ["bicycles", "color", "the rest"])
+    }
+  }
+
+  @Test func aMigrationThatFailsIsUndoneAndThoseBeforeItStay() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      let wrong = Migration("wrong", sql: "ALTER TABLE bicycle ADD COLUMN more TEXT; UPDATE nothing SET x = 1")
+      let error = sqlError { try Migrations([first, wrong]).apply(db) }
+      #expect(error?.message == "migration wrong: no such table: nothing", "\(String(describing: error))")
+      #expect(try records(db) == ["bicycles"])
+      #expect(try db.schema()[table: "bicycle"]?.columns.map(\.name) == ["id", "name", "colour"])
+      #expect(try Migrations(all).apply(db) == ["color", "the rest"])
+    }
+  }
+
+  private func error(of migrations: Migrations, _ db: SqliteDatabase) -> String? {
+    sqlError { _ = try migrations.apply(db) }?.message
+  }
+
+  @Test func aChangedMissingOrNewerMigrationIsRefused() throws {
+    let changed = Migrations([first, Migration("color", sql: "ALTER TABLE bicycle RENAME colour TO color"), third])
+    let (missing, older, twice) = (
+      Migrations([second, third]), Migrations([first, second]), Migrations([first, first])
+    )
+    let current = Migrations(all)
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try current.apply(db)
+      #expect(error(of: changed, db) == "the migration color was changed after the database has run it")
+      #expect(
+        error(of: missing, db)
+          == "the database has run the migration bicycles where the program has color: migrations that have run must "
+          + "stay, and new ones come last")
+      #expect(error(of: older, db) == "the database is of a newer program, which has the migration the rest")
+      #expect(try older.status(db) == .newer(["the rest"]))
+      #expect(error(of: twice, db) == "two migrations are called bicycles")
+    }
+  }
+
+  @Test func anotherRevisionIsAnotherMigration() {
+    let revisions = (1...2).map { Migration("x", revision: $0) { _ in }.checksum }
+    #expect(first.checksum != second.checksum && revisions[0] != revisions[1])
+  }
+
+  @Test func batchesGoOnWhereTheyWere() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try Migrations([first]).apply(db)
+      try db.execute(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25) INSERT INTO bicycle (name) SELECT i FROM n"
+      )
+      struct Stopped: Error {}
+      func backfill(stoppingAfter id: Int) -> Migration {
+        Migration(batches: "names") { db, last in
+          if let last, last >= id { throw Stopped() }
+          let ids = try db.query("SELECT id FROM bicycle WHERE id > \(last ?? 0) ORDER BY id LIMIT 10", as: Int.self)
+          guard let end = ids.last else { return nil }
+          try db.execute("UPDATE bicycle SET name = name || '!' WHERE id > \(last ?? 0) AND id <= \(end)")
+          return end
+        }
+      }
+      #expect(throws: Stopped.self) { try Migrations([first, backfill(stoppingAfter: 20)]).apply(db) }
+      #expect(try Migrations([first, backfill(stoppingAfter: 99)]).status(db) == .pending(["names"]))
+      var batches: [Int] = []
+      #expect(try Migrations([first, backfill(stoppingAfter: 99)]).apply(db) { batches.append($0.batch) } == ["names"])
+      #expect(batches == [0, 1])
+      #expect(try db.query("SELECT name FROM bicycle ORDER BY id", as: String.self) == (1...25).map { "\($0)!" })
+    }
+  }
+
+  @Test func aNewFileTakesTheShortWayToTheSameSchema() throws {
+    let migrations = Migrations(all, fresh: Schema(Person.self, Bicycle.self))
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      #expect(try migrations.apply(db) == [])
+      #expect(try migrations.status(db) == .current && records(db).count == 3)
+      try Schema(Person.self, Bicycle.self).verify(db)
+    }
+    try migrations.checkFreshSchema()
+    let other = Migrations(all) { db in try db.createTables(Person.self) }
+    #expect(
+      sqlError { try other.checkFreshSchema() }?.message.hasPrefix(
+        "the schema of a new file is not that of the migrations: bicycle: it is missing") == true)
+    let filled = Migrations(
+      all + [Migration("row", sql: "INSERT INTO person (name) VALUES ('Ann')")],
+      fresh: Schema(Person.self, Bicycle.self))
+    #expect(
+      sqlError { try filled.checkFreshSchema() }?.message
+        == "a new file does not get the rows that the migrations leave in table person")
+  }
+
+  @Test func statementsAreMigrations() throws {
+    let red = try Migration("red", AnyStatement(Bicycle.updateAll(Bicycle.color.set(to: "red"))))
+    let blue = try Migration("red", AnyStatement(Bicycle.updateAll(Bicycle.color.set(to: "blue"))))
+    #expect(red.checksum != blue.checksum)
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try Migrations(all).apply(db)
+      try Bicycle(name: "x", color: "black").insert().run(db)
+      try Migrations(all + [red]).apply(db)
+      #expect(try Bicycle.read().run(db).map(\.color) == ["red"])
+    }
+  }
+
+  @Test func statementsThatTheMigrationsBreakAreListed() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try Migrations(all).apply(db)
+      let saved = [
+        "by color": try AnyStatement(Bicycle.read().filter(Bicycle.color == "red")),
+        "persons": try AnyStatement(Person.read()),
+      ]
+      let next = Migrations(
+        all + [Migration("no color", sql: "DROP INDEX bicycle_color; ALTER TABLE bicycle RENAME COLUMN color TO paint")]
+      )
+      let broken = try next.broken(saved, in: db)
+      #expect(broken.keys.sorted() == ["by color"] && broken["by color"]?.message.contains("color") == true)
+      #expect(try Migrations(all).broken(saved, in: db).isEmpty)
+      #expect(try db.schema()[table: "bicycle"]?[column: "paint"] == nil)
+    }
+  }
+
+  @Test func threadsThatStartAtOnceRunEachMigrationOnce() throws {
+    try withDirectory { directory in
+      let path = directory + "/once.sqlite"
+      let count = Mutex(0)
+      let counted = Migration("counted") { db in
+        count.withLock { $0 += 1 }
+        try db.execute("CREATE TABLE counted (a)")
+      }
+      let migrations = Migrations([first, counted, second])
+      onThreads(4) { _ in
+        #expect(throws: Never.self) {
+          let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
+          try migrations.apply(db)
+          try db.close()
+        }
+      }
+      #expect(count.withLock { $0 } == 1)
+    }
+  }
+
+  @Test func aPoolIsMigratedBesideItsReaders() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      let migrations = Migrations(all)
+      #expect(try await Task.detached { try migrations.apply(pool) }.value.count == 3)
+      try await Bicycle(name: "x", color: "red").insert().run(pool)
+      #expect(try await Bicycle.read().run(pool).count == 1)
+      try await pool.close()
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Glibc
+import Sqlable
+import Testing
+
+private enum Before: TableDeclaration {
+  static let columns = [Column("id", .integer, PrimaryKey()), Column("a", .text), Column("b", .nullable(.text))]
+  static let indexes = [Index(columns[1])]
+}
+
+private enum After: TableDeclaration {
+  static let columns = [Column("id", .integer, PrimaryKey()), Column("a", .text, Collate.nocase), Column("b", .text)]
+  static let indexes = [Index(columns[2])]
+}
+
+/// Processes that apply a plan are killed: the database is then the old one or the new one.
+@Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
+struct SchemaPlanProcesses {
+  fileprivate static let variable = "SQLABLE_PLAN_WORKER"
+
+  @Test func aPlanThatIsKilledHasHappenedOrNot() throws {
+    try withDirectory { directory in
+      let path = directory + "/plan.sqlite"
+      let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
+      try db.createTable(Table<Before>.self)
+      let text = String(repeating: "text ", count: 40)
+      try db.transaction { _ in
+        for id in 1...2_000 { try Table<Before>(.integer(Int64(id)), .text("\(id) \(text)"), "b").insert().run(db) }
+      }
+      let rows = try db.query("SELECT * FROM t ORDER BY id", as: DynamicRow.self).map(\.values)
+      var (found, random) = (Set<Bool>(), SeededGenerator(seed: 16))
+      for _ in 0..<times(300) / (ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all" ? 1 : 10) {
+        let worker = try TestProgram.start("SchemaPlanProcess", environment: [SchemaPlanProcesses.variable: path])
+        // It has begun once the schema changes.
+        let version = try db.query("PRAGMA schema_version", as: Int.self)
+        while try db.query("PRAGMA schema_version", as: Int.self) == version { usleep(500) }
+        usleep(UInt32.random(in: 0..<40_000, using: &random))
+        worker.signal(SIGKILL)
+        worker.waitUntilExit()
+        let isOld = try Schema(Table<Before>.self).differences(db).isEmpty
+        let isNew = try Schema(Table<After>.self).differences(db).allSatisfy(\.isHarmless)
+        #expect(isOld != isNew)
+        found.insert(isNew)
+        #expect(try db.query("SELECT * FROM t ORDER BY id", as: DynamicRow.self).map(\.values) == rows)
+        #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+        #expect(try db.schema().tables.map(\.name) == ["t"])
+      }
+      #expect(found.count == 2 || times(10) < 10)
+    }
+  }
+}
+
+/// What such a process does: it changes the table there and back until it is killed.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment[SchemaPlanProcesses.variable] != nil, "a process of its own"))
+struct SchemaPlanProcess {
+  @Test func work() throws {
+    let path = try #require(ProcessInfo.processInfo.environment[SchemaPlanProcesses.variable])
+    let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
+    while true {
+      for schema in [Schema(Table<After>.self), Schema(Table<Before>.self)] {
+        try schema.plan(db, dropping: .indexes).apply(db)
+      }
+    }
+  }
+}
