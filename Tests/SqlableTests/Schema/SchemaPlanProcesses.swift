@@ -30,7 +30,7 @@ struct SchemaPlanProcesses {
       let rows = try db.query("SELECT * FROM t ORDER BY id", as: DynamicRow.self).map(\.values)
       var (found, random) = (Set<Bool>(), SeededGenerator(seed: 16))
       for _ in 0..<times(300) / (ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all" ? 1 : 10) {
-        let worker = try TestProgram.start("SchemaPlanProcess", environment: [SchemaPlanProcesses.variable: path])
+        let worker = try TestProgram.start("PlanWorkerProcess", environment: [SchemaPlanProcesses.variable: path])
         // It has begun once the schema changes.
         let version = try db.query("PRAGMA schema_version", as: Int.self)
         while try db.query("PRAGMA schema_version", as: Int.self) == version { usleep(500) }
@@ -50,13 +50,15 @@ struct SchemaPlanProcesses {
   }
 }
 
-/// What such a process does: it changes the table there and back until it is killed.
+/// What such a process does: it changes the table there and back.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[SchemaPlanProcesses.variable] != nil, "a process of its own"))
-struct SchemaPlanProcess {
+struct PlanWorkerProcess {
   @Test func work() throws {
     let path = try #require(ProcessInfo.processInfo.environment[SchemaPlanProcesses.variable])
     let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
-    while true {
+    var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+    // Until the process that started it is gone.
+    while poll(&input, 1, 0) == 0 {
       for schema in [Schema(Table<After>.self), Schema(Table<Before>.self)] {
         try schema.plan(db, dropping: .indexes).apply(db)
       }

@@ -1,0 +1,79 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// The code of Docs/Migrations.md.
+@Suite struct MigrationsGuide {
+  @Test func theStartOfAService() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTables(Person.self, Bicycle.self)
+      try Schema(Person.self, Bicycle.self).verify(db)
+    }
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Person.self)
+      try db.execute(
+        """
+        CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, color BLOB NOT NULL DEFAULT 'black',
+          owner_id INTEGER REFERENCES person (id) ON DELETE SET NULL, weight REAL, UNIQUE (name, color));
+        CREATE INDEX bicycle_color ON bicycle (color)
+        """)
+      let lines = try Schema(Bicycle.self).differences(db).map(\.description)
+      #expect(lines == ["bicycle.color: the type is BLOB, and should be TEXT", "bicycle.weight: it is extra"])
+      func report() throws {
+        for difference in try Schema(Bicycle.self).differences(db) { print(difference) }
+        // bicycle.color: the type is BLOB, and should be TEXT
+        // bicycle.weight: it is extra
+      }
+      #expect(throws: Never.self) { try report() }
+    }
+  }
+
+  @Test func aPlan() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.execute(
+        "CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, colour TEXT NOT NULL)")
+      try db.execute("INSERT INTO bicycle VALUES (1, 'Norco', 'red')")
+      let schema = Schema(Person.self, Bicycle.self)
+      let plan = try schema.plan(db, renamed: ["bicycle.colour": "color"])
+      print(plan)
+      try plan.apply(db)
+      try schema.verify(db)
+      #expect(try Bicycle.read().run(db).map(\.color) == ["red"])
+    }
+  }
+
+  @Test func migrationsInOrder() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      let schema = Schema(Person.self, Bicycle.self)
+      let migrations = Migrations([
+        Migration(
+          "bicycles",
+          sql: "CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, colour TEXT NOT NULL)"),
+        Migration("color", sql: "ALTER TABLE bicycle RENAME COLUMN colour TO color"),
+        Migration("lower case") { db in
+          try db.execute("UPDATE bicycle SET color = lower(color)")
+        },
+        Migration("models") { db in try schema.plan(db).apply(db) },
+      ])
+      try migrations.apply(db)
+      try Bicycle(name: "Norco", color: "red").insert().run(db)
+      let backfill = Migration(batches: "lower names") { db, last in
+        let ids = try db.query("SELECT id FROM bicycle WHERE id > \(last ?? 0) ORDER BY id LIMIT 1000", as: Int.self)
+        guard let end = ids.last else { return nil }
+        try db.execute("UPDATE bicycle SET name = lower(name) WHERE id > \(last ?? 0) AND id <= \(end)")
+        return end
+      }
+      let all = migrations.all + [backfill]
+      #expect(try Migrations(all).apply(db) == ["lower names"])
+      #expect(try Bicycle.read().run(db).map(\.name) == ["norco"])
+      try Migrations(all, fresh: Schema(Person.self, Bicycle.self)).checkFreshSchema()
+      let saved = ["all": try AnyStatement(Bicycle.read())]
+      func report() throws {
+        for (name, error) in try migrations.broken(saved, in: db) { print(name, error) }
+      }
+      #expect(try Migrations(all).broken(saved, in: db).isEmpty)
+      let columns = try db.schema()[table: "bicycle"]?.columns.map(\.name)
+      #expect(columns == ["id", "name", "color", "owner_id"])
+    }
+  }
+}
