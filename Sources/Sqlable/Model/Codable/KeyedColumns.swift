@@ -4,7 +4,7 @@ import Synchronization
 final class KeyedColumns: Sendable {
   let table: TableInfo
   /// The map that was made first, which is the only one of most models. Sound: it is never freed.
-  nonisolated(unsafe) private let first = Atomic<UnsafeRawPointer?>(nil)
+  nonisolated(unsafe) private let first = Atomic<UnsafePointer<KeyMap>?>(nil)
   private let found = Guarded(Found())
   private let writer = Atomic(Writer.unknown.rawValue)
 
@@ -13,7 +13,7 @@ final class KeyedColumns: Sendable {
     var positions: [ByBytes: Int] = [:]
     /// The names of the keys, by the positions of the columns.
     var names: [Int: String] = [:]
-    var maps: [ObjectIdentifier: KeyMap] = [:]
+    var maps: [ObjectIdentifier: UnsafePointer<KeyMap>] = [:]
   }
 
   /// What a model is written by.
@@ -65,24 +65,21 @@ final class KeyedColumns: Sendable {
 
   /// The columns of a type of keys.
   @inline(__always)
-  func map<Key: CodingKey>(of keys: Key.Type) -> KeyMap {
-    if let first = first.load(ordering: .acquiring) {
-      let map = Unmanaged<KeyMap>.fromOpaque(first).takeUnretainedValue()
-      if map.keys == ObjectIdentifier(keys) { return map }
-    }
+  func map<Key: CodingKey>(of keys: Key.Type) -> UnsafePointer<KeyMap> {
+    if let map = first.load(ordering: .acquiring), map.pointee.keys == ObjectIdentifier(keys) { return map }
     return searchedMap(of: keys)
   }
 
   @inline(never)
-  private func searchedMap<Key: CodingKey>(of keys: Key.Type) -> KeyMap {
+  private func searchedMap<Key: CodingKey>(of keys: Key.Type) -> UnsafePointer<KeyMap> {
     let id = ObjectIdentifier(keys)
     return found.withLock { found in
       if let map = found.maps[id] { return map }
-      let map = KeyMap(of: keys, in: self)
+      let made = UnsafeMutablePointer<KeyMap>.allocate(capacity: 1)
+      made.initialize(to: KeyMap(of: keys, in: self))
+      let map = UnsafePointer(made)
       found.maps[id] = map
-      if found.maps.count == 1 {
-        first.store(UnsafeRawPointer(Unmanaged.passUnretained(map).toOpaque()), ordering: .releasing)
-      }
+      if found.maps.count == 1 { first.store(map, ordering: .releasing) }
       return map
     }
   }
@@ -162,12 +159,18 @@ struct CodedForm: Sendable {
   }
 }
 
-/// The columns of one type of keys. Most are enums of one byte, for which a column is found without its name.
-final class KeyMap: Sendable {
+/// The columns of one type of keys, in memory that is never freed. Most are enums of one byte, for which a column is
+/// found without its name.
+///
+/// It consists of addresses, so that using it retains nothing.
+struct KeyMap {
   let keys: ObjectIdentifier
-  let columns: KeyedColumns
-  /// By the key's byte; nil for other keys. Sound: each slot is atomic, and the memory never freed.
-  nonisolated(unsafe) private let slots: UnsafeMutablePointer<Slot>?
+  unowned(unsafe) let columns: KeyedColumns
+  /// Those of the table; see ``TableInfo``.
+  let identities: UnsafePointer<UnsafeRawPointer>
+  let cells: UnsafePointer<TableInfo.Cell>
+  /// By the key's byte; nil for other keys. Each slot is atomic.
+  private let slots: UnsafeMutablePointer<Slot>?
 
   private struct Slot: ~Copyable {
     /// The position of the column.
@@ -183,6 +186,7 @@ final class KeyMap: Sendable {
   fileprivate init<Key: CodingKey>(of keys: Key.Type, in columns: KeyedColumns) {
     self.keys = ObjectIdentifier(keys)
     self.columns = columns
+    (identities, cells) = (columns.table.identities, columns.table.cells)
     guard MemoryLayout<Key>.size <= 1, _isPOD(keys) else {
       slots = nil
       return
@@ -196,15 +200,20 @@ final class KeyMap: Sendable {
   /// The position of the column that stores a key; `none` if there is none.
   @inline(__always)
   func position<Key: CodingKey>(of key: Key) throws -> Int {
-    guard let slots else { return try columns.position(of: key.stringValue) ?? KeyMap.none }
-    let position = slots[KeyMap.byte(of: key)].position.load(ordering: .relaxed)
-    return position == KeyMap.unknown ? try search(for: key, slots) : position
+    let position = knownPosition(of: key)
+    return position == KeyMap.unknown ? try search(for: key) : position
+  }
+
+  /// The position of the column that stores a key; a negative number if there is none, or it must be searched.
+  @inline(__always)
+  func knownPosition<Key: CodingKey>(of key: Key) -> Int {
+    slots.map { $0[KeyMap.byte(of: key)].position.load(ordering: .relaxed) } ?? KeyMap.unknown
   }
 
   @inline(never)
-  private func search<Key: CodingKey>(for key: Key, _ slots: UnsafeMutablePointer<Slot>) throws -> Int {
+  private func search<Key: CodingKey>(for key: Key) throws -> Int {
     let position = try columns.position(of: key.stringValue) ?? KeyMap.none
-    slots[KeyMap.byte(of: key)].position.store(position, ordering: .relaxed)
+    if let slots { slots[KeyMap.byte(of: key)].position.store(position, ordering: .relaxed) }
     return position
   }
 
@@ -238,8 +247,9 @@ final class KeyMap: Sendable {
     return form
   }
 
+  /// The byte that a key is; 0 for the only key of a type, which has none.
   @inline(__always)
   private static func byte<Key: CodingKey>(of key: Key) -> Int {
-    withUnsafeBytes(of: key) { Int($0.first ?? 0) }
+    MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))
   }
 }

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// Decodes a model from the columns of a row.
 struct RowDecoder: Decoder {
   let row: ReadRow
@@ -24,49 +26,79 @@ struct RowDecoder: Decoder {
 private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let row: ReadRow
   /// Never freed.
-  unowned(unsafe) let map: KeyMap
+  let map: UnsafePointer<KeyMap>
 
   var codingPath: [any CodingKey] { [] }
 
-  private var table: TableInfo { map.columns.table }
+  private var table: TableInfo { map.pointee.columns.table }
 
   var allKeys: [Key] {
     table.columns.indices.compactMap { position in
       let name = table.columns[position].name
       return [name, camelCase(name)].lazy.compactMap(Key.init(stringValue:)).first { key in
-        (try? map.position(of: key)) == position
+        (try? map.pointee.position(of: key)) == position
       }
     }
   }
 
-  func contains(_ key: Key) -> Bool { ((try? map.position(of: key)) ?? KeyMap.none) >= 0 }
+  func contains(_ key: Key) -> Bool { ((try? map.pointee.position(of: key)) ?? KeyMap.none) >= 0 }
 
   /// The position of the key's column in the layout.
   @inline(__always)
   private func column(of key: Key) throws -> Int {
-    let column = try map.position(of: key)
+    let column = try map.pointee.position(of: key)
     guard column >= 0 else { throw missing(key) }
     return column
   }
 
-  private func missing(_ key: Key) -> any Error { row.labelled(map.columns.missing(key)) }
+  private func missing(_ key: Key) -> any Error { row.labelled(map.pointee.columns.missing(key)) }
 
   func decodeNil(forKey key: Key) throws -> Bool { try row.isNull(column: column(of: key), of: table) }
 
+  /// The value of a key's column, which most often has the same position in the row as in the table.
   @inline(__always)
-  func decode<Value: SqlValue & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+  private func stored<Value: SqlValue>(_ key: Key) throws -> Value {
+    let (state, column) = (row.state, map.pointee.knownPosition(of: key))
+    guard column >= 0, state.pointee.isCurrent(row.generation) else { return try searched(key) }
+    let position = state.pointee.window.lowerBound &+ column
+    guard position < state.pointee.window.upperBound,
+      state.pointee.columns[position] == map.pointee.identities[column]
+    else { return try searched(key) }
+    do {
+      return try Value.read(
+        from: ReadCell(
+          value: state.pointee.value(at: position), state: state, generation: row.generation,
+          type: map.pointee.cells[column].type))
+    } catch {
+      throw located(error, column, position)
+    }
+  }
+
+  @inline(never)
+  private func searched<Value: SqlValue>(_ key: Key) throws -> Value {
     try row.get(column: column(of: key), of: table)
   }
 
+  @inline(never)
+  private func located(_ error: any Error, _ column: Int, _ position: Int) -> any Error {
+    row.located(error, column: table.columns[column].definition, position: position)
+  }
+
+  @inline(__always)
+  func decode<Value: SqlValue & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value { try stored(key) }
+
   @inline(__always)
   private func optional<Value: SqlValue>(_ key: Key) throws -> Value? {
-    let column = try map.position(of: key)
-    return column >= 0 ? try row.get(column: column, of: table) : nil
+    try map.pointee.position(of: key) >= 0 ? try stored(key) : nil
   }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    let column = try map.position(of: key)
-    let form = try map.form(of: type, under: key)
+    // The most frequent of the types for which the protocol has no requirement of their own.
+    if type == Date.self, try map.pointee.position(of: key) >= 0 {
+      return unsafeBitCast(try stored(key) as Date, to: type)
+    }
+    let column = try map.pointee.position(of: key)
+    let form = try map.pointee.form(of: type, under: key)
     if column >= 0 {
       if let stored = form.value { return try row.get(stored, as: type, column: column, of: table) }
       return try CodedCell(row: row, table: table, column: column, key: key).decode(type)
@@ -76,9 +108,9 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-    let column = try map.position(of: key)
+    let column = try map.pointee.position(of: key)
     if column >= 0 { return try row.isNull(column: column, of: table) ? nil : try decode(type, forKey: key) }
-    guard let columns = try map.form(of: type, under: key).embedded else { return nil }
+    guard let columns = try map.pointee.form(of: type, under: key).embedded else { return nil }
     return try row.areNull(columns.columns) ? nil : try row.get(columns.type, as: type, columns)
   }
 
@@ -107,7 +139,8 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { throw nested(key) }
 
   private func nested(_ key: Key) -> any Error {
-    row.labelled(map.columns.refused("decodes a nested container: decode a value of a Codable type instead", key: key))
+    row.labelled(
+      map.pointee.columns.refused("decodes a nested container: decode a value of a Codable type instead", key: key))
   }
 
   func superDecoder() throws -> any Decoder { throw superclass }
@@ -116,7 +149,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   private var superclass: any Error {
     row.labelled(
-      map.columns.refused(
+      map.pointee.columns.refused(
         "asks for a decoder of its superclass, for which a row has no place: call super.init(from: decoder)"))
   }
 }

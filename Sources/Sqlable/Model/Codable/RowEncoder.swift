@@ -74,15 +74,15 @@ final class RowEncoder: Encoder {
 private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let encoder: RowEncoder
   /// Never freed.
-  unowned(unsafe) let map: KeyMap
+  let map: UnsafePointer<KeyMap>
 
   var codingPath: [any CodingKey] { [] }
 
   /// The position of the key's column in the layout.
   @inline(__always)
   private func column(of key: Key) throws -> Int {
-    let column = try map.position(of: key)
-    guard column >= 0 else { throw map.columns.missing(key) }
+    let column = try map.pointee.position(of: key)
+    guard column >= 0 else { throw map.pointee.columns.missing(key) }
     return column
   }
 
@@ -95,30 +95,30 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   @inline(__always)
   private func set<Value: SqlValue>(_ value: Value?, _ key: Key) throws {
-    let column = try map.position(of: key)
+    let column = try map.pointee.position(of: key)
     guard column >= 0 else { return }
     if let value { try encoder.set(value, at: column) } else { try encoder.setNull(at: column) }
   }
 
   func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-    let column = try map.position(of: key)
-    let form = try map.form(of: Value.self, under: key)
+    let column = try map.pointee.position(of: key)
+    let form = try map.pointee.form(of: Value.self, under: key)
     if column >= 0 {
       if let type = form.value { return try encoder.set(value, as: type, at: column) }
       return try encoder.encode(value, at: column, key)
     }
-    guard let columns = form.embedded else { throw map.columns.missing(key) }
+    guard let columns = form.embedded else { throw map.pointee.columns.missing(key) }
     try encoder.current().pointee.set(value, as: columns.type, columns)
   }
 
   func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
-    let column = try map.position(of: key)
+    let column = try map.pointee.position(of: key)
     if let value {
-      let isStored = try column >= 0 || map.form(of: Value.self, under: key).embedded != nil
+      let isStored = try column >= 0 || map.pointee.form(of: Value.self, under: key).embedded != nil
       return isStored ? try encode(value, forKey: key) : ()
     }
     if column >= 0 { return try encoder.setNull(at: column) }
-    guard let columns = try map.form(of: Value.self, under: key).embedded else { return }
+    guard let columns = try map.pointee.form(of: Value.self, under: key).embedded else { return }
     for column in columns.columns { try encoder.current().pointee.setNull(column) }
   }
 
