@@ -147,13 +147,20 @@ extension EmbeddedRow {
 extension ReadRow {
   /// Returns the embedded struct.
   public func get<Model, Value>(_ embedded: Embedded<Model, Value>) throws -> Value {
-    try Value(row: EmbeddedRow(row: self, fields: embedded.fields, columns: embedded.columns))
+    try self.embedded(Value.self, fields: embedded.fields, columns: embedded.columns)
+  }
+
+  func embedded<Value: SqlEmbedded>(_ type: Value.Type, fields: [Column], columns: [Column]) throws -> Value {
+    try Value(row: EmbeddedRow(row: self, fields: fields, columns: columns))
   }
 
   /// Returns the embedded struct, or nil when all its columns are NULL.
   public func get<Model, Value>(_ embedded: EmbeddedOptional<Model, Value>) throws -> Value? {
-    let isMissing = try embedded.columns.allSatisfy { isNull(at: try position(of: $0)) }
-    return isMissing ? nil : try get(embedded.embedded)
+    try areNull(embedded.columns) ? nil : try get(embedded.embedded)
+  }
+
+  func areNull(_ columns: [Column]) throws -> Bool {
+    try columns.allSatisfy { isNull(at: try position(of: $0)) }
   }
 }
 
@@ -187,7 +194,11 @@ public struct EmbeddedWriter {
 extension RowWriter {
   /// Sets the columns of an embedded struct.
   public mutating func set<Model, Value>(_ embedded: Embedded<Model, Value>, _ value: Value) {
-    var writer = EmbeddedWriter(row: self, fields: embedded.fields, columns: embedded.columns)
+    set(value, fields: embedded.fields, columns: embedded.columns)
+  }
+
+  mutating func set<Value: SqlEmbedded>(_ value: Value, fields: [Column], columns: [Column]) {
+    var writer = EmbeddedWriter(row: self, fields: fields, columns: columns)
     do { try value.write(to: &writer) } catch { writer.row.failure = writer.row.failure ?? error }
     self = writer.row
   }

@@ -163,7 +163,7 @@ public struct ReadRow {
     return found
   }
 
-  private func labelled(_ error: SqlError) -> SqlError {
+  func labelled(_ error: SqlError) -> SqlError {
     guard let connection = state.pointee.statement?.takeUnretainedValue().connection else { return error }
     return error.labelled(connection.label).inTransaction(connection.transactionLevel > 0)
   }

@@ -102,6 +102,10 @@ public struct RowWriter {
   @usableFromInline
   mutating func setNullSearching(_ column: Column) {
     guard let position = predicted(column) else { return fail(unknown: column) }
+    setNull(at: position)
+  }
+
+  mutating func setNull(at position: Int) {
     if cells[position].isKey { return leaveOut(at: position) }
     if !isGenerated(position) { set(Null(), at: position) }
   }

@@ -98,7 +98,10 @@ extension Sqlable {
 
   public func valueForColumn(_ column: Column) -> SqlValue? { UnwrittenValue() }
 
-  public func write(to row: inout RowWriter) throws {
+  public func write(to row: inout RowWriter) throws { try writeValues(to: &row) }
+
+  /// Writes the values that `valueForColumn(_:)` returns.
+  func writeValues(to row: inout RowWriter) throws {
     for (position, column) in row.table.columns.enumerated() where !row.isGenerated(position) {
       if let value = valueForColumn(column) { row.set(value, at: position) } else { row.noteSkipped(position) }
     }
@@ -107,7 +110,7 @@ extension Sqlable {
 
 /// The value of all columns of a model without `valueForColumn(_:)`; storing it throws. nil would leave the columns
 /// out.
-private struct UnwrittenValue: SqlValue {
+struct UnwrittenValue: SqlValue {
   static var columnType: ColumnType { .blob }
   var databaseValue: DatabaseValue {
     get throws { throw SqlError.misuse("the model has neither valueForColumn(_:) nor write(to:)") }

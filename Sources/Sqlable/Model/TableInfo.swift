@@ -32,6 +32,9 @@ final class TableInfo: Sendable {
   let selectAll: [UInt8]
   /// The error in the model's declarations, if any; every statement of the model throws it.
   let defect: SqlError?
+  /// The columns of the keys of a model that is written and read by `Codable`; nil until one needs them. Sound: what
+  /// it points to is never freed.
+  nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
   #if DEBUG
   /// Whether a row was read, and one was written, with every column.
   let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())

@@ -74,11 +74,13 @@ extension Set: JSONList {}
 extension Optional: JSONList where Wrapped: JSONList {}
 
 enum JSONText {
-  static func encode(_ value: some Encodable) throws -> DatabaseValue {
+  static func encode(_ value: some Encodable) throws -> DatabaseValue { .text(try text(of: value)) }
+
+  static func text(of value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
-      return .text(String(decoding: try encoder.json(of: value), as: UTF8.self))
+      return String(decoding: try encoder.json(of: value), as: UTF8.self)
     } catch is EncodingError {
       // The original error's description may quote the value.
       throw SqlError.encoding(expected: "a value that JSON can represent", found: "another value")

@@ -49,6 +49,29 @@ extension Berth: Sqlable {
   }
 }
 
+private enum Rig: String, Codable { case sloop, ketch, schooner }
+
+private struct Sailor: Codable, Equatable {
+  var name: String
+}
+
+private struct Boat: SqlCodable, Equatable {
+  var id: Int?
+  var name: String
+  var ownerId: Int?
+  var rig = Rig.sloop
+  var crew: [Sailor] = []
+}
+
+extension Boat {
+  static let id = column("id", Int.self, PrimaryKey(autoincrement: true))
+  static let name = column("name", String.self)
+  static let ownerId = column("owner_id", Int?.self)
+  static let rig = Column("rig", .text)
+  static let crew = Column("crew", .text)
+  static let tableLayout = [id.column, name.column, ownerId.column, rig, crew]
+}
+
 private struct HTTPServer {}
 
 extension HTTPServer: Sqlable {
@@ -111,6 +134,20 @@ extension Contradiction: Sqlable {
       #expect(stored != nil && stored?.guest == nil)
       #expect(berth.update().sql == #"UPDATE "berth" SET "guest" = ? WHERE "deck" = ? AND "number" = ?"#)
       #expect(berth.update().bindings == [.null, .integer(1), .integer(12)])
+    }
+  }
+
+  @Test func codableModelsDeclareTheirColumns() throws {
+    try withDatabase { db in
+      try db.createTable(Boat.self)
+      try Boat(name: "Fram", rig: .schooner, crew: [Sailor(name: "Anna")]).insert().run(db)
+      let boat = try Boat.byId(1).run(db)
+      #expect(boat == Boat(id: 1, name: "Fram", rig: .schooner, crew: [Sailor(name: "Anna")]))
+      #expect(
+        Boat(name: "Fram").insert().sql
+          == #"INSERT INTO "boat" ("name", "owner_id", "rig", "crew") VALUES (?, ?, ?, ?)"#)
+      let stored = try db.query("SELECT rig, crew FROM boat", as: String.self, String.self)
+      #expect(stored.map(\.0) == ["schooner"] && stored.map(\.1) == [#"[{"name":"Anna"}]"#])
     }
   }
 

@@ -50,6 +50,21 @@ struct UntypedIntegers: Sqlable, Digestible {
   var digest: UInt64 { row.digest }
 }
 
+/// The row, read and written by `Codable`.
+struct CodedIntegers: SqlCodable, Digestible {
+  var row: Integers
+
+  static let tableName = "ints"
+  static let tableLayout = TypedIntegers.tableLayout.map { Column($0.name, .integer) }
+
+  init(from decoder: any Decoder) throws { row = try Integers(from: decoder) }
+
+  func encode(to encoder: any Encoder) throws { try row.encode(to: encoder) }
+
+  @inline(__always)
+  var digest: UInt64 { row.digest }
+}
+
 /// The row with typed columns, written directly.
 struct TypedIntegers: Sqlable, Digestible {
   var row: Integers

@@ -92,6 +92,32 @@ struct Untyped: Sqlable, Digestible {
   var digest: UInt64 { row.digest }
 }
 
+/// The mixed row, read and written by `Codable`.
+struct Coded: SqlCodable, Digestible {
+  var row: MixedRow
+
+  static let id = column("id", Int.self, PrimaryKey())
+  static let name = column("name", String.self)
+  static let bio = column("bio", String.self)
+  static let price = column("price", Double.self)
+  static let active = column("active", Bool.self)
+  static let nick = column("nick", String?.self)
+  static let at = column("at", Date.self)
+  static let tableName = "mixed"
+  static let tableLayout = [
+    id.column, name.column, bio.column, price.column, active.column, nick.column, at.column,
+  ]
+
+  init(_ row: MixedRow) { self.row = row }
+
+  init(from decoder: any Decoder) throws { row = try MixedRow(from: decoder) }
+
+  func encode(to encoder: any Encoder) throws { try row.encode(to: encoder) }
+
+  @inline(__always)
+  var digest: UInt64 { row.digest }
+}
+
 /// The mixed row with typed columns, written directly.
 struct Typed: Sqlable, Digestible {
   var row: MixedRow

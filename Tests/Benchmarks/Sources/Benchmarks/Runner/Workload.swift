@@ -83,6 +83,8 @@ enum Name {
   static let grdbCached = "GRDB cached"
   static let untyped = "Sqlable untyped"
   static let typed = "Sqlable typed"
+  /// For models that their `Codable` conformance reads and writes.
+  static let codable = "Sqlable Codable"
   /// For the form whose statement is prepared once, by hand.
   static let prepared = "Sqlable prepared"
   static let sqlable = "Sqlable"

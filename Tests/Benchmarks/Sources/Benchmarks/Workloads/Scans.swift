@@ -31,6 +31,7 @@ extension Suite {
       },
       .init(Name.untyped) { try UntypedIntegers.read().run(db).digest() },
       .init(Name.typed) { try TypedIntegers.read().run(db).digest() },
+      .init(Name.codable) { try CodedIntegers.read().run(db).digest() },
     ]
   }
 
@@ -45,6 +46,7 @@ extension Suite {
       },
       .init(Name.untyped) { try Untyped.read().run(db).digest() },
       .init(Name.typed) { try Typed.read().run(db).digest() },
+      .init(Name.codable) { try Coded.read().run(db).digest() },
     ]
   }
 }

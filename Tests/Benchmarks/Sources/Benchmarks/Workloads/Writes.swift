@@ -39,7 +39,7 @@ extension Suite {
 
   private func insertsInOne(_ count: Int) throws -> [Workload.Contender] {
     let rows = (1...count).map { MixedRow(number: $0) }
-    let (untyped, typed) = (rows.map { Untyped($0) }, rows.map { Typed($0) })
+    let (untyped, typed, coded) = (rows.map { Untyped($0) }, rows.map { Typed($0) }, rows.map { Coded($0) })
     let rawRows = RawRows(rows)
     let (c, swift, db) = (try fixture.rawWriter(.c), try fixture.rawWriter(.swift), try fixture.writer())
     return [
@@ -57,6 +57,10 @@ extension Suite {
         try Untyped.insert(untyped).run(db).reduce(0) { $0 &+ UInt64($1) }
       },
       writing(Name.typed + " batch", .sqlable) { try Typed.insert(typed).run(db).reduce(0) { $0 &+ UInt64($1) } },
+      writing(Name.codable, .sqlable) {
+        try db.transaction { db in try coded.reduce(0) { $0 &+ UInt64(try $1.insert().run(db)) } }
+      },
+      writing(Name.codable + " batch", .sqlable) { try Coded.insert(coded).run(db).reduce(0) { $0 &+ UInt64($1) } },
     ]
   }
 

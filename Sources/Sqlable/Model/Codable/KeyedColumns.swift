@@ -1,0 +1,255 @@
+import Synchronization
+
+/// The columns that store the keys of a model, found once per process and never freed.
+final class KeyedColumns: Sendable {
+  let table: TableInfo
+  /// The map that was made first, which is the only one of most models. Sound: it is never freed.
+  nonisolated(unsafe) private let first = Atomic<UnsafePointer<KeyMap>?>(nil)
+  private let found = Guarded(Found())
+  private let writer = Atomic(Writer.unknown.rawValue)
+
+  private struct Found {
+    /// The positions of the columns, by the names of the keys.
+    var positions: [ByBytes: Int] = [:]
+    /// The names of the keys, by the positions of the columns.
+    var names: [Int: String] = [:]
+    var maps: [ObjectIdentifier: UnsafePointer<KeyMap>] = [:]
+  }
+
+  /// What a model is written by.
+  private enum Writer: UInt8 {
+    case unknown, encoding, values
+  }
+
+  private init(_ table: TableInfo) { self.table = table }
+
+  @inline(__always)
+  static func of<Model: Sqlable>(_ model: Model.Type) -> KeyedColumns {
+    of(TableInfo.unchecked(model))
+  }
+
+  @inline(__always)
+  private static func of(_ table: TableInfo) -> KeyedColumns {
+    guard let known = table.keyedColumns.load(ordering: .acquiring) else { return make(for: table) }
+    return Unmanaged<KeyedColumns>.fromOpaque(known).takeUnretainedValue()
+  }
+
+  @inline(never)
+  private static func make(for table: TableInfo) -> KeyedColumns {
+    let made = Unmanaged.passRetained(KeyedColumns(table))
+    let (isFirst, known) = table.keyedColumns.compareExchange(
+      expected: nil, desired: UnsafeRawPointer(made.toOpaque()), ordering: .acquiringAndReleasing)
+    guard !isFirst, let known else { return made.takeUnretainedValue() }
+    made.release()
+    return Unmanaged<KeyedColumns>.fromOpaque(known).takeUnretainedValue()
+  }
+
+  /// The position of the column that stores a key: the one of this name, or else of its name in snake_case. Throws
+  /// `.misuse` when it stores another key.
+  func position(of name: String) throws -> Int? {
+    try found.withLock { found in
+      let key = ByBytes(wrappedValue: name)
+      if let position = found.positions[key] { return position }
+      guard let position = table.position(named: name) ?? table.position(named: snakeCase(name)) else { return nil }
+      if let other = found.names[position] {
+        let column = table.columns[position].name
+        throw SqlError.misuse(
+          "the model of table \(table.name) has two keys for the column \(column): \(other) and \(name)"
+        ).at(table: table.name, column: column)
+      }
+      found.names[position] = name
+      found.positions[key] = position
+      return position
+    }
+  }
+
+  /// The columns of a type of keys.
+  @inline(__always)
+  func map<Key: CodingKey>(of keys: Key.Type) -> UnsafePointer<KeyMap> {
+    if let map = first.load(ordering: .acquiring), map.pointee.keys == ObjectIdentifier(keys) { return map }
+    return searchedMap(of: keys)
+  }
+
+  @inline(never)
+  private func searchedMap<Key: CodingKey>(of keys: Key.Type) -> UnsafePointer<KeyMap> {
+    let id = ObjectIdentifier(keys)
+    return found.withLock { found in
+      if let map = found.maps[id] { return map }
+      let made = UnsafeMutablePointer<KeyMap>.allocate(capacity: 1)
+      made.initialize(to: KeyMap(of: keys, in: self))
+      let map = UnsafePointer(made)
+      found.maps[id] = map
+      if found.maps.count == 1 { first.store(map, ordering: .releasing) }
+      return map
+    }
+  }
+
+  /// Whether the model implements `valueForColumn(_:)`, which takes precedence over its encoding.
+  @inline(__always)
+  func hasValueForColumn(_ model: some Sqlable) -> Bool {
+    switch Writer(rawValue: writer.load(ordering: .relaxed)) {
+    case .encoding: false
+    case .values: true
+    case .unknown, nil: ask(model)
+    }
+  }
+
+  @inline(never)
+  private func ask(_ model: some Sqlable) -> Bool {
+    guard let column = table.columns.first else { return false }
+    let isDefault = model.valueForColumn(column) is UnwrittenValue
+    writer.store((isDefault ? Writer.encoding : .values).rawValue, ordering: .relaxed)
+    return !isDefault
+  }
+
+  // MARK: Errors
+
+  /// The error for a key that has no column, and a value.
+  @inline(never)
+  func missing(_ key: any CodingKey) -> SqlError {
+    let (name, snake) = (key.stringValue, snakeCase(key.stringValue))
+    let names = name == snake ? name : "\(name) or \(snake)"
+    return SqlError.misuse(
+      """
+      the model of table \(table.name) has the key \(name), but no column \(names): declare it, make the property \
+      optional, or leave the key out of CodingKeys
+      """
+    ).at(table: table.name, column: name)
+  }
+
+  func refused(_ what: String, key: (any CodingKey)? = nil) -> SqlError {
+    let place = key.map { ", key \($0.stringValue)," } ?? ""
+    return SqlError.misuse("the model of table \(table.name)\(place) \(what)").at(
+      table: table.name, column: key?.stringValue)
+  }
+}
+
+/// The columns of an embedded struct in one table.
+final class EmbeddedColumns: Sendable {
+  let type: any SqlEmbedded.Type
+  let fields: [Column]
+  let columns: [Column]
+
+  /// Makes it from the columns that are named by a prefix and the fields; nil unless the table has all of them.
+  fileprivate init?(of type: any SqlEmbedded.Type, prefix: String, in table: TableInfo) {
+    (self.type, fields) = (type, type.fields)
+    columns = fields.compactMap { field in
+      table.position(named: prefix + "_" + field.name).map { table.columns[$0] }
+    }
+    guard !fields.isEmpty, columns.count == fields.count else { return nil }
+  }
+}
+
+/// How values of a type are stored under a key.
+struct CodedForm: Sendable {
+  let type: ObjectIdentifier
+  /// The type, if its values are stored as they are.
+  let value: (any SqlValue.Type)?
+  /// The columns of an embedded struct whose key has no column of its own.
+  let embedded: EmbeddedColumns?
+
+  fileprivate init(of type: Any.Type, under name: String, in table: TableInfo, hasColumn: Bool) {
+    self.type = ObjectIdentifier(type)
+    value = type as? any SqlValue.Type
+    let part = hasColumn ? nil : type as? any SqlEmbedded.Type
+    embedded = part.flatMap { part in
+      EmbeddedColumns(of: part, prefix: name, in: table)
+        ?? EmbeddedColumns(of: part, prefix: snakeCase(name), in: table)
+    }
+  }
+}
+
+/// The columns of one type of keys, in memory that is never freed. Most are enums of one byte, for which a column is
+/// found without its name.
+///
+/// It consists of addresses, so that using it retains nothing.
+struct KeyMap {
+  let keys: ObjectIdentifier
+  unowned(unsafe) let columns: KeyedColumns
+  /// Those of the table; see ``TableInfo``.
+  let identities: UnsafePointer<UnsafeRawPointer>
+  let cells: UnsafePointer<TableInfo.Cell>
+  /// By the key's byte; nil for other keys. Each slot is atomic.
+  private let slots: UnsafeMutablePointer<Slot>?
+
+  private struct Slot: ~Copyable {
+    /// The position of the column.
+    let position = Atomic(KeyMap.unknown)
+    /// The form of the type of the key's values.
+    let form = Atomic<UnsafePointer<CodedForm>?>(nil)
+  }
+
+  /// The position of a key without a column.
+  static let none = -1
+  private static let unknown = -2
+
+  fileprivate init<Key: CodingKey>(of keys: Key.Type, in columns: KeyedColumns) {
+    self.keys = ObjectIdentifier(keys)
+    self.columns = columns
+    (identities, cells) = (columns.table.identities, columns.table.cells)
+    guard MemoryLayout<Key>.size <= 1, _isPOD(keys) else {
+      slots = nil
+      return
+    }
+    let count = 1 << (8 * MemoryLayout<Key>.size)
+    let slots = UnsafeMutablePointer<Slot>.allocate(capacity: count)
+    for index in 0..<count { (slots + index).initialize(to: Slot()) }
+    self.slots = slots
+  }
+
+  /// The position of the column that stores a key; `none` if there is none.
+  @inline(__always)
+  func position<Key: CodingKey>(of key: Key) throws -> Int {
+    let position = knownPosition(of: key)
+    return position == KeyMap.unknown ? try search(for: key) : position
+  }
+
+  /// The position of the column that stores a key; a negative number if there is none, or it must be searched.
+  @inline(__always)
+  func knownPosition<Key: CodingKey>(of key: Key) -> Int {
+    slots.map { $0[KeyMap.byte(of: key)].position.load(ordering: .relaxed) } ?? KeyMap.unknown
+  }
+
+  @inline(never)
+  private func search<Key: CodingKey>(for key: Key) throws -> Int {
+    let position = try columns.position(of: key.stringValue) ?? KeyMap.none
+    if let slots { slots[KeyMap.byte(of: key)].position.store(position, ordering: .relaxed) }
+    return position
+  }
+
+  /// How values of a type are stored under a key.
+  @inline(__always)
+  func form<Key: CodingKey>(of type: Any.Type, under key: Key) throws -> CodedForm {
+    if let slots, let form = slots[KeyMap.byte(of: key)].form.load(ordering: .acquiring),
+      form.pointee.type == ObjectIdentifier(type)
+    {
+      return form.pointee
+    }
+    return try makeForm(of: type, under: key)
+  }
+
+  @inline(never)
+  private func makeForm<Key: CodingKey>(of type: Any.Type, under key: Key) throws -> CodedForm {
+    let hasColumn = try position(of: key) != KeyMap.none
+    let form = CodedForm(of: type, under: key.stringValue, in: columns.table, hasColumn: hasColumn)
+    guard let slots else { return form }
+    let slot = KeyMap.byte(of: key)
+    // A key whose values have several types keeps the form of the first.
+    guard slots[slot].form.load(ordering: .relaxed) == nil else { return form }
+    let kept = UnsafeMutablePointer<CodedForm>.allocate(capacity: 1)
+    kept.initialize(to: form)
+    let (isKept, _) = slots[slot].form.compareExchange(
+      expected: nil, desired: UnsafePointer(kept), ordering: .releasing)
+    if !isKept {
+      kept.deinitialize(count: 1)
+      kept.deallocate()
+    }
+    return form
+  }
+
+  /// The byte that a key is; 0 for the only key of a type, which has none.
+  @inline(__always)
+  private static func byte<Key: CodingKey>(of key: Key) -> Int {
+    MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))
+  }
+}

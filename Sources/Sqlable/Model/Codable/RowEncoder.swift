@@ -1,0 +1,220 @@
+/// Encodes a model into the columns of a row.
+final class RowEncoder: Encoder {
+  /// The row, while the model's `write(to:)` runs.
+  @exclusivity(unchecked) var row: UnsafeMutablePointer<RowWriter>?
+  let columns: KeyedColumns
+
+  init(_ columns: KeyedColumns) { self.columns = columns }
+
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(RowEncoderKeys(encoder: self, map: columns.map(of: type)))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    refuse("encodes itself as a list, and not by keys, which name the columns")
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer {
+    refuse("encodes itself as a single value, and not by keys, which name the columns")
+  }
+
+  /// Records that the row can't be written, and returns an encoder that throws the reason.
+  func refuse(_ what: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
+    let error = columns.refused(what, key: key)
+    if let row { row.pointee.failure = row.pointee.failure ?? error }
+    return RefusingEncoder(error: error)
+  }
+
+  /// The row. Throws once it has been written.
+  @inline(__always)
+  func current() throws -> UnsafeMutablePointer<RowWriter> {
+    guard let row else { throw gone() }
+    return row
+  }
+
+  private func gone() -> SqlError {
+    SqlError.misuse("an encoder of a row was used after encode(to:) had returned").at(table: columns.table.name)
+  }
+
+  @inline(__always)
+  func set<Value: SqlValue>(_ value: Value, at position: Int) throws {
+    let row = try current()
+    // SQLite computes generated columns, but a struct may hold the value that it read.
+    if !row.pointee.isGenerated(position) { row.pointee.set(value, at: position) }
+  }
+
+  func setNull(at position: Int) throws { try current().pointee.setNull(at: position) }
+
+  /// Sets a value whose type has two names here: `Stored` and `Value` are the same.
+  func set<Stored: SqlValue, Value>(_ value: Value, as type: Stored.Type, at position: Int) throws {
+    // Sound: `type` was made by a cast of `Value.self`.
+    try set(unsafeBitCast(value, to: type), at: position)
+  }
+
+  /// Sets a value of a `Codable` type: the single value that it encodes, or else its JSON.
+  func encode<Value: Encodable>(_ value: Value, at position: Int, _ key: any CodingKey) throws {
+    let encoder = CellEncoder(row: self, position: position, key: key, type: Value.self)
+    let written = Result { try value.encode(to: encoder) }
+    if !encoder.isStructured {
+      do { try written.get() } catch is EncodingError {
+        // Its description may quote the value.
+        let refused = SqlError.encoding(expected: "a value that \(Value.self) encodes", found: "another value")
+        return try current().pointee.fail(refused, at: position)
+      }
+      if encoder.isSet { return }
+    }
+    do { try set(JSONText.text(of: value), at: position) } catch { try current().pointee.fail(error, at: position) }
+  }
+}
+
+/// The columns of a row, by the keys of a model.
+private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let encoder: RowEncoder
+  /// Never freed.
+  let map: UnsafePointer<KeyMap>
+
+  var codingPath: [any CodingKey] { [] }
+
+  /// The position of the key's column in the layout.
+  @inline(__always)
+  private func column(of key: Key) throws -> Int {
+    let column = try map.pointee.position(of: key)
+    guard column >= 0 else { throw map.pointee.columns.missing(key) }
+    return column
+  }
+
+  func encodeNil(forKey key: Key) throws { try encoder.setNull(at: column(of: key)) }
+
+  @inline(__always)
+  func encode<Value: SqlValue & Encodable>(_ value: Value, forKey key: Key) throws {
+    try encoder.set(value, at: column(of: key))
+  }
+
+  @inline(__always)
+  private func set<Value: SqlValue>(_ value: Value?, _ key: Key) throws {
+    let column = try map.pointee.position(of: key)
+    guard column >= 0 else { return }
+    if let value { try encoder.set(value, at: column) } else { try encoder.setNull(at: column) }
+  }
+
+  func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+    let column = try map.pointee.position(of: key)
+    let form = try map.pointee.form(of: Value.self, under: key)
+    if column >= 0 {
+      if let type = form.value { return try encoder.set(value, as: type, at: column) }
+      return try encoder.encode(value, at: column, key)
+    }
+    guard let columns = form.embedded else { throw map.pointee.columns.missing(key) }
+    try encoder.current().pointee.set(value, as: columns.type, columns)
+  }
+
+  func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
+    let column = try map.pointee.position(of: key)
+    if let value {
+      let isStored = try column >= 0 || map.pointee.form(of: Value.self, under: key).embedded != nil
+      return isStored ? try encode(value, forKey: key) : ()
+    }
+    if column >= 0 { return try encoder.setNull(at: column) }
+    guard let columns = try map.pointee.form(of: Value.self, under: key).embedded else { return }
+    for column in columns.columns { try encoder.current().pointee.setNull(column) }
+  }
+
+  // One for each type: the protocol has defaults for them, which skip nil.
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: String?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try set(value, key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try set(value, key) }
+
+  // MARK: What a row does not have
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Nested> { nested(key).container(keyedBy: type) }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { nested(key) }
+
+  private func nested(_ key: Key) -> RefusingEncoder {
+    encoder.refuse("encodes a nested container: encode a value of a Codable type instead", key: key)
+  }
+
+  func superEncoder() -> any Encoder { superclass() }
+
+  func superEncoder(forKey key: Key) -> any Encoder { superclass() }
+
+  private func superclass() -> RefusingEncoder {
+    encoder.refuse(
+      "asks for an encoder of its superclass, for which a row has no place: call super.encode(to: encoder)")
+  }
+}
+
+extension RowWriter {
+  /// Sets the columns of an embedded struct, whose type has two names here.
+  fileprivate mutating func set<Part: SqlEmbedded, Value>(
+    _ value: Value, as type: Part.Type, _ columns: EmbeddedColumns
+  ) {
+    // Sound: `type` was made by a cast of `Value.self`.
+    set(unsafeBitCast(value, to: type), fields: columns.fields, columns: columns.columns)
+  }
+}
+
+/// Encodes a value into one column.
+private final class CellEncoder: Encoder, SingleValueEncodingContainer {
+  let row: RowEncoder
+  let position: Int
+  let key: any CodingKey
+  let type: Any.Type
+  /// Whether it was given more than a single value.
+  private(set) var isStructured = false
+  private(set) var isSet = false
+
+  init(row: RowEncoder, position: Int, key: any CodingKey, type: Any.Type) {
+    (self.row, self.position, self.key, self.type) = (row, position, key, type)
+  }
+
+  var codingPath: [any CodingKey] { [key] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    structured().container(keyedBy: type)
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { structured() }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+  private func structured() -> RefusingEncoder {
+    isStructured = true
+    return RefusingEncoder(error: StructuredValue())
+  }
+
+  func encodeNil() throws {
+    isSet = true
+    try row.setNull(at: position)
+  }
+
+  func encode<Value: SqlValue & Encodable>(_ value: Value) throws {
+    isSet = true
+    try row.set(value, at: position)
+  }
+
+  func encode<Value: Encodable>(_ value: Value) throws {
+    // A type that consists of itself is one that only an encoder knows how to encode.
+    guard Value.self != type else { return try structured().encode(value) }
+    isSet = true
+    if let stored = Value.self as? any SqlValue.Type { return try row.set(value, as: stored, at: position) }
+    try row.encode(value, at: position, key)
+  }
+}
