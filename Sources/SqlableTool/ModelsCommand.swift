@@ -42,9 +42,11 @@ struct ModelsCommand: Subcommand {
   }
 
   func run() throws -> Int32 {
-    let text = try withReadOnlyDatabase(database) { db in
+    let text = try withReadOnlyDatabase(database) { db -> String in
+      // SQLite does not even read a table whose key has an order that it does not know; any will do.
+      for name in try db.schema().collations { try db.register(Collation(name) { $0.compare($1) }) }
       // One snapshot: the rows are those of the schema.
-      try db.transaction(.deferred) { db in try source(db) }
+      return try db.transaction(.deferred) { db in try source(db) }
     }
     Output.write(text, to: STDOUT_FILENO)
     return 0
@@ -103,6 +105,17 @@ struct ModelsCommand: Subcommand {
     }
     let views = names.isEmpty ? schema.views : schema.views.filter { isNamed($0.name) }
     return (tables + (try views.map { try ReadTable($0, in: db, sample: sample) }), searches)
+  }
+}
+
+extension DatabaseSchema {
+  /// The collations that SQLite does not have itself.
+  fileprivate var collations: Set<String> {
+    let terms = tables.flatMap { table in
+      (table.primaryKey?.columns ?? []) + table.uniques.flatMap(\.columns) + table.indexes.flatMap(\.terms)
+    }
+    let texts = terms.compactMap(\.collation) + tables.flatMap { $0.columns.compactMap(\.collation) }
+    return Set(texts.compactMap { $0 == "NOCASE" || $0 == "RTRIM" ? nil : $0.name })
   }
 }
 
