@@ -2,6 +2,7 @@ import Sqlable
 
 /// What the text of a virtual table says of FTS5.
 struct FullTextArguments {
+  private(set) var columns: [String] = []
   /// The columns that are stored, but not searched.
   private(set) var unindexed: Set<String> = []
   /// The tokenizer with its arguments; nil for the default.
@@ -27,9 +28,9 @@ struct FullTextArguments {
 
   private mutating func add(_ tokens: SqlTokens, _ range: Range<Int>) {
     guard let first = range.first, let name = tokens.name(first) else { return }
-    guard range.count > 1 else { return }
-    guard tokens.isSign(first + 1, UInt8(ascii: "=")) else {
-      if tokens.isWord(first + 1, "unindexed") { unindexed.insert(name) }
+    guard range.count > 1, tokens.isSign(first + 1, UInt8(ascii: "=")) else {
+      columns.append(name)
+      if range.count > 1, tokens.isWord(first + 1, "unindexed") { unindexed.insert(name) }
       return
     }
     let value = range.count > 2 ? tokens.name(first + 2) ?? tokens.text(first + 2) : ""
@@ -57,6 +58,24 @@ struct FullTextArguments {
     case ["trigram", "case_sensitive", "1"]: ".trigram(caseSensitive: true)"
     case let words: ".named(\(words.map(\.swiftLiteral).joined(separator: ", ")))"
     }
+  }
+
+  /// Whether it is an index that a model of the table declares, with its triggers.
+  ///
+  /// - Parameter name: The name of the full-text table.
+  func isIndex(named name: String, of table: DatabaseSchema.Table, _ source: ReadTable) -> Bool {
+    guard let content, others.isEmpty, unindexed.isEmpty, SchemaText(content.quotedName).isName(table.name),
+      source.keyIsRowid, let key = source.columns.first(where: { $0.row.key > 0 }),
+      SchemaText(contentKey.quotedName).isName(key.name)
+    else { return false }
+    return columns.allSatisfy { name in
+      source.columns.contains { $0.name.utf8.elementsEqual(name.utf8) && $0.type.sqlName == "TEXT" }
+    } && table.triggers.count { FullTextArguments.isTrigger($0.name, of: name) } == 3
+  }
+
+  /// Whether a trigger has the name of one that keeps the index of a name up to date.
+  static func isTrigger(_ trigger: String, of name: String) -> Bool {
+    ["insert", "delete", "update"].contains { SchemaText(trigger.quotedName).isName("\(name)_\($0)") }
   }
 
   /// The arguments of `FullTextIndex` and `.fullText` that both have.

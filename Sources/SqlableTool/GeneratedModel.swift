@@ -76,8 +76,8 @@ extension GeneratedModel {
   ///
   /// - Parameters:
   ///   - models: The models to which foreign keys may refer.
-  ///   - searches: The full-text tables that are indexes of other tables.
-  mutating func declare(with models: [GeneratedModel], searches: [ReadTable]) {
+  ///   - searches: The tables of FTS5, of which some may be indexes of other tables.
+  mutating func declare(with models: [GeneratedModel], searches: [(name: String, arguments: FullTextArguments)]) {
     if source.lacksColumns { remarks.append("A column whose name is empty is left out.") }
     switch source.kind {
     case .table(let table):
@@ -87,9 +87,10 @@ extension GeneratedModel {
       declareIndexes(of: table)
       if table.isStrict { options.append(".strict") }
       if table.isWithoutRowid { options.append(".withoutRowid") }
-      let search = searches.first { $0.isIndex(of: table, source) }
-      fullText = search.map { index(in: $0) }
-      for trigger in table.triggers where search.map({ !$0.hasTrigger(trigger.name) }) ?? true {
+      let search = searches.first { $0.arguments.isIndex(named: $0.name, of: table, source) }
+      fullText = search.map { index(named: $0.name, $0.arguments) }
+      for trigger in table.triggers {
+        if let search, FullTextArguments.isTrigger(trigger.name, of: search.name) { continue }
         undeclared.append(trigger.sql.text)
       }
     case .fullText(let arguments): declareFullText(arguments)
@@ -253,33 +254,13 @@ extension GeneratedModel {
     undeclared += arguments.others
   }
 
-  private func index(in search: ReadTable) -> String {
-    guard case .fullText(let arguments) = search.kind else { return "" }
-    var parts = search.columns.dropFirst().compactMap { column in
-      properties.first { $0.column.name.utf8.elementsEqual(column.name.utf8) }?.name
+  private func index(named name: String, _ arguments: FullTextArguments) -> String {
+    var parts = arguments.columns.compactMap { column in
+      properties.first { $0.column.name.utf8.elementsEqual(column.utf8) }?.name
     }
     parts += arguments.options
-    if search.name != source.name + "_fulltext" { parts.append("name: \(search.name.swiftLiteral)") }
+    if !name.utf8.elementsEqual((source.name + "_fulltext").utf8) { parts.append("name: \(name.swiftLiteral)") }
     return "FullTextIndex(\(parts.joined(separator: ", ")))"
-  }
-}
-
-extension ReadTable {
-  /// Whether it is a full-text index that a model of the table declares, with its triggers.
-  func isIndex(of table: DatabaseSchema.Table, _ source: ReadTable) -> Bool {
-    guard case .fullText(let arguments) = kind, let content = arguments.content, arguments.others.isEmpty,
-      arguments.unindexed.isEmpty, SchemaText(content.quotedName).isName(table.name), source.keyIsRowid,
-      let key = source.columns.first(where: { $0.row.key > 0 }),
-      SchemaText(arguments.contentKey.quotedName).isName(key.name)
-    else { return false }
-    return columns.dropFirst().allSatisfy { column in
-      source.columns.contains { $0.name.utf8.elementsEqual(column.name.utf8) && $0.type.sqlName == "TEXT" }
-    } && table.triggers.count { hasTrigger($0.name) } == 3
-  }
-
-  /// Whether a trigger has the name of one that keeps the index up to date.
-  func hasTrigger(_ trigger: String) -> Bool {
-    ["insert", "delete", "update"].contains { SchemaText(trigger.quotedName).isName("\(name)_\($0)") }
   }
 }
 

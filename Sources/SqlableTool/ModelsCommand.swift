@@ -83,25 +83,28 @@ struct ModelsCommand: Subcommand {
     return lines + [""] + (needsFoundation ? ["import Foundation"] : []) + ["import Sqlable"]
   }
 
-  /// Reads the tables and views to print, and the full-text tables that are indexes of these.
-  private func read(_ db: SqliteDatabase) throws -> (tables: [ReadTable], searches: [ReadTable]) {
+  /// Reads the tables and views to print. Full-text tables that are indexes of one of them are left out.
+  private func read(
+    _ db: SqliteDatabase
+  ) throws -> (tables: [ReadTable], searches: [(name: String, arguments: FullTextArguments)]) {
     let schema = try db.schema()
     for name in names where schema[table: name] == nil && !schema.views.contains(where: { $0.has(name) }) {
       throw UsageError(description: "--table: there is no table or view \(name)")
     }
     func isNamed(_ name: String) -> Bool { names.contains { SchemaText($0.quotedName).isName(name) } }
     let chosen = names.isEmpty ? schema.tables : schema.tables.filter { isNamed($0.name) }
-    var searches: [ReadTable] = []
-    var tables: [ReadTable] = []
+    let searches = schema.tables.compactMap { table in
+      FullTextArguments(table.module).map { (name: table.name, arguments: $0) }
+    }
+    var (tables, indexes): ([ReadTable], Set<String>) = ([], [])
     for table in chosen where table.module == nil {
       let source = try ReadTable(table, in: db, sample: sample)
       tables.append(source)
-      searches += try schema.tables.filter { $0.module != nil }.map { try ReadTable($0, in: db, sample: 0) }
-        .filter { $0.isIndex(of: table, source) }
+      let index = searches.first { $0.arguments.isIndex(named: $0.name, of: table, source) }
+      if let index { indexes.insert(index.name) }
     }
-    for table in chosen where table.module != nil {
-      let isIndex = searches.contains { $0.name == table.name }
-      if !isIndex || isNamed(table.name) { tables.append(try ReadTable(table, in: db, sample: sample)) }
+    for table in chosen where table.module != nil && (!indexes.contains(table.name) || isNamed(table.name)) {
+      tables.append(try ReadTable(table, in: db, sample: sample))
     }
     let views = names.isEmpty ? schema.views : schema.views.filter { isNamed($0.name) }
     return (tables + (try views.map { try ReadTable($0, in: db, sample: sample) }), searches)
