@@ -89,65 +89,6 @@ private struct ColumnOptionList: ColumnOption {
   func apply(to options: inout ColumnOptions) { for option in self.options { option.apply(to: &options) } }
 }
 
-/// A row of `PRAGMA table_xinfo`.
-private struct ColumnRow {
-  let name: String
-  let type: String
-  /// Whether it is NOT NULL.
-  let isRequired: Bool
-  /// The place in the primary key, from 1; 0 for none.
-  let key: Int
-  let isGenerated: Bool
-
-  static func all(of table: String, in db: SqliteDatabase) throws -> [ColumnRow] {
-    try db.query("PRAGMA main.table_xinfo(\(table: table))") { row in
-      let hidden = try row.get("hidden", as: Int.self)
-      let key = try row.get("pk", as: Int.self)
-      // 1 is a hidden column of a virtual table, 2 and 3 are generated.
-      return hidden == 1
-        ? nil
-        : ColumnRow(
-          name: try row.get("name"), type: try row.get("type", as: String?.self) ?? "",
-          isRequired: try row.get("notnull", as: Int.self) != 0 || key > 0, key: key, isGenerated: hidden > 1)
-    }.compactMap { $0 }
-  }
-
-  /// The type that a model would declare: that of SQLite's affinity.
-  ///
-  /// How a column of numbers or text stores dates can't be seen. NUMERIC is SQLite's affinity for all names that it
-  /// does not know: those with DATE or TIME contain text as a rule, the others numbers.
-  var columnType: ColumnType {
-    let name = type.uppercased()
-    if name.contains("INT") { return .integer }
-    if name.contains("CHAR") || name.contains("CLOB") || name.contains("TEXT") { return .text }
-    if name.contains("BLOB") || name.isEmpty { return .blob }
-    if name.contains("REAL") || name.contains("FLOA") || name.contains("DOUB") { return .real }
-    return name.contains("DATE") || name.contains("TIME") ? .text : .real
-  }
-}
-
-/// What index the primary key of a table has.
-private enum KeyIndex {
-  /// None: the key is the rowid, or there is no key.
-  case none
-  case ownIndex
-  /// The table itself: it is WITHOUT ROWID.
-  case table
-
-  init(of table: String, in db: SqliteDatabase) throws {
-    let indexes = try db.query("PRAGMA main.index_list(\(table: table))") { row in
-      (name: try row.get("name", as: String.self), origin: try row.get("origin", as: String.self))
-    }
-    guard let index = indexes.first(where: { $0.origin == "pk" }) else {
-      self = .none
-      return
-    }
-    // An index ends in the rowid of its table, column -1.
-    let columns = try db.query("PRAGMA main.index_xinfo(\(table: index.name))") { try $0.get("cid", as: Int.self) }
-    self = columns.contains(-1) ? .ownIndex : .table
-  }
-}
-
 extension String {
   fileprivate var isFullTextTable: Bool {
     let words = lowercased().split { $0.isWhitespace || $0 == "(" }

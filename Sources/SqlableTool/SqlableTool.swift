@@ -4,7 +4,7 @@ import Foundation
 @main
 struct SqlableTool {
   /// What it can do, by name.
-  static let subcommands: [any Subcommand.Type] = [ExplainCommand.self]
+  static let subcommands: [any Subcommand.Type] = [ExplainCommand.self, ModelsCommand.self, SchemaCommand.self]
 
   static func main() { exit(run(Array(CommandLine.arguments.dropFirst()))) }
 

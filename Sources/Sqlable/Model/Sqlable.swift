@@ -121,7 +121,7 @@ struct UnwrittenValue: SqlValue {
 }
 
 /// `BicycleShop` becomes `bicycle_shop`, `HTTPServer` becomes `http_server`.
-func snakeCase(_ name: String) -> String {
+package func snakeCase(_ name: String) -> String {
   // Without generic arguments, and without the "Unknown context at $7f…" of a type inside a function.
   let characters = Array(name.prefix { $0 != "<" })
   var result = ""

@@ -244,14 +244,14 @@ extension [DatabaseSchema.Term] {
 }
 
 extension DatabaseSchema.PrimaryKey: SchemaConstraint {
-  var sql: String {
+  package var sql: String {
     "PRIMARY KEY \(columns.sql)" + (isAutoincrement ? " AUTOINCREMENT" : "")
       + (onConflict.map { " ON CONFLICT \($0)" } ?? "")
   }
 }
 
 extension DatabaseSchema.Unique: SchemaConstraint {
-  var sql: String { "UNIQUE \(columns.sql)" + (onConflict.map { " ON CONFLICT \($0)" } ?? "") }
+  package var sql: String { "UNIQUE \(columns.sql)" + (onConflict.map { " ON CONFLICT \($0)" } ?? "") }
 }
 
 extension DatabaseSchema.Check: SchemaConstraint {
@@ -259,7 +259,7 @@ extension DatabaseSchema.Check: SchemaConstraint {
 }
 
 extension DatabaseSchema.ForeignKey: SchemaConstraint {
-  var sql: String {
+  package var sql: String {
     let list = { (names: [SchemaText]) in "(\(names.map(\.text).joined(separator: ", ")))" }
     return "FOREIGN KEY \(list(columns)) REFERENCES \(table)" + (references.isEmpty ? "" : " \(list(references))")
       + (onDelete == .noAction ? "" : " ON DELETE \(onDelete.rawValue)")

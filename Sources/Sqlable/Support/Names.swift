@@ -4,7 +4,7 @@ import Glibc
 
 extension String {
   /// The name in double quotes, with the quotes inside it doubled.
-  var quotedName: String { String(decoding: quotedBytes(), as: UTF8.self) }
+  package var quotedName: String { String(decoding: quotedBytes(), as: UTF8.self) }
 
   /// The text as an SQL literal: in single quotes, with the quotes inside it doubled. It must have no NUL byte.
   var quotedText: String { String(decoding: quotedBytes(in: UInt8(ascii: "'")), as: UTF8.self) }

@@ -155,7 +155,13 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
   }
 
   /// Whether it is this name.
-  func isName(_ name: String) -> Bool { compared == name.foldedName }
+  package func isName(_ name: String) -> Bool { compared == name.foldedName }
+
+  /// The name that it is, without quotes; nil for an expression or number.
+  package var name: String? {
+    let tokens = SqlTokens(text)
+    return tokens.count == 1 ? tokens.name(0) : nil
+  }
 
   func isFolded(_ name: [UInt8]) -> Bool { compared == name }
 

@@ -1,6 +1,6 @@
 /// A word, name, literal or sign of SQL text.
-struct SqlToken {
-  enum Kind: UInt8 {
+package struct SqlToken {
+  package enum Kind: UInt8 {
     /// A keyword, or a name without quotes.
     case word
     /// A name in double quotes, backticks or brackets.
@@ -11,21 +11,21 @@ struct SqlToken {
     case other
   }
 
-  let kind: Kind
+  package let kind: Kind
   let range: Range<Int>
 }
 
 /// The tokens of SQL text, without blanks and comments, as SQLite's tokenizer separates them.
-struct SqlTokens {
+package struct SqlTokens {
   let bytes: [UInt8]
-  let tokens: [SqlToken]
+  package let tokens: [SqlToken]
 
-  init(_ sql: String) {
+  package init(_ sql: String) {
     bytes = Array(sql.utf8)
     tokens = bytes.withUnsafeBufferPointer(SqlTokens.tokens)
   }
 
-  var count: Int { tokens.count }
+  package var count: Int { tokens.count }
 
   private static func tokens(_ bytes: UnsafeBufferPointer<UInt8>) -> [SqlToken] {
     var tokens: [SqlToken] = []
@@ -113,7 +113,7 @@ struct SqlTokens {
   // MARK: Reading
 
   /// Whether the token is this word, which must be in lower case.
-  func isWord(_ position: Int, _ word: StaticString) -> Bool {
+  package func isWord(_ position: Int, _ word: StaticString) -> Bool {
     guard position < tokens.count, tokens[position].kind == .word else { return false }
     let range = tokens[position].range
     guard range.count == word.utf8CodeUnitCount else { return false }
@@ -123,14 +123,14 @@ struct SqlTokens {
     return true
   }
 
-  func isSign(_ position: Int, _ sign: UInt8) -> Bool {
+  package func isSign(_ position: Int, _ sign: UInt8) -> Bool {
     guard position < tokens.count, tokens[position].kind == .other else { return false }
     let range = tokens[position].range
     return range.count == 1 && bytes[range.lowerBound] == sign
   }
 
   /// The token as it is written.
-  func text(_ position: Int) -> String { String(decoding: bytes[tokens[position].range], as: UTF8.self) }
+  package func text(_ position: Int) -> String { String(decoding: bytes[tokens[position].range], as: UTF8.self) }
 
   /// The text from the first to before the last of these tokens, as it is written.
   func text(_ range: Range<Int>) -> String {
@@ -140,7 +140,7 @@ struct SqlTokens {
   }
 
   /// The name that a token is, without quotes; nil for a number or sign.
-  func name(_ position: Int) -> String? {
+  package func name(_ position: Int) -> String? {
     guard position < tokens.count else { return nil }
     let range = tokens[position].range
     switch tokens[position].kind {

@@ -1,0 +1,75 @@
+import Foundation
+import Sqlable
+
+/// The default of a column.
+enum ColumnDefault: Equatable {
+  case none
+  case constant(DatabaseValue)
+  /// What SQLite computes for each row, such as the time.
+  case expression
+
+  /// - Parameter text: What stands behind DEFAULT.
+  init(_ text: SchemaText?, _ db: SqliteDatabase) throws {
+    guard let text else {
+      self = .none
+      return
+    }
+    let tokens = SqlTokens(text.text)
+    if tokens.count == 1, tokens.tokens[0].kind == .name {
+      // SQLite takes a name for a text here.
+      self = .constant(.text(tokens.name(0) ?? ""))
+    } else if (0..<tokens.count).allSatisfy(tokens.isConstant) {
+      let rows = try db.query(SQL(verbatim: "SELECT (\(text.text))"), as: DynamicRow.self)
+      self = rows.first?.values.first.map { .constant($0) } ?? .expression
+    } else {
+      self = .expression
+    }
+  }
+
+  /// Whether it is no truth value.
+  var isNoTruth: Bool {
+    switch self {
+    case .none, .constant(.integer(0...1)), .constant(.null): false
+    default: true
+    }
+  }
+}
+
+extension SqlTokens {
+  /// Whether the token is part of a literal, or of a computation with literals.
+  fileprivate func isConstant(_ place: Int) -> Bool {
+    switch tokens[place].kind {
+    case .text, .other: true
+    case .name: false
+    case .word:
+      ["NULL", "TRUE", "FALSE", "CAST", "AS", "TEXT", "INTEGER", "REAL", "BLOB"].contains(text(place).uppercased())
+    }
+  }
+}
+
+extension ValueType {
+  /// The default as an option of the column; nil for a value that it does not store.
+  func defaultOption(_ value: DatabaseValue) -> String? {
+    literal(value).map { "Default(\($0))" }
+  }
+
+  private func literal(_ value: DatabaseValue) -> String? {
+    switch (value, sqlName) {
+    case (.null, _): "Null()"
+    case (.integer(let integer), "INTEGER"):
+      base == .boolean ? (0...1).contains(integer) ? "\(integer == 1)" : nil : "\(integer)"
+    case (.integer(let integer), "REAL"): Double(exactly: integer) == nil ? nil : "\(integer)"
+    case (.integer(let integer), "TEXT"): "\(integer)".swiftLiteral
+    case (.real(let real), "REAL"):
+      real.isFinite ? "\(real)" : real < 0 ? "-Double.infinity" : "Double.infinity"
+    case (.real(let real), "INTEGER"): Int64(exactly: real).flatMap { literal(.integer($0)) }
+    case (.text(let text), "TEXT"): text.swiftLiteral
+    // SQLite stores the number that the text is.
+    case (.text(let text), "INTEGER"): Int64(text).flatMap { literal(.integer($0)) }
+    case (.text(let text), "REAL"): Double(text).flatMap { literal(.real($0)) }
+    case (.blob(let data), "BLOB"):
+      "Data([\(data.map { String(format: "0x%02x", $0) }.joined(separator: ", "))])"
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Sqlable
+
+/// What the values of a column are.
+struct ColumnProfile {
+  private(set) var hasNull = false
+  private(set) var integers: ClosedRange<Int64>?
+  private(set) var reals: ClosedRange<Double>?
+  private(set) var dates = TextDates()
+  /// The classes of the values that are not NULL.
+  private(set) var classes: Set<StorageClass> = []
+  /// Whether one is an integer that no `Double` holds.
+  private(set) var hasInexact = false
+  /// Whether one is text that is not UTF-8.
+  private(set) var hasBrokenText = false
+
+  /// What texts are as dates.
+  struct TextDates {
+    /// Whether each is a date that the library reads.
+    fileprivate(set) var areDates = true
+    /// Whether each is in the form that it writes.
+    fileprivate(set) var haveOwnForm = true
+  }
+
+  fileprivate mutating func add(_ content: StoredContent) {
+    switch content.value {
+    case .null: hasNull = true
+    case .integer(let integer):
+      classes.insert(.integer)
+      integers = min(integers?.lowerBound ?? integer, integer)...max(integers?.upperBound ?? integer, integer)
+      if Double(exactly: integer) == nil { hasInexact = true }
+    case .real(let real):
+      classes.insert(.real)
+      reals = min(reals?.lowerBound ?? real, real)...max(reals?.upperBound ?? real, real)
+    case .text(let text):
+      classes.insert(.text)
+      if dates.areDates { dates.add(text) }
+    case .blob: classes.insert(.blob)
+    case nil:
+      classes.insert(.text)
+      hasBrokenText = true
+    }
+  }
+}
+
+extension ColumnProfile.TextDates {
+  fileprivate mutating func add(_ text: String) {
+    // Without a fraction of less than a millisecond, which writing the date again would lose.
+    let fraction = text.utf8.drop { $0 != UInt8(ascii: ".") }.dropFirst().prefix { (48...57).contains($0) }
+    guard fraction.count <= 3, (try? Date(databaseValue: .text(text))) != nil else {
+      areDates = false
+      return
+    }
+    if text.utf8.count != 24 || text.utf8.last != UInt8(ascii: "Z") { haveOwnForm = false }
+  }
+}
+
+/// A value of a row, of any class.
+private struct StoredContent: SqlValue {
+  static var columnType: ColumnType { .blob }
+
+  /// A BLOB is without its bytes; nil for text that is not UTF-8.
+  let value: DatabaseValue?
+
+  var databaseValue: DatabaseValue { value ?? .null }
+
+  init(databaseValue: DatabaseValue) { value = databaseValue }
+
+  private init(text: String?) { value = text.map { .text($0) } }
+
+  static func read(from cell: ReadCell) throws -> StoredContent {
+    switch cell.storageClass {
+    case .blob: StoredContent(databaseValue: .blob(Data()))
+    case .text: StoredContent(text: try? cell.text())
+    default: StoredContent(databaseValue: try cell.databaseValue())
+    }
+  }
+}
+
+extension SqliteDatabase {
+  /// Reads the rows of a table or view once, or the first of them.
+  func profiles(of columns: [String], in table: String, sample: Int?) throws -> [ColumnProfile] {
+    var profiles = columns.map { _ in ColumnProfile() }
+    guard !columns.isEmpty else { return profiles }
+    let names = columns.map(\.quotedName).joined(separator: ", ")
+    let limit = sample.map { " LIMIT \($0)" } ?? ""
+    try query(SQL(verbatim: "SELECT \(names) FROM main.\(table.quotedName)\(limit)")) { row in
+      for place in profiles.indices { profiles[place].add(try row.get(at: place, as: StoredContent.self)) }
+    }
+    return profiles
+  }
+}

@@ -1,0 +1,277 @@
+import Sqlable
+
+/// A model that reads a table or view.
+struct GeneratedModel {
+  struct Property {
+    /// The name, in backticks if it has to be.
+    let name: String
+    let column: ReadTable.Column
+    /// Whether the column may be NULL.
+    let isNullable: Bool
+    /// Whether the struct's value is nil until the row is stored.
+    let isFilledBySQLite: Bool
+    var options: [String] = []
+    /// Whether the declaration states its type, which could not be found from those to which it refers.
+    var statesType = false
+    var remarks: [String]
+
+    /// The type of the column's values.
+    var valueType: String { column.type.swiftName + (isNullable ? "?" : "") }
+    /// The type of the struct's property.
+    var type: String { column.type.swiftName + (isOptional ? "?" : "") }
+    var isOptional: Bool { isNullable || isFilledBySQLite }
+  }
+
+  let typeName: String
+  let source: ReadTable
+  var properties: [Property] = []
+  var constraints: [String] = []
+  var indexes: [String] = []
+  var options: [String] = []
+  var fullText: String?
+  /// What stands above the struct.
+  var remarks: [String] = []
+  /// What the table has and no model declares, as SQL or words.
+  var undeclared: [String] = []
+
+  init(_ source: ReadTable, named typeName: String) {
+    self.source = source
+    self.typeName = typeName
+    var names = SwiftNames(reserving: SwiftNames.reservedProperties)
+    properties = source.columns.map { Property($0, named: names.property(for: $0.name), in: source) }
+  }
+
+  var isReadOnly: Bool {
+    switch source.kind {
+    case .table, .fullText: false
+    case .virtual, .view: true
+    }
+  }
+
+  /// The property of a column, as SQLite compares names.
+  func property(_ column: SchemaText) -> Property? { properties.first { column.isName($0.column.name) } }
+
+  /// The columns of the key, in its order.
+  var key: [Property] { properties.filter { $0.column.row.key > 0 }.sorted { $0.column.row.key < $1.column.row.key } }
+}
+
+extension GeneratedModel.Property {
+  fileprivate init(_ column: ReadTable.Column, named name: String, in table: ReadTable) {
+    self.name = name
+    self.column = column
+    let isRowid = column.row.key > 0 && (table.keyIsRowid || table.table == nil)
+    isNullable = !isRowid && (column.hasNull || !column.row.isRequired)
+    isFilledBySQLite = isRowid || column.row.isGenerated
+    remarks = column.type.remarks
+    if column.hasNull, column.row.isRequired {
+      remarks.append(column.row.key > 0 ? "part of the key, but holds NULL" : "NOT NULL, but holds NULL")
+    }
+  }
+}
+
+// MARK: Declarations
+
+extension GeneratedModel {
+  /// Declares all that a model can declare of its table.
+  ///
+  /// - Parameters:
+  ///   - models: The models to which foreign keys may refer.
+  ///   - searches: The tables of FTS5, of which some may be indexes of other tables.
+  mutating func declare(with models: [GeneratedModel], searches: [(name: String, arguments: FullTextArguments)]) {
+    if source.lacksColumns { remarks.append("A column whose name is empty is left out.") }
+    switch source.kind {
+    case .table(let table):
+      declareColumns(of: table)
+      declareKey(of: table)
+      declareConstraints(of: table, models)
+      declareIndexes(of: table)
+      if table.isStrict { options.append(".strict") }
+      if table.isWithoutRowid { options.append(".withoutRowid") }
+      let search = searches.first { $0.arguments.isIndex(named: $0.name, of: table, source) }
+      fullText = search.map { index(named: $0.name, $0.arguments) }
+      for trigger in table.triggers {
+        if let search, FullTextArguments.isTrigger(trigger.name, of: search.name) { continue }
+        undeclared.append(trigger.sql.text)
+      }
+    case .fullText(let arguments): declareFullText(arguments)
+    case .virtual(let module): remarks.append("A virtual table, which is only read: \(module.text)")
+    case .view: remarks.append("A view, which is only read.")
+    }
+  }
+
+  private mutating func declareColumns(of table: DatabaseSchema.Table) {
+    for place in properties.indices {
+      let column = properties[place].column
+      switch column.defaultValue {
+      case .none: break
+      case .constant(let value):
+        if let option = column.type.defaultOption(value) {
+          properties[place].options.append(option)
+        } else {
+          properties[place].remarks.append("its default is not declared: \(column.schema?.defaultValue?.text ?? "")")
+        }
+      case .expression:
+        properties[place].remarks.append("its default is not declared: \(column.schema?.defaultValue?.text ?? "")")
+      }
+      if let collation = column.schema?.collation {
+        let name = collation.name ?? collation.text
+        let option: String
+        switch name.uppercased() {
+        case "NOCASE": option = ".nocase"
+        case "RTRIM": option = ".rtrim"
+        default: option = ".named(\(name.swiftLiteral))"
+        }
+        properties[place].options.append("Collate\(option)")
+      }
+      if let generated = column.schema?.generated {
+        let stored = generated.isStored ? ", stored: true" : ""
+        properties[place].options.append("Generated(\(generated.expression.text.swiftLiteral)\(stored))")
+      }
+    }
+  }
+
+  private mutating func declareKey(of table: DatabaseSchema.Table) {
+    guard let key = table.primaryKey else {
+      remarks.append("Without a primary key: update(), delete() and save() throw.")
+      return
+    }
+    let collations = key.columns.compactMap(\.collation)
+    if !collations.isEmpty || key.onConflict != nil { undeclared.append(key.sql) }
+    let names = key.columns.map { property($0.expression).map { [$0] } ?? [] }
+    guard names.allSatisfy({ !$0.isEmpty }) else {
+      undeclared.append(key.sql)
+      return
+    }
+    // SQLite gives a key that is declared INTEGER and descending an index of its own; behind the columns it does not.
+    let isDescending = key.columns[0].isDescending
+    if names.count == 1, !isDescending || !source.keyIsRowid {
+      let arguments = (key.isAutoincrement ? ["autoincrement: true"] : []) + (isDescending ? ["descending: true"] : [])
+      insert("PrimaryKey(\(arguments.joined(separator: ", ")))", names[0][0])
+    } else {
+      constraints.append("PrimaryKeys(\(terms(key.columns).joined(separator: ", ")))")
+    }
+    let mayBeNull = names.joined().filter { !$0.isFilledBySQLite && $0.column.schema?.isNotNull == false }
+    if !table.isWithoutRowid, !mayBeNull.isEmpty { remarks.append("The key may be NULL in the table.") }
+  }
+
+  private mutating func insert(_ option: String, _ property: Property) {
+    guard let place = properties.firstIndex(where: { $0.name == property.name }) else { return }
+    properties[place].options.insert(option, at: 0)
+  }
+
+  /// The columns of an index or key; fewer than terms if some are no columns.
+  private func terms(_ terms: [DatabaseSchema.Term]) -> [String] {
+    terms.compactMap { term in property(term.expression).map { $0.name + (term.isDescending ? ".desc" : "") } }
+  }
+
+  private func canDeclare(_ list: [DatabaseSchema.Term]) -> Bool {
+    list.allSatisfy { $0.collation == nil } && terms(list).count == list.count
+  }
+
+  private mutating func declareConstraints(of table: DatabaseSchema.Table, _ models: [GeneratedModel]) {
+    for unique in table.uniques {
+      guard canDeclare(unique.columns), unique.onConflict == nil else {
+        undeclared.append(unique.sql)
+        continue
+      }
+      let isOne = unique.columns.count == 1 && !unique.columns[0].isDescending
+      let name = isOne ? property(unique.columns[0].expression)?.name : nil
+      if let place = properties.firstIndex(where: { $0.name == name && !$0.options.contains("Unique()") }) {
+        properties[place].options.append("Unique()")
+      } else {
+        constraints.append("Unique(\(terms(unique.columns).joined(separator: ", ")))")
+      }
+    }
+    constraints += table.checks.map { "Check(\($0.expression.text.swiftLiteral))" }
+    for key in table.foreignKeys {
+      if !declare(key, models) { undeclared.append(key.sql) }
+    }
+  }
+
+  /// Declares a foreign key; false if no model declares it.
+  private mutating func declare(_ key: DatabaseSchema.ForeignKey, _ models: [GeneratedModel]) -> Bool {
+    let columns = key.columns.compactMap(property)
+    guard columns.count == key.columns.count,
+      let target = models.first(where: { key.table.isName($0.source.name) && $0.source.table != nil })
+    else { return false }
+    let referred = key.references.isEmpty ? target.key : key.references.compactMap(target.property)
+    guard referred.count == columns.count, key.references.isEmpty || referred.count == key.references.count
+    else { return false }
+    var arguments: [String] = []
+    if key.onDelete != .noAction { arguments.append("onDelete: .\(key.onDelete.swiftName)") }
+    if key.onUpdate != .noAction { arguments.append("onUpdate: .\(key.onUpdate.swiftName)") }
+    if key.isDeferred { arguments.append("deferred: true") }
+    let place = properties.firstIndex { $0.name == columns[0].name }
+    if columns.count == 1, let place, !properties[place].options.contains(where: { $0.hasPrefix("ForeignKey<") }) {
+      let isKey = referred.map(\.name) == target.key.map(\.name)
+      if !isKey {
+        arguments.insert("column: \(target.typeName).\(referred[0].name)", at: 0)
+        properties[place].statesType = true
+      }
+      properties[place].options.append("ForeignKey<\(target.typeName)>(\(arguments.joined(separator: ", ")))")
+    } else {
+      let own = columns.map(\.name).joined(separator: ", ")
+      let others = referred.map { "\(target.typeName).\($0.name)" }.joined(separator: ", ")
+      let parts = ["[\(own)]", "to: \(target.typeName).self", "[\(others)]"] + arguments
+      constraints.append("ForeignKeys(\(parts.joined(separator: ", ")))")
+    }
+    return true
+  }
+
+  private mutating func declareIndexes(of table: DatabaseSchema.Table) {
+    for index in table.indexes {
+      guard canDeclare(index.terms), index.condition == nil else {
+        undeclared.append(index.sql)
+        continue
+      }
+      let names = index.terms.map { ($0.expression.name ?? "") + ($0.isDescending ? "_desc" : "") }
+      var arguments = terms(index.terms)
+      if index.isUnique { arguments.append("unique: true") }
+      let usual = ([source.name] + names).joined(separator: "_")
+      if !usual.utf8.elementsEqual(index.name.utf8) { arguments.append("name: \(index.name.swiftLiteral)") }
+      indexes.append("Index(\(arguments.joined(separator: ", ")))")
+    }
+  }
+}
+
+// MARK: Full-text search
+
+extension GeneratedModel {
+  private mutating func declareFullText(_ arguments: FullTextArguments) {
+    for place in properties.indices {
+      if properties[place].column.row.key > 0 {
+        properties[place].options.append("PrimaryKey()")
+      } else if arguments.unindexed.contains(properties[place].column.name) {
+        properties[place].options.append("Unindexed()")
+      }
+    }
+    var parts = arguments.options
+    if arguments.content?.isEmpty == true { parts.append("content: .none") }
+    options.append(".fullText(\(parts.joined(separator: ", ")))")
+    if let content = arguments.content, !content.isEmpty {
+      remarks.append("Its text is that of \(content): write there.")
+    }
+    undeclared += arguments.others
+  }
+
+  private func index(named name: String, _ arguments: FullTextArguments) -> String {
+    var parts = arguments.columns.compactMap { column in
+      properties.first { $0.column.name.utf8.elementsEqual(column.utf8) }?.name
+    }
+    parts += arguments.options
+    if !name.utf8.elementsEqual((source.name + "_fulltext").utf8) { parts.append("name: \(name.swiftLiteral)") }
+    return "FullTextIndex(\(parts.joined(separator: ", ")))"
+  }
+}
+
+extension ForeignKeyAction {
+  fileprivate var swiftName: String {
+    switch self {
+    case .noAction: "noAction"
+    case .restrict: "restrict"
+    case .setNull: "setNull"
+    case .setDefault: "setDefault"
+    case .cascade: "cascade"
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Sqlable
+
+/// The source text of models.
+struct ModelText {
+  /// `public ` or nothing.
+  private let access: String
+  private(set) var lines: [String] = []
+
+  init(isPublic: Bool) { access = isPublic ? "public " : "" }
+
+  mutating func add(_ model: GeneratedModel) {
+    lines.append("")
+    for remark in model.remarks { lines.append("// \(remark.commented)") }
+    if !model.undeclared.isEmpty {
+      lines.append("// The table also has, and the model does not declare:")
+      for text in model.undeclared { lines.append("//   \(text.commented)") }
+    }
+    lines.append("\(access)struct \(model.typeName) {")
+    for property in model.properties { lines.append("  \(access)var \(property.name): \(property.type)") }
+    if !access.isEmpty { addInit(of: model) }
+    lines += ["}", "", "extension \(model.typeName): Sqlable {"]
+    if snakeCase(model.typeName) != model.source.name {
+      lines.append("  \(access)static let tableName = \(model.source.name.swiftLiteral)")
+    }
+    for property in model.properties { add(property, of: model) }
+    addList("tableLayout", "[", model.properties.map { "\($0.name).column" })
+    if !model.indexes.isEmpty { addList("tableIndexes", "[", model.indexes) }
+    if !model.constraints.isEmpty { addList("tableConstraints: [TableConstraint]", "[", model.constraints) }
+    if !model.options.isEmpty { addList("tableOptions: [TableOption]", "[", model.options) }
+    if let fullText = model.fullText { lines.append("  \(access)static let tableFullText = \(fullText)") }
+    lines += ["", "  \(access)init(row: ReadRow) throws {"]
+    for property in model.properties {
+      lines.append("    \(property.reference) = try row.get(\(model.typeName).\(property.name))")
+    }
+    lines.append("  }")
+    if !model.isReadOnly {
+      lines += ["", "  \(access)func write(to row: inout RowWriter) throws {"]
+      for property in model.properties where !property.column.row.isGenerated {
+        lines.append("    row.set(\(model.typeName).\(property.name), \(property.reference))")
+      }
+      lines.append("  }")
+    }
+    lines.append("}")
+  }
+
+  /// The initializer that Swift makes for a struct is not public.
+  private mutating func addInit(of model: GeneratedModel) {
+    let parameters = model.properties.map { "\($0.name): \($0.type)" + ($0.isOptional ? " = nil" : "") }
+    lines.append("")
+    addParts("  public init(", parameters, ") {")
+    for property in model.properties { lines.append("    self.\(property.name) = \(property.name)") }
+    lines.append("  }")
+  }
+
+  private mutating func add(_ property: GeneratedModel.Property, of model: GeneratedModel) {
+    let column = property.column
+    for remark in property.remarks { lines.append("  // \(remark.commented)") }
+    var parts = [column.name.swiftLiteral, property.valueType + ".self"]
+    if let type = column.type.columnArgument { parts.append("as: \(type)") }
+    parts += property.options
+    let type = property.statesType ? ": TypedColumn<\(model.typeName), \(property.valueType)>" : ""
+    var tail = ")"
+    if model.source.table != nil, SchemaText(column.row.type) != SchemaText(column.type.sqlName) {
+      tail += column.row.type.isEmpty ? "  // without a type" : "  // \(column.row.type.commented)"
+    }
+    addParts("  \(access)static let \(property.name)\(type) = column(", parts, tail)
+  }
+
+  private mutating func addList(_ name: String, _ start: String, _ parts: [String]) {
+    addParts("  \(access)static let \(name) = \(start)", parts, "]")
+  }
+
+  /// Adds a line, or several where it would be long.
+  private mutating func addParts(_ start: String, _ parts: [String], _ end: String) {
+    let single = start + parts.joined(separator: ", ") + end
+    guard single.count > 120 else { return lines.append(single) }
+    lines.append(start)
+    var line = "   "
+    for (place, part) in parts.enumerated() {
+      let text = " " + part + (place == parts.count - 1 ? "" : ",")
+      if line.count + text.count > 118, line != "   " {
+        lines.append(line)
+        line = "   "
+      }
+      line += text
+    }
+    if end.hasPrefix("]") {
+      lines += [line + ",", "  " + end]
+    } else {
+      lines.append(line + end)
+    }
+  }
+
+  /// Adds a type for values of any class.
+  mutating func addStoredValue() {
+    lines += [
+      "",
+      "/// A value of any storage class. Text that is not UTF-8 is read as a BLOB of its bytes.",
+      "\(access)struct StoredValue: SqlValue {",
+      "  \(access)var databaseValue: DatabaseValue",
+      "",
+      "  \(access)static var columnType: ColumnType { .blob }",
+      "",
+    ]
+    if !access.isEmpty {
+      lines += ["  public init(databaseValue: DatabaseValue) { self.databaseValue = databaseValue }", ""]
+    }
+    lines += [
+      "  \(access)static func read(from cell: ReadCell) throws -> StoredValue {",
+      "    guard cell.storageClass == .text else { return StoredValue(databaseValue: try cell.databaseValue()) }",
+      "    let bytes = try cell.textBytes()",
+      "    let text = String(validating: bytes, as: UTF8.self)",
+      "    return StoredValue(databaseValue: text.map { .text($0) } ?? .blob(Data(bytes)))",
+      "  }",
+      "}",
+    ]
+  }
+}
+
+extension GeneratedModel.Property {
+  /// The property where a parameter is named `row`.
+  fileprivate var reference: String { name == "row" ? "self.row" : name }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Sqlable
+
+/// `sqlable models`: writes the models of the tables of a database.
+struct ModelsCommand: Subcommand {
+  static let name = "models"
+  static let summary = "prints Swift structs with Sqlable conformances for the tables of a database"
+  static let usage = """
+    Usage: sqlable models PATH [--table NAME]… [--public] [--sample COUNT]
+
+    Reads the tables and views of a database, and prints models of them: structs with their columns, keys, constraints,
+    indexes and full-text search. What no model can declare is printed as a comment. The database is only read.
+
+    The types are chosen so that every row can be read: from the declared types, and from the values of all rows. Values
+    are not printed, except defaults.
+
+      PATH                         the database
+      --table NAME                 only this table or view; may be given several times
+      --public                     make the models public
+      --sample COUNT               read only the first rows of each table
+
+    Exit codes: 0 done, 1 the file can't be read, 2 a mistake on the command line.
+    """
+  static let options: Set<String> = ["--table", "--sample"]
+  static let flags: Set<String> = ["--public"]
+
+  private let database: String
+  private let names: [String]
+  private let isPublic: Bool
+  private let sample: Int?
+
+  init(_ arguments: Arguments) throws {
+    database = try arguments.database(of: ModelsCommand.name)
+    names = arguments.all("--table")
+    isPublic = arguments.has("--public")
+    sample = try arguments.value("--sample").map { text in
+      guard let count = Int(text), count > 0 else {
+        throw UsageError(description: "--sample takes a number of rows, not \(text)")
+      }
+      return count
+    }
+  }
+
+  func run() throws -> Int32 {
+    let text = try withReadOnlyDatabase(database) { db -> String in
+      // SQLite does not even read a table whose key has an order that it does not know; any will do.
+      for name in try db.schema().collations { try db.register(Collation(name) { $0.compare($1) }) }
+      // One snapshot: the rows are those of the schema.
+      return try db.transaction(.deferred) { db in try source(db) }
+    }
+    Output.write(text, to: STDOUT_FILENO)
+    return 0
+  }
+
+  private func source(_ db: SqliteDatabase) throws -> String {
+    let (tables, searches) = try read(db)
+    var (models, missing): ([GeneratedModel], [String]) = ([], [])
+    var typeNames = SwiftNames(reserving: SwiftNames.reservedTypes)
+    for table in tables {
+      if let problem = table.problem {
+        missing.append("\(table.name) can't be read: \(problem)")
+      } else if table.columns.isEmpty || table.name.isEmpty {
+        missing.append("\(table.name.isEmpty ? "a table" : table.name) has no model: a name is empty")
+      } else {
+        models.append(GeneratedModel(table, named: typeNames.type(for: table.name)))
+      }
+    }
+    let all = models
+    for place in models.indices { models[place].declare(with: all, searches: searches) }
+    var text = ModelText(isPublic: isPublic)
+    for model in models { text.add(model) }
+    let types = Set(models.flatMap { $0.properties.map(\.column.type.swiftName) })
+    if types.contains("StoredValue") { text.addStoredValue() }
+    return (header(missing, needsFoundation: !types.isDisjoint(with: ["Data", "Date", "StoredValue"])) + text.lines)
+      .joined(separator: "\n") + "\n"
+  }
+
+  private func header(_ missing: [String], needsFoundation: Bool) -> [String] {
+    let file = URL(fileURLWithPath: database).lastPathComponent.commented
+    var lines = ["// Models of the tables in \(file), written by: sqlable models"]
+    if let sample { lines.append("// Their types are those of the first \(sample) rows of each table.") }
+    lines += missing.map { "// " + $0.commented }
+    return lines + [""] + (needsFoundation ? ["import Foundation"] : []) + ["import Sqlable"]
+  }
+
+  /// Reads the tables and views to print. Full-text tables that are indexes of one of them are left out.
+  private func read(
+    _ db: SqliteDatabase
+  ) throws -> (tables: [ReadTable], searches: [(name: String, arguments: FullTextArguments)]) {
+    let schema = try db.schema()
+    for name in names where schema[table: name] == nil && !schema.views.contains(where: { $0.has(name) }) {
+      throw UsageError(description: "--table: there is no table or view \(name)")
+    }
+    func isNamed(_ name: String) -> Bool { names.contains { SchemaText($0.quotedName).isName(name) } }
+    let chosen = names.isEmpty ? schema.tables : schema.tables.filter { isNamed($0.name) }
+    let searches = schema.tables.compactMap { table in
+      FullTextArguments(table.module).map { (name: table.name, arguments: $0) }
+    }
+    var (tables, indexes): ([ReadTable], Set<String>) = ([], [])
+    for table in chosen where table.module == nil {
+      let source = try ReadTable(table, in: db, sample: sample)
+      tables.append(source)
+      let index = searches.first { $0.arguments.isIndex(named: $0.name, of: table, source) }
+      if let index { indexes.insert(index.name) }
+    }
+    for table in chosen where table.module != nil && (!indexes.contains(table.name) || isNamed(table.name)) {
+      tables.append(try ReadTable(table, in: db, sample: sample))
+    }
+    let views = names.isEmpty ? schema.views : schema.views.filter { isNamed($0.name) }
+    return (tables + (try views.map { try ReadTable($0, in: db, sample: sample) }), searches)
+  }
+}
+
+extension DatabaseSchema {
+  /// The collations that SQLite does not have itself.
+  fileprivate var collations: Set<String> {
+    let terms = tables.flatMap { table in
+      (table.primaryKey?.columns ?? []) + table.uniques.flatMap(\.columns) + table.indexes.flatMap(\.terms)
+    }
+    let texts = terms.compactMap(\.collation) + tables.flatMap { $0.columns.compactMap(\.collation) }
+    return Set(texts.compactMap { $0 == "NOCASE" || $0 == "RTRIM" ? nil : $0.name })
+  }
+}
+
+extension DatabaseSchema.View {
+  fileprivate func has(_ name: String) -> Bool { SchemaText(name.quotedName).isName(self.name) }
+}
+
+extension Arguments {
+  /// The one word of a subcommand, the path of a database.
+  func database(of subcommand: String) throws -> String {
+    guard words.count == 1 else {
+      throw UsageError(description: "\(subcommand) takes one database, not \(words.count)")
+    }
+    return words[0]
+  }
+}

@@ -1,0 +1,104 @@
+import Sqlable
+
+/// Makes names of Swift from those of tables and columns, each of them once.
+struct SwiftNames {
+  private let reserved: Set<String>
+  private var used: Set<String> = []
+
+  init(reserving names: Set<String>) { reserved = names }
+
+  /// Returns the name of a type: `OrderItem` for `order_item`.
+  mutating func type(for name: String) -> String {
+    let words = SwiftNames.words(of: name)
+    let text = words.isEmpty ? "Table" : words.map { $0.withUpperFirst }.joined()
+    return unique(text.beginsWithDigit ? "_" + text : text, "Row")
+  }
+
+  /// Returns the name of a property, in backticks if it is a word of Swift: `unitPrice` for `unit_price`.
+  mutating func property(for name: String) -> String {
+    let words = SwiftNames.words(of: name)
+    let text = words.isEmpty ? "value" : words[0].withLowerStart + words.dropFirst().map { $0.withUpperFirst }.joined()
+    let name = unique(text.beginsWithDigit ? "_" + text : text, "Value")
+    return SwiftNames.keywords.contains(name) ? "`\(name)`" : name
+  }
+
+  private mutating func unique(_ name: String, _ suffix: String) -> String {
+    let name = reserved.contains(name) ? name + suffix : name
+    var (candidate, number) = (name, 1)
+    while !used.insert(candidate).inserted {
+      number += 1
+      candidate = "\(name)\(number)"
+    }
+    return candidate
+  }
+
+  /// What may be in a name of Swift, separated at all else. A name in capitals has no words inside.
+  private static func words(of name: String) -> [String] {
+    let isLoud = name == name.uppercased()
+    return name.unicodeScalars.split { !$0.isInNames }.map { isLoud ? String($0).lowercased() : String($0) }
+  }
+
+  /// The names of types that the models use, and those that Swift does not allow.
+  static let reservedTypes: Set<String> = [
+    "Any", "Array", "Bool", "Check", "Collate", "Column", "Data", "Date", "Default", "Double", "ForeignKey",
+    "ForeignKeys", "Foundation", "FullTextIndex", "Generated", "Index", "Int", "Never", "Null", "Optional",
+    "PrimaryKey", "PrimaryKeys", "Protocol", "ReadCell", "ReadRow", "RowWriter", "Self", "SqlValue", "Sqlable",
+    "StoredValue", "String", "TableConstraint", "TableOption", "Type", "TypedColumn", "UTF8", "Unindexed", "Unique",
+    "Void",
+  ]
+
+  /// The names of properties that a model has already, or that Swift does not allow.
+  static let reservedProperties: Set<String> = [
+    "column", "databaseValue", "embedded", "init", "modelOfRow", "self", "tableConstraints", "tableFullText",
+    "tableIndexes", "tableLayout", "tableName", "tableOptions", "valueForColumn", "write",
+  ]
+
+  private static let keywords: Set<String> = [
+    "any", "as", "associatedtype", "async", "await", "break", "case", "catch", "class", "consume", "continue", "copy",
+    "default", "defer", "deinit", "do", "each", "else", "enum", "extension", "fallthrough", "false", "fileprivate",
+    "for", "func", "guard", "if", "import", "in", "inout", "internal", "is", "let", "nil", "open", "operator",
+    "package", "precedencegroup", "private", "protocol", "public", "repeat", "rethrows", "return", "some", "static",
+    "struct", "subscript", "super", "switch", "then", "throw", "throws", "true", "try", "typealias", "unsafe", "var",
+    "where", "while",
+  ]
+}
+
+extension String {
+  fileprivate var beginsWithDigit: Bool { unicodeScalars.first?.properties.isXIDStart == false }
+
+  fileprivate var withUpperFirst: String { prefix(1).uppercased() + dropFirst() }
+
+  /// With its capitals up to the last before a small letter in lower case: `httpStatus` for `HTTPStatus`.
+  fileprivate var withLowerStart: String {
+    let capitals = prefix { $0.isUppercase }.count
+    let isWord = capitals > 1 && capitals < count && dropFirst(capitals).first?.isLowercase == true
+    let length = isWord ? capitals - 1 : max(capitals, 1)
+    return prefix(length).lowercased() + dropFirst(length)
+  }
+
+  /// The text as a literal of Swift.
+  var swiftLiteral: String {
+    // By scalars: a quote before a combining accent is no `Character` of its own.
+    if visible == self, utf8.allSatisfy({ $0 < 128 }), contains("\"") || contains("\\") {
+      var signs = "#"
+      while contains("\"" + signs) || contains("\\" + signs) { signs += "#" }
+      return signs + "\"" + self + "\"" + signs
+    }
+    return unicodeScalars.reduce(into: "\"") { text, scalar in
+      if scalar == "\"" || scalar == "\\" { text += "\\" }
+      text += String(scalar).visible
+    } + "\""
+  }
+
+  /// The text on one line, as what a comment shows.
+  var commented: String { split(whereSeparator: \.isWhitespace).joined(separator: " ").visible }
+}
+
+extension Unicode.Scalar {
+  /// Whether it can be in a name of Swift: a letter, mark or digit of the ranges that Swift takes.
+  fileprivate var isInNames: Bool {
+    if isASCII { return properties.isAlphabetic || ("0"..."9").contains(self) }
+    guard properties.isXIDContinue, !properties.isEmoji else { return false }
+    return ![0x2000...0x206f, 0x2e00...0x2e7f, 0x3000...0x303f].contains { $0.contains(value) }
+  }
+}

@@ -1,0 +1,202 @@
+import Sqlable
+
+/// The type that a model declares for a column.
+struct ValueType: Equatable {
+  enum Base: Equatable {
+    case integer, real, text, blob, boolean
+    case date(ColumnType.DateFormat)
+    /// A value of any class, in a column of a type.
+    case any(ColumnType)
+  }
+
+  let base: Base
+  /// What there is to say of the choice.
+  var remarks: [String] = []
+
+  /// The type of Swift, of a value that is not nil.
+  var swiftName: String {
+    switch base {
+    case .integer: "Int"
+    case .real: "Double"
+    case .text: "String"
+    case .blob: "Data"
+    case .boolean: "Bool"
+    case .date: "Date"
+    case .any: "StoredValue"
+    }
+  }
+
+  /// The type as an argument, where it does not follow from that of Swift.
+  var columnArgument: String? {
+    switch base {
+    case .date(.unixSecondsWithFraction): nil
+    case .date(let format): ".date(.\(format.rawValue))"
+    case .any(let type): "." + ValueType.name(of: type).lowercased()
+    default: nil
+    }
+  }
+
+  /// The type in CREATE TABLE.
+  var sqlName: String {
+    switch base {
+    case .integer, .boolean, .date(.unixSeconds), .date(.unixMilliseconds): "INTEGER"
+    case .real, .date(.unixSecondsWithFraction): "REAL"
+    case .text, .date(.iso8601): "TEXT"
+    case .blob: "BLOB"
+    case .any(let type): ValueType.name(of: type)
+    }
+  }
+
+  private static func name(of type: ColumnType) -> String {
+    switch type {
+    case .integer: "INTEGER"
+    case .real: "REAL"
+    case .text: "TEXT"
+    default: "BLOB"
+    }
+  }
+}
+
+/// What SQLite makes of a declared type.
+enum Affinity {
+  case integer, real, text, blob, numeric
+
+  /// By the words in the type, as SQLite finds them.
+  init(of type: String) {
+    let name = type.uppercased()
+    func has(_ words: String...) -> Bool { words.contains { name.contains($0) } }
+    self =
+      if has("INT") { .integer } else if has("CHAR", "CLOB", "TEXT") { .text } else if name.isEmpty || has("BLOB") {
+        .blob
+      } else if has("REAL", "FLOA", "DOUB") { .real } else { .numeric }
+  }
+
+  /// The type that a model would declare for values of any class.
+  var columnType: ColumnType {
+    switch self {
+    case .integer: .integer
+    case .real, .numeric: .real
+    case .text: .text
+    case .blob: .blob
+    }
+  }
+}
+
+extension ValueType {
+  /// Chooses the type that reads all values of a column.
+  ///
+  /// - Parameters:
+  ///   - declared: The declared type.
+  ///   - refers: Whether the column is part of a key or refers to one, and so no truth value.
+  ///   - hasOtherDefault: Whether its default is neither 0 nor 1.
+  init(_ profile: ColumnProfile, declared: String, refers: Bool, hasOtherDefault: Bool) {
+    // ANY is the type of a STRICT table.
+    let declared = declared.uppercased() == "ANY" ? "" : declared
+    let affinity = Affinity(of: declared)
+    let classes = profile.classes
+    guard !classes.isEmpty else {
+      self = ValueType(declared, affinity)
+      return
+    }
+    let isDate = declared.isDateType
+    let isTruth =
+      profile.integers == 0...1 || (declared.isTruthType && [0...0, 1...1].contains(profile.integers))
+    var base: Base
+    var remarks: [String] = []
+    if profile.hasBrokenText {
+      base = .any(affinity.columnType)
+      remarks.append("holds text that is not UTF-8, which is read as its bytes and can't be written")
+    } else if classes == [.text] {
+      let isISO = profile.dates.areDates && (affinity == .text || affinity == .blob || isDate)
+      base = isISO ? .date(.iso8601) : .text
+      if isISO, !profile.dates.haveOwnForm {
+        remarks.append("dates in another form than the library writes: filters do not find them, updates rewrite them")
+      }
+    } else if classes == [.integer] {
+      if isTruth, !refers, !hasOtherDefault, affinity == .integer || declared.isTruthType {
+        base = .boolean
+        if !declared.isTruthType { remarks.append("holds only 0 and 1; Int if it may hold other numbers") }
+      } else if isDate, let format = profile.dateFormat {
+        base = .date(format)
+      } else {
+        base = affinity == .integer || refers || profile.hasInexact || affinity == .blob ? .integer : .real
+      }
+    } else if classes.isSubset(of: [.integer, .real]), !profile.hasInexact {
+      base = isDate && profile.dateFormat != nil ? .date(.unixSecondsWithFraction) : .real
+    } else if classes == [.blob] {
+      base = .blob
+    } else {
+      base = .any(affinity.columnType)
+    }
+    if !declared.isEmpty, !classes.isSubset(of: affinity.classes(isDate: isDate)) {
+      remarks.insert("declared \(declared.commented), but holds \(classes.words)", at: 0)
+    }
+    if case .any(let type) = base, !profile.hasBrokenText {
+      remarks += ValueType.any(type, holding: classes).remarks.dropFirst(remarks.count)
+    }
+    self = ValueType(base: base, remarks: remarks)
+  }
+
+  /// The type of a column with values of several classes.
+  static func any(_ type: ColumnType, holding classes: Set<StorageClass>) -> ValueType {
+    ValueType(base: .any(type), remarks: ["holds \(classes.words)", "only \(name(of: type)) can be written"])
+  }
+
+  /// The type of a column of no values.
+  private init(_ declared: String, _ affinity: Affinity) {
+    if declared.isTruthType {
+      self = ValueType(base: .boolean)
+    } else if declared.isDateType {
+      self = ValueType(base: .text, remarks: ["no value shows how its dates are stored"])
+    } else {
+      let base: Base =
+        switch affinity {
+        case .integer: .integer
+        case .real, .numeric: .real
+        case .text: .text
+        case .blob: .blob
+        }
+      self = ValueType(base: base, remarks: declared.isEmpty ? ["no declared type, and no value"] : [])
+    }
+  }
+}
+
+extension Set<StorageClass> {
+  fileprivate var words: String { map(\.description).sorted().joined(separator: " and ") }
+}
+
+extension Affinity {
+  /// The classes of values that the type leads to expect.
+  fileprivate func classes(isDate: Bool) -> Set<StorageClass> {
+    switch self {
+    case .integer: [.integer]
+    case .real: [.real, .integer]
+    case .text: [.text]
+    case .blob: [.blob]
+    case .numeric: isDate ? [.integer, .real, .text] : [.integer, .real]
+    }
+  }
+}
+
+extension String {
+  /// Whether it is the type of dates: `DATE`, `DATETIME`, `TIMESTAMP`.
+  fileprivate var isDateType: Bool {
+    let name = uppercased()
+    return name.hasPrefix("DATE") || name.hasPrefix("TIMESTAMP")
+  }
+
+  fileprivate var isTruthType: Bool { uppercased().hasPrefix("BOOL") }
+}
+
+extension ColumnProfile {
+  /// The form in which its numbers would be dates of the years 1973 to 2286; nil if they would not.
+  fileprivate var dateFormat: ColumnType.DateFormat? {
+    let seconds = 1e8...1e10
+    func are(in range: ClosedRange<Double>) -> Bool {
+      (integers.map { range.contains(Double($0.lowerBound)) && range.contains(Double($0.upperBound)) } ?? true)
+        && (reals.map { range.contains($0.lowerBound) && range.contains($0.upperBound) } ?? true)
+    }
+    if are(in: seconds) { return reals == nil ? .unixSeconds : .unixSecondsWithFraction }
+    return reals == nil && are(in: 1e11...1e13) ? .unixMilliseconds : nil
+  }
+}

@@ -1,0 +1,335 @@
+import Foundation
+import Sqlable
+import Testing
+
+@testable import SqlableTool
+
+/// What `sqlable models` prints of real files.
+@Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
+struct ModelsTests {
+  /// Makes a database of these statements, and returns what the command prints.
+  private func models(_ statements: [String], _ options: [String] = []) throws -> String {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/shop.sqlite")
+      for statement in statements { try db.execute(SQL(verbatim: statement)) }
+      try db.close()
+      let run = try Program.tool.run(["models", "shop.sqlite"] + options, in: directory)
+      try #require(run.exitCode == 0 && run.errors == "", "\(run.errors)")
+      return run.output
+    }
+  }
+
+  /// The declarations of a table's columns, with the comments above them.
+  private func columns(_ table: String, rows: String? = nil) throws -> [String] {
+    let insert = rows.map { ["INSERT INTO t VALUES \($0)"] } ?? []
+    let lines = try models([table] + insert).components(separatedBy: "\n")
+    let start = try #require(lines.firstIndex { $0.hasSuffix(": Sqlable {") }) + 1
+    let end = try #require(lines.firstIndex { $0.hasPrefix("  static let tableLayout") })
+    return lines[start..<end].map { $0.trimmingCharacters(in: .whitespaces) }
+  }
+
+  @Test func aTableIsPrintedAsAModel() throws {
+    let text = try models([
+      "CREATE TABLE customer (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE UNIQUE)",
+      """
+      CREATE TABLE order_item (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customer (id)
+        ON DELETE CASCADE, price REAL NOT NULL DEFAULT 0.5 CHECK (price >= 0), total REAL AS (price * 2) STORED)
+      """,
+      "CREATE INDEX order_item_customer_id_price_desc ON order_item (customer_id, price DESC)",
+    ])
+    #expect(
+      text == """
+        // Models of the tables in shop.sqlite, written by: sqlable models
+
+        import Sqlable
+
+        struct Customer {
+          var id: Int?
+          var name: String
+        }
+
+        extension Customer: Sqlable {
+          static let id = column("id", Int.self, PrimaryKey(autoincrement: true))
+          static let name = column("name", String.self, Collate.nocase, Unique())
+          static let tableLayout = [id.column, name.column]
+
+          init(row: ReadRow) throws {
+            id = try row.get(Customer.id)
+            name = try row.get(Customer.name)
+          }
+
+          func write(to row: inout RowWriter) throws {
+            row.set(Customer.id, id)
+            row.set(Customer.name, name)
+          }
+        }
+
+        struct OrderItem {
+          var id: Int?
+          var customerId: Int
+          var price: Double
+          var total: Double?
+        }
+
+        extension OrderItem: Sqlable {
+          static let id = column("id", Int.self, PrimaryKey())
+          static let customerId = column("customer_id", Int.self, ForeignKey<Customer>(onDelete: .cascade))
+          static let price = column("price", Double.self, Default(0.5))
+          static let total = column("total", Double?.self, Generated("price * 2", stored: true))
+          static let tableLayout = [id.column, customerId.column, price.column, total.column]
+          static let tableIndexes = [Index(customerId, price.desc)]
+          static let tableConstraints: [TableConstraint] = [Check("price >= 0")]
+
+          init(row: ReadRow) throws {
+            id = try row.get(OrderItem.id)
+            customerId = try row.get(OrderItem.customerId)
+            price = try row.get(OrderItem.price)
+            total = try row.get(OrderItem.total)
+          }
+
+          func write(to row: inout RowWriter) throws {
+            row.set(OrderItem.id, id)
+            row.set(OrderItem.customerId, customerId)
+            row.set(OrderItem.price, price)
+          }
+        }
+
+        """)
+  }
+
+  @Test func namesAreThoseOfSwift() {
+    var types = SwiftNames(reserving: SwiftNames.reservedTypes)
+    let tables = [
+      "order_item", "OrderItem", "HTTPServer", "USERS", "order \"x\"", "größe", "🚲", "2fa", "index", "Type", "",
+      "a.b-c",
+    ]
+    #expect(
+      tables.map { types.type(for: $0) } == [
+        "OrderItem", "OrderItem2", "HTTPServer", "Users", "OrderX", "Größe", "Table", "_2fa", "IndexRow", "TypeRow",
+        "Table2", "ABC",
+      ])
+    var properties = SwiftNames(reserving: SwiftNames.reservedProperties)
+    let columns = [
+      "unit_price", "unitPrice", "URL", "userID", "HTTPStatus", "default", "self", "table_name", "1st", "日本", "a b",
+      "a_b", "!", "ID", "\u{202e}evil",
+    ]
+    #expect(
+      columns.map { properties.property(for: $0) } == [
+        "unitPrice", "unitPrice2", "url", "userID", "httpStatus", "`default`", "selfValue", "tableNameValue", "_1st",
+        "日本", "aB", "aB2", "value", "id", "evil",
+      ])
+  }
+
+  @Test func textsOfADatabaseStayTexts() throws {
+    for text in ["a\"b", "a\\b", "\\(a)", "a\"#b\\#", "a\nb", "\u{202e}", "\"\u{301}", "a\r\nb\0"] {
+      let literal = text.swiftLiteral
+      #expect(!literal.contains("\n") && !literal.contains("\u{202e}"))
+    }
+    #expect(#"a"b"#.swiftLiteral == ##"#"a"b"#"## && "a\nb".swiftLiteral == #""a\u{a}b""#)
+    #expect("\\\n".swiftLiteral == #""\\\u{a}""# && #"\(a)"#.swiftLiteral == ##"#"\(a)"#"##)
+    let lines = try models(["CREATE TABLE \"a\nimport Evil\" (\"b\n*/ }\" TEXT CHECK (\"b\n*/ }\" <> 'x\ny'))"])
+      .components(separatedBy: "\n")
+    #expect(!lines.contains { $0.hasPrefix("import Evil") || $0.hasPrefix("*/") || $0.hasPrefix("y") })
+  }
+
+  @Test func typesAreThoseOfTheDeclarations() throws {
+    let found = try columns(
+      "CREATE TABLE t (a INT NOT NULL, b VARCHAR(3), c DOUBLE PRECISION, d BLOB, e BOOLEAN, f DECIMAL(9, 2), g, h DATE)"
+    )
+    #expect(
+      found == [
+        "static let a = column(\"a\", Int.self)  // INT", "static let b = column(\"b\", String?.self)  // VARCHAR(3)",
+        "static let c = column(\"c\", Double?.self)  // DOUBLE PRECISION", "static let d = column(\"d\", Data?.self)",
+        "static let e = column(\"e\", Bool?.self)  // BOOLEAN",
+        "static let f = column(\"f\", Double?.self)  // DECIMAL(9, 2)", "// no declared type, and no value",
+        "static let g = column(\"g\", Data?.self)  // without a type", "// no value shows how its dates are stored",
+        "static let h = column(\"h\", String?.self)  // DATE",
+      ])
+  }
+
+  @Test func typesAreThoseThatReadEveryRow() throws {
+    let found = try columns(
+      "CREATE TABLE t (a INTEGER, b INTEGER, c TEXT NOT NULL, d INTEGER, e REAL, f, g TEXT, h BLOB, i BOOL, j NUMERIC)",
+      rows: """
+        (0, 1, 'x', 1, 1.5, 7, x'00', 'text', 1, 9007199254740993),
+        (1, 1, 'y', 'many', NULL, 8, 'b', 'text', NULL, 1)
+        """)
+    #expect(
+      found == [
+        "// holds only 0 and 1; Int if it may hold other numbers", "static let a = column(\"a\", Bool?.self)",
+        "static let b = column(\"b\", Int?.self)", "static let c = column(\"c\", String.self)",
+        "// declared INTEGER, but holds INTEGER and TEXT", "// only INTEGER can be written",
+        "static let d = column(\"d\", StoredValue?.self, as: .integer)", "static let e = column(\"e\", Double?.self)",
+        "static let f = column(\"f\", Int?.self)  // without a type", "// declared TEXT, but holds BLOB and TEXT",
+        "// only TEXT can be written", "static let g = column(\"g\", StoredValue?.self, as: .text)",
+        "// declared BLOB, but holds TEXT", "static let h = column(\"h\", String?.self)  // BLOB",
+        "static let i = column(\"i\", Bool?.self)  // BOOL", "static let j = column(\"j\", Int?.self)  // NUMERIC",
+      ])
+    let broken = try columns("CREATE TABLE t (a TEXT)", rows: "(CAST(x'ff' AS TEXT))")
+    #expect(broken.last == "static let a = column(\"a\", StoredValue?.self, as: .text)")
+    #expect(broken.first == "// holds text that is not UTF-8, which is read as its bytes and can't be written")
+  }
+
+  @Test func datesAreThoseThatTheLibraryReads() throws {
+    let found = try columns(
+      """
+      CREATE TABLE t (a TEXT, b DATETIME, c TEXT, d TIMESTAMP, e DATETIME, f DATE, g INTEGER, h TEXT, i DATE)
+      """,
+      rows: """
+        ('2024-05-06T07:08:09.123Z', '2024-05-06 07:08:09', '2024-05-06', 1700000000, 1700000000123, 1700000000.5,
+          1700000000, '2024-05-06T07:08:09.123456Z', 12)
+        """)
+    #expect(
+      found == [
+        "static let a = column(\"a\", Date?.self, as: .date(.iso8601))",
+        "// dates in another form than the library writes: filters do not find them, updates rewrite them",
+        "static let b = column(\"b\", Date?.self, as: .date(.iso8601))  // DATETIME",
+        "static let c = column(\"c\", String?.self)",
+        "static let d = column(\"d\", Date?.self, as: .date(.unixSeconds))  // TIMESTAMP",
+        "static let e = column(\"e\", Date?.self, as: .date(.unixMilliseconds))  // DATETIME",
+        "static let f = column(\"f\", Date?.self)  // DATE", "static let g = column(\"g\", Int?.self)",
+        "static let h = column(\"h\", String?.self)", "static let i = column(\"i\", Double?.self)  // DATE",
+      ])
+  }
+
+  @Test func keysAreNoTruthValues() throws {
+    let found = try columns(
+      "CREATE TABLE t (a INTEGER NOT NULL UNIQUE, b INTEGER REFERENCES t (a), c INTEGER DEFAULT 5, PRIMARY KEY (a, b))",
+      rows: "(0, 0, 0), (1, 1, 1)")
+    #expect(!found.contains { $0.contains("Bool") })
+    let null = try columns("CREATE TABLE t (a TEXT PRIMARY KEY, b TEXT)", rows: "(NULL, 'x'), ('y', 'z')")
+    #expect(
+      null.prefix(2) == [
+        "// part of the key, but holds NULL", #"static let a = column("a", String?.self, PrimaryKey())"#,
+      ])
+  }
+
+  @Test func defaultsAreThoseThatTheColumnStores() throws {
+    let found = try columns(
+      """
+      CREATE TABLE t (a TEXT DEFAULT 'it''s', b INTEGER DEFAULT -5, c INTEGER DEFAULT '7', d REAL DEFAULT 1,
+        e BLOB DEFAULT x'0aff', f TEXT DEFAULT CURRENT_TIMESTAMP, g INTEGER DEFAULT (abs(-1)), h TEXT DEFAULT 3,
+        i INTEGER DEFAULT 'none', j TEXT DEFAULT NULL)
+      """)
+    #expect(
+      found == [
+        #"static let a = column("a", String?.self, Default("it's"))"#,
+        #"static let b = column("b", Int?.self, Default(-5))"#, #"static let c = column("c", Int?.self, Default(7))"#,
+        #"static let d = column("d", Double?.self, Default(1))"#,
+        #"static let e = column("e", Data?.self, Default(Data([0x0a, 0xff])))"#,
+        "// its default is not declared: CURRENT_TIMESTAMP", #"static let f = column("f", String?.self)"#,
+        "// its default is not declared: abs(-1)", #"static let g = column("g", Int?.self)"#,
+        #"static let h = column("h", String?.self, Default("3"))"#, "// its default is not declared: 'none'",
+        #"static let i = column("i", Int?.self)"#, #"static let j = column("j", String?.self, Default(Null()))"#,
+      ])
+  }
+
+  @Test func whatNoModelDeclaresIsAComment() throws {
+    let text = try models([
+      "CREATE TABLE t (a TEXT, b INT REFERENCES gone (x), UNIQUE (a) ON CONFLICT IGNORE, PRIMARY KEY (a COLLATE NOCASE))",
+      "CREATE INDEX part ON t (a) WHERE b > 0", "CREATE INDEX expression ON t (lower(a))",
+      "CREATE INDEX collated ON t (a COLLATE NOCASE)", "CREATE TRIGGER hook AFTER INSERT ON t BEGIN SELECT 1; END",
+      "CREATE VIEW lost AS SELECT * FROM nowhere", "CREATE TABLE empty (\"\" TEXT)",
+    ])
+    #expect(
+      text.hasPrefix(
+        """
+        // Models of the tables in shop.sqlite, written by: sqlable models
+        // empty has no model: a name is empty
+        // lost can't be read: no such table: main.nowhere
+
+        import Sqlable
+
+        // The key may be NULL in the table.
+        // The table also has, and the model does not declare:
+        //   PRIMARY KEY (a COLLATE NOCASE)
+        //   UNIQUE (a) ON CONFLICT IGNORE
+        //   FOREIGN KEY (b) REFERENCES gone (x)
+        //   CREATE INDEX collated ON t (a COLLATE NOCASE)
+        //   CREATE INDEX expression ON t (lower(a))
+        //   CREATE INDEX part ON t (a) WHERE b > 0
+        //   CREATE TRIGGER hook AFTER INSERT ON t BEGIN SELECT 1; END
+        struct T {
+        """))
+  }
+
+  @Test func optionsOfTheCommandLineAreObeyed() throws {
+    let tables = [
+      "CREATE TABLE a (x INTEGER, note TEXT NOT NULL)", "INSERT INTO a VALUES (1, ''), (2, ''), ('three', '')",
+      "CREATE TABLE b (a_id INTEGER REFERENCES a (x))", "CREATE VIEW c AS SELECT x FROM a",
+    ]
+    let one = try models(tables, ["--table", "B", "--public"])
+    #expect(
+      one.contains(
+        "public struct B {\n  public var aId: Int?\n\n  public init(aId: Int? = nil) {\n    self.aId = aId\n"))
+    #expect(one.contains("public static let tableLayout") && one.contains("public init(row: ReadRow) throws {"))
+    #expect(one.contains("//   FOREIGN KEY (a_id) REFERENCES a (x)") && !one.contains("struct A"))
+    let sample = try models(tables, ["--table=a", "--table=c", "--sample=2"])
+    #expect(sample.contains("// Their types are those of the first 2 rows of each table.\n"))
+    #expect(sample.contains(#"static let x = column("x", Int?.self)"#) && sample.contains("struct C {"))
+    #expect(try models(tables, ["--table=a"]).contains("struct StoredValue: SqlValue {"))
+  }
+
+  @Test func aMistakeOnTheCommandLineIsExitCode2() throws {
+    try withDirectory { directory in
+      try SqliteDatabase(filepath: directory + "/a").close()
+      for (arguments, error) in [
+        (["models"], "models takes one database, not 0"), (["schema", "a", "b"], "schema takes one database, not 2"),
+        (["models", "a", "--sample=0"], "--sample takes a number of rows, not 0"),
+        (["models", "a", "--sample", "few"], "--sample takes a number of rows, not few"),
+        (["models", "a", "--table=x"], "--table: there is no table or view x"),
+        (["schema", "a", "--table=x"], "unknown option --table=x"),
+      ] {
+        let run = try Program.tool.run(arguments, in: directory)
+        #expect(run.exitCode == 2 && run.output == "", "\(arguments)")
+        #expect(run.errors.hasPrefix("sqlable: \(error)\n\nUsage: sqlable "), "\(arguments): \(run.errors)")
+      }
+      for subcommand in ["models", "schema"] {
+        let help = try Program.tool.run([subcommand, "--help"], in: directory)
+        #expect(help.exitCode == 0 && help.output.hasPrefix("Usage: sqlable \(subcommand) PATH "))
+        let missing = try Program.tool.run([subcommand, "missing"], in: directory)
+        #expect(missing == Program.Run(exitCode: 1, output: "", errors: "sqlable: missing: no such file\n"))
+      }
+    }
+  }
+
+  @Test func aDatabaseInUseIsReadAndStaysAsItIs() throws {
+    for mode in [Configuration.JournalMode.wal, .delete] {
+      try withDirectory { directory in
+        let path = directory + "/shop.sqlite"
+        let db = try SqliteDatabase(filepath: path, configuration: .init(journalMode: mode))
+        try db.createTable(Seat.self)
+        try db.beginTransaction()
+        try db.execute("CREATE TABLE uncommitted (a)")
+        let before = (try Data(contentsOf: URL(fileURLWithPath: path)), files(in: directory))
+        for subcommand in ["models", "schema"] {
+          let run = try Program.tool.run([subcommand, "shop.sqlite"], in: directory)
+          #expect(run.exitCode == 0 && run.errors == "" && run.output.lowercased().contains("seat"))
+          #expect(!run.output.contains("uncommitted"))
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before.0 && files(in: directory) == before.1)
+        try db.rollbackTransaction()
+      }
+    }
+  }
+
+  // MARK: The schema
+
+  @Test func theSQLThatIsPrintedMakesTheSameSchema() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/shop.sqlite")
+      for model: any Sqlable.Type in [Person.self, Bicycle.self, Seat.self, Story.self, Memo.self] {
+        try db.createTable(model)
+      }
+      try db.execute("CREATE VIEW old AS SELECT id,\r\n\tname FROM bicycle -- a comment\n WHERE name <> ';'")
+      try db.execute("CREATE TRIGGER hook INSTEAD OF DELETE ON old BEGIN DELETE FROM bicycle WHERE id = old.id; END")
+      let run = try Program.tool.run(["schema", "shop.sqlite"], in: directory)
+      #expect(run.exitCode == 0 && run.errors == "")
+      let copy = try SqliteDatabase(filepath: directory + "/copy.sqlite")
+      try copy.execute(run.output)
+      #expect(try copy.schema() == db.schema() && db.schema().tables.count == 6)
+      let json = try Program.tool.run(["schema", "shop.sqlite", "--json"], in: directory)
+      #expect(try JSONDecoder().decode(DatabaseSchema.self, from: Data(json.output.utf8)) == db.schema())
+    }
+  }
+}
