@@ -114,11 +114,14 @@ struct ModelsCommand: Subcommand {
 extension DatabaseSchema {
   /// The collations that SQLite does not have itself.
   fileprivate var collations: Set<String> {
-    let terms = tables.flatMap { table in
-      (table.primaryKey?.columns ?? []) + table.uniques.flatMap(\.columns) + table.indexes.flatMap(\.terms)
+    var texts: [SchemaText?] = []
+    for table in tables {
+      texts += table.columns.map(\.collation)
+      texts += (table.primaryKey?.columns ?? []).map(\.collation)
+      for unique in table.uniques { texts += unique.columns.map(\.collation) }
+      for index in table.indexes { texts += index.terms.map(\.collation) }
     }
-    let texts = terms.compactMap(\.collation) + tables.flatMap { $0.columns.compactMap(\.collation) }
-    return Set(texts.compactMap { $0 == "NOCASE" || $0 == "RTRIM" ? nil : $0.name })
+    return Set(texts.compactMap { $0 }.filter { $0 != "NOCASE" && $0 != "RTRIM" }.compactMap(\.name))
   }
 }
 
