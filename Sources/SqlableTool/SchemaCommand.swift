@@ -39,14 +39,7 @@ struct SchemaCommand: Subcommand {
     return String(decoding: try encoder.encode(schema), as: UTF8.self) + "\n"
   }
 
-  /// In an order in which the statements can run.
   private func text(_ schema: DatabaseSchema) -> String {
-    var statements: [String] = []
-    for table in schema.tables { statements += [table.sql] + table.indexes.map(\.sql) }
-    statements += schema.views.map(\.sql.text)
-    for triggers in schema.tables.map(\.triggers) + schema.views.map(\.triggers) {
-      statements += triggers.map(\.sql.text)
-    }
-    return statements.map { $0.replacing("\r\n", with: "\n").visible(keeping: ["\t", "\n"]) + ";\n" }.joined()
+    schema.statements.map { $0.replacing("\r\n", with: "\n").visible(keeping: ["\t", "\n"]) + ";\n" }.joined()
   }
 }

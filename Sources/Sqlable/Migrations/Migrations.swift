@@ -218,12 +218,13 @@ extension Migrations {
   /// for (name, error) in try migrations.broken(saved, in: db) { print(name, error) }
   /// ```
   ///
-  /// The migrations that the database has not run are run on a copy of its schema in memory, without rows.
+  /// The migrations that the database has not run are run on a copy of its schema in memory, without rows, with the
+  /// functions of the handle. Throws what a migration throws there.
   public func broken(
     _ statements: [String: AnyStatement], in db: SqliteDatabase
   ) throws -> [String: SqlError] {
-    let copy = try SqliteDatabase.inMemory()
-    for text in try db.schemaTexts() { try? copy.execute(SQL(verbatim: text)) }
+    let copy = try db.scratch()
+    for text in try db.schema().statements { try copy.execute(SQL(verbatim: text)) }
     if try db.tableExists(MigrationRecord.self) {
       try MigrationRecord.insert(MigrationRecord.stored(db)).run(copy)
       try apply(copy)
@@ -234,17 +235,7 @@ extension Migrations {
       do {
         _ = try statement.explain(copy)
         return nil
-      } catch let error as SqlError { return error } catch { return nil }
+      } catch { return error as? SqlError ?? .invalidStatement("the statement can't be explained") }
     }
-  }
-}
-
-extension SqliteDatabase {
-  /// The texts that created what the file has, tables first, without SQLite's own and shadow tables.
-  fileprivate func schemaTexts() throws -> [String] {
-    let schema = try schema()
-    let tables = schema.tables.map(\.sql) + schema.tables.flatMap { $0.indexes.map(\.sql) }
-    let triggers = schema.tables.flatMap(\.triggers) + schema.views.flatMap(\.triggers)
-    return tables + schema.views.map(\.sql.text) + triggers.map(\.sql.text)
   }
 }

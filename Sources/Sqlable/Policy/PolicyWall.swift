@@ -59,7 +59,7 @@ extension AccessRights.Names {
       } else {
         tables.insert(index.name.foldedName)
       }
-      tables.formUnion(["data", "idx", "content", "docsize", "config"].map { "\(index.name)_\($0)".foldedName })
+      tables.formUnion(ShadowTables.names(of: index.name, module: "fts5".foldedName))
     }
     rules.condition?.visit(
       { term in

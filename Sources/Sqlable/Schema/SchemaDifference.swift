@@ -137,7 +137,7 @@ extension DatabaseSchema {
 extension DatabaseSchema.Table {
   /// What differs from another table.
   func differences(from other: DatabaseSchema.Table) -> [SchemaDifference] {
-    guard sql != other.sql || indexes != other.indexes || triggers != other.triggers else { return [] }
+    guard self != other else { return [] }
     var differences: [SchemaDifference] = []
     func note(
       _ kind: SchemaDifference.Kind, _ expected: String?, _ found: String?, column: String? = nil, name: String? = nil
@@ -159,9 +159,9 @@ extension DatabaseSchema.Table {
     if isStrict != other.isStrict { note(.strict, other.isStrict.word, isStrict.word) }
     if isWithoutRowid != other.isWithoutRowid { note(.withoutRowid, other.isWithoutRowid.word, isWithoutRowid.word) }
     if primaryKey != other.primaryKey { note(.primaryKey, other.primaryKey?.sql, primaryKey?.sql) }
-    differences += constraints(.unique, of: other, \.uniques, isSame: ==)
-    differences += constraints(.check, of: other, \.checks, isSame: ==)
-    differences += constraints(.foreignKey, of: other, \.foreignKeys, isSame: ==)
+    differences += constraints(.unique, of: other, \.uniques)
+    differences += constraints(.check, of: other, \.checks)
+    differences += constraints(.foreignKey, of: other, \.foreignKeys)
     for index in other.indexes {
       let own = indexes.first { $0.name.isSameName(as: index.name) }
       if own.map({ !$0.isSame(as: index) }) ?? true { note(.index, index.sql, own?.sql, name: index.name) }
@@ -173,12 +173,11 @@ extension DatabaseSchema.Table {
   }
 
   private func constraints<Constraint: SchemaConstraint>(
-    _ kind: SchemaDifference.Kind, of other: DatabaseSchema.Table, _ list: (DatabaseSchema.Table) -> [Constraint],
-    isSame: (Constraint, Constraint) -> Bool
+    _ kind: SchemaDifference.Kind, of other: DatabaseSchema.Table, _ list: (DatabaseSchema.Table) -> [Constraint]
   ) -> [SchemaDifference] {
     let (expected, found) = (list(other), list(self))
-    let missing = expected.filter { constraint in !found.contains { isSame($0, constraint) } }
-    let extra = found.filter { constraint in !expected.contains { isSame($0, constraint) } }
+    let missing = expected.filter { !found.contains($0) }
+    let extra = found.filter { !expected.contains($0) }
     return missing.map { SchemaDifference(name, kind, expected: $0.sql, found: nil) }
       + extra.map { SchemaDifference(name, kind, expected: nil, found: $0.sql) }
   }
@@ -229,7 +228,7 @@ extension Bool {
 // MARK: As SQL
 
 /// A constraint of a table, which has a text.
-protocol SchemaConstraint {
+protocol SchemaConstraint: Equatable {
   var sql: String { get }
 }
 

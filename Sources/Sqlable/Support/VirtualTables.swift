@@ -11,6 +11,21 @@ extension String {
   }
 }
 
+/// The ordinary tables in which a virtual table keeps its rows.
+enum ShadowTables {
+  /// The folded names of those of a virtual table; none for a module that has none, or is not SQLite's.
+  static func names(of table: String, module: [UInt8]) -> [[UInt8]] {
+    let suffixes =
+      switch String(decoding: module, as: UTF8.self) {
+      case "fts5": ["data", "idx", "content", "docsize", "config"]
+      case "fts3", "fts4": ["content", "segments", "segdir", "docsize", "stat"]
+      case "rtree", "rtree_i32", "geopoly": ["node", "rowid", "parent"]
+      default: [String]()
+      }
+    return suffixes.map { "\(table)_\($0)".foldedName }
+  }
+}
+
 extension Substring.UTF8View {
   /// Removes and returns the next word, or quoted name or text without its quotes; nil at anything else.
   mutating func nextToken(isFolded: Bool = true) -> [UInt8]? {

@@ -13,7 +13,8 @@ import Testing
       try db.createTable(Person.self)
       try db.execute(
         """
-        CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, color BLOB NOT NULL DEFAULT 'black',
+        CREATE TABLE bicycle
+          (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, color BLOB NOT NULL DEFAULT 'black',
           owner_id INTEGER REFERENCES person (id) ON DELETE SET NULL, weight REAL, UNIQUE (name, color));
         CREATE INDEX bicycle_color ON bicycle (color)
         """)

@@ -8,7 +8,8 @@ import Testing
     "bicycles",
     sql: """
       CREATE TABLE person (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL);
-      CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, colour TEXT NOT NULL DEFAULT 'black')
+      CREATE TABLE bicycle
+        (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, colour TEXT NOT NULL DEFAULT 'black')
       """)
   private let second = Migration("color", sql: "ALTER TABLE bicycle RENAME COLUMN colour TO color")
   private let third = Migration("the rest", revision: 1) { db in
@@ -81,7 +82,8 @@ import Testing
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try Migrations([first]).apply(db)
       try db.execute(
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25) INSERT INTO bicycle (name) SELECT i FROM n"
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25) "
+          + "INSERT INTO bicycle (name) SELECT i FROM n"
       )
       struct Stopped: Error {}
       func backfill(stoppingAfter id: Int) -> Migration {

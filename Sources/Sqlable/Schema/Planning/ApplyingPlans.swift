@@ -113,8 +113,9 @@ extension SchemaPlan {
 
   private func run(_ step: Step, on connection: Connection, _ progress: (Int) -> Void) throws {
     // A table that takes an old one's name must not change what refers to that; a column that is renamed must.
+    let before = try connection.pragma("PRAGMA legacy_alter_table")
     try connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
-    defer { _ = try? connection.pragma("PRAGMA legacy_alter_table = OFF") }
+    defer { _ = try? connection.pragma("PRAGMA legacy_alter_table = \(before ?? "OFF")") }
     do {
       for statement in step.statements { try connection.run(statement, progress) }
     } catch let error as SqlError {

@@ -5,7 +5,7 @@
 /// print(plan)
 /// // bicycle: rename column colour to color
 /// //   ALTER TABLE "bicycle" RENAME COLUMN "colour" TO "color"
-/// // bicycle: add column price; change the type of frame (rebuilds the table, 12000 rows)
+/// // bicycle: add column price; change the type of frame (rebuilds the table; about 12000 rows)
 /// //   CREATE TABLE "sqlable_new_bicycle" …
 /// try plan.apply(db)
 /// ```
@@ -37,6 +37,14 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     public let rows: Int
     /// Finds rows that are at fault if the step fails.
     let diagnoses: [Diagnosis]
+
+    init(
+      _ table: String, _ changes: [Change], _ statements: [Statement], losesData: Bool = false, rebuilds: Bool = false,
+      rows: Int = 0, diagnoses: [Diagnosis] = []
+    ) {
+      (self.table, self.changes, self.statements) = (table, changes, statements)
+      (self.losesData, self.rebuilds, self.rows, self.diagnoses) = (losesData, rebuilds, rows, diagnoses)
+    }
   }
 
   /// A statement of a step.
@@ -115,7 +123,7 @@ extension SchemaPlan: CustomStringConvertible {
 }
 
 extension SchemaPlan.Step: CustomStringConvertible {
-  /// `bicycle: add column price (loses data; rebuilds the table, 12000 rows)`
+  /// `bicycle: drop column price (loses data; rebuilds the table; about 12000 rows)`
   public var description: String {
     var notes: [String] = []
     if losesData { notes.append("loses data") }

@@ -5,6 +5,9 @@ struct SchemaPlanner {
   let answers: Answers
   private var steps: [SchemaPlan.Step] = []
   private var questions: [SchemaPlan.Question] = []
+  /// The schema as it is, and as the steps leave it.
+  private let schema: DatabaseSchema
+  private var changed: DatabaseSchema
 
   /// What the program says about a plan.
   struct Answers {
@@ -28,6 +31,8 @@ struct SchemaPlanner {
     self.connection = connection
     self.answers = answers
     copy = try SchemaCopy(of: connection, functions: functions, withTriggers: true)
+    schema = try connection.schema()
+    changed = try copy.connection.schema()
   }
 
   mutating func plan(for tables: [TableInfo]) throws -> SchemaPlan {
@@ -40,19 +45,17 @@ struct SchemaPlanner {
     if let defect = table.defect { throw defect }
     try renameTable(table)
     let isOwnFullText = table.fullText?.isExternal == false
-    if let found = try found(table.name), !isOwnFullText {
+    if let found = changed[table: table.name], !isOwnFullText {
       try renameColumns(of: table, found)
       try change(table)
-    } else if try found(table.name) == nil {
-      guard try copy.connection.schema().views.allSatisfy({ !$0.name.isSameName(as: table.name) }) else {
+    } else if changed[table: table.name] == nil {
+      guard changed.views.allSatisfy({ !$0.name.isSameName(as: table.name) }) else {
         throw SchemaPlanner.mismatch("table \(table.name) of a model is a view in the database", table.name)
       }
       try create(table)
     }
     try buildFullText(of: table)
   }
-
-  private func found(_ name: String) throws -> DatabaseSchema.Table? { try copy.connection.schema()[table: name] }
 
   /// Adds a step, and takes it on the copy.
   mutating func add(_ step: SchemaPlan.Step) throws {
@@ -63,6 +66,7 @@ struct SchemaPlanner {
       try copy.connection.pragma(statement.sql)
     }
     steps.append(step)
+    changed = try copy.connection.schema()
   }
 
   static func mismatch(_ message: String, _ table: String, _ column: String? = nil) -> SqlError {
@@ -73,12 +77,11 @@ struct SchemaPlanner {
 
   private mutating func renameTable(_ table: TableInfo) throws {
     let named = answers.renamedTables.first { $0.value.isSameName(as: table.name) }
-    guard let old = named?.key, try found(table.name) == nil, let found = try found(old) else { return }
+    guard let old = named?.key, changed[table: table.name] == nil, let found = changed[table: old] else { return }
     try add(
       SchemaPlan.Step(
-        table: table.name, changes: [.init(.renameTable, table.name, from: found.name)],
-        statements: [.init("ALTER TABLE \(found.name.quotedName) RENAME TO \(table.name.quotedName)")],
-        losesData: false, rebuilds: false, rows: 0, diagnoses: []))
+        table.name, [.init(.renameTable, table.name, from: found.name)],
+        [.init("ALTER TABLE \(found.name.quotedName) RENAME TO \(table.name.quotedName)")]))
   }
 
   private mutating func create(_ table: TableInfo) throws {
@@ -90,24 +93,21 @@ struct SchemaPlanner {
       statements = [.init(try definition.createTable(for: connection))]
       statements += try table.indexes.map { .init(try definition.create($0)) }
     }
-    try add(
-      SchemaPlan.Step(
-        table: table.name, changes: [.init(.addTable)], statements: statements, losesData: false, rebuilds: false,
-        rows: 0, diagnoses: []))
+    try add(SchemaPlan.Step(table.name, [.init(.addTable)], statements))
   }
 
   private mutating func buildFullText(of table: TableInfo) throws {
     guard let fullText = table.fullText else { return }
     let definition = FullTextDefinition(fullText)
     let create = definition.createTable()
-    let found = try found(fullText.name)
+    let found = changed[table: fullText.name]
     guard fullText.isExternal else {
       guard let found, SchemaText(found.sql) != SchemaText(create) else { return }
       throw SchemaPlanner.mismatch(
         "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change it", table.name)
     }
     let triggers = definition.triggers()
-    let own = try self.found(table.name)?.triggers ?? []
+    let own = changed[table: table.name]?.triggers ?? []
     let areThere = triggers.allSatisfy { trigger in
       own.contains { $0.name.isSameName(as: trigger.name) && $0.sql == SchemaText(trigger.sql) }
     }
@@ -125,14 +125,12 @@ struct SchemaPlanner {
     statements.append(.init("INSERT INTO \(fullText.quotedName) (\(fullText.quotedName)) VALUES ('rebuild')"))
     try add(
       SchemaPlan.Step(
-        table: table.name, changes: [.init(.buildFullText, fullText.name)], statements: statements, losesData: false,
-        rebuilds: false, rows: try rowCount(of: table.name), diagnoses: []))
+        table.name, [.init(.buildFullText, fullText.name)], statements, rows: try rowCount(of: table.name)))
   }
 
   /// About how many rows a table has; 0 for one that is new.
   func rowCount(of table: String) throws -> Int {
     let old = answers.renamedTables.first { $0.value.isSameName(as: table) }?.key
-    let schema = try connection.schema()
     guard let found = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
     let hasRowid = !found.isWithoutRowid && String.rowidName(beside: found.columns.map(\.name)) != nil
     let count = hasRowid ? "coalesce(max(rowid) - min(rowid) + 1, 0)" : "count(*)"
@@ -155,15 +153,14 @@ struct SchemaPlanner {
       let (from, to) = (column.name.quotedName, target.name.quotedName)
       try add(
         SchemaPlan.Step(
-          table: table.name, changes: [.init(.renameColumn, target.name, from: column.name)],
-          statements: [.init("ALTER TABLE \(table.name.quotedName) RENAME COLUMN \(from) TO \(to)")],
-          losesData: false, rebuilds: false, rows: 0, diagnoses: []))
+          table.name, [.init(.renameColumn, target.name, from: column.name)],
+          [.init("ALTER TABLE \(table.name.quotedName) RENAME COLUMN \(from) TO \(to)")]))
     }
   }
 
   /// Changes a table that is there, in a rebuild if SQLite can't alter it so.
   private mutating func change(_ table: TableInfo) throws {
-    guard let found = try found(table.name) else { return }
+    guard let found = changed[table: table.name] else { return }
     guard found.module == nil else {
       throw SchemaPlanner.mismatch("table \(table.name) of a model is a virtual table in the database", table.name)
     }

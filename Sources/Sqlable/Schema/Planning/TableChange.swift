@@ -55,8 +55,7 @@ struct TableChange {
       }
       steps.append(
         SchemaPlan.Step(
-          table: table.name, changes: [.init(.addColumn, column.name)], statements: statements, losesData: false,
-          rebuilds: false, rows: statements.count > 1 ? try rowCount : 0, diagnoses: []))
+          table.name, [.init(.addColumn, column.name)], statements, rows: statements.count > 1 ? try rowCount : 0))
     }
     for index in table.indexes {
       let indexName = index.name(inTable: table.name)
@@ -78,15 +77,13 @@ struct TableChange {
     readsRows: Bool = false, diagnoses: [SchemaPlan.Diagnosis] = []
   ) throws -> SchemaPlan.Step {
     SchemaPlan.Step(
-      table: table.name, changes: [.init(kind, name)], statements: statements.map { .init($0) }, losesData: losesData,
-      rebuilds: false, rows: readsRows ? try rowCount : 0, diagnoses: diagnoses)
+      table.name, [.init(kind, name)], statements.map { .init($0) }, losesData: losesData,
+      rows: readsRows ? try rowCount : 0, diagnoses: diagnoses)
   }
 
   private func drop(_ difference: SchemaDifference) -> SchemaPlan.Step {
     let index = difference.name ?? ""
-    return SchemaPlan.Step(
-      table: table.name, changes: [.init(.dropIndex, index)],
-      statements: [.init("DROP INDEX \(index.quotedName)")], losesData: false, rebuilds: false, rows: 0, diagnoses: [])
+    return SchemaPlan.Step(table.name, [.init(.dropIndex, index)], [.init("DROP INDEX \(index.quotedName)")])
   }
 
   // MARK: What changes

@@ -40,19 +40,14 @@ struct TableRebuild {
     statements += try indexes().map { .init($0) }
     statements += found.triggers.map { .init($0.sql.text) }
     return SchemaPlan.Step(
-      table: table.name, changes: changes, statements: statements,
-      losesData: changes.contains { $0.kind == .dropColumn }, rebuilds: true, rows: rows, diagnoses: diagnoses())
+      table.name, changes, statements, losesData: changes.contains { $0.kind == .dropColumn }, rebuilds: true,
+      rows: rows, diagnoses: diagnoses())
   }
 
   /// The columns that get values, the terms that select these, and their values.
   private func copied(rows: Int) throws -> [(column: String, term: String, value: DatabaseValue?)] {
     var copied: [(column: String, term: String, value: DatabaseValue?)] = []
-    let names = table.columns.map(\.name) + change.keptColumns.map(\.name)
-    if !found.isWithoutRowid, !table.isWithoutRowid, !table.keyIsRowid, change.rowid != "NULL",
-      let rowid = String.rowidName(beside: names)
-    {
-      copied.append((rowid, change.rowid, nil))
-    }
+    if !table.keyIsRowid, change.rowid != "NULL", newRowid != "NULL" { copied.append((newRowid, change.rowid, nil)) }
     for column in table.columns where column.definition.options.generated == nil {
       let name = column.name.quotedName
       let filling = try change.filling(of: column)
@@ -92,6 +87,12 @@ struct TableRebuild {
     return own + others.map(\.sql)
   }
 
+  /// The id of a row of the new table; NULL if it has none.
+  private var newRowid: String {
+    if table.isWithoutRowid { return "NULL" }
+    return String.rowidName(beside: table.columns.map(\.name) + change.keptColumns.map(\.name)) ?? "NULL"
+  }
+
   private func diagnoses() -> [SchemaPlan.Diagnosis] {
     let (old, rowid) = (table.name.quotedName, change.rowid)
     var diagnoses: [SchemaPlan.Diagnosis] = []
@@ -117,7 +118,7 @@ struct TableRebuild {
             column: column.name,
             fault: "have values that are not \(change.model[column: column.name]?.type.text ?? "")",
             sql:
-              "SELECT \(rowid) FROM \(old) WHERE typeof(\(column.name.quotedName)) NOT IN (\(classes)) LIMIT 10",
+              "SELECT \(newRowid) FROM \(old) WHERE typeof(\(column.name.quotedName)) NOT IN (\(classes)) LIMIT 10",
             isAlways: true))
       }
     }

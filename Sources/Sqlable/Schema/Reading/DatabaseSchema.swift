@@ -120,6 +120,12 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var triggers: [Trigger] = []
   }
 
+  /// The texts that created the tables, indexes, views and triggers, in an order in which they can run.
+  public var statements: [String] {
+    let triggers = tables.flatMap(\.triggers) + views.flatMap(\.triggers)
+    return tables.flatMap { [$0.sql] + $0.indexes.map(\.sql) } + views.map(\.sql.text) + triggers.map(\.sql.text)
+  }
+
   /// The table with a name, as SQLite compares names; nil if there is none.
   public subscript(table name: String) -> Table? { tables.first { $0.name.isSameName(as: name) } }
 }

@@ -48,7 +48,7 @@ extension SqliteDatabase {
   /// Whether the database has a table of this name, also a virtual one; names are compared as SQLite compares them.
   ///
   /// ```swift
-  /// try db.tableExists("bicycle")     // SELECT … FROM main.sqlite_schema WHERE type = 'table' AND name = …
+  /// try db.tableExists("bicycle")     // SELECT name FROM main.sqlite_schema WHERE type = 'table'
   /// ```
   public func tableExists(_ name: String) throws -> Bool {
     try running { connection in
@@ -131,15 +131,7 @@ extension DatabaseSchema {
   private static func shadows(of rows: [SchemaRow]) -> Set<[UInt8]> {
     var shadows: Set<[UInt8]> = []
     for row in rows where row.type == "table" {
-      guard let module = row.sql.virtualTableModule else { continue }
-      let suffixes: [String]
-      switch String(decoding: module, as: UTF8.self) {
-      case "fts5": suffixes = ["data", "idx", "content", "docsize", "config"]
-      case "fts3", "fts4": suffixes = ["content", "segments", "segdir", "docsize", "stat"]
-      case "rtree", "rtree_i32", "geopoly": suffixes = ["node", "rowid", "parent"]
-      default: suffixes = []
-      }
-      for suffix in suffixes { shadows.insert("\(row.name)_\(suffix)".foldedName) }
+      if let module = row.sql.virtualTableModule { shadows.formUnion(ShadowTables.names(of: row.name, module: module)) }
     }
     return shadows
   }
