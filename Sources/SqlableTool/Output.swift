@@ -15,9 +15,26 @@ enum Output {
   }
 }
 
+extension Output {
+  /// A value as JSON, with a line end.
+  static func json(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+  }
+}
+
 /// A file that can't be used, as a message to the user.
 struct FileProblem: Error, CustomStringConvertible {
   let description: String
+}
+
+/// The value that a file has as JSON.
+func decoded<Value: Decodable>(_ type: Value.Type, from path: String, _ description: String) throws -> Value {
+  let data = try contents(of: path)
+  do { return try JSONDecoder().decode(type, from: data) } catch {
+    throw FileProblem(description: "\(path): is no \(description)")
+  }
 }
 
 /// Reads a whole file, or the standard input for `-`.

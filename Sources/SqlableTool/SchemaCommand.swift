@@ -29,14 +29,8 @@ struct SchemaCommand: Subcommand {
 
   func run() throws -> Int32 {
     let schema = try withReadOnlyDatabase(database) { db in try db.schema() }
-    Output.write(try isJSON ? json(schema) : text(schema), to: STDOUT_FILENO)
+    Output.write(try isJSON ? Output.json(schema) : text(schema), to: STDOUT_FILENO)
     return 0
-  }
-
-  private func json(_ schema: DatabaseSchema) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(schema), as: UTF8.self) + "\n"
   }
 
   private func text(_ schema: DatabaseSchema) -> String {

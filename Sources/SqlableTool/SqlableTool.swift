@@ -4,7 +4,10 @@ import Foundation
 @main
 struct SqlableTool {
   /// What it can do, by name.
-  static let subcommands: [any Subcommand.Type] = [ExplainCommand.self, ModelsCommand.self, SchemaCommand.self]
+  static let subcommands: [any Subcommand.Type] = [
+    ExplainCommand.self, MigrateCommand.self, ModelsCommand.self, PlanCommand.self, SchemaCommand.self,
+    VerifyCommand.self,
+  ]
 
   static func main() { exit(run(Array(CommandLine.arguments.dropFirst()))) }
 

@@ -172,7 +172,7 @@ public struct Migrations: Sendable {
     }
   }
 
-  private static func mismatch(_ message: String) -> SqlError {
+  static func mismatch(_ message: String) -> SqlError {
     SqlError(.schema(.mismatch(message)), message: message, table: MigrationRecord.tableName)
   }
 }

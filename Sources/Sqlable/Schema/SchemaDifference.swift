@@ -17,7 +17,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
   /// What it is; nil for something that is missing.
   public let found: String?
   /// Whether the database has something that is in no model, and of which a program with the models takes no notice: a
-  /// column that may be NULL or has a default, an index that is not unique, a trigger.
+  /// table or view of its own, a column that may be NULL or has a default, an index that is not unique, a trigger.
   public internal(set) var isHarmless = false
 
   init(
@@ -38,6 +38,12 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
 
   /// Whether something of a model is not in the database.
   public var isMissing: Bool { found == nil && kind.isThing }
+
+  fileprivate var harmless: SchemaDifference {
+    var difference = self
+    difference.isHarmless = true
+    return difference
+  }
 
   /// The same, marked as harmless if it is, in a table that has more than its model.
   func marked(in table: DatabaseSchema.Table) -> SchemaDifference {
@@ -112,13 +118,13 @@ extension DatabaseSchema {
     var differences: [SchemaDifference] = []
     for expected in other.tables {
       if let found = self[table: expected.name] {
-        differences += found.differences(from: expected)
+        differences += found.differences(from: expected).map { $0.marked(in: found) }
       } else {
         differences.append(.init(expected.name, .table, expected: expected.sql, found: nil))
       }
     }
     for found in tables where other[table: found.name] == nil {
-      differences.append(.init(found.name, .table, expected: nil, found: found.sql))
+      differences.append(.init(found.name, .table, expected: nil, found: found.sql).harmless)
     }
     for expected in other.views {
       let found = views.first { $0.name.isSameName(as: expected.name) }
@@ -128,7 +134,7 @@ extension DatabaseSchema {
       differences += Table.triggers(expected.triggers, found?.triggers ?? [], of: expected.name)
     }
     for found in views where !other.views.contains(where: { $0.name.isSameName(as: found.name) }) {
-      differences.append(.init(found.name, .view, expected: nil, found: found.sql.text))
+      differences.append(.init(found.name, .view, expected: nil, found: found.sql.text).harmless)
     }
     return differences
   }

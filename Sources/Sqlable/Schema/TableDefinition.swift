@@ -81,7 +81,7 @@ struct TableDefinition {
     if isKey(column) ? !table.keyIsRowid : !column.type.isNullable { text += " NOT NULL" }
     if options.isUnique { text += " UNIQUE" }
     if let value = options.defaultValue {
-      do { text += " DEFAULT \(try literal(value.value(in: column.type), real: real))" } catch {
+      do { text += " DEFAULT \(try value.value(in: column.type).literal(real: real))" } catch {
         throw Default.located(error, table: table.name, column: column)
       }
     }
@@ -119,26 +119,27 @@ struct TableDefinition {
     }
     return name.quotedName
   }
+}
 
-  /// A default as SQL text: CREATE TABLE can't bind values.
-  private func literal(_ value: DatabaseValue, real spelling: (Double) throws -> String) throws -> String {
-    switch value {
+extension DatabaseValue {
+  /// The value as SQL text, for what can't bind values, such as a CREATE TABLE.
+  func literal(real spelling: (Double) throws -> String) throws -> String {
+    switch self {
     case .null: return "NULL"
     case .integer(let integer): return integer < 0 ? "(\(integer))" : "\(integer)"
     case .real(let real): return try spelling(real)
     case .text(let text):
       // A NUL byte would end the statement's text.
-      guard !text.utf8.contains(0) else { return "(CAST(\(hexadecimal(text.utf8)) AS TEXT))" }
+      guard !text.utf8.contains(0) else { return "(CAST(\(DatabaseValue.hexadecimal(text.utf8)) AS TEXT))" }
       return text.quotedText
-    case .blob(let data): return hexadecimal(data)
+    case .blob(let data): return DatabaseValue.hexadecimal(data)
     }
   }
 
-  private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef")
-    return bytes.reduce(into: "x'") { text, byte in
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    } + "'"
+  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text = Array("x'".utf8)
+    for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+    return String(decoding: text + [UInt8(ascii: "'")], as: UTF8.self)
   }
 }

@@ -48,6 +48,20 @@ import Testing
     }
   }
 
+  @Test func everyEquivalentIsCompiled() throws {
+    let sources = try GuidesTests.sources().map(\.words)
+    var rows = 0
+    for line in try GuidesTests.text(of: "Docs/ComingFromGRDB.md").components(separatedBy: "\n")
+    where line.hasPrefix("| `") {
+      let cells = line.components(separatedBy: "` | `")
+      try #require(cells.count == 2, "\(line)")
+      let code = cells[1].trimmingCharacters(in: CharacterSet(charactersIn: " `|"))
+      #expect(sources.contains { $0.contains(code) }, "no source of the guides has \(code)")
+      rows += 1
+    }
+    #expect(rows > 50)
+  }
+
   @Test(arguments: GuidesTests.guides) func everyLinkLeadsToAFile(_ guide: String) throws {
     let directory = GuidesTests.root.appending(path: guide).deletingLastPathComponent()
     for link in try GuidesTests.text(of: guide).matches(of: /\]\(([^)#]+)(#[^)]*)?\)/) {

@@ -68,11 +68,30 @@ import Testing
       #expect(try Migrations(all).apply(db) == ["lower names"])
       #expect(try Bicycle.read().run(db).map(\.name) == ["norco"])
       try Migrations(all, fresh: Schema(Person.self, Bicycle.self)).checkFreshSchema()
+      try migrations.checkPastVersions { db, version in
+        if version == "bicycles" { try db.execute("INSERT INTO bicycle (name, colour) VALUES ('Norco', 'Red')") }
+      } checking: { db, version in
+        let colors = try Bicycle.read().run(db).map(\.color)
+        #expect(colors == (version == "bicycles" ? ["red"] : []))
+      }
+      let old = try SqliteDatabase.inMemory()
+      try Migrations([migrations.all[0]]).apply(old)
+      try old.execute("INSERT INTO bicycle (name, colour) VALUES ('Norco', 'Red')")
+      let fixture = try old.dump()
+      try migrations.checkPastVersions(dumps: ["release 1": fixture]) { db, version in
+        let bikes = try Bicycle.count().run(db)
+        #expect(bikes == 1)
+      }
       let saved = ["all": try AnyStatement(Bicycle.read())]
       func report() throws {
         for (name, error) in try migrations.broken(saved, in: db) { print(name, error) }
       }
       #expect(try Migrations(all).broken(saved, in: db).isEmpty)
+      func read() throws -> Migrations {
+        let files = try Migrations(directory: "Migrations")
+        return files
+      }
+      #expect(sqlError { _ = try read() }?.message == "Migrations can't be read as UTF-8 text")
       let columns = try db.schema()[table: "bicycle"]?.columns.map(\.name)
       #expect(columns == ["id", "name", "color", "owner_id"])
     }

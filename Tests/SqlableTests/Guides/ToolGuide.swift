@@ -15,22 +15,27 @@ struct ToolGuide {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/garage.sqlite")
       for model: any Sqlable.Type in [Person.self, Bicycle.self, Car.self] { try db.createTable(model) }
+      let plan = try JSONEncoder().encode(Schema(Person.self).adding(Person.self, named: "driver").plan(db))
       try db.close()
+      try FileManager.default.copyItem(atPath: directory + "/garage.sqlite", toPath: directory + "/production.sqlite")
       func write(_ text: String, to name: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/" + name))
       }
       let policies = try GuidesTests.blocks(of: "json", in: "Docs/Policies.md").map(\.rawLines)
       let policy = try #require(policies.last?.joined(separator: "\n"))
       try write(policy, to: "policy.json")
+      try plan.write(to: URL(fileURLWithPath: directory + "/plan.json"))
       let (document, printed) = (try text("json")[0], try text("text"))
       try write(document, to: "statement.json")
       var runs: [Program.Run] = []
-      for command in try text("sh") {
-        let words = command.split(whereSeparator: \.isWhitespace).map(String.init)
-        #expect(words.prefix(3) == ["swift", "run", "sqlable"])
-        runs.append(try Program.tool.run(Array(words.dropFirst(3)), in: directory))
+      for command in try text("sh").flatMap({ $0.split(separator: "\n") }) {
+        let parts = command.split(separator: ">").map { $0.split(whereSeparator: \.isWhitespace).map(String.init) }
+        #expect(parts[0].prefix(3) == ["swift", "run", "sqlable"])
+        runs.append(try Program.tool.run(Array(parts[0].dropFirst(3)), in: directory))
+        if parts.count > 1, let last = runs.last { try write(last.output, to: parts[1][0]) }
       }
-      #expect(runs.map(\.exitCode) == [0, 0, 0, 0, 0] && runs.allSatisfy { $0.errors == "" })
+      #expect(runs.map(\.exitCode) == Array(repeating: 0, count: 10) && runs.allSatisfy { $0.errors == "" })
+      #expect(runs[6].output == "" && runs[8].output.hasSuffix("could be done\n") && runs[9].output.hasSuffix("done\n"))
       #expect(runs[0].output == printed[0] && runs[2].output == printed[0])
       #expect(runs[1].output.contains(#"WHERE "owner_id" = ? AND "color" = ?"#))
       #expect(runs[3].output == printed[2])

@@ -77,10 +77,19 @@ extension Sqlable {
 
   /// Inserts all structs in one transaction and returns their ids in order. If one fails, none is stored.
   ///
-  /// The statement holds all of them in memory; to insert more, stream them with ``insert()``.
+  /// ```swift
+  /// Bicycle.insert(bikes)                    // INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)
+  /// Bicycle.insert(bikes, Bicycle.name)      // INSERT INTO "bicycle" ("name") VALUES (?)
+  /// ```
+  ///
+  /// With columns, only those are written, and the others get their defaults. The statement holds all structs in
+  /// memory; to insert more, stream them with ``insert()``.
   @inlinable
-  public static func insert(_ rows: some Sequence<Self>) -> Statement<Self, [Int]> {
-    Statement(.insert(InsertQuery(.rows, into: TableInfo.unchecked(Self.self))), rows: .models(Array(rows)))
+  public static func insert(
+    _ rows: some Sequence<Self>, _ columns: any ColumnConvertible...
+  ) -> Statement<Self, [Int]> {
+    Statement(
+      .insert(InsertQuery(.rows, into: TableInfo.unchecked(Self.self), writing: columns)), rows: .models(Array(rows)))
   }
 
   /// Inserts the rows of a query and returns the number of rows inserted.

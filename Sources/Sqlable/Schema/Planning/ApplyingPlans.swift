@@ -92,10 +92,7 @@ extension SchemaPlan {
     guard !isEmpty else { return }
     try db.withTransaction(.immediate, file: file, line: line) { db in
       try db.running { connection in
-        guard try connection.schemaFingerprint() == schema else {
-          let message = "the schema has changed since the plan was made; make a new one"
-          throw SqlError(.schema(.mismatch(message)), message: message)
-        }
+        try check(connection)
         try connection.withoutForeignKeys {
           for (place, step) in steps.enumerated() {
             progress(SchemaProgress(step: place, rows: 0))
@@ -108,6 +105,16 @@ extension SchemaPlan {
       }
       // Other parts of the handle must learn that the schema has changed.
       try db.refreshObservation()
+    }
+  }
+
+  /// Throws `.schema(.mismatch)` unless a database has the schema for which the plan was made.
+  public func check(_ db: SqliteDatabase) throws { try db.running { try check($0) } }
+
+  private func check(_ connection: Connection) throws {
+    guard try connection.schemaFingerprint() == schema else {
+      let message = "the schema has changed since the plan was made; make a new one"
+      throw SqlError(.schema(.mismatch(message)), message: message)
     }
   }
 
@@ -143,7 +150,7 @@ extension SqlError {
 
 extension Connection {
   /// Calls `body` without enforcing foreign keys, also inside a transaction, where the pragma would do nothing.
-  fileprivate func withoutForeignKeys(_ body: () throws -> Void) throws {
+  func withoutForeignKeys(_ body: () throws -> Void) throws {
     let isEnforcing = try pragma("PRAGMA foreign_keys") == "1"
     try setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, false)
     defer { try? setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, isEnforcing) }
@@ -151,7 +158,7 @@ extension Connection {
   }
 
   /// Throws if rows of the table, or rows that refer to it, refer to rows that are not there.
-  fileprivate func checkForeignKeys(of table: String) throws {
+  func checkForeignKeys(of table: String) throws {
     let referring = try schema().tables.filter { other in
       other.name.isSameName(as: table) || other.foreignKeys.contains { $0.table.isName(table) }
     }

@@ -1,0 +1,142 @@
+import CSqlableSQLite
+
+extension SqliteDatabase {
+  /// Returns the SQL that makes a database like this one: its schema, its rows, the counters of `autoincrement`, and
+  /// the user version. For fixtures of tests, and small copies that can be read and compared.
+  ///
+  /// ```swift
+  /// try db.dump().write(toFile: "Fixtures/release-3.sql", atomically: true, encoding: .utf8)
+  /// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL);
+  /// // INSERT INTO "bicycle" ("id", "name") VALUES (1, 'Racer');
+  /// ```
+  ///
+  /// ``load(_:)`` reads it, and so does the `sqlite3` shell. Every value comes back as it was: integers, reals,
+  /// infinities, texts with NUL bytes, blobs; also the ids of rows without a key of their own. Two databases with equal
+  /// schemas and rows have equal dumps, tables in the order of their names, rows in that of their ids or keys.
+  ///
+  /// It reads in one transaction and holds the text in memory; ``dump(to:)`` passes each statement on. Throws
+  /// `.schema(.mismatch)` for a full-text table that does not store its text.
+  public func dump() throws -> String {
+    var text = ""
+    try dump { text += $0 + ";\n" }
+    return text
+  }
+
+  /// Calls `body` with each statement of a dump; see ``dump()``.
+  public func dump(to body: (String) throws -> Void) throws {
+    try transaction(.deferred) { db in try DatabaseDump(db).write(body) }
+  }
+
+  /// Runs the SQL of a dump in one transaction, without enforcing foreign keys meanwhile.
+  ///
+  /// ```swift
+  /// let db = try SqliteDatabase.inMemory()
+  /// try db.load(String(contentsOfFile: "Fixtures/release-3.sql", encoding: .utf8))
+  /// ```
+  ///
+  /// Throws what the SQL throws, and `.constraint(.foreignKey)` for rows that refer to rows that are not there; then
+  /// nothing has changed.
+  public func load(_ dump: String) throws {
+    try transaction { db in
+      try db.running { connection in try connection.withoutForeignKeys { try db.execute(dump) } }
+      for table in try db.schema().tables {
+        try db.running { connection in try connection.checkForeignKeys(of: table.name) }
+      }
+    }
+  }
+}
+
+/// Writes the statements of a dump.
+private struct DatabaseDump {
+  let db: SqliteDatabase
+  let schema: DatabaseSchema
+
+  init(_ db: SqliteDatabase) throws {
+    self.db = db
+    schema = try db.schema()
+  }
+
+  func write(_ body: (String) throws -> Void) throws {
+    for table in schema.tables {
+      try body(table.sql)
+      try writeRows(of: table, body)
+    }
+    try writeCounters(body)
+    let tables = Set(schema.tables.map(\.sql))
+    for statement in schema.statements where !tables.contains(statement) { try body(statement) }
+    for table in schema.tables where table.fullTextContent.map({ !$0.isEmpty }) ?? false {
+      let name = table.name.quotedName
+      try body("INSERT INTO \(name) (\(name)) VALUES ('rebuild')")
+    }
+    let version = try db.userVersion()
+    if version != 0 { try body("PRAGMA user_version = \(version)") }
+  }
+
+  private func writeRows(of table: DatabaseSchema.Table, _ body: (String) throws -> Void) throws {
+    if let content = table.fullTextContent {
+      guard !content.isEmpty else {
+        throw SchemaPlanner.mismatch("table \(table.name) does not store its text, and can't be dumped", table.name)
+      }
+      return
+    }
+    var columns: [String] = []
+    try db.running { connection in
+      // Hidden columns, 1, are a virtual table's; 2 and 3 are generated.
+      try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { row in
+        if row[6] == "0" { columns.append(row[1]) }
+      }
+    }
+    var order = (table.primaryKey?.columns ?? []).map(\.expression.text)
+    if !table.isWithoutRowid, table.module == nil || table.isFullTextTable,
+      let rowid = String.rowidName(beside: table.columns.map(\.name) + columns)
+    {
+      order = [rowid]
+      // Its key is the row's id already.
+      if !table.keyIsRowid { columns.insert(rowid, at: 0) }
+    }
+    let names = columns.map(\.quotedName).joined(separator: ", ")
+    let name = table.name.quotedName
+    let tail = order.isEmpty ? "" : " ORDER BY \(order.joined(separator: ", "))"
+    try writeRows(of: SQL(verbatim: "SELECT \(names) FROM main.\(name)\(tail)"), "INSERT INTO \(name) (\(names))", body)
+  }
+
+  private func writeRows(of query: SQL, _ insert: String, _ body: (String) throws -> Void) throws {
+    let layout = ResultLayout([])
+    _ = try db.query(query) { row in
+      var row = ResultRow(row, types: layout.types)
+      let values = try DynamicRow.next(of: &row).values.map { value in
+        try value.literal { real in try db.running { try $0.literal(real, isConstant: false) } }
+      }
+      try body("\(insert) VALUES (\(values.joined(separator: ", ")))")
+    }
+  }
+
+  /// The highest ids that tables have given, which may be higher than those of their rows.
+  private func writeCounters(_ body: (String) throws -> Void) throws {
+    guard schema.tables.contains(where: { $0.primaryKey?.isAutoincrement == true }) else { return }
+    try body("DELETE FROM sqlite_sequence")
+    try writeRows(
+      of: "SELECT name, seq FROM main.sqlite_sequence ORDER BY name", "INSERT INTO sqlite_sequence (name, seq)", body)
+  }
+}
+
+extension DatabaseSchema.Table {
+  fileprivate var isFullTextTable: Bool { module.map { SqlTokens($0.text).isWord(0, "fts5") } ?? false }
+
+  /// The table that has the text of a full-text index, empty for an index without text; nil for all other tables.
+  fileprivate var fullTextContent: String? {
+    guard isFullTextTable, let module else { return nil }
+    let tokens = SqlTokens(module.text)
+    for place in 0..<tokens.count where tokens.isWord(place, "content") && tokens.isSign(place + 1, UInt8(ascii: "=")) {
+      return tokens.name(place + 2) ?? ""
+    }
+    return nil
+  }
+
+  /// Whether a column of its own is the row's id.
+  fileprivate var keyIsRowid: Bool {
+    guard !isWithoutRowid, let key = primaryKey, key.columns.count == 1, let name = key.columns[0].expression.name
+    else { return false }
+    return self[column: name]?.type == "INTEGER" && !key.columns[0].isDescending
+  }
+}

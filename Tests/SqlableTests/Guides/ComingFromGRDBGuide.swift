@@ -1,0 +1,105 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// The code of Docs/ComingFromGRDB.md: the right column of each table stands here.
+@Suite struct ComingFromGRDBGuide {
+  @Test func openingAndRunning() async throws {
+    try await withDirectoryAsync { directory in
+      let car = Car(id: nil, name: "Zoe", price: 2, isElectric: true, soldAt: nil)
+      let path = directory + "/car.sqlite"
+      do {
+        let db = try SqliteDatabase(filepath: path)
+        try db.createTable(Car.self)
+        try db.transaction { db in try car.insert().run(db) }
+        _ = try SqliteDatabase.inMemory()
+      }
+      let pool = try SqlitePool(filepath: path)
+      try await pool.transaction { db in try car.insert().run(db) }
+      let count = try await pool.read { db in try Car.count().run(db) }
+      #expect(count == 2)
+      #expect(try await Car.count().run(pool) == 2)
+      _ = Car.read().updates(in: pool)
+      _ = pool.changes(on: Bicycle.self)
+      let all = [Migration("v1") { db in try db.createTable(Car.self) }]
+      _ = try await Task.detached { try Migrations(all).apply(pool) }.value
+      try await pool.close()
+    }
+  }
+
+  @Test func records() throws {
+    try withDatabase { db in
+      try db.createTables(Car.self, Person.self, Bicycle.self)
+      var car = Car(id: nil, name: "Zoe", price: 2, isElectric: true, soldAt: nil)
+      let id = try car.insert().run(db)
+      car.id = id
+      try car.update().run(db)
+      try car.update(Car.price).run(db)
+      try car.save().run(db)
+      try car.insert().onConflict(Car.id, update: Car.price).run(db)
+      try car.insert().ignoreOnConflict().run(db)
+      try car.delete().run(db)
+      #expect(try car.insert().returning().first().run(db)?.id == 1)
+      let cars = [Car(id: nil, name: "Leaf", price: 3, isElectric: true, soldAt: nil)]
+      try Car.insert(cars).run(db)
+      #expect(try Car.read().run(db).map(\.name) == ["Zoe", "Leaf"])
+    }
+  }
+
+  @Test func requests() throws {
+    try withDatabase { db in
+      try db.createTables(Car.self, Person.self, Bicycle.self)
+      try Car(id: nil, name: "Zoe", price: 2, isElectric: true, soldAt: nil).insert().run(db)
+      let ids = [1, 2]
+      #expect(try Car.byId(1).run(db)?.name == "Zoe")
+      #expect(try Car.read().filter(Car.price > 1).run(db).count == 1)
+      #expect(try Car.count().run(db) == 1)
+      #expect(try Car.exists(Car.price > 1).run(db))
+      #expect(try Car.select(Car.price.max()).first(db) == 2)
+      #expect(Set(try Car.select(Car.name).run(db)) == ["Zoe"])
+      let requests = [
+        Car.read().orderBy(Car.price, .desc).orderBy(Car.name), Car.read().limit(10).offset(20),
+        Car.read().filter(Car.id ∈ ids), Car.read().filter(Car.soldAt == nil),
+        Car.read().filter(Car.name.like("%a%")),
+      ]
+      for request in requests { _ = try request.run(db) }
+      let colors = Bicycle.select(Bicycle.color).groupBy(Bicycle.color).having(countAll() > 1)
+      _ = try colors.run(db)
+      var cursor = Optional(try Car.read().cursor(db))
+      #expect(try cursor?.next()?.name == "Zoe")
+      cursor = nil
+      let owners = Person.read().including(Bicycle.read(), by: Bicycle.ownerId)
+      _ = try owners.run(db)
+      #expect(Car.read().sql.hasPrefix("SELECT"))
+      try Car.updateAll(Car.price.set(to: Car.price + 1)).run(db)
+      try Car.delete(Car.price > 1).run(db)
+      try Car.deleteAll().run(db)
+    }
+  }
+
+  @Test func sqlObservationAndSchema() throws {
+    try withDatabase { db in
+      try db.createTables(Car.self, Person.self, Bicycle.self)
+      let price = 3.5
+      try Car(id: nil, name: "Zoe", price: 2, isElectric: true, soldAt: nil).insert().run(db)
+      try db.execute("UPDATE car SET price = \(price)")
+      let rows = try db.query("SELECT * FROM car", as: DynamicRow.self)
+      for row in rows { #expect(try row.get("price", as: Double.self) == 3.5) }
+      #expect(try db.query("SELECT name FROM car", as: String.self) == ["Zoe"])
+      #expect(try db.query("SELECT * FROM car", as: Car.self).count == 1)
+      db.observe(on: Bicycle.self) { id in print(id) }
+      #expect(try db.tableExists("car"))
+      let all = [Migration("v1") { db in try db.createTable(Car.self) }]
+      let isCurrent = try Migrations(all).status(db) == .current
+      #expect(!isCurrent)
+      #expect(try Schema(Car.self).plan(db).isEmpty)
+    }
+    try withDatabase { db in
+      let first = Migration("before Sqlable") { db in
+        if try !db.tableExists("car") { try db.createTable(Car.self) }
+      }
+      try Migrations([first]).apply(db)
+      #expect(try db.tableExists("car"))
+    }
+  }
+}

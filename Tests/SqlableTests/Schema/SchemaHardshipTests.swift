@@ -1,0 +1,147 @@
+import Foundation
+import Glibc
+import Sqlable
+import Testing
+
+private enum Wide: TableDeclaration {
+  static let columns = [Column("id", .integer, PrimaryKey()), Column("text", .text)]
+}
+
+private enum Narrow: TableDeclaration {
+  static let columns = [Column("id", .integer, PrimaryKey()), Column("text", .text, Collate.nocase)]
+}
+
+private enum Paint: TableDeclaration {
+  static let columns = [Column("id", .integer, PrimaryKey()), Column("paint", .nullable(.text))]
+}
+
+/// Plans meet a full disk, a lock, a file that was edited by hand, and programs that ask in other ways.
+@Suite struct SchemaHardshipTests {
+  private static func fill(_ db: SqliteDatabase, rows: Int) throws {
+    try db.createTable(Table<Wide>.self)
+    try db.execute(
+      """
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+      INSERT INTO t SELECT i, 'a text of some length ' || i FROM n
+      """)
+  }
+
+  @Test(.enabled(if: Administrator.canMount)) func aDiskThatFillsDuringARebuildLeavesTheTableAsItWas() throws {
+    try withSmallDisk(size: "4m") { disk in
+      for mode in [Configuration.JournalMode.wal, .delete] {
+        let path = disk + "/\(mode).sqlite"
+        let db = try SqliteDatabase(filepath: path, configuration: .init(journalMode: mode))
+        try SchemaHardshipTests.fill(db, rows: 30_000)
+        try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        let plan = try Schema(Table<Narrow>.self).plan(db)
+        let free = try FileManager.default.attributesOfFileSystem(forPath: disk)[.systemFreeSize] as? Int ?? 0
+        try Data(count: free - 300_000).write(to: URL(fileURLWithPath: disk + "/rest"))
+        let error = sqlError { try plan.apply(db) }
+        #expect(
+          error?.kind == .full && error?.transaction == .rolledBack,
+          "\(String(describing: error))")
+        try Schema(Table<Wide>.self).verify(db)
+        #expect(try db.query("SELECT count(*) || ' ' || sum(id) FROM t", as: String.self) == ["30000 450015000"])
+        try FileManager.default.removeItem(atPath: disk + "/rest")
+        #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+        try db.close()
+        for file in files(in: disk) { unlink("\(disk)/\(file)") }
+      }
+    }
+  }
+
+  @Test func aLockThatIsHeldElsewhereIsWaitedForAndThenReported() throws {
+    try withDirectory { directory in
+      let path = directory + "/locked.sqlite"
+      let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 0.05))
+      try SchemaHardshipTests.fill(db, rows: 10)
+      let plan = try Schema(Table<Narrow>.self).plan(db)
+      let other = try SqliteDatabase(filepath: path)
+      try other.transaction { other in
+        try other.execute("INSERT INTO t VALUES (99, 'x')")
+        #expect(sqlError { try plan.apply(db) }?.kind == .busy)
+        #expect(sqlError { try Migrations([Migration("a", sql: "CREATE TABLE a (b)")]).apply(db) }?.kind == .busy)
+      }
+      try plan.apply(db)
+      #expect(try db.query("SELECT count(*) FROM t", as: Int.self) == [11])
+    }
+  }
+
+  @Test func aSchemaThatWasEditedByHandIsReported() throws {
+    try withDirectory { directory in
+      let path = directory + "/edited.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      try SchemaHardshipTests.fill(db, rows: 10)
+      try db.close()
+      let edit = "UPDATE sqlite_schema SET sql = 'CREATE TABLE t (id INTEGER PRIMARY KEY, \"text\" TEXT, gone TEXT)'"
+      let shell = try ChildProcess(
+        "sqlite3", ["-cmd", ".dbconfig defensive off", path, "PRAGMA writable_schema = ON; \(edit)"], errors: .dropped)
+      #expect(shell.end())
+      let edited = try SqliteDatabase(filepath: path)
+      #expect(
+        try Schema(Table<Wide>.self).differences(edited).map(\.description) == [
+          "t.text: the NOT NULL is not set, and should be set", "t.gone: it is extra",
+        ])
+      try Schema(Table<Wide>.self).plan(edited, dropping: .columns).apply(edited, allowing: .dataLoss)
+      #expect(try edited.query("SELECT count(*) FROM t WHERE length(text) > 20", as: Int.self) == [10])
+      #expect(try edited.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+    }
+  }
+
+  @Test func aColumnThatMayHaveBeenRenamedIsAskedFor() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, color TEXT); INSERT INTO t VALUES (1, 'red')")
+      let schema = Schema(Table<Paint>.self)
+      let plan = try schema.plan(db, dropping: .columns)
+      #expect(plan.questions.map(\.description) == ["was t.color renamed to paint?"] && !plan.isEmpty)
+      #expect(
+        sqlError { try plan.apply(db, allowing: .dataLoss) }?.message
+          == "the plan has a question: was t.color renamed to paint?")
+      let renamed = try schema.plan(db, renamed: ["color": "paint"], dropping: .columns)
+      #expect(renamed.questions.isEmpty && !renamed.losesData)
+      let dropped = try schema.plan(db, notRenamed: ["t.color"], dropping: .columns)
+      #expect(dropped.questions.isEmpty && dropped.losesData)
+      try renamed.apply(db)
+      #expect(try db.query("SELECT paint FROM t", as: String.self) == ["red"])
+    }
+  }
+
+  @Test func progressIsReportedEveryHundredThousandRows() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try SchemaHardshipTests.fill(db, rows: 250_000)
+      var rows: [Int] = []
+      try Schema(Table<Narrow>.self).plan(db).apply(db) { rows.append($0.rows) }
+      #expect(rows == [0, 100_000, 200_000, 250_000])
+    }
+  }
+
+  @Test func aPoolIsPlannedVerifiedAndChanged() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      try await pool.transaction { db in try SchemaHardshipTests.fill(db, rows: 100) }
+      var counts = Table<Wide>.count().updates(in: pool).makeAsyncIterator()
+      #expect(try await counts.next() == 100)
+      try await Task.detached {
+        let plan = try Schema(Table<Narrow>.self).plan(pool)
+        #expect(plan.rebuilds)
+        try plan.apply(pool)
+      }.value
+      try await Schema(Table<Narrow>.self).verify(pool)
+      #expect(try await Schema(Table<Wide>.self).differences(pool).map(\.kind) == [.collation])
+      // The result goes on.
+      try await Table<Narrow>(101, "x").insert().run(pool)
+      while try await counts.next() != 101 {}
+      try await pool.close()
+    }
+  }
+
+  @Test func anotherTableHasAModelsLayout() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      let schema = Schema(Table<Wide>.self).adding(Table<Wide>.self, named: "archive")
+      #expect(try schema.differences(db).map(\.table) == ["t", "archive"])
+      try schema.plan(db).apply(db)
+      try schema.verify(db)
+      #expect(try db.schema().tables.map(\.name) == ["archive", "t"])
+    }
+  }
+}
