@@ -17,6 +17,8 @@ struct ModelDeclaration {
   let name: TokenSyntax
   let access: Access
   let isClass: Bool
+  /// Whether it stands in another type, whose types an extension does not see.
+  let isNested: Bool
   let syntax: DeclSyntax
   let memberBlock: MemberBlockSyntax
   /// The arguments of the macro.
@@ -41,6 +43,7 @@ struct ModelDeclaration {
     memberBlock = declaration.memberBlock
     access = Access(declaration.modifiers)
     isClass = declaration.is(ClassDeclSyntax.self)
+    isNested = context.lexicalContext.contains { $0.asProtocol(DeclGroupSyntax.self) != nil }
     name = declaration.asProtocol(NamedDeclSyntax.self)?.name ?? .identifier("")
     arguments = node.labeledArguments
     guard checkType(node, context) else { return }

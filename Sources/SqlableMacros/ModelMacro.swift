@@ -30,7 +30,7 @@ extension ModelMacro: MemberMacro {
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    ModelDeclaration(.model, node, declaration, context).initializers
+    ModelDeclaration(.model, node, declaration, context).members
   }
 }
 
@@ -50,7 +50,7 @@ extension EmbeddedMacro: MemberMacro {
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    ModelDeclaration(.embedded, node, declaration, context).initializers
+    ModelDeclaration(.embedded, node, declaration, context).members
   }
 }
 
@@ -66,11 +66,12 @@ extension ModelDeclaration {
     return [try ExtensionDeclSyntax("\(raw: text)")]
   }
 
-  /// What has to be in the type itself: the initializers of a class, and one that takes the values where Swift makes
-  /// none that others see.
-  fileprivate var initializers: [DeclSyntax] {
+  /// What has to be in the type itself: the columns of a nested type, which may name the types around it, the
+  /// initializers of a class, and one that takes the values where Swift makes none that others see.
+  fileprivate var members: [DeclSyntax] {
     guard mistakes.all.isEmpty else { return [] }
-    return ModelSource(self, name.text).initializers.map { "\(raw: $0)" }
+    let source = ModelSource(self, name.text)
+    return ((isNested ? source.columns : []) + source.initializers).map { "\(raw: $0)" }
   }
 }
 #endif

@@ -33,11 +33,15 @@ struct ModelSource {
     if isModel, let table = model.argument(nil), !table.expression.isNil {
       text.lines.append("  \(access)static let tableName = \(table.expression.trimmedDescription)")
     }
-    for property in model.stored where !model.isDeclared(property) { text.addColumn(property) }
+    if !model.isNested { text.addColumns() }
     if isModel { text.addTable() } else if model.declared["fields"] == nil { text.addLayout("fields") }
     if !model.readsItself, !model.isClass { text.lines += [""] + text.reading(indent: "  ") }
     if !model.writesItself { text.addWriting() }
     return (text.lines + ["}"]).joined(separator: "\n")
+  }
+
+  private mutating func addColumns() {
+    for property in model.stored where !model.isDeclared(property) { addColumn(property) }
   }
 
   private mutating func addColumn(_ property: ModelProperty) {
@@ -117,8 +121,9 @@ struct ModelSource {
     lines.append(start)
     var line = "   "
     for (place, part) in parts.enumerated() {
-      let text = " " + part + (place == parts.count - 1 ? "" : ",")
-      if line.count + text.count > 118, line != "   " {
+      let isLast = place == parts.count - 1
+      let text = " " + part + (isLast ? "" : ",")
+      if line.count + text.count + (isLast ? end.count : 0) > 118, line != "   " {
         lines.append(line)
         line = "   "
       }
@@ -128,6 +133,18 @@ struct ModelSource {
   }
 
   // MARK: In the type
+
+  /// The columns, each a declaration.
+  var columns: [String] {
+    model.stored.filter { !model.isDeclared($0) }.map { property in
+      var text = self
+      text.addColumn(property)
+      return text.unindented
+    }
+  }
+
+  /// The lines as they stand in the type itself.
+  private var unindented: String { lines.map { String($0.dropFirst(2)) }.joined(separator: "\n") }
 
   /// The initializers that an extension can't have: all of a class, and the one with the values, which would be the
   /// one that Swift makes of a struct again.
@@ -142,10 +159,9 @@ struct ModelSource {
   private var memberwise: String {
     var text = self
     let values = model.properties.filter { $0.isParameter(in: model) }
-    text.addParts("\(access)init(", values.map(\.parameter), ") {")
-    // It stands in the type itself.
-    let head = text.lines.map { $0.hasPrefix("    ") ? String($0.dropFirst(2)) : $0 }
-    return (head + values.map { "  self.\($0.name) = \($0.name)" } + ["}"]).joined(separator: "\n")
+    text.addParts("  \(access)init(", values.map(\.parameter), ") {")
+    text.lines += values.map { "    self.\($0.name) = \($0.name)" } + ["  }"]
+    return text.unindented
   }
 }
 

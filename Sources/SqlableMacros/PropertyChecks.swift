@@ -31,8 +31,6 @@ extension ModelDeclaration {
   private mutating func checkDuplicates(_ property: ModelProperty) {
     for (place, attribute) in property.attributes.enumerated()
     where property.attributes[..<place].contains(where: { $0.kind == attribute.kind }) {
-      // Its options are combined, as those of a column are.
-      if attribute.kind == .check { continue }
       mistakes.add(
         "\(property.plainName) has \(attribute.name) twice", "twice", at: attribute.syntax,
         .remove(attribute.syntax, of: property.variable))
@@ -69,7 +67,8 @@ extension ModelDeclaration {
 
   /// A column has the name of its property, among the static members of the model.
   private mutating func checkMemberName(_ property: ModelProperty) {
-    guard String.members.contains(property.plainName), !isDeclared(property) else { return }
+    let members = role == .model ? String.modelMembers : String.embeddedMembers
+    guard members.contains(property.plainName), !isDeclared(property) else { return }
     let (variable, pattern) = (property.variable, property.binding.pattern)
     var fixIts: [FixIt] = []
     if !property.has(.column), !property.has(.embedded), variable.bindings.count == 1 {
@@ -145,9 +144,9 @@ extension ModelDeclaration {
     let fixIt = FixIt.replace("remove autoincrement", key.syntax, with: plain)
     let type = property.valueType.hasSuffix("?") ? String(property.valueType.dropLast()) : property.valueType
     if String.otherTypes.contains(type) {
-      mistakes.add("only an integer key counts by itself, not a \(type)", "autoincrement", at: argument, fixIt)
+      mistakes.add("autoincrement needs an integer key, not \(type)", "autoincrement", at: argument, fixIt)
     } else if key.argument("descending")?.expression.trimmedDescription == "true" {
-      mistakes.add("a key that counts by itself can't be descending", "autoincrement", at: argument, fixIt)
+      mistakes.add("a key with autoincrement can't be descending", "autoincrement", at: argument, fixIt)
     }
   }
 
@@ -178,7 +177,7 @@ extension ModelDeclaration {
       String.typesWithoutText.contains(type)
     else { return }
     mistakes.add(
-      "a full-text index has words of text, not of a \(type)", "fullText", at: attribute.syntax,
+      "a full-text index has the words of text, not of \(type)", "fullText", at: attribute.syntax,
       .remove(attribute.syntax, of: property.variable))
   }
 
@@ -217,11 +216,13 @@ extension ModelDeclaration {
 
 extension String {
   /// The static members of a model, which a column of the same name would hide.
-  fileprivate static let members: Set<String> = [
-    "column", "databaseValue", "embedded", "field", "fields", "init", "modelOfRow", "self", "tableConstraints",
-    "tableFullText", "tableIndexes", "tableLayout", "tableName", "tableOptions", "valueForColumn", "write",
+  fileprivate static let modelMembers: Set<String> = [
+    "column", "databaseValue", "embedded", "init", "modelOfRow", "self", "tableConstraints", "tableFullText",
+    "tableIndexes", "tableLayout", "tableName", "tableOptions", "valueForColumn", "write",
   ]
 
-  fileprivate var trimmed: String { hasSuffix(" ") ? String(dropLast()) : self }
+  fileprivate static let embeddedMembers: Set<String> = ["field", "fields", "init", "self", "write"]
+
+  var trimmed: String { hasSuffix(" ") ? String(dropLast()) : self }
 }
 #endif

@@ -95,6 +95,7 @@ extension ModelDeclaration {
     checkKeys()
     checkArguments()
     checkFullText()
+    checkDeclared()
     if stored.isEmpty { mistakes.add("\(name.text) has no stored properties: no columns", "empty", at: name) }
   }
 
@@ -191,7 +192,31 @@ extension ModelDeclaration {
   }
 }
 
+extension ModelDeclaration {
+  /// What a protocol requires has to be as visible as the type; Swift would say so of the expansion.
+  private mutating func checkDeclared() {
+    for required in String.required {
+      guard let variable = declared[required], access.rawValue > Access.internal.rawValue,
+        Access(variable.modifiers).rawValue < access.rawValue
+      else { continue }
+      var visible = variable
+      visible.modifiers = variable.modifiers.filter { Access([$0]) == .internal && $0.name.text != "internal" }
+      visible = visible.with(\.leadingTrivia, [])
+      let modifier = DeclModifierSyntax(name: .identifier(access.text, trailingTrivia: []))
+      visible.modifiers = [modifier] + visible.modifiers
+      mistakes.add(
+        "\(required) has to be \(access.text)like \(name.text)", "access", at: variable.bindings,
+        .replace("make it \(access.text)".trimmed, variable, with: visible))
+    }
+  }
+}
+
 extension String {
+  /// What the protocols require of a type, and it may declare itself.
+  fileprivate static let required = [
+    "fields", "tableConstraints", "tableFullText", "tableIndexes", "tableLayout", "tableName", "tableOptions",
+  ]
+
   fileprivate static let rawTypes = integerTypes.union(["String", "Double", "Float"])
 }
 #endif

@@ -20,7 +20,7 @@
 ///   - table: The table's name; by default the type's name in snake_case.
 ///   - naming: How columns are named after their properties, unless ``Column(_:as:_:)`` names one.
 ///   - options: Options of the table.
-@attached(member, names: named(init))
+@attached(member, names: arbitrary)
 @attached(extension, conformances: Sqlable, names: arbitrary)
 public macro Sqlable(_ table: StaticString? = nil, naming: ColumnNaming = .snakeCase, options: [TableOption] = []) =
   #externalMacro(module: "SqlableMacros", type: "ModelMacro")
@@ -33,7 +33,7 @@ public macro Sqlable(_ table: StaticString? = nil, naming: ColumnNaming = .snake
 ///   @Collate(.nocase) var city: String?
 /// }
 /// ```
-@attached(member, names: named(init))
+@attached(member, names: arbitrary)
 @attached(extension, conformances: SqlEmbedded, names: arbitrary)
 public macro SqlEmbedded(naming: ColumnNaming = .snakeCase) =
   #externalMacro(module: "SqlableMacros", type: "EmbeddedMacro")

@@ -30,11 +30,12 @@ struct ToolGuide {
         #expect(words.prefix(3) == ["swift", "run", "sqlable"])
         runs.append(try Program.tool.run(Array(words.dropFirst(3)), in: directory))
       }
-      #expect(runs.map(\.exitCode) == [0, 0, 0, 0, 0] && runs.allSatisfy { $0.errors == "" })
+      #expect(runs.map(\.exitCode) == [0, 0, 0, 0, 0, 0] && runs.allSatisfy { $0.errors == "" })
       #expect(runs[0].output == printed[0] && runs[2].output == printed[0])
       #expect(runs[1].output.contains(#"WHERE "owner_id" = ? AND "color" = ?"#))
       #expect(runs[3].output == printed[2])
-      #expect(runs[4].output.contains(#"CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "#))
+      #expect(runs[4].output == printed[3])
+      #expect(runs[5].output.contains(#"CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "#))
       try write(
         document.replacingOccurrences(of: #"{"column": "color"}"#, with: #"{"column": "colour"}"#), to: "statement.json"
       )
