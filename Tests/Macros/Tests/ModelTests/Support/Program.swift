@@ -1,1 +1,0 @@
-../../../../SqlableTests/Support/Program.swift
