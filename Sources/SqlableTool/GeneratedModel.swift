@@ -22,11 +22,22 @@ struct GeneratedModel {
     var isOptional: Bool { isNullable || isFilledBySQLite }
   }
 
+  /// An index as a model declares it.
+  struct Index {
+    /// The columns, `.desc` behind those in descending order.
+    let terms: [String]
+    let arguments: [String]
+
+    var text: String { "Index(\((terms + arguments).joined(separator: ", ")))" }
+  }
+
   let typeName: String
   let source: ReadTable
+  /// Whether a macro writes the conformance.
+  let usesMacro: Bool
   var properties: [Property] = []
   var constraints: [String] = []
-  var indexes: [String] = []
+  var indexes: [Index] = []
   var options: [String] = []
   var fullText: String?
   /// What stands above the struct.
@@ -34,18 +45,13 @@ struct GeneratedModel {
   /// What the table has and no model declares, as SQL or words.
   var undeclared: [String] = []
 
-  init(_ source: ReadTable, named typeName: String) {
+  init(_ source: ReadTable, named typeName: String, usesMacro: Bool) {
     self.source = source
     self.typeName = typeName
+    // A macro writes write(to:) too.
+    self.usesMacro = usesMacro && !source.isReadOnly
     var names = SwiftNames(reserving: SwiftNames.reservedProperties)
     properties = source.columns.map { Property($0, named: names.property(for: $0.name), in: source) }
-  }
-
-  var isReadOnly: Bool {
-    switch source.kind {
-    case .table, .fullText: false
-    case .virtual, .view: true
-    }
   }
 
   /// The property of a column, as SQLite compares names.
@@ -202,8 +208,10 @@ extension GeneratedModel {
     if key.onUpdate != .noAction { arguments.append("onUpdate: .\(key.onUpdate.swiftName)") }
     if key.isDeferred { arguments.append("deferred: true") }
     let place = properties.firstIndex { $0.name == columns[0].name }
-    if columns.count == 1, let place, !properties[place].options.contains(where: { $0.hasPrefix("ForeignKey<") }) {
-      let isKey = referred.map(\.name) == target.key.map(\.name)
+    let isKey = referred.map(\.name) == target.key.map(\.name)
+    // Attributes whose key paths lead to one another are circular; a constraint is not.
+    let isOption = columns.count == 1 && (isKey || !usesMacro)
+    if isOption, let place, !properties[place].options.contains(where: { $0.hasPrefix("ForeignKey<") }) {
       if !isKey {
         arguments.insert("column: \(target.typeName).\(referred[0].name)", at: 0)
         properties[place].statesType = true
@@ -225,11 +233,11 @@ extension GeneratedModel {
         continue
       }
       let names = index.terms.map { ($0.expression.name ?? "") + ($0.isDescending ? "_desc" : "") }
-      var arguments = terms(index.terms)
+      var arguments: [String] = []
       if index.isUnique { arguments.append("unique: true") }
       let usual = ([source.name] + names).joined(separator: "_")
       if !usual.utf8.elementsEqual(index.name.utf8) { arguments.append("name: \(index.name.swiftLiteral)") }
-      indexes.append("Index(\(arguments.joined(separator: ", ")))")
+      indexes.append(Index(terms: terms(index.terms), arguments: arguments))
     }
   }
 }

@@ -3,8 +3,8 @@ import Sqlable
 /// The source text of models.
 struct ModelText {
   /// `public ` or nothing.
-  private let access: String
-  private(set) var lines: [String] = []
+  let access: String
+  var lines: [String] = []
 
   init(isPublic: Bool) { access = isPublic ? "public " : "" }
 
@@ -15,6 +15,7 @@ struct ModelText {
       lines.append("// The table also has, and the model does not declare:")
       for text in model.undeclared { lines.append("//   \(text.commented)") }
     }
+    if model.usesMacro { return addWithMacro(model) }
     lines.append("\(access)struct \(model.typeName) {")
     for property in model.properties { lines.append("  \(access)var \(property.name): \(property.type)") }
     if !access.isEmpty { addInit(of: model) }
@@ -24,16 +25,14 @@ struct ModelText {
     }
     for property in model.properties { add(property, of: model) }
     addList("tableLayout", "[", model.properties.map { "\($0.name).column" })
-    if !model.indexes.isEmpty { addList("tableIndexes", "[", model.indexes) }
-    if !model.constraints.isEmpty { addList("tableConstraints: [TableConstraint]", "[", model.constraints) }
+    addLists(of: model, indexes: model.indexes)
     if !model.options.isEmpty { addList("tableOptions: [TableOption]", "[", model.options) }
-    if let fullText = model.fullText { lines.append("  \(access)static let tableFullText = \(fullText)") }
     lines += ["", "  \(access)init(row: ReadRow) throws {"]
     for property in model.properties {
       lines.append("    \(property.reference) = try row.get(\(model.typeName).\(property.name))")
     }
     lines.append("  }")
-    if !model.isReadOnly {
+    if !model.source.isReadOnly {
       lines += ["", "  \(access)func write(to row: inout RowWriter) throws {"]
       for property in model.properties where !property.column.row.isGenerated {
         lines.append("    row.set(\(model.typeName).\(property.name), \(property.reference))")
@@ -52,6 +51,13 @@ struct ModelText {
     lines.append("  }")
   }
 
+  /// The constraints, indexes and full-text index of the table.
+  mutating func addLists(of model: GeneratedModel, indexes: [GeneratedModel.Index]) {
+    if !indexes.isEmpty { addList("tableIndexes", "[", indexes.map(\.text)) }
+    if !model.constraints.isEmpty { addList("tableConstraints: [TableConstraint]", "[", model.constraints) }
+    if let fullText = model.fullText { lines.append("  \(access)static let tableFullText = \(fullText)") }
+  }
+
   private mutating func add(_ property: GeneratedModel.Property, of model: GeneratedModel) {
     let column = property.column
     for remark in property.remarks { lines.append("  // \(remark.commented)") }
@@ -59,11 +65,8 @@ struct ModelText {
     if let type = column.type.columnArgument { parts.append("as: \(type)") }
     parts += property.options
     let type = property.statesType ? ": TypedColumn<\(model.typeName), \(property.valueType)>" : ""
-    var tail = ")"
-    if model.source.table != nil, SchemaText(column.row.type) != SchemaText(column.type.sqlName) {
-      tail += column.row.type.isEmpty ? "  // without a type" : "  // \(column.row.type.commented)"
-    }
-    addParts("  \(access)static let \(property.name)\(type) = column(", parts, tail)
+    let start = "  \(access)static let \(property.name)\(type) = column("
+    addParts(start, parts, ")" + property.typeRemark(in: model))
   }
 
   private mutating func addList(_ name: String, _ start: String, _ parts: [String]) {
@@ -118,6 +121,12 @@ struct ModelText {
 }
 
 extension GeneratedModel.Property {
+  /// The declared type, where it is not the one that the model declares.
+  func typeRemark(in model: GeneratedModel) -> String {
+    guard model.source.table != nil, SchemaText(column.row.type) != SchemaText(column.type.sqlName) else { return "" }
+    return column.row.type.isEmpty ? "  // without a type" : "  // \(column.row.type.commented)"
+  }
+
   /// The property where a parameter is named `row`.
   fileprivate var reference: String { name == "row" ? "self.row" : name }
 }

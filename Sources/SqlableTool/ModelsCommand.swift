@@ -6,7 +6,7 @@ struct ModelsCommand: Subcommand {
   static let name = "models"
   static let summary = "prints Swift structs with Sqlable conformances for the tables of a database"
   static let usage = """
-    Usage: sqlable models PATH [--table NAME]… [--public] [--sample COUNT]
+    Usage: sqlable models PATH [--table NAME]… [--public] [--macro] [--sample COUNT]
 
     Reads the tables and views of a database, and prints models of them: structs with their columns, keys, constraints,
     indexes and full-text search. What no model can declare is printed as a comment. The database is only read.
@@ -17,22 +17,25 @@ struct ModelsCommand: Subcommand {
       PATH                         the database
       --table NAME                 only this table or view; may be given several times
       --public                     make the models public
+      --macro                      print models whose conformance the macro @Sqlable writes
       --sample COUNT               read only the first rows of each table
 
     Exit codes: 0 done, 1 the file can't be read, 2 a mistake on the command line.
     """
   static let options: Set<String> = ["--table", "--sample"]
-  static let flags: Set<String> = ["--public"]
+  static let flags: Set<String> = ["--macro", "--public"]
 
   private let database: String
   private let names: [String]
   private let isPublic: Bool
+  private let usesMacro: Bool
   private let sample: Int?
 
   init(_ arguments: Arguments) throws {
     database = try arguments.database(of: ModelsCommand.name)
     names = arguments.all("--table")
     isPublic = arguments.has("--public")
+    usesMacro = arguments.has("--macro")
     sample = try arguments.value("--sample").map { text in
       guard let count = Int(text), count > 0 else {
         throw UsageError(description: "--sample takes a number of rows, not \(text)")
@@ -62,7 +65,8 @@ struct ModelsCommand: Subcommand {
       } else if table.columns.isEmpty || table.name.isEmpty {
         missing.append("\(table.name.isEmpty ? "a table" : table.name) has no model: a name is empty")
       } else {
-        models.append(GeneratedModel(table, named: typeNames.type(for: table.name)))
+        let name = typeNames.type(for: table.name)
+        models.append(GeneratedModel(table, named: name, usesMacro: usesMacro))
       }
     }
     let all = models
@@ -77,7 +81,7 @@ struct ModelsCommand: Subcommand {
 
   private func header(_ missing: [String], needsFoundation: Bool) -> [String] {
     let file = URL(fileURLWithPath: database).lastPathComponent.commented
-    var lines = ["// Models of the tables in \(file), written by: sqlable models"]
+    var lines = ["// Models of the tables in \(file), written by: sqlable models" + (usesMacro ? " --macro" : "")]
     if let sample { lines.append("// Their types are those of the first \(sample) rows of each table.") }
     lines += missing.map { "// " + $0.commented }
     return lines + [""] + (needsFoundation ? ["import Foundation"] : []) + ["import Sqlable"]

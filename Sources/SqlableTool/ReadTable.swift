@@ -30,6 +30,13 @@ struct ReadTable {
   /// Why a view or virtual table can't be read; nil if it can.
   private(set) var problem: String?
 
+  var isReadOnly: Bool {
+    switch kind {
+    case .table, .fullText: false
+    case .virtual, .view: true
+    }
+  }
+
   /// The table, if it is no view and no virtual table.
   var table: DatabaseSchema.Table? { if case .table(let table) = kind { table } else { nil } }
 

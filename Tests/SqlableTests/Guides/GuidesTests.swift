@@ -151,9 +151,14 @@ extension GuidesTests {
     }
   }
 
-  /// The sources that guides may quote: this folder, the models that all tests share, and the flight questions.
+  /// The sources that guides may quote: this folder, the models that all tests share, those with macros, and the flight
+  /// questions.
   static func sources() throws -> [Source] {
-    try ["Tests/SqlableTests/Guides", "Tests/SqlableTests/Support", "Sources/Flights/Questions"].flatMap { folder in
+    let folders = [
+      "Tests/SqlableTests/Guides", "Tests/SqlableTests/Support", "Tests/Macros/Tests/ModelTests",
+      "Sources/Flights/Questions",
+    ]
+    return try folders.flatMap { folder in
       let directory = root.appending(path: folder)
       return try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".swift") }
         .map { Source(try String(contentsOf: directory.appending(path: $0), encoding: .utf8)) }

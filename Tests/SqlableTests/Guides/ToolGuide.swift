@@ -34,12 +34,14 @@ struct ToolGuide {
         runs.append(try Program.tool.run(Array(parts[0].dropFirst(3)), in: directory))
         if parts.count > 1, let last = runs.last { try write(last.output, to: parts[1][0]) }
       }
-      #expect(runs.map(\.exitCode) == Array(repeating: 0, count: 10) && runs.allSatisfy { $0.errors == "" })
-      #expect(runs[6].output == "" && runs[8].output.hasSuffix("could be done\n") && runs[9].output.hasSuffix("done\n"))
+      #expect(runs.map(\.exitCode) == Array(repeating: 0, count: 11) && runs.allSatisfy { $0.errors == "" })
+      #expect(runs[7].output == "" && runs[9].output.hasSuffix("could be done\n"))
+      #expect(runs[10].output.hasSuffix("\ndone\n"))
       #expect(runs[0].output == printed[0] && runs[2].output == printed[0])
       #expect(runs[1].output.contains(#"WHERE "owner_id" = ? AND "color" = ?"#))
       #expect(runs[3].output == printed[2])
-      #expect(runs[4].output.contains(#"CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "#))
+      #expect(runs[4].output == printed[3])
+      #expect(runs[5].output.contains(#"CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "#))
       try write(
         document.replacingOccurrences(of: #"{"column": "color"}"#, with: #"{"column": "colour"}"#), to: "statement.json"
       )

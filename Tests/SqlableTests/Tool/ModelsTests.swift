@@ -28,6 +28,42 @@ struct ModelsTests {
     return lines[start..<end].map { $0.trimmingCharacters(in: .whitespaces) }
   }
 
+  /// Tests/Macros compiles the file, and reads all rows with it.
+  @Test func modelsWithMacrosAreThoseOfAFileThatIsCompiled() throws {
+    let folder = URL(filePath: #filePath).appending(path: "../../../Macros/Tests/PrintedModelTests").standardizedFileURL
+    func text(_ name: String) throws -> String {
+      try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+    }
+    try withDirectory { directory in
+      let db = try SqliteDatabase(
+        filepath: directory + "/printed.sqlite", configuration: Configuration(foreignKeys: false))
+      for statement in try text("PrintedModels.sql").components(separatedBy: ";\n") {
+        let lines = statement.split(separator: "\n").filter { !$0.hasPrefix("--") }
+        if !lines.isEmpty { try db.execute(SQL(verbatim: lines.joined(separator: "\n"))) }
+      }
+      try db.close()
+      let run = try Program.tool.run(["models", "printed.sqlite", "--macro"], in: directory)
+      #expect(run.exitCode == 0 && run.errors == "")
+      #expect(run.output == (try text("PrintedModels.swift")))
+    }
+  }
+
+  @Test func modelsWithMacrosCanBePublic() throws {
+    let text = try models(
+      ["CREATE TABLE a (id INTEGER PRIMARY KEY, b TEXT, UNIQUE (id, b))"], ["--macro", "--public"])
+    #expect(
+      text.hasSuffix(
+        """
+
+        @Sqlable public struct A {
+          @PrimaryKey public var id: Int?
+          public var b: String?
+          public static let tableConstraints: [TableConstraint] = [Unique(id, b)]
+        }
+
+        """))
+  }
+
   @Test func aTableIsPrintedAsAModel() throws {
     let text = try models([
       "CREATE TABLE customer (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE UNIQUE)",

@@ -1,0 +1,48 @@
+#if Macros
+/// Writes the conformance of a struct or final class to ``Sqlable-protocol``: its columns, `init(row:)` and
+/// `write(to:)`, as one would write them by hand.
+///
+/// ```swift
+/// @Sqlable struct Bicycle {
+///   @PrimaryKey(autoincrement: true) var id: Int?
+///   var name: String
+///   @Index @Default("black") var color: String
+///   @ForeignKey<Person>(onDelete: .setNull) var ownerId: Int?
+/// }
+/// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "name" TEXT NOT NULL,
+/// //   "color" TEXT NOT NULL DEFAULT 'black', "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL)
+/// ```
+///
+/// It needs the package trait `Macros`. What the type declares itself is left as it is: a column
+/// (`static let color = column(…)`), `tableConstraints` and the other lists, `init(row:)`, `write(to:)`.
+///
+/// - Parameters:
+///   - table: The table's name; by default the type's name in snake_case.
+///   - naming: How columns are named after their properties, unless ``Column(_:as:_:)`` names one.
+///   - options: Options of the table.
+@attached(member, names: arbitrary)
+@attached(extension, conformances: Sqlable, names: arbitrary)
+public macro Sqlable(_ table: StaticString? = nil, naming: ColumnNaming = .snakeCase, options: [TableOption] = []) =
+  #externalMacro(module: "SqlableMacros", type: "ModelMacro")
+
+/// Writes the conformance of a struct to ``SqlEmbedded-protocol``: its fields, `init(row:)` and `write(to:)`.
+///
+/// ```swift
+/// @SqlEmbedded struct Address {
+///   var street: String
+///   @Collate(.nocase) var city: String?
+/// }
+/// ```
+@attached(member, names: arbitrary)
+@attached(extension, conformances: SqlEmbedded, names: arbitrary)
+public macro SqlEmbedded(naming: ColumnNaming = .snakeCase) =
+  #externalMacro(module: "SqlableMacros", type: "EmbeddedMacro")
+
+/// How a macro names the columns of properties.
+public enum ColumnNaming: Sendable {
+  /// `owner_id` for `ownerId` and `ownerID`.
+  case snakeCase
+  /// `ownerId` for `ownerId`.
+  case verbatim
+}
+#endif

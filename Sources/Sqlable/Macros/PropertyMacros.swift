@@ -1,0 +1,141 @@
+#if Macros
+// The attributes of a model's properties. Their arguments are those of the options with the same names.
+
+/// Names the column of a property, or states its type or options: the arguments are those of `column(_:_:as:_:)`, and
+/// may be left out.
+///
+/// ```swift
+/// @Column("hull") var hullNumber: String                       // "hull" TEXT NOT NULL
+/// @Column("at", as: .date(.iso8601)) var launchedAt: Date      // "at" TEXT NOT NULL
+/// ```
+@attached(peer)
+public macro Column(_ name: StaticString, as columnType: ColumnType? = nil, _ options: any ColumnOption...) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// States the name of a property's column and the type of its values, where that is not the property's type.
+///
+/// ```swift
+/// @Column("total", Double.self) @Generated("price * amount") var total: Double?     // nil until it is stored
+/// ```
+@attached(peer)
+public macro Column(
+  _ name: StaticString, _ type: any SqlValue.Type, as columnType: ColumnType? = nil, _ options: any ColumnOption...
+) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// States the type of the values of a property's column, where that is not the property's type.
+@attached(peer)
+public macro Column(_ type: any SqlValue.Type, as columnType: ColumnType? = nil, _ options: any ColumnOption...) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// States the SQL type of a property's column.
+@attached(peer)
+public macro Column(as columnType: ColumnType, _ options: any ColumnOption...) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Adds options to a property's column.
+@attached(peer)
+public macro Column(_ option: any ColumnOption, _ options: any ColumnOption...) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Makes the property's column the primary key, as ``PrimaryKey-struct`` does.
+///
+/// An integer key whose property is optional is nil until the struct is stored. Its column has the type without the
+/// question mark: filters, joins and selected rows have an `Int`.
+@attached(peer)
+public macro PrimaryKey(autoincrement: Bool = false, descending: Bool = false) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// The value that an insert stores when the column is left out, as ``Default-struct`` says.
+@attached(peer)
+public macro Default<Value: SqlValue>(_ value: Value) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Makes the property's initial value the default of its column too.
+///
+/// ```swift
+/// @Default var color = "black"     // "color" TEXT NOT NULL DEFAULT 'black'
+/// ```
+@attached(peer)
+public macro Default() = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Requires the column's values to be unique, as ``Unique-struct`` does.
+@attached(peer)
+public macro Unique() = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// A condition in SQL that every row must satisfy, as ``Check-struct`` says.
+@attached(peer)
+public macro Check(_ sql: String) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// The collation of the column, as ``Collate-enum`` says.
+@attached(peer)
+public macro Collate(_ collation: Collate) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// The collation of the column, which has to be registered on every handle that uses it.
+@attached(peer)
+public macro Collate(_ collation: Collation) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Makes SQLite compute the column, as ``Generated-struct`` says. `write(to:)` leaves it out.
+@attached(peer)
+public macro Generated(_ sql: String, stored: Bool = false) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Makes the column reference a row of another table, as ``ForeignKey-struct`` does.
+///
+/// ```swift
+/// @ForeignKey<Person>(onDelete: .setNull) var ownerId: Int?
+/// // "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL
+/// ```
+@attached(peer)
+public macro ForeignKey<Target>(
+  onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false
+) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Makes the column reference a unique column of another table, by the key path of its property.
+///
+/// ```swift
+/// @ForeignKey<Nation>(column: \.code) var nation: String     // "nation" TEXT NOT NULL REFERENCES "nation" ("code")
+/// ```
+@attached(peer)
+public macro ForeignKey<Target>(
+  column: PartialKeyPath<Target>, onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction,
+  deferred: Bool = false
+) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Declares an index of the property's column. One of several columns is declared in `tableIndexes`.
+///
+/// ```swift
+/// @Index(descending: true) var price: Double     // CREATE INDEX "car_price_desc" ON "car" ("price" DESC)
+/// ```
+@attached(peer)
+public macro Index(unique: Bool = false, name: String? = nil, descending: Bool = false) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Adds the column to the table's full-text index. The arguments are those of ``FullTextIndex``; one property of the
+/// model states them.
+///
+/// ```swift
+/// @FullText(tokenizer: .porter) var title: String
+/// @FullText var body: String
+/// ```
+@attached(peer)
+public macro FullText(tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], name: String? = nil) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Stores the column of a full-text table without indexing it, as ``Unindexed-struct`` does.
+@attached(peer)
+public macro Unindexed() = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Stores a ``SqlEmbedded-protocol`` struct in columns of its own.
+///
+/// ```swift
+/// @Embedded var home: Address           // "home_street" TEXT NOT NULL, "home_city" TEXT
+/// @Embedded("w") var work: Address?     // "w_street" TEXT, "w_city" TEXT
+/// ```
+@attached(peer)
+public macro Embedded(_ prefix: StaticString? = nil) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Leaves a property out of the table. It needs an initial value, which a struct has when it is read.
+@attached(peer)
+public macro Transient() = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+#endif

@@ -1,0 +1,16 @@
+/// `BicycleShop` becomes `bicycle_shop`, `HTTPServer` becomes `http_server`.
+package func snakeCase(_ name: String) -> String {
+  // Without generic arguments, and without the "Unknown context at $7f…" of a type inside a function.
+  let characters = Array(name.prefix { $0 != "<" })
+  var result = ""
+  for (index, character) in characters.enumerated() {
+    if character.isUppercase, index > 0 {
+      let previous = characters[index - 1]
+      let startsWord = previous.isLowercase || previous.isNumber
+      let endsAcronym = previous.isUppercase && index + 1 < characters.count && characters[index + 1].isLowercase
+      if startsWord || endsAcronym { result += "_" }
+    }
+    result += character.lowercased()
+  }
+  return result
+}

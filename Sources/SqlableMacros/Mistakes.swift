@@ -1,0 +1,60 @@
+#if Macros
+import SwiftDiagnostics
+import SwiftSyntax
+
+/// The mistakes of a declaration, each with what would mend it.
+struct Mistakes {
+  private(set) var all: [Diagnostic] = []
+
+  mutating func add(_ message: String, _ id: String, at node: some SyntaxProtocol, _ fixIts: FixIt...) {
+    add(message, id, at: node, fixIts)
+  }
+
+  mutating func add(_ message: String, _ id: String, at node: some SyntaxProtocol, _ fixIts: [FixIt]) {
+    all.append(Diagnostic(node: node, message: Mistake(message: message, id: id), fixIts: fixIts))
+  }
+}
+
+/// The message of an error.
+struct Mistake: DiagnosticMessage {
+  let message: String
+  let id: String
+
+  var diagnosticID: MessageID { MessageID(domain: "Sqlable", id: id) }
+  var severity: DiagnosticSeverity { .error }
+}
+
+private struct Mending: FixItMessage {
+  let message: String
+
+  var fixItID: MessageID { MessageID(domain: "Sqlable", id: message) }
+}
+
+extension FixIt {
+  static func replace(_ message: String, _ old: some SyntaxProtocol, with new: some SyntaxProtocol) -> FixIt {
+    FixIt(
+      message: Mending(message: message), changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
+  }
+
+  /// Removes an attribute of a property.
+  static func remove(_ attribute: AttributeSyntax, of variable: VariableDeclSyntax) -> FixIt {
+    .replace("remove @\(attribute.attributeName.trimmedDescription)", variable, with: variable.without([attribute]))
+  }
+}
+
+extension VariableDeclSyntax {
+  func without(_ attributes: [AttributeSyntax]) -> VariableDeclSyntax {
+    let removed = attributes.map(\.id)
+    var variable = self
+    variable.attributes = self.attributes.filter { !removed.contains($0.id) }
+    return variable.with(\.leadingTrivia, leadingTrivia)
+  }
+
+  func with(attribute text: String) -> VariableDeclSyntax {
+    var variable = with(\.leadingTrivia, [])
+    let attribute = AttributeSyntax("\(raw: text)").with(\.trailingTrivia, .space)
+    variable.attributes = AttributeListSyntax([.attribute(attribute)] + Array(variable.attributes))
+    return variable.with(\.leadingTrivia, leadingTrivia)
+  }
+}
+#endif

@@ -1,0 +1,77 @@
+#if Macros
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// `@Sqlable`: the conformance of a struct or final class to `Sqlable`, as one would write it by hand.
+public enum ModelMacro {
+  /// The text is laid out as it would stand in a source.
+  public static var formatMode: FormatMode { .disabled }
+}
+
+/// `@SqlEmbedded`: the same for a struct that models embed.
+public enum EmbeddedMacro {
+  public static var formatMode: FormatMode { .disabled }
+}
+
+extension ModelMacro: ExtensionMacro {
+  public static func expansion(
+    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+    providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+    in context: some MacroExpansionContext
+  ) throws -> [ExtensionDeclSyntax] {
+    try ModelDeclaration(.model, node, declaration, context)
+      .conformance(of: type.trimmedDescription, declares: !protocols.isEmpty, context)
+  }
+}
+
+extension ModelMacro: MemberMacro {
+  public static func expansion(
+    of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
+    conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    ModelDeclaration(.model, node, declaration, context).members
+  }
+}
+
+extension EmbeddedMacro: ExtensionMacro {
+  public static func expansion(
+    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+    providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+    in context: some MacroExpansionContext
+  ) throws -> [ExtensionDeclSyntax] {
+    try ModelDeclaration(.embedded, node, declaration, context)
+      .conformance(of: type.trimmedDescription, declares: !protocols.isEmpty, context)
+  }
+}
+
+extension EmbeddedMacro: MemberMacro {
+  public static func expansion(
+    of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
+    conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    ModelDeclaration(.embedded, node, declaration, context).members
+  }
+}
+
+extension ModelDeclaration {
+  /// The extension with the conformance; none if there are mistakes, which are reported here and not by the other part
+  /// of the macro.
+  fileprivate func conformance(
+    of type: String, declares: Bool, _ context: some MacroExpansionContext
+  ) throws -> [ExtensionDeclSyntax] {
+    for mistake in mistakes.all { context.diagnose(mistake) }
+    guard mistakes.all.isEmpty else { return [] }
+    let text = ModelSource(self, type).conformance(declares: declares)
+    return [try ExtensionDeclSyntax("\(raw: text)")]
+  }
+
+  /// What has to be in the type itself: the columns of a nested type, which may name the types around it, the
+  /// initializers of a class, and one that takes the values where Swift makes none that others see.
+  fileprivate var members: [DeclSyntax] {
+    guard mistakes.all.isEmpty else { return [] }
+    let source = ModelSource(self, name.text)
+    return ((isNested ? source.columns : []) + source.initializers).map { "\(raw: $0)" }
+  }
+}
+#endif

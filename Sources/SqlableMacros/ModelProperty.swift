@@ -1,0 +1,168 @@
+#if Macros
+import SwiftSyntax
+
+/// Who sees a declaration.
+enum Access: Int {
+  case `private`, `fileprivate`, `internal`, package, `public`
+
+  init(_ modifiers: DeclModifierListSyntax) {
+    // `private(set)` is about the setter.
+    let words = modifiers.filter { $0.detail == nil }.map(\.name.text)
+    self =
+      words.contains("public") || words.contains("open")
+      ? .public
+      : words.contains("package")
+        ? .package
+        : words.contains("fileprivate") ? .fileprivate : words.contains("private") ? .private : .internal
+  }
+
+  /// The modifier before a declaration, with a blank.
+  var text: String {
+    switch self {
+    case .private: "private "
+    case .fileprivate: "fileprivate "
+    case .internal: ""
+    case .package: "package "
+    case .public: "public "
+    }
+  }
+}
+
+/// A stored property of a model.
+struct ModelProperty {
+  let variable: VariableDeclSyntax
+  let binding: PatternBindingSyntax
+  /// As it is written, with backticks where it has some.
+  let name: String
+  /// Its type, as written or as its literal tells; nil where neither tells.
+  let type: String?
+  let attributes: [PropertyAttribute]
+
+  /// - Parameter annotation: The type that the declaration states.
+  init(_ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax, named name: String, _ annotation: TypeSyntax?) {
+    self.variable = variable
+    self.binding = binding
+    self.name = name
+    type = annotation.map(\.storedText) ?? binding.initializer?.value.literalType
+    attributes = variable.propertyAttributes
+  }
+
+  var isLet: Bool { variable.bindingSpecifier.tokenKind == .keyword(.let) }
+  var initialValue: ExprSyntax? { binding.initializer?.value }
+  var access: Access { Access(variable.modifiers) }
+  var isOptional: Bool { type?.isOptionalType == true }
+  /// The type without its question mark.
+  var wrappedType: String? { type.map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 } }
+  /// The name in the source of a column.
+  var plainName: String { name.filter { $0 != "`" } }
+  /// The property where a parameter is named `row`.
+  var reference: String { name == "row" ? "self.row" : name }
+
+  func attribute(_ kind: PropertyAttribute.Kind) -> PropertyAttribute? { attributes.first { $0.kind == kind } }
+  func has(_ kind: PropertyAttribute.Kind) -> Bool { attribute(kind) != nil }
+
+  var columnArguments: PropertyAttribute.ColumnArguments {
+    attribute(.column)?.columnArguments ?? PropertyAttribute.ColumnArguments([])
+  }
+
+  /// The options of its column, in the order of the attributes.
+  var options: [String] { attributes.flatMap { $0.options(of: self) } }
+
+  var isKey: Bool { options.contains { $0.hasPrefix("PrimaryKey(") } }
+  var isGenerated: Bool { options.contains { $0.hasPrefix("Generated(") } }
+
+  /// The type of the column's values. An integer key is nil only until the row is stored: the column's values never
+  /// are.
+  var valueType: String {
+    if let type = columnArguments.type { return String(type.trimmedDescription.dropLast(".self".count)) }
+    if isKey, let wrapped = wrappedType, String.integerTypes.contains(wrapped) { return wrapped }
+    return type ?? ""
+  }
+}
+
+extension String {
+  static let integerTypes: Set<String> = [
+    "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64",
+  ]
+
+  /// The types of the standard library and Foundation that a column of integers does not store.
+  static let otherTypes: Set<String> = ["Bool", "Data", "Date", "Decimal", "Double", "Float", "String", "URL", "UUID"]
+
+  /// Those of them that are not stored as text, whatever the column.
+  static let typesWithoutText = integerTypes.union(["Bool", "Data", "Double", "Float"])
+
+  fileprivate var isOptionalType: Bool { hasSuffix("?") || hasPrefix("Optional<") }
+}
+
+extension VariableDeclSyntax {
+  var propertyAttributes: [PropertyAttribute] { attributes.compactMap { PropertyAttribute($0) } }
+}
+
+extension PatternBindingSyntax {
+  /// Whether it has a value of its own, and no getter. Observers do not change that.
+  var isStored: Bool {
+    switch accessorBlock?.accessors {
+    case nil: true
+    case .getter: false
+    case .accessors(let list):
+      list.allSatisfy { [.keyword(.willSet), .keyword(.didSet)].contains($0.accessorSpecifier.tokenKind) }
+    }
+  }
+}
+
+extension TypeSyntax {
+  /// The type as a question mark says it: `Int?` for `Int!` and `Optional<Int>`.
+  fileprivate var storedText: String {
+    if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
+      return type.wrappedType.trimmedDescription + "?"
+    }
+    if let type = self.as(IdentifierTypeSyntax.self), type.name.text == "Optional",
+      let argument = type.genericArgumentClause?.arguments.first
+    {
+      return argument.argument.trimmedDescription + "?"
+    }
+    return trimmedDescription
+  }
+
+  /// Whether it is a tuple or function, which no column stores.
+  var isStructural: Bool {
+    if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType.isStructural }
+    if let type = self.as(AttributedTypeSyntax.self) { return type.baseType.isStructural }
+    guard let tuple = self.as(TupleTypeSyntax.self) else { return self.is(FunctionTypeSyntax.self) }
+    let elements = Array(tuple.elements)
+    return elements.count == 1 ? elements[0].type.isStructural : true
+  }
+
+  /// Whether a parameter of it escapes only if it says so.
+  var isFunction: Bool {
+    self.is(FunctionTypeSyntax.self) || self.as(AttributedTypeSyntax.self)?.baseType.isFunction == true
+  }
+}
+
+extension ExprSyntax {
+  /// The type of a literal, or of a call like `Date()`.
+  fileprivate var literalType: String? {
+    if self.is(IntegerLiteralExprSyntax.self) { return "Int" }
+    if self.is(FloatLiteralExprSyntax.self) { return "Double" }
+    if self.is(StringLiteralExprSyntax.self) { return "String" }
+    if self.is(BooleanLiteralExprSyntax.self) { return "Bool" }
+    if self.as(FunctionCallExprSyntax.self)?.hasArguments == false { return probableType }
+    if let sign = self.as(PrefixOperatorExprSyntax.self), ["-", "+"].contains(sign.operator.text) {
+      return sign.expression.literalType
+    }
+    return nil
+  }
+
+  /// The type that the value probably has: `URL` for `URL(filePath: "/")`, `Rig` for `Rig.sloop`.
+  var probableType: String? {
+    let name =
+      self.as(FunctionCallExprSyntax.self)?.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text
+      ?? self.as(MemberAccessExprSyntax.self)?.base?.as(DeclReferenceExprSyntax.self)?.baseName.text
+    return name.flatMap { $0.first?.isUppercase == true ? $0 : nil }
+  }
+}
+
+extension FunctionCallExprSyntax {
+  fileprivate var hasArguments: Bool { !arguments.isEmpty || trailingClosure != nil }
+}
+#endif

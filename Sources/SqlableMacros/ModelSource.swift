@@ -1,0 +1,193 @@
+#if Macros
+import SwiftSyntax
+
+/// The source text of a conformance, as one would write it by hand.
+struct ModelSource {
+  private let model: ModelDeclaration
+  /// The type's name, with those of the types around it.
+  private let type: String
+  private var lines: [String] = []
+
+  init(_ model: ModelDeclaration, _ type: String) {
+    self.model = model
+    self.type = type
+  }
+
+  private var isModel: Bool { model.role == .model }
+  /// The access of what the protocol requires.
+  private var access: String { access(of: .public) }
+
+  /// A column is as visible as its property, and no more than the type.
+  private func access(of access: Access) -> String {
+    let lower = access.rawValue < model.access.rawValue ? access : model.access
+    // In a type that is not seen outside its file, no member needs to say so.
+    return model.access.rawValue < Access.internal.rawValue && lower == model.access ? "" : lower.text
+  }
+
+  // MARK: The extension
+
+  /// - Parameter declares: Whether the extension declares the conformance, which the type does not.
+  func conformance(declares: Bool) -> String {
+    var text = self
+    text.lines = ["extension \(type)\(declares ? ": \(model.role.name)" : "") {"]
+    if isModel, let table = model.argument(nil), !table.expression.isNil {
+      text.lines.append("  \(access)static let tableName = \(table.expression.trimmedDescription)")
+    }
+    if !model.isNested { text.addColumns() }
+    if isModel { text.addTable() } else if model.declared["fields"] == nil { text.addLayout("fields") }
+    if !model.readsItself, !model.isClass { text.lines += [""] + text.reading(indent: "  ") }
+    if !model.writesItself { text.addWriting() }
+    return (text.lines + ["}"]).joined(separator: "\n")
+  }
+
+  private mutating func addColumns() {
+    for property in model.stored where !model.isDeclared(property) { addColumn(property) }
+  }
+
+  private mutating func addColumn(_ property: ModelProperty) {
+    let start = "  \(access(of: property.access))static let \(property.name)"
+    guard !property.has(.embedded) else {
+      let prefix = model.columnLiteral(property)
+      return addParts("\(start) = embedded(", [prefix, property.valueType + ".self"], ")")
+    }
+    var parts = [model.columnLiteral(property), property.valueType + ".self"]
+    if let type = property.columnArguments.columnType { parts.append("as: \(type.trimmedDescription)") }
+    parts += property.options
+    // The type of a column that names another can't be found from its options: those may name this one.
+    let statesType = property.options.contains { $0.contains("column:") || $0.contains("\(model.name.text).") }
+    let kind = isModel ? "TypedColumn" : "Field"
+    let annotation = statesType ? ": \(kind)<\(type), \(property.valueType)>" : ""
+    addParts("\(start)\(annotation) = \(isModel ? "column" : "field")(", parts, ")")
+  }
+
+  private mutating func addTable() {
+    if model.declared["tableLayout"] == nil { addLayout("tableLayout") }
+    let indexes = model.stored.flatMap { property in
+      property.attributes.filter { $0.kind == .index }.map { $0.index(of: property) }
+    }
+    if !indexes.isEmpty { addParts("  \(access)static let tableIndexes = [", indexes, "]") }
+    if let options = model.argument("options"), options.expression.trimmedDescription != "[]" {
+      let value = options.expression.trimmedDescription
+      lines.append("  \(access)static let tableOptions: [TableOption] = \(value)")
+    }
+    let searched = model.stored.filter { $0.has(.fullText) }
+    if !searched.isEmpty {
+      let arguments = searched.flatMap { $0.attribute(.fullText)?.arguments.map(\.text) ?? [] }
+      addParts("  \(access)static let tableFullText = FullTextIndex(", searched.map(\.name) + arguments, ")")
+    }
+  }
+
+  /// `[id.column, name.column] + home.columns`
+  private mutating func addLayout(_ name: String) {
+    var lists: [[String]] = []
+    for property in model.stored {
+      if property.has(.embedded) {
+        lists += [["\(property.name).columns"], []]
+      } else {
+        if lists.isEmpty { lists.append([]) }
+        lists[lists.count - 1].append("\(property.name).column")
+      }
+    }
+    let start = "  \(access)static let \(name)"
+    let hasEmbedded = model.stored.contains { $0.has(.embedded) }
+    guard hasEmbedded else { return addParts("\(start) = [", lists.first ?? [], "]") }
+    let terms = lists.filter { !$0.isEmpty }.map { list in
+      list[0].hasSuffix(".columns") ? list[0] : "[\(list.joined(separator: ", "))]"
+    }
+    let single = "\(start): [Column] = \(terms.joined(separator: " + "))"
+    guard single.count > 120 else { return lines.append(single) }
+    lines.append("\(start): [Column] =")
+    lines += terms.enumerated().map { "    \($0.offset == 0 ? "" : "+ ")\($0.element)" }
+  }
+
+  private func reading(indent: String) -> [String] {
+    let row = isModel ? "ReadRow" : "EmbeddedRow"
+    let values = model.stored.map { "\(indent)  \($0.reference) = try row.get(\(type).\($0.name))" }
+    return ["\(indent)\(access)init(row: \(row)) throws {"] + values + ["\(indent)}"]
+  }
+
+  private mutating func addWriting() {
+    lines += ["", "  \(access)func write(to row: inout \(isModel ? "RowWriter" : "EmbeddedWriter")) throws {"]
+    for property in model.stored where !property.isGenerated {
+      lines.append("    row.set(\(type).\(property.name), \(property.reference))")
+    }
+    lines.append("  }")
+  }
+
+  /// Adds a line, or several where it would be long.
+  private mutating func addParts(_ start: String, _ parts: [String], _ end: String) {
+    let single = start + parts.joined(separator: ", ") + end
+    guard single.count > 120 else { return lines.append(single) }
+    lines.append(start)
+    var line = "   "
+    for (place, part) in parts.enumerated() {
+      let isLast = place == parts.count - 1
+      let text = " " + part + (isLast ? "" : ",")
+      if line.count + text.count + (isLast ? end.count : 0) > 118, line != "   " {
+        lines.append(line)
+        line = "   "
+      }
+      line += text
+    }
+    lines += end == "]" ? [line + ",", "  ]"] : [line + end]
+  }
+
+  // MARK: In the type
+
+  /// The columns, each a declaration.
+  var columns: [String] {
+    model.stored.filter { !model.isDeclared($0) }.map { property in
+      var text = self
+      text.addColumn(property)
+      return text.unindented
+    }
+  }
+
+  /// The lines as they stand in the type itself.
+  private var unindented: String { lines.map { String($0.dropFirst(2)) }.joined(separator: "\n") }
+
+  /// The initializers that an extension can't have: all of a class, and the one with the values, which would be the
+  /// one that Swift makes of a struct again.
+  var initializers: [String] {
+    var texts: [String] = []
+    if model.isClass, !model.readsItself { texts.append(reading(indent: "").joined(separator: "\n")) }
+    let isSeenOutside = model.access.rawValue >= Access.package.rawValue
+    if model.isClass || isSeenOutside, !model.hasInitializers { texts.append(memberwise) }
+    return texts
+  }
+
+  private var memberwise: String {
+    var text = self
+    let values = model.properties.filter { $0.isParameter(in: model) }
+    text.addParts("  \(access)init(", values.map(\.parameter), ") {")
+    text.lines += values.map { "    self.\($0.name) = \($0.name)" } + ["  }"]
+    return text.unindented
+  }
+}
+
+extension PropertyAttribute {
+  /// `Index(name.desc, unique: true)` for `@Index(unique: true, descending: true)`.
+  fileprivate func index(of property: ModelProperty) -> String {
+    let isDescending = argument("descending")?.expression.trimmedDescription == "true"
+    let others = arguments.filter { $0.label?.text != "descending" }.map(\.text)
+    return "Index(\((["\(property.name)\(isDescending ? ".desc" : "")"] + others).joined(separator: ", ")))"
+  }
+}
+
+extension ModelProperty {
+  /// Whether the initializer takes its value. A constant that has one can't be set; what others do not see, and has a
+  /// value, they can't give one either.
+  fileprivate func isParameter(in model: ModelDeclaration) -> Bool {
+    let hasValue = initialValue != nil || (isOptional && !isLet)
+    if isLet, initialValue != nil { return false }
+    return type != nil && (!hasValue || access.rawValue >= model.access.rawValue)
+  }
+
+  fileprivate var parameter: String {
+    let annotation = binding.typeAnnotation?.type
+    let escaping = annotation?.isFunction == true ? "@escaping " : ""
+    let value = initialValue.map { " = \($0.trimmedDescription)" } ?? (isOptional ? " = nil" : "")
+    return "\(name): \(escaping)\(type ?? "")\(value)"
+  }
+}
+#endif

@@ -1,0 +1,15 @@
+#if Macros
+import SwiftCompilerPlugin
+import SwiftSyntaxMacros
+
+@main
+struct Plugin: CompilerPlugin {
+  let providingMacros: [any Macro.Type] = [ModelMacro.self, EmbeddedMacro.self, PropertyMacro.self]
+}
+#else
+/// Without the trait there are no macros, but SwiftPM builds their target all the same: as a program.
+@main
+struct Plugin {
+  static func main() {}
+}
+#endif

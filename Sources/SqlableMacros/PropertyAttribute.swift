@@ -1,0 +1,127 @@
+#if Macros
+import SwiftSyntax
+
+/// An attribute that says how a property is stored.
+struct PropertyAttribute {
+  enum Kind: String, CaseIterable {
+    case check = "Check"
+    case collate = "Collate"
+    case column = "Column"
+    case defaultValue = "Default"
+    case embedded = "Embedded"
+    case foreignKey = "ForeignKey"
+    case fullText = "FullText"
+    case generated = "Generated"
+    case index = "Index"
+    case primaryKey = "PrimaryKey"
+    case transient = "Transient"
+    case unindexed = "Unindexed"
+    case unique = "Unique"
+  }
+
+  let kind: Kind
+  let syntax: AttributeSyntax
+
+  init?(_ element: AttributeListSyntax.Element) {
+    guard case .attribute(let attribute) = element,
+      let name = attribute.attributeName.as(IdentifierTypeSyntax.self), let kind = Kind(rawValue: name.name.text)
+    else { return nil }
+    self.kind = kind
+    syntax = attribute
+  }
+
+  /// As it is written, without arguments: `@ForeignKey`.
+  var name: String { "@" + kind.rawValue }
+
+  var arguments: [LabeledExprSyntax] { syntax.labeledArguments }
+
+  func argument(_ label: String) -> LabeledExprSyntax? { arguments.first { $0.label?.text == label } }
+}
+
+extension AttributeSyntax {
+  /// What stands in the parentheses, if there are any.
+  var labeledArguments: [LabeledExprSyntax] {
+    if case .argumentList(let list) = arguments { Array(list) } else { [] }
+  }
+}
+
+extension LabeledExprSyntax {
+  /// With its label, without the comma.
+  var text: String { (label.map { "\($0.text): " } ?? "") + expression.trimmedDescription }
+}
+
+extension ExprSyntax {
+  /// The text of a literal without interpolation.
+  var literalText: String? { self.as(StringLiteralExprSyntax.self)?.representedLiteralValue }
+
+  var isNil: Bool { self.is(NilLiteralExprSyntax.self) }
+}
+
+extension PropertyAttribute {
+  /// The arguments of `@Column`: those of `column(_:_:as:_:)`, each of which may be left out.
+  struct ColumnArguments {
+    var name: LabeledExprSyntax?
+    /// The type of the column's values.
+    var type: ExprSyntax?
+    /// The SQL type.
+    var columnType: ExprSyntax?
+    var options: [ExprSyntax] = []
+
+    init(_ arguments: [LabeledExprSyntax]) {
+      for argument in arguments {
+        if argument.label?.text == "as" {
+          columnType = argument.expression
+        } else if name == nil, type == nil, options.isEmpty, argument.expression.is(StringLiteralExprSyntax.self) {
+          name = argument
+        } else if type == nil, options.isEmpty, argument.expression.isMetatype {
+          type = argument.expression
+        } else {
+          options.append(argument.expression)
+        }
+      }
+    }
+  }
+
+  var columnArguments: ColumnArguments { ColumnArguments(kind == .column ? arguments : []) }
+
+  /// The options of the column that it stands for, as they are written in `column(_:_:_:)`.
+  ///
+  /// - Parameter property: Its initial value is that of `@Default` without an argument.
+  func options(of property: ModelProperty) -> [String] {
+    switch kind {
+    case .column: return columnArguments.options.map(\.trimmedDescription)
+    case .embedded, .fullText, .index, .transient: return []
+    case .collate: return arguments.first.map { [$0.expression.qualified(by: "Collate")] } ?? []
+    case .defaultValue:
+      guard let value = arguments.first?.expression ?? property.initialValue else { return [] }
+      return ["Default(\(value.qualified(by: property.wrappedType ?? "")))"]
+    case .foreignKey:
+      let target = (syntax.attributeName.as(IdentifierTypeSyntax.self)?.genericArgumentClause?.arguments)?
+        .trimmedDescription
+      let parts = arguments.map { argument in
+        guard argument.label?.text == "column", let path = argument.expression.as(KeyPathExprSyntax.self) else {
+          return argument.text
+        }
+        return "column: \(path.root?.trimmedDescription ?? target ?? "")\(path.components.trimmedDescription)"
+      }
+      let type = syntax.attributeName.trimmedDescription
+      return ["\(type)(\(parts.joined(separator: ", ")))"]
+    case .check, .generated, .primaryKey, .unindexed, .unique:
+      return ["\(kind.rawValue)(\(arguments.map(\.text).joined(separator: ", ")))"]
+    }
+  }
+}
+
+extension ExprSyntax {
+  /// `Double.self`
+  fileprivate var isMetatype: Bool {
+    self.as(MemberAccessExprSyntax.self)?.declName.baseName.tokenKind == .keyword(.self)
+  }
+
+  /// `Collate.nocase` for `.nocase`, which an option of any type would not tell.
+  fileprivate func qualified(by type: String) -> String {
+    let start = firstToken(viewMode: .sourceAccurate)
+    return (start?.tokenKind == .period ? type : "") + trimmedDescription
+  }
+}
+#endif

@@ -1,0 +1,228 @@
+#if Macros
+import SwiftDiagnostics
+import SwiftSyntax
+
+// The mistakes in the declaration of a property.
+
+extension ModelDeclaration {
+  mutating func check(_ property: ModelProperty) {
+    checkDuplicates(property)
+    checkConstant(property)
+    guard !property.has(.transient) else { return checkTransient(property) }
+    checkMemberName(property)
+    if property.has(.embedded) { checkEmbedded(property) }
+    checkType(of: property)
+    checkOwnDeclaration(property)
+    if role == .embedded {
+      for attribute in property.attributes where [.primaryKey, .index, .fullText, .unindexed].contains(attribute.kind) {
+        mistakes.add(
+          "\(attribute.name) belongs to a table, which an embedded struct does not have", "table",
+          at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
+      }
+    }
+    if property.has(.embedded) { return }
+    if let name = property.columnArguments.name { checkName(name.expression, of: "column") }
+    checkKey(property)
+    checkGenerated(property)
+    checkDefault(property)
+    checkFullText(property)
+  }
+
+  private mutating func checkDuplicates(_ property: ModelProperty) {
+    for (place, attribute) in property.attributes.enumerated()
+    where property.attributes[..<place].contains(where: { $0.kind == attribute.kind }) {
+      mistakes.add(
+        "\(property.plainName) has \(attribute.name) twice", "twice", at: attribute.syntax,
+        .remove(attribute.syntax, of: property.variable))
+    }
+  }
+
+  private mutating func checkConstant(_ property: ModelProperty) {
+    guard property.isLet, property.initialValue != nil, !property.has(.transient) else { return }
+    let variable = property.variable
+    let specifier = variable.bindingSpecifier
+    mistakes.add(
+      "\(property.plainName) is a constant with a value: no row can set it", "constant", at: property.binding,
+      .replace("make it a var", specifier, with: specifier.with(\.tokenKind, .keyword(.var))),
+      .replace("leave it out of the table", variable, with: variable.with(attribute: "@Transient")))
+  }
+
+  private mutating func checkTransient(_ property: ModelProperty) {
+    let variable = property.variable
+    for attribute in property.attributes where attribute.kind != .transient {
+      mistakes.add(
+        "\(property.plainName) is not stored: \(attribute.name) has no effect", "transient", at: attribute.syntax,
+        .remove(attribute.syntax, of: variable))
+    }
+    guard property.initialValue == nil, property.isLet || !property.isOptional else { return }
+    let binding = property.binding
+    let value = binding.with(
+      \.initializer,
+      InitializerClauseSyntax(
+        equal: .equalToken(leadingTrivia: .space, trailingTrivia: .space), value: ExprSyntax("\(raw: "<#value#>")")))
+    mistakes.add(
+      "\(property.plainName) is not stored: a struct that is read needs a value for it", "transientValue", at: binding,
+      .replace("give it a value", binding, with: value.with(\.trailingTrivia, [])))
+  }
+
+  /// A column has the name of its property, among the static members of the model.
+  private mutating func checkMemberName(_ property: ModelProperty) {
+    let members = role == .model ? String.modelMembers : String.embeddedMembers
+    guard members.contains(property.plainName), !isDeclared(property) else { return }
+    let (variable, pattern) = (property.variable, property.binding.pattern)
+    var fixIts: [FixIt] = []
+    if !property.has(.column), !property.has(.embedded), variable.bindings.count == 1 {
+      var renamed = variable
+      var binding = property.binding
+      let name = PatternSyntax(IdentifierPatternSyntax(identifier: .identifier(property.plainName + "Value")))
+      binding.pattern = name.with(\.trailingTrivia, pattern.trailingTrivia)
+      renamed.bindings = [binding]
+      let attribute = "@Column(\(columnLiteral(property)))"
+      fixIts = [.replace("rename the property, not the column", variable, with: renamed.with(attribute: attribute))]
+    }
+    mistakes.add(
+      "a model has a member \(property.plainName) already: the column needs a property of another name", "member",
+      at: pattern, fixIts)
+  }
+
+  private mutating func checkEmbedded(_ property: ModelProperty) {
+    if role == .embedded, let attribute = property.attribute(.embedded) {
+      mistakes.add(
+        "an embedded struct can't embed another", "embedded", at: attribute.syntax,
+        .remove(attribute.syntax, of: property.variable))
+    }
+    for attribute in property.attributes where attribute.kind != .embedded {
+      mistakes.add(
+        "\(property.plainName) has several columns: \(attribute.name) belongs to a property of its struct", "embedded",
+        at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
+    }
+    if let prefix = property.attribute(.embedded)?.arguments.first { checkName(prefix.expression, of: "prefix") }
+  }
+
+  private mutating func checkType(of property: ModelProperty) {
+    let binding = property.binding
+    if let type = binding.typeAnnotation?.type, type.isStructural {
+      let variable = property.variable
+      let leaveOut = FixIt.replace(
+        "leave it out of the table", variable, with: variable.with(attribute: "@Transient"))
+      mistakes.add(
+        "no column stores a tuple or function", "structural", at: type,
+        property.attributes.isEmpty && (property.initialValue != nil || property.isOptional) ? [leaveOut] : [])
+    }
+    guard property.type == nil, property.columnArguments.type == nil, !isDeclared(property) else { return }
+    let type = binding.initializer?.value.probableType ?? "<#type#>"
+    var typed = binding
+    typed.pattern = binding.pattern.with(\.trailingTrivia, [])
+    typed.typeAnnotation = TypeAnnotationSyntax(
+      colon: .colonToken(trailingTrivia: .space), type: TypeSyntax("\(raw: type)"), trailingTrivia: .space)
+    mistakes.add(
+      "the type of \(property.plainName) has to be stated: a macro sees only what is written", "type", at: binding,
+      .replace("state the type \(type == "<#type#>" ? "" : type)".trimmed, binding, with: typed))
+  }
+
+  private mutating func checkOwnDeclaration(_ property: ModelProperty) {
+    guard isDeclared(property) else { return }
+    for attribute in property.attributes where ![.index, .fullText, .embedded].contains(attribute.kind) {
+      mistakes.add(
+        "\(name.text) declares the column \(property.plainName) itself: \(attribute.name) has no effect", "declared",
+        at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
+    }
+  }
+
+  private mutating func checkKey(_ property: ModelProperty) {
+    guard let key = property.attribute(.primaryKey), let argument = key.argument("autoincrement"),
+      argument.expression.trimmedDescription != "false"
+    else { return }
+    let remaining = key.arguments.filter { $0.label?.text != "autoincrement" }
+    var plain = key.syntax
+    if remaining.isEmpty {
+      (plain.leftParen, plain.arguments, plain.rightParen) = (nil, nil, nil)
+    } else {
+      plain.arguments = .argumentList(
+        LabeledExprListSyntax(remaining.map { $0.with(\.trailingComma, nil).with(\.trailingTrivia, []) }))
+    }
+    let fixIt = FixIt.replace("remove autoincrement", key.syntax, with: plain)
+    let type = property.valueType.hasSuffix("?") ? String(property.valueType.dropLast()) : property.valueType
+    if String.otherTypes.contains(type) {
+      mistakes.add("autoincrement needs an integer key, not \(type)", "autoincrement", at: argument, fixIt)
+    } else if key.argument("descending")?.expression.trimmedDescription == "true" {
+      mistakes.add("a key with autoincrement can't be descending", "autoincrement", at: argument, fixIt)
+    }
+  }
+
+  private mutating func checkGenerated(_ property: ModelProperty) {
+    guard property.has(.generated) else { return }
+    for attribute in property.attributes where [.defaultValue, .primaryKey].contains(attribute.kind) {
+      mistakes.add(
+        "SQLite computes \(property.plainName): \(attribute.name) can't be with @Generated", "generated",
+        at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
+    }
+  }
+
+  private mutating func checkDefault(_ property: ModelProperty) {
+    guard let attribute = property.attribute(.defaultValue), attribute.arguments.isEmpty, property.initialValue == nil
+    else { return }
+    var filled = attribute.syntax
+    filled.leftParen = .leftParenToken()
+    filled.arguments = .argumentList([LabeledExprSyntax(expression: ExprSyntax("\(raw: "<#value#>")"))])
+    filled.rightParen = .rightParenToken()
+    filled.attributeName = filled.attributeName.trimmed
+    mistakes.add(
+      "@Default needs a value, or \(property.plainName) an initial one", "default", at: attribute.syntax,
+      .replace("give it a value", attribute.syntax, with: filled))
+  }
+
+  private mutating func checkFullText(_ property: ModelProperty) {
+    guard let attribute = property.attribute(.fullText), let type = property.wrappedType,
+      String.typesWithoutText.contains(type)
+    else { return }
+    mistakes.add(
+      "a full-text index has the words of text, not of \(type)", "fullText", at: attribute.syntax,
+      .remove(attribute.syntax, of: property.variable))
+  }
+
+  // MARK: What is no property of the table
+
+  mutating func refuseAttributes(_ variable: VariableDeclSyntax, _ kind: String) {
+    for attribute in variable.propertyAttributes {
+      mistakes.add(
+        "\(kind) property is not stored: \(attribute.name) has no effect", "computed", at: attribute.syntax,
+        .remove(attribute.syntax, of: variable))
+    }
+  }
+
+  mutating func refuseTuple(_ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax) {
+    mistakes.add("each property of a model is declared by itself", "tuple", at: binding.pattern)
+  }
+
+  /// Refuses stored properties of which a macro can't tell whether they are compiled.
+  mutating func checkConditional(_ block: IfConfigDeclSyntax) {
+    for clause in block.clauses {
+      guard case .decls(let members) = clause.elements else { continue }
+      for member in members {
+        if let block = member.decl.as(IfConfigDeclSyntax.self) { checkConditional(block) }
+        guard let variable = member.decl.as(VariableDeclSyntax.self),
+          !variable.modifiers.contains(where: { ["static", "lazy"].contains($0.name.text) }),
+          let binding = variable.bindings.first(where: \.isStored)
+        else { continue }
+        if variable.propertyAttributes.contains(where: { $0.kind == .transient }) { continue }
+        mistakes.add(
+          "a stored property inside #if can't be a column: declare it outside", "conditional", at: binding,
+          .replace("leave it out of the table", variable, with: variable.with(attribute: "@Transient")))
+      }
+    }
+  }
+}
+
+extension String {
+  /// The static members of a model, which a column of the same name would hide.
+  fileprivate static let modelMembers: Set<String> = [
+    "column", "databaseValue", "embedded", "init", "modelOfRow", "self", "tableConstraints", "tableFullText",
+    "tableIndexes", "tableLayout", "tableName", "tableOptions", "valueForColumn", "write",
+  ]
+
+  fileprivate static let embeddedMembers: Set<String> = ["field", "fields", "init", "self", "write"]
+
+  var trimmed: String { hasSuffix(" ") ? String(dropLast()) : self }
+}
+#endif

@@ -1,0 +1,1 @@
+../Sqlable/Model/SnakeCase.swift

@@ -1,0 +1,222 @@
+#if Macros
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+// The mistakes in the declaration of the type, and in its properties together.
+
+extension ModelDeclaration {
+  /// Whether the type can be a model at all.
+  mutating func checkType(_ node: AttributeSyntax, _ context: some MacroExpansionContext) -> Bool {
+    let macro = "@\(role.name)"
+    if let declaration = syntax.as(EnumDeclSyntax.self) {
+      mistakes.add(
+        "\(macro) needs a struct\(orClass), not an enum: one with raw values is the value of a column", "type",
+        at: declaration.enumKeyword, valueOfColumn(declaration, node))
+      return false
+    }
+    if let declaration = syntax.as(ActorDeclSyntax.self) {
+      mistakes.add("\(macro) needs a struct\(orClass), not an actor", "type", at: declaration.actorKeyword)
+      return false
+    }
+    if let declaration = syntax.as(ProtocolDeclSyntax.self) {
+      mistakes.add("\(macro) needs a struct\(orClass), not a protocol", "type", at: declaration.protocolKeyword)
+      return false
+    }
+    if let declaration = syntax.as(ClassDeclSyntax.self) { checkClass(declaration) }
+    let others = (syntax.asProtocol(WithAttributesSyntax.self)?.attributes ?? []).compactMap { element in
+      element.as(AttributeSyntax.self).flatMap { $0.attributeName.trimmedDescription == role.name ? $0 : nil }
+    }
+    if others.count > 1 {
+      mistakes.add("\(macro) is given twice", "twice", at: others[1])
+      return false
+    }
+    if let parameters = syntax.asProtocol(WithGenericParametersSyntax.self)?.genericParameterClause {
+      mistakes.add(
+        "\(macro) can't write the columns of a generic type, which has no stored static properties: write the "
+          + "conformance by hand, with static computed properties", "generic", at: parameters)
+    }
+    checkVisibility(context)
+    return mistakes.all.isEmpty
+  }
+
+  private var orClass: String { role == .model ? " or a final class" : "" }
+
+  private func valueOfColumn(_ declaration: EnumDeclSyntax, _ node: AttributeSyntax) -> [FixIt] {
+    guard let types = declaration.inheritanceClause?.inheritedTypes,
+      types.first.map({ String.rawTypes.contains($0.type.trimmedDescription) }) == true
+    else { return [] }
+    var value = declaration
+    value.attributes = declaration.attributes.filter { $0.id != node.id }
+    let names = (types.map(\.type.trimmedDescription) + ["SqlValue"]).joined(separator: ", ")
+    value.inheritanceClause = InheritanceClauseSyntax(
+      inheritedTypes: [InheritedTypeSyntax(type: TypeSyntax(" \(raw: names)"), trailingTrivia: .space)])
+    value.inheritanceClause?.colon = .colonToken()
+    return [.replace("conform to SqlValue", declaration, with: value.with(\.leadingTrivia, declaration.leadingTrivia))]
+  }
+
+  private mutating func checkClass(_ declaration: ClassDeclSyntax) {
+    guard role == .model else {
+      return mistakes.add("@SqlEmbedded needs a struct, not a class", "type", at: declaration.classKeyword)
+    }
+    guard !declaration.modifiers.contains(where: { $0.name.text == "final" }) else { return }
+    let keyword = declaration.classKeyword
+    let final = keyword.with(\.tokenKind, .identifier("final class"))
+    mistakes.add(
+      "@Sqlable needs a final class: init(row:) has to make one of the same type", "final", at: keyword,
+      .replace("add final", keyword, with: final))
+  }
+
+  /// An extension outside the type around it does not see a private type.
+  private mutating func checkVisibility(_ context: some MacroExpansionContext) {
+    let around = context.lexicalContext.filter { $0.asProtocol(DeclGroupSyntax.self) != nil }
+    if access == .private, !around.isEmpty,
+      let modifier = syntax.asProtocol(WithModifiersSyntax.self)?.modifiers.first(where: { $0.name.text == "private" })
+    {
+      mistakes.add(
+        "an extension of \(name.text) can't see it: a nested type has to be at least fileprivate", "private",
+        at: modifier,
+        .replace("make it fileprivate", modifier, with: modifier.with(\.name, .identifier("fileprivate"))))
+    }
+    for type in around.dropLast() {
+      guard let group = type.asProtocol(DeclGroupSyntax.self), Access(group.modifiers) == .private else { continue }
+      let outer = group.asProtocol(NamedDeclSyntax.self)?.name.text ?? ""
+      mistakes.add(
+        "an extension of \(name.text) can't see \(outer) around it: make that fileprivate", "private", at: name)
+    }
+  }
+
+  // MARK: All properties together
+
+  mutating func check() {
+    for property in properties { check(property) }
+    checkColumnNames()
+    checkKeys()
+    checkArguments()
+    checkFullText()
+    checkDeclared()
+    if stored.isEmpty { mistakes.add("\(name.text) has no stored properties: no columns", "empty", at: name) }
+  }
+
+  private mutating func checkColumnNames() {
+    var names: [String: String] = [:]
+    for property in stored where !property.has(.embedded) && !isDeclared(property) {
+      let column = columnName(property)
+      // As SQLite compares names.
+      let folded = String(
+        String.UnicodeScalarView(
+          column.unicodeScalars.map { ("A"..."Z").contains($0) ? Unicode.Scalar(UInt8($0.value + 32)) : $0 }))
+      if let other = names[folded] {
+        let variable = property.variable
+        let fixIts: [FixIt] =
+          property.has(.column)
+          ? [] : [.replace("give the column a name", variable, with: variable.with(attribute: #"@Column("<#name#>")"#))]
+        mistakes.add(
+          "\(property.plainName) has the column \(column), which \(other) has already", "column", at: property.binding,
+          fixIts)
+      }
+      names[folded] = property.plainName
+    }
+  }
+
+  private mutating func checkKeys() {
+    let keys = stored.filter { $0.attribute(.primaryKey) != nil }
+    guard keys.count > 1, let second = keys[1].attribute(.primaryKey) else { return }
+    let terms = keys.map { key in
+      let isDescending = key.attribute(.primaryKey)?.argument("descending")?.expression.trimmedDescription == "true"
+      return key.name + (isDescending ? ".desc" : "")
+    }.joined(separator: ", ")
+    let declaration = "static let tableConstraints: [TableConstraint] = [PrimaryKeys(\(terms))]"
+    guard declared["tableConstraints"] == nil else {
+      return mistakes.add(
+        "a table has one primary key: add PrimaryKeys(\(terms)) to tableConstraints, without the attributes", "keys",
+        at: second.syntax)
+    }
+    mistakes.add(
+      "a table has one primary key; one of several columns is declared in tableConstraints", "keys", at: second.syntax,
+      .replace("declare a key of both", memberBlock, with: members(without: keys, adding: access.text + declaration)))
+  }
+
+  /// The members with a compound key in place of attributes.
+  private func members(without keys: [ModelProperty], adding declaration: String) -> MemberBlockSyntax {
+    var members = Array(memberBlock.members)
+    for place in members.indices {
+      guard let variable = members[place].decl.as(VariableDeclSyntax.self),
+        keys.contains(where: { $0.variable.id == variable.id })
+      else { continue }
+      let attributes = variable.propertyAttributes.filter { $0.kind == .primaryKey }.map(\.syntax)
+      members[place].decl = DeclSyntax(variable.without(attributes))
+    }
+    let start = members.first?.leadingTrivia ?? .newline
+    members.append(MemberBlockItemSyntax(decl: DeclSyntax("\(raw: declaration)").with(\.leadingTrivia, start)))
+    var block = memberBlock
+    block.members = MemberBlockItemListSyntax(members)
+    return block
+  }
+
+  private mutating func checkArguments() {
+    if let naming = argument("naming"), !["snakeCase", "verbatim"].contains(naming.expression.memberName) {
+      mistakes.add("naming has to be .snakeCase or .verbatim, written here", "naming", at: naming.expression)
+    }
+    if let table = argument(nil), !table.expression.isNil { checkName(table.expression, of: "table") }
+    for (label, member) in [(nil, "tableName"), ("options", "tableOptions")] {
+      guard let argument = argument(label), declared[member] != nil, !argument.expression.isNil else { continue }
+      mistakes.add("\(name.text) declares \(member) itself: leave out one of both", "declared", at: argument)
+    }
+  }
+
+  mutating func checkName(_ literal: ExprSyntax, of what: String) {
+    guard let text = literal.literalText, text.isEmpty || text.utf8.contains(0) else { return }
+    mistakes.add("the name of a \(what) can't be empty or have a NUL byte in it", "name", at: literal)
+  }
+
+  private mutating func checkFullText() {
+    let searched = stored.filter { $0.has(.fullText) }
+    for (kind, member) in [(PropertyAttribute.Kind.fullText, "tableFullText"), (.index, "tableIndexes")] {
+      guard declared[member] != nil else { continue }
+      for property in stored {
+        guard let attribute = property.attribute(kind) else { continue }
+        mistakes.add(
+          "\(name.text) declares \(member) itself: declare \(property.plainName) there", "declared",
+          at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
+      }
+    }
+    let telling = searched.filter { $0.attribute(.fullText)?.arguments.isEmpty == false }
+    guard telling.count > 1, let second = telling[1].attribute(.fullText) else { return }
+    var plain = second.syntax
+    (plain.leftParen, plain.arguments, plain.rightParen) = (nil, nil, nil)
+    mistakes.add(
+      "a table has one full-text index: \(telling[0].plainName) has its arguments already", "fullText",
+      at: second.syntax, .replace("remove the arguments", second.syntax, with: plain))
+  }
+}
+
+extension ModelDeclaration {
+  /// What a protocol requires has to be as visible as the type; Swift would say so of the expansion.
+  private mutating func checkDeclared() {
+    for required in String.required {
+      guard let variable = declared[required], access.rawValue > Access.internal.rawValue,
+        Access(variable.modifiers).rawValue < access.rawValue
+      else { continue }
+      var visible = variable
+      visible.modifiers = variable.modifiers.filter { Access([$0]) == .internal && $0.name.text != "internal" }
+      visible = visible.with(\.leadingTrivia, [])
+      let modifier = DeclModifierSyntax(name: .identifier(access.text, trailingTrivia: []))
+      visible.modifiers = [modifier] + visible.modifiers
+      mistakes.add(
+        "\(required) has to be \(access.text)like \(name.text)", "access", at: variable.bindings,
+        .replace("make it \(access.text)".trimmed, variable, with: visible))
+    }
+  }
+}
+
+extension String {
+  /// What the protocols require of a type, and it may declare itself.
+  fileprivate static let required = [
+    "fields", "tableConstraints", "tableFullText", "tableIndexes", "tableLayout", "tableName", "tableOptions",
+  ]
+
+  fileprivate static let rawTypes = integerTypes.union(["String", "Double", "Float"])
+}
+#endif

@@ -1,0 +1,179 @@
+import Testing
+
+/// What the macros say of each mistake in a property, and what their fix-its make of it.
+@Suite struct MistakeTests {
+  /// A model with one property, as an argument of a fix-it too.
+  private func model(_ property: String, _ macro: String = "Sqlable") -> String {
+    "@\(macro) struct Model {\n  // The first.\n  \(property)\n}"
+  }
+
+  private func expect(
+    _ property: String, _ message: String, at marked: String, _ fixed: (String, String)...,
+    macro: String = "Sqlable", sourceLocation: Testing.SourceLocation = #_sourceLocation
+  ) {
+    let pairs = fixed.map { ($0.0, model($0.1, macro)) }
+    switch pairs.count {
+    case 0: expectMistake(model(property, macro), message, at: marked, sourceLocation: sourceLocation)
+    case 1:
+      expectMistake(
+        model(property, macro), message, at: marked, [pairs[0].0: pairs[0].1], sourceLocation: sourceLocation)
+    default:
+      expectMistake(
+        model(property, macro), message, at: marked, [pairs[0].0: pairs[0].1, pairs[1].0: pairs[1].1],
+        sourceLocation: sourceLocation)
+    }
+  }
+
+  @Test func aTypeThatCannotBeFoundHasToBeStated() {
+    expect(
+      "var a = load()", "the type of a has to be stated: a macro sees only what is written", at: "a = load()",
+      ("state the type", "var a: <#type#> = load()"))
+    expect(
+      "var a = Rig.sloop", "the type of a has to be stated: a macro sees only what is written", at: "a = Rig.sloop",
+      ("state the type Rig", "var a: Rig = Rig.sloop"))
+    expect(
+      "var a = URL(filePath: x)", "the type of a has to be stated: a macro sees only what is written",
+      at: "a = URL(filePath: x)", ("state the type URL", "var a: URL = URL(filePath: x)"))
+  }
+
+  @Test func aConstantWithAValueCannotBeRead() {
+    expect(
+      "let a = 5", "a is a constant with a value: no row can set it", at: "a = 5", ("make it a var", "var a = 5"),
+      ("leave it out of the table", "@Transient let a = 5"))
+  }
+
+  @Test func onlyAStoredPropertyHasAttributes() {
+    expect(
+      "var a = 0\n  @Unique static var b = 5", "a static property is not stored: @Unique has no effect", at: "@Unique",
+      ("remove @Unique", "var a = 0\n  static var b = 5"))
+    expect(
+      "var a = 0\n  @Index var b: Int { a }", "a computed property is not stored: @Index has no effect", at: "@Index",
+      ("remove @Index", "var a = 0\n  var b: Int { a }"))
+    expect(
+      "var a = 0\n  @Column(\"x\") lazy var b = 5", "a lazy property is not stored: @Column has no effect",
+      at: "@Column(\"x\")", ("remove @Column", "var a = 0\n  lazy var b = 5"))
+  }
+
+  @Test func anAttributeIsGivenOnce() {
+    expect(
+      "@Unique @Index @Unique var a: Int", "a has @Unique twice", at: "@Unique",
+      ("remove @Unique", "@Unique @Index var a: Int"))
+    // A column has one condition: the second would replace the first.
+    expect(
+      #"@Check("a > 0") @Check("a < 9") var a: Int"#, "a has @Check twice", at: #"@Check("a < 9")"#,
+      ("remove @Check", #"@Check("a > 0") var a: Int"#))
+  }
+
+  @Test func aTransientPropertyNeedsAValueAndNothingElse() {
+    expect(
+      "var b = 0\n  @Transient var a: Int", "a is not stored: a struct that is read needs a value for it",
+      at: "a: Int", ("give it a value", "var b = 0\n  @Transient var a: Int = <#value#>"))
+    expect(
+      "var b = 0\n  @Transient let a: Int?", "a is not stored: a struct that is read needs a value for it",
+      at: "a: Int?", ("give it a value", "var b = 0\n  @Transient let a: Int? = <#value#>"))
+    expect(
+      "var b = 0\n  @Transient @Index var a = 5", "a is not stored: @Index has no effect", at: "@Index",
+      ("remove @Index", "var b = 0\n  @Transient var a = 5"))
+  }
+
+  @Test func aPropertyCannotHaveTheNameOfAMember() {
+    expect(
+      "var tableName: String", "a model has a member tableName already: the column needs a property of another name",
+      at: "tableName",
+      ("rename the property, not the column", "@Column(\"table_name\") var tableNameValue: String"))
+    expect(
+      "@Column(\"x\") var column: Int",
+      "a model has a member column already: the column needs a property of another name",
+      at: "column")
+    expect(
+      "var fields: String",
+      "a model has a member fields already: the column needs a property of another name", at: "fields",
+      ("rename the property, not the column", "@Column(\"fields\") var fieldsValue: String"), macro: "SqlEmbedded")
+  }
+
+  @Test func anEmbeddedStructHasNoOptions() {
+    expect(
+      "@Embedded @Default(5) var a: Address",
+      "a has several columns: @Default belongs to a property of its struct", at: "@Default(5)",
+      ("remove @Default", "@Embedded var a: Address"))
+    expect(
+      "var b = 0\n  @Embedded var a: Address", "an embedded struct can't embed another", at: "@Embedded",
+      ("remove @Embedded", "var b = 0\n  var a: Address"), macro: "SqlEmbedded")
+    expect(
+      "@PrimaryKey var a: Int", "@PrimaryKey belongs to a table, which an embedded struct does not have",
+      at: "@PrimaryKey", ("remove @PrimaryKey", "var a: Int"), macro: "SqlEmbedded")
+    expect(
+      "@Index var a: Int", "@Index belongs to a table, which an embedded struct does not have", at: "@Index",
+      ("remove @Index", "var a: Int"), macro: "SqlEmbedded")
+  }
+
+  @Test func noColumnStoresATupleOrFunction() {
+    expect("var a: (Int, Int)", "no column stores a tuple or function", at: "(Int, Int)")
+    expect(
+      "var a: (() -> Void)?", "no column stores a tuple or function", at: "(() -> Void)?",
+      ("leave it out of the table", "@Transient var a: (() -> Void)?"))
+    expect("var a = 0\n  var (b, c) = (1, 2)", "each property of a model is declared by itself", at: "(b, c)")
+  }
+
+  @Test func whatTheModelDeclaresItselfHasNoAttributes() {
+    expect(
+      "@Unique var a: Int\n  static let a = column(\"a\", Int.self)",
+      "Model declares the column a itself: @Unique has no effect", at: "@Unique",
+      ("remove @Unique", "var a: Int\n  static let a = column(\"a\", Int.self)"))
+    expect(
+      "@Index var a: Int\n  static let tableIndexes = [Index(a)]",
+      "Model declares tableIndexes itself: declare a there", at: "@Index",
+      ("remove @Index", "var a: Int\n  static let tableIndexes = [Index(a)]"))
+    expect(
+      "@FullText var a: String\n  static let tableFullText = FullTextIndex(a)",
+      "Model declares tableFullText itself: declare a there", at: "@FullText",
+      ("remove @FullText", "var a: String\n  static let tableFullText = FullTextIndex(a)"))
+  }
+
+  @Test func onlyAnAscendingIntegerKeyHasAutoincrement() {
+    expect(
+      "@PrimaryKey(autoincrement: true) var a: UUID?", "autoincrement needs an integer key, not UUID",
+      at: "autoincrement: true", ("remove autoincrement", "@PrimaryKey var a: UUID?"))
+    expect(
+      "@PrimaryKey(autoincrement: true, descending: true) var a: Int?",
+      "a key with autoincrement can't be descending", at: "autoincrement: true,",
+      ("remove autoincrement", "@PrimaryKey(descending: true) var a: Int?"))
+  }
+
+  @Test func aGeneratedColumnHasNoDefaultAndIsNoKey() {
+    expect(
+      "@Generated(\"1\") @Default(5) var a: Int", "SQLite computes a: @Default can't be with @Generated",
+      at: "@Default(5)", ("remove @Default", "@Generated(\"1\") var a: Int"))
+    expect(
+      "@PrimaryKey @Generated(\"1\") var a: Int", "SQLite computes a: @PrimaryKey can't be with @Generated",
+      at: "@PrimaryKey", ("remove @PrimaryKey", "@Generated(\"1\") var a: Int"))
+  }
+
+  @Test func aDefaultNeedsAValue() {
+    expect(
+      "@Default var a: Int", "@Default needs a value, or a an initial one", at: "@Default",
+      ("give it a value", "@Default(<#value#>) var a: Int"))
+  }
+
+  @Test func aFullTextIndexHasText() {
+    expect(
+      "@FullText var a: Int?", "a full-text index has the words of text, not of Int", at: "@FullText",
+      ("remove @FullText", "var a: Int?"))
+  }
+
+  @Test func aNameIsNotEmpty() {
+    expect(
+      "@Column(\"\") var a: Int", "the name of a column can't be empty or have a NUL byte in it", at: "\"\"")
+    expect(
+      "@Embedded(\"\") var a: Place", "the name of a prefix can't be empty or have a NUL byte in it", at: "\"\"")
+    expect(
+      "@Column(\"a\\0\") var a: Int", "the name of a column can't be empty or have a NUL byte in it", at: "\"a\\0\"")
+  }
+
+  @Test func aConditionalPropertyIsNoColumn() {
+    expect(
+      "var b = 0\n  #if DEBUG\n  var a = 5\n  #endif",
+      "a stored property inside #if can't be a column: declare it outside", at: "a = 5",
+      ("leave it out of the table", "var b = 0\n  #if DEBUG\n  @Transient var a = 5\n  #endif"))
+  }
+}

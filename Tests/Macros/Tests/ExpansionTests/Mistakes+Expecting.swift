@@ -1,0 +1,62 @@
+import SwiftDiagnostics
+import SwiftParser
+import SwiftSyntax
+import SwiftSyntaxMacroExpansion
+import Testing
+
+@testable import MacrosUnderTest
+
+/// Expects the one mistake of a model, as its message and the text that it marks, and what its fix-its make of the
+/// source: each named by its message.
+func expectMistake(
+  _ source: String, _ message: String, at marked: String, _ fixed: KeyValuePairs<String, String> = [:],
+  sourceLocation: Testing.SourceLocation = #_sourceLocation
+) {
+  let mistakes = mistakes(in: source)
+  #expect(mistakes.map(\.message) == [message], sourceLocation: sourceLocation)
+  guard let mistake = mistakes.first else { return }
+  #expect(mistake.node.trimmedDescription == marked, sourceLocation: sourceLocation)
+  #expect(mistake.fixIts.map(\.message.message) == fixed.map(\.key), sourceLocation: sourceLocation)
+  for (fixIt, expected) in zip(mistake.fixIts, fixed) {
+    #expect(fixIt.applied(to: source) == expected.value, sourceLocation: sourceLocation)
+  }
+}
+
+/// The mistakes of the first type with one of the macros.
+private func mistakes(in source: String) -> [Diagnostic] {
+  let finder = Finder(viewMode: .sourceAccurate)
+  finder.walk(Parser.parse(source: source))
+  guard let (declaration, node, role) = finder.found else { return [] }
+  let context = BasicMacroExpansionContext(lexicalContext: declaration.allMacroLexicalContexts())
+  return ModelDeclaration(role, node, declaration, context).mistakes.all
+}
+
+private final class Finder: SyntaxAnyVisitor {
+  var found: (any DeclGroupSyntax, AttributeSyntax, ModelDeclaration.Role)?
+
+  override func visitAny(_ node: Syntax) -> SyntaxVisitorContinueKind {
+    guard found == nil, let declaration = node.asProtocol(DeclGroupSyntax.self) else { return .visitChildren }
+    for case .attribute(let attribute) in declaration.attributes {
+      switch attribute.attributeName.trimmedDescription {
+      case "Sqlable": found = (declaration, attribute, .model)
+      case "SqlEmbedded": found = (declaration, attribute, .embedded)
+      default: continue
+      }
+      return .skipChildren
+    }
+    return .visitChildren
+  }
+}
+
+extension FixIt {
+  /// The source with the changes, as the compiler applies them: without the blanks and comments around the nodes.
+  fileprivate func applied(to source: String) -> String {
+    var bytes = Array(source.utf8)
+    for case .replace(let old, let new) in changes {
+      let start = old.positionAfterSkippingLeadingTrivia.utf8Offset
+      let end = old.endPositionBeforeTrailingTrivia.utf8Offset
+      bytes.replaceSubrange(start..<end, with: Array(new.trimmedDescription.utf8))
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

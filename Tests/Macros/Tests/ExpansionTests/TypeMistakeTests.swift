@@ -1,0 +1,136 @@
+import Testing
+
+/// What the macros say of each mistake in a type.
+@Suite struct TypeMistakeTests {
+  @Test func onlyAStructOrFinalClassIsAModel() {
+    expectMistake(
+      "@Sqlable class Boat { let id: Int? }",
+      "@Sqlable needs a final class: init(row:) has to make one of the same type", at: "class",
+      ["add final": "@Sqlable final class Boat { let id: Int? }"])
+    expectMistake(
+      "@Sqlable enum Rig: String, Codable { case sloop }",
+      "@Sqlable needs a struct or a final class, not an enum: one with raw values is the value of a column", at: "enum",
+      ["conform to SqlValue": "enum Rig: String, Codable, SqlValue { case sloop }"])
+    expectMistake(
+      "@Sqlable enum Rig { case sloop }",
+      "@Sqlable needs a struct or a final class, not an enum: one with raw values is the value of a column", at: "enum")
+    expectMistake(
+      "@Sqlable actor Boat { let id: Int }", "@Sqlable needs a struct or a final class, not an actor", at: "actor")
+    expectMistake(
+      "@Sqlable protocol Boat { var id: Int { get } }", "@Sqlable needs a struct or a final class, not a protocol",
+      at: "protocol")
+    expectMistake(
+      "@SqlEmbedded final class Place { let name: String }", "@SqlEmbedded needs a struct, not a class", at: "class")
+  }
+
+  @Test func aGenericTypeHasNoColumns() {
+    expectMistake(
+      "@Sqlable struct Box<Value> { var value: Value }",
+      "@Sqlable can't write the columns of a generic type, which has no stored static properties: write the conformance "
+        + "by hand, with static computed properties", at: "<Value>")
+  }
+
+  @Test func anExtensionSeesTheType() {
+    expectMistake(
+      "enum Shop {\n  @Sqlable private struct Boat { var id: Int }\n}",
+      "an extension of Boat can't see it: a nested type has to be at least fileprivate", at: "private",
+      ["make it fileprivate": "enum Shop {\n  @Sqlable fileprivate struct Boat { var id: Int }\n}"])
+    expectMistake(
+      "enum Harbour { private enum Shop { @Sqlable struct Boat { var id: Int } } }",
+      "an extension of Boat can't see Shop around it: make that fileprivate", at: "Boat")
+  }
+
+  @Test func aTableHasOneKey() {
+    expectMistake(
+      """
+      @Sqlable struct Berth {
+        @PrimaryKey var deck: Int
+        @PrimaryKey(descending: true) var number: Int
+        var guest: String?
+      }
+      """, "a table has one primary key; one of several columns is declared in tableConstraints",
+      at: "@PrimaryKey(descending: true)",
+      [
+        "declare a key of both": """
+        @Sqlable struct Berth {
+          var deck: Int
+          var number: Int
+          var guest: String?
+          static let tableConstraints: [TableConstraint] = [PrimaryKeys(deck, number.desc)]
+        }
+        """
+      ])
+    expectMistake(
+      """
+      @Sqlable struct Berth {
+        @PrimaryKey var deck: Int
+        @PrimaryKey var number: Int
+        static let tableConstraints: [TableConstraint] = []
+      }
+      """,
+      "a table has one primary key: add PrimaryKeys(deck, number) to tableConstraints, without the attributes",
+      at: "@PrimaryKey")
+  }
+
+  @Test func twoColumnsHaveTwoNames() {
+    expectMistake(
+      "@Sqlable struct Boat {\n  var ownerID: Int\n  var ownerId: Int\n}",
+      "ownerId has the column owner_id, which ownerID has already", at: "ownerId: Int",
+      [
+        "give the column a name":
+          "@Sqlable struct Boat {\n  var ownerID: Int\n  @Column(\"<#name#>\") var ownerId: Int\n}"
+      ])
+    expectMistake(
+      "@Sqlable struct Boat {\n  var id: Int\n  @Column(\"ID\") var number: Int\n}",
+      "number has the column ID, which id has already", at: "number: Int")
+  }
+
+  @Test func theArgumentsOfTheMacroAreWritten() {
+    expectMistake(
+      "@Sqlable(naming: style) struct Boat { var id: Int }",
+      "naming has to be .snakeCase or .verbatim, written here", at: "style")
+    expectMistake(
+      "@Sqlable(\"\") struct Boat { var id: Int }",
+      "the name of a table can't be empty or have a NUL byte in it", at: "\"\"")
+    expectMistake(
+      "@Sqlable(\"x\") struct Boat { var id: Int; static let tableName = \"y\" }",
+      "Boat declares tableName itself: leave out one of both", at: "\"x\"")
+    expectMistake(
+      "@Sqlable(options: [.strict]) struct Boat { var id: Int; static let tableOptions: [TableOption] = [] }",
+      "Boat declares tableOptions itself: leave out one of both", at: "options: [.strict]")
+    expectMistake("@Sqlable @Sqlable struct Boat { var id: Int }", "@Sqlable is given twice", at: "@Sqlable")
+  }
+
+  @Test func whatIsDeclaredByHandIsAsVisibleAsTheType() {
+    expectMistake(
+      "@Sqlable public struct Boat {\n  var id: Int\n  /// By hand.\n  static let tableIndexes = [Index(id)]\n}",
+      "tableIndexes has to be public like Boat", at: "tableIndexes = [Index(id)]",
+      [
+        "make it public":
+          "@Sqlable public struct Boat {\n  var id: Int\n  /// By hand.\n  public static let tableIndexes = [Index(id)]\n}"
+      ])
+  }
+
+  @Test func aTableHasOneFullTextIndex() {
+    expectMistake(
+      """
+      @Sqlable struct Note {
+        @FullText(tokenizer: .porter) var title: String
+        @FullText(prefixes: [2]) var text: String
+      }
+      """, "a table has one full-text index: title has its arguments already", at: "@FullText(prefixes: [2])",
+      [
+        "remove the arguments": """
+        @Sqlable struct Note {
+          @FullText(tokenizer: .porter) var title: String
+          @FullText var text: String
+        }
+        """
+      ])
+  }
+
+  @Test func aModelHasColumns() {
+    expectMistake(
+      "@Sqlable struct Boat { @Transient var id = 5 }", "Boat has no stored properties: no columns", at: "Boat")
+  }
+}

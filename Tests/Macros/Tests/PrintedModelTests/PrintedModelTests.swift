@@ -1,0 +1,42 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What `sqlable models --macro` prints compiles, reads every row, and declares the tables alike. That it prints this
+/// file is a test of the command.
+@Suite struct PrintedModelTests {
+  private static let models: [any Sqlable.Type] = [
+    Berth.self, Countdown.self, LeftSide.self, Maker.self, OddTable.self, Product.self, RightSide.self, Memo.self,
+  ]
+
+  private func withTables(_ body: (SqliteDatabase) throws -> Void) throws {
+    try withDatabase(Configuration(foreignKeys: false)) { db in
+      let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "PrintedModels.sql")
+      for statement in try String(contentsOf: file, encoding: .utf8).components(separatedBy: ";\n") {
+        let text = statement.split(separator: "\n").filter { !$0.hasPrefix("--") }.joined(separator: "\n")
+        if !text.isEmpty { try db.execute(SQL(verbatim: text)) }
+      }
+      try body(db)
+    }
+  }
+
+  @Test(arguments: PrintedModelTests.models.indices) func everyRowIsRead(_ place: Int) throws {
+    func count(_ model: (some Sqlable).Type, _ db: SqliteDatabase) throws -> Int { try model.read().run(db).count }
+    let model = PrintedModelTests.models[place]
+    try withTables { db in
+      let rows = try db.query("SELECT count(*) FROM \(table: model.tableName)", as: Int.self)[0]
+      #expect(try count(model, db) == rows)
+      #expect(rows > 0 || model.tableName == "right_side")
+    }
+  }
+
+  @Test func theTablesAreDeclaredAlike() throws {
+    try withTables { db in
+      let differences = try Schema(Maker.self, Product.self, LeftSide.self, RightSide.self, Memo.self).differences(db)
+      // The types of others stand in comments.
+      #expect(
+        differences.map { "\($0)" }.filter { !$0.contains("sku") && !$0.contains("sold") && !$0.contains("made") } == []
+      )
+    }
+  }
+}
