@@ -26,8 +26,11 @@ extension SqlError {
         (error.table, error.column) = (info.name, column.name)
       case .check:
         guard let condition = message.suffix(after: "constraint failed: ") else { return self }
-        func isSame(_ check: String) -> Bool { check.utf8[...].trimmed.elementsEqual(condition.utf8[...].trimmed) }
-        if let column = info.columns.first(where: { $0.definition.options.check.map(isSame) == true }) {
+        func isSame(_ check: Check) -> Bool {
+          // SQLite names the constraint, or else its condition.
+          (check.clauses.name ?? check.sql).utf8[...].trimmed.elementsEqual(condition.utf8[...].trimmed)
+        }
+        if let column = info.columns.first(where: { $0.definition.options.checks.contains(where: isSame) }) {
           (error.table, error.column) = (info.name, column.name)
         } else if info.constraints.checks.contains(where: isSame) {
           error.table = info.name

@@ -5,10 +5,17 @@ public protocol TableConstraint: Sendable {
 
 /// The combined constraints of a table.
 public struct TableConstraints: Sendable {
-  var primaryKey: [IndexColumn] = []
-  var unique: [[IndexColumn]] = []
-  var checks: [String] = []
+  /// The primary keys; more than one is an error.
+  var primaryKeys: [KeyConstraint] = []
+  var uniques: [KeyConstraint] = []
+  var checks: [Check] = []
   var foreignKeys: [(columns: [String], reference: ForeignKeyReference)] = []
+}
+
+/// A primary key or a unique combination of columns.
+struct KeyConstraint: Sendable, Hashable {
+  let columns: [IndexColumn]
+  let clauses: ConstraintClauses
 }
 
 /// Requires a value, or a combination of values, to be unique among the rows. NULLs never conflict.
@@ -19,17 +26,34 @@ public struct TableConstraints: Sendable {
 /// ```
 public struct Unique: ColumnOption, TableConstraint {
   private let columns: [IndexColumn]
+  private let clauses: ConstraintClauses
 
   /// Makes a single column unique, in its declaration.
-  public init() { columns = [] }
+  ///
+  /// - Parameters:
+  ///   - onConflict: What an insert or update of a value that exists does, unless the statement says it:
+  ///     `UNIQUE ON CONFLICT IGNORE`.
+  ///   - name: The constraint's name: `CONSTRAINT "name" UNIQUE`.
+  public init(onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    columns = []
+    clauses = ConstraintClauses(name: name, onConflict: onConflict)
+  }
 
   /// Makes a combination of columns unique, in the table's constraints.
-  public init(_ columns: any IndexTerm...) { self.columns = columns.map(\.indexColumn) }
+  public init(
+    _ first: any IndexTerm, _ others: any IndexTerm..., onConflict: ConflictPolicy? = nil, name: String? = nil
+  ) {
+    columns = ([first] + others).map(\.indexColumn)
+    clauses = ConstraintClauses(name: name, onConflict: onConflict)
+  }
 
-  public func apply(to options: inout ColumnOptions) { options.isUnique = true }
+  public func apply(to options: inout ColumnOptions) {
+    options.set(\.unique, to: clauses, "Unique")
+    if !columns.isEmpty { options.defect = "a Unique with columns, which belongs into tableConstraints" }
+  }
 
   public func write(to table: inout TableConstraints) {
-    if !columns.isEmpty { table.unique.append(columns) }
+    table.uniques.append(KeyConstraint(columns: columns, clauses: clauses))
   }
 }
 
@@ -40,13 +64,22 @@ public struct Unique: ColumnOption, TableConstraint {
 /// // PRIMARY KEY ("row", "number" DESC)
 /// ```
 public struct PrimaryKeys: TableConstraint {
-  private let columns: [IndexColumn]
+  private let key: KeyConstraint
 
-  public init(_ columns: any IndexTerm...) { self.init(columns: columns) }
+  /// - Parameters:
+  ///   - columns: The columns, in the order of the key.
+  ///   - onConflict: What an insert or update with a key that exists does, unless the statement says it.
+  ///   - name: The constraint's name: `CONSTRAINT "name" PRIMARY KEY (…)`.
+  public init(_ columns: any IndexTerm..., onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    self.init(columns: columns, onConflict: onConflict, name: name)
+  }
 
-  package init(columns: [any IndexTerm]) { self.columns = columns.map(\.indexColumn) }
+  package init(columns: [any IndexTerm], onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    key = KeyConstraint(
+      columns: columns.map(\.indexColumn), clauses: ConstraintClauses(name: name, onConflict: onConflict))
+  }
 
-  public func write(to table: inout TableConstraints) { table.primaryKey = columns }
+  public func write(to table: inout TableConstraints) { table.primaryKeys.append(key) }
 }
 
 /// A foreign key of several columns.
@@ -62,13 +95,13 @@ public struct ForeignKeys: TableConstraint {
   public init<Target: Sqlable>(
     _ columns: [any ColumnConvertible], to target: Target.Type,
     _ targetColumns: @autoclosure @escaping @Sendable () -> [any ColumnConvertible],
-    onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false
+    onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false,
+    name: String? = nil
   ) {
     self.columns = columns.map(\.column.name)
     reference = ForeignKeyReference(
-      table: { Target.tableName }, columns: { targetColumns().map(\.column.name) },
-      primaryKey: { try TableInfo.of(Target.self).keyNames() },
-      onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred)
+      to: Target.self, columns: { targetColumns().map(\.column.name) }, onDelete: onDelete, onUpdate: onUpdate,
+      isDeferred: deferred, name: name)
   }
 
   public func write(to table: inout TableConstraints) { table.foreignKeys.append((columns, reference)) }

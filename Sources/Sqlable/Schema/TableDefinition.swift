@@ -16,12 +16,12 @@ struct TableDefinition {
     var parts = try table.columns.map { try definition(of: $0) { try connection.literal($0, isConstant: false) } }
     parts += others.columns
     let constraints = table.constraints
-    if !constraints.primaryKey.isEmpty { parts.append("PRIMARY KEY (\(try list(constraints.primaryKey)))") }
-    for columns in constraints.unique { parts.append("UNIQUE (\(try list(columns)))") }
-    for check in constraints.checks { parts.append("CHECK (\(check))") }
+    for key in constraints.primaryKeys { parts.append(key.clauses.around("PRIMARY KEY (\(list(key.columns)))")) }
+    for unique in constraints.uniques { parts.append(unique.clauses.around("UNIQUE (\(list(unique.columns)))")) }
+    for check in constraints.checks { parts.append(check.clauses.around("CHECK (\(check.sql))")) }
     for (columns, reference) in constraints.foreignKeys {
-      let names = try columns.map { try quotedColumn($0) }.joined(separator: ", ")
-      parts.append("FOREIGN KEY (\(names)) \(try references(reference, count: columns.count))")
+      let names = columns.map(\.quotedName).joined(separator: ", ")
+      parts.append(reference.clauses.around("FOREIGN KEY (\(names)) \(references(reference))"))
     }
     parts += others.constraints
     var options: [String] = []
@@ -34,7 +34,7 @@ struct TableDefinition {
   func create(_ index: Index) throws -> String {
     let name = index.name(inTable: table.name).quotedName
     let kind = index.isUnique ? "UNIQUE INDEX" : "INDEX"
-    return "CREATE \(kind) \(name) ON \(table.name.quotedName) (\(try list(index.columns)))"
+    return "CREATE \(kind) \(name) ON \(table.name.quotedName) (\(list(index.columns)))"
   }
 
   /// Throws `.schema(.mismatch)` for a column that SQLite can't add to a table that may have rows.
@@ -48,7 +48,7 @@ struct TableDefinition {
         "it is generated and stored"
       } else if !column.type.isNullable, !hasDefault, options.generated == nil {
         "it can't be NULL and has no default for existing rows"
-      } else if options.foreignKey != nil, hasDefault {
+      } else if !options.foreignKeys.isEmpty, hasDefault {
         "its default would refer to a row that may not exist"
       } else { nil }
     if let reason {
@@ -67,57 +67,42 @@ struct TableDefinition {
     let options = column.definition.options
     var text = "\(column.name.quotedName) \(column.type.sqlName)"
     if let key = options.primaryKey {
-      text += " PRIMARY KEY" + (key.isDescending ? " DESC" : "")
-      if key.autoincrement {
-        guard table.keyIsRowid, !key.isDescending else {
-          throw SqlError.misuse("only an ascending integer key can have autoincrement")
-            .at(table: table.name, column: column.name)
-        }
-        text += " AUTOINCREMENT"
-      }
+      text += " " + key.clauses.around("PRIMARY KEY" + (key.isDescending ? " DESC" : ""))
+      if key.autoincrement { text += " AUTOINCREMENT" }
     }
     // SQLite allows NULL in every primary key except an integer one: an old bug, kept for compatibility. A struct's
     // row with such a key could not be found again, so a key is NOT NULL even if its column is nullable.
-    if isKey(column) ? !table.keyIsRowid : !column.type.isNullable { text += " NOT NULL" }
-    if options.isUnique { text += " UNIQUE" }
+    if let clauses = options.notNull {
+      text += " " + clauses.around("NOT NULL")
+    } else if isKey(column) ? !table.keyIsRowid : !column.type.isNullable {
+      text += " NOT NULL"
+    }
+    if let clauses = options.unique { text += " " + clauses.around("UNIQUE") }
     if let value = options.defaultValue {
       do { text += " DEFAULT \(try literal(value.value(in: column.type), real: real))" } catch {
         throw Default.located(error, table: table.name, column: column)
       }
     }
     if let collation = options.collation { text += " COLLATE \(String(decoding: collation.sql, as: UTF8.self))" }
-    if let check = options.check { text += " CHECK (\(check))" }
+    for check in options.checks { text += " " + check.clauses.around("CHECK (\(check.sql))") }
     if let generated = options.generated {
       text += " GENERATED ALWAYS AS (\(generated.sql)) \(generated.isStored ? "STORED" : "VIRTUAL")"
     }
-    if let reference = options.foreignKey { text += " \(try references(reference, count: 1))" }
+    for reference in options.foreignKeys { text += " " + reference.clauses.around(references(reference)) }
     return text
   }
 
-  private func references(_ reference: ForeignKeyReference, count: Int) throws -> String {
-    let columns = try reference.columns() ?? reference.primaryKey()
-    guard columns.count == count else {
-      throw SqlError.misuse(
-        "a foreign key of \(count) columns can't refer to \(columns.count) columns of \(reference.table())"
-      ).at(table: table.name)
-    }
-    var text = "REFERENCES \(reference.table().quotedName) (\(columns.map(\.quotedName).joined(separator: ", ")))"
+  private func references(_ reference: ForeignKeyReference) -> String {
+    let columns = reference.columns.map(\.quotedName).joined(separator: ", ")
+    var text = "REFERENCES \(reference.table().quotedName) (\(columns))"
     if reference.onDelete != .noAction { text += " ON DELETE \(reference.onDelete.rawValue)" }
     if reference.onUpdate != .noAction { text += " ON UPDATE \(reference.onUpdate.rawValue)" }
     if reference.isDeferred { text += " DEFERRABLE INITIALLY DEFERRED" }
     return text
   }
 
-  private func list(_ columns: [IndexColumn]) throws -> String {
-    try columns.map { try quotedColumn($0.name) + ($0.isDescending ? " DESC" : "") }.joined(separator: ", ")
-  }
-
-  private func quotedColumn(_ name: String) throws -> String {
-    guard table.position(named: name) != nil else {
-      throw SqlError.misuse("a constraint or index names column \(name), which the table does not have")
-        .at(table: table.name, column: name)
-    }
-    return name.quotedName
+  private func list(_ columns: [IndexColumn]) -> String {
+    columns.map { $0.name.quotedName + ($0.isDescending ? " DESC" : "") }.joined(separator: ", ")
   }
 
   /// A default as SQL text: CREATE TABLE can't bind values.

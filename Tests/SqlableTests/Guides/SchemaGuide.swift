@@ -96,6 +96,32 @@ extension Employee: Sqlable {
   }
 }
 
+private struct Frame: Equatable {
+  var id: Int
+  var color: String?
+  var size: Int
+}
+
+extension Frame: Sqlable {
+  static let id = Column("id", .integer, PrimaryKey(onConflict: .replace))
+  static let color = Column("color", .text, Default("black"), NotNull(onConflict: .replace, name: "colored"))
+  static let size = Column("size", .integer, Check("size > 0", name: "positive"))
+  static let tableLayout = [id, color, size]
+  static let tableConstraints: [TableConstraint] = [Unique(Frame.color, Frame.size, onConflict: .ignore)]
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Frame.id, id)
+    row.set(Frame.color, color)
+    row.set(Frame.size, size)
+  }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Frame.id)
+    color = try row.get(Frame.color)
+    size = try row.get(Frame.size)
+  }
+}
+
 private struct Visit {
   var id: Int?
   var at: Date
@@ -169,6 +195,23 @@ extension Visit: Sqlable {
       #expect(error?.kind == .constraint(.foreignKey))
       try Employee.delete(Employee.id == boss).run(db)
       #expect(try Employee.byId(clerk).run(db).map { $0.managerId == nil } == true)
+    }
+  }
+
+  @Test func constraintsSayWhatAConflictDoes() throws {
+    try withDatabase { db in
+      try db.createTable(Frame.self)
+      #expect(
+        try db.definition(of: "frame") == """
+          CREATE TABLE "frame" ("id" INTEGER PRIMARY KEY ON CONFLICT REPLACE, \
+          "color" TEXT CONSTRAINT "colored" NOT NULL ON CONFLICT REPLACE DEFAULT 'black', \
+          "size" INTEGER NOT NULL CONSTRAINT "positive" CHECK (size > 0), \
+          UNIQUE ("color", "size") ON CONFLICT IGNORE)
+          """)
+      try Frame(id: 1, color: "red", size: 52).insert().run(db)  // 1
+      try Frame(id: 1, color: nil, size: 54).insert().run(db)  // 1: a black frame replaces the red one
+      try Frame(id: 2, color: "black", size: 54).insert().run(db)  // 0: there is one
+      #expect(try Frame.read().run(db) == [Frame(id: 1, color: "black", size: 54)])
     }
   }
 

@@ -13,10 +13,10 @@ struct TableChange {
     (self.table, self.found, self.model, self.planner) = (table, found, model, planner)
     // A column that is added brings its own constraints.
     let added = table.columns.filter { found[column: $0.name] == nil }
-    let checks = added.compactMap {
-      $0.definition.options.check.map { DatabaseSchema.Check(expression: SchemaText($0)).sql }
+    let checks = added.flatMap {
+      $0.definition.options.checks.map { DatabaseSchema.Check(expression: SchemaText($0.sql)).sql }
     }
-    let references = added.filter { $0.definition.options.foreignKey != nil }.map(\.name)
+    let references = added.filter { !$0.definition.options.foreignKeys.isEmpty }.map(\.name)
     let keys = model.foreignKeys.filter { key in
       key.columns.count == 1 && references.contains { key.columns[0].isName($0) }
     }.map(\.sql)
@@ -189,7 +189,7 @@ struct TableChange {
 
   private func canBeAdded(_ column: Column) throws -> Bool {
     let options = column.definition.options
-    guard Library.checksAddedColumns || (options.check == nil && options.generated == nil) else { return false }
+    guard Library.checksAddedColumns || (options.checks.isEmpty && options.generated == nil) else { return false }
     return (try? TableDefinition(table).addColumn(column, for: connection)) != nil
   }
 

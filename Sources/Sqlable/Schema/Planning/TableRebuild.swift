@@ -157,7 +157,8 @@ extension DatabaseSchema.Index {
 extension DatabaseSchema.Column {
   /// Its declaration without keys and constraints.
   fileprivate var sql: String {
-    "\(name.quotedName) \(type)" + (isNotNull ? " NOT NULL" : "") + (defaultValue.map { " DEFAULT (\($0))" } ?? "")
+    "\(name.quotedName) \(type)" + (isNotNull ? " NOT NULL" : "") + (notNullConflict.map { " ON CONFLICT \($0)" } ?? "")
+      + (defaultValue.map { " DEFAULT (\($0))" } ?? "")
       + (collation.map { " COLLATE \($0)" } ?? "")
       + (generated.map { " GENERATED ALWAYS AS (\($0.expression)) \($0.isStored ? "STORED" : "VIRTUAL")" } ?? "")
   }
