@@ -169,23 +169,28 @@ extension Collation: ColumnOption {
   public func apply(to options: inout ColumnOptions) { options.set(\.collation, to: .named(name), "Collate") }
 }
 
-/// A condition in SQL that every row must satisfy, as an option of a column or a constraint of the table.
+/// A condition that every row must satisfy, as an option of a column or a constraint of the table.
 ///
 /// ```swift
-/// Column("price", .real, Check("price >= 0"))     // CHECK (price >= 0)
+/// Column("price", .real, Check("price >= 0"))                                           // CHECK (price >= 0)
+/// static let tableConstraints: [TableConstraint] = [Check(Product.price >= 0)]          // CHECK ("price" >= 0.0)
 /// ```
 ///
 /// A row that violates it throws `.constraint(.check)`. A condition that is NULL passes. A column or table can have
 /// several.
 public struct Check: ColumnOption, TableConstraint, Hashable {
-  let sql: String
+  let expression: DeclaredExpression
   let clauses: ConstraintClauses
 
+  /// A condition in SQL.
+  ///
   /// - Parameters:
   ///   - sql: The condition, which is inserted unchanged: it must come from the program, never from user input.
   ///   - name: The constraint's name, which the message of a violation has: `CONSTRAINT "name" CHECK (…)`.
-  public init(_ sql: String, name: String? = nil) {
-    self.sql = sql
+  public init(_ sql: String, name: String? = nil) { self.init(expression: .sql(sql), name: name) }
+
+  init(expression: DeclaredExpression, name: String?) {
+    self.expression = expression
     clauses = ConstraintClauses(name: name)
   }
 
@@ -200,12 +205,15 @@ public struct Check: ColumnOption, TableConstraint, Hashable {
 /// // … GENERATED ALWAYS AS (price * amount) STORED
 /// ```
 public struct Generated: ColumnOption, Hashable {
-  let sql: String
+  let expression: DeclaredExpression
   let isStored: Bool
 
-  public init(_ sql: String, stored: Bool = false) {
-    self.sql = sql
-    isStored = stored
+  /// An expression in SQL, which is inserted unchanged: it must come from the program, never from user input.
+  public init(_ sql: String, stored: Bool = false) { self.init(expression: .sql(sql), isStored: stored) }
+
+  init(expression: DeclaredExpression, isStored: Bool) {
+    self.expression = expression
+    self.isStored = isStored
   }
 
   public func apply(to options: inout ColumnOptions) { options.set(\.generated, to: self, "Generated") }

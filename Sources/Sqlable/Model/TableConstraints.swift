@@ -107,13 +107,37 @@ public struct ForeignKeys: TableConstraint {
   public func write(to table: inout TableConstraints) { table.foreignKeys.append((columns, reference)) }
 }
 
-/// A column of an index or key, with its direction.
+/// A column of an index or key, or a term of an index, with its direction.
 public struct IndexColumn: Sendable, Hashable {
-  let name: String
+  /// The column's name, or the words of the term.
+  @ByBytes private var text: String?
   let isDescending: Bool
+  /// The term; nil for a column.
+  let term: DeclaredExpression?
+
+  var name: String { text ?? "" }
+
+  init(name: String, isDescending: Bool) {
+    (self.isDescending, term) = (isDescending, nil)
+    text = name
+  }
+
+  init(_ term: DeclaredExpression, isDescending: Bool) {
+    (self.isDescending, self.term) = (isDescending, term)
+    text = term.words.joined(separator: "_")
+  }
+
+  /// An expression of an index, in SQL.
+  ///
+  /// ```swift
+  /// Index(IndexColumn(sql: "lower(name)"))     // CREATE INDEX "bicycle_lower_name" ON "bicycle" (lower(name))
+  /// ```
+  ///
+  /// The text is inserted unchanged: it must come from the program, never from user input.
+  public init(sql: String, descending: Bool = false) { self.init(.sql(sql), isDescending: descending) }
 }
 
-/// A column of an index or key, ascending, or descending with ``IndexTerm/desc``.
+/// What an index or key is over: a column, or in an index a term, ascending, or descending with `.desc`.
 public protocol IndexTerm: Sendable {
   var indexColumn: IndexColumn { get }
 }
@@ -130,21 +154,22 @@ extension TypedColumn: IndexTerm {
   public var indexColumn: IndexColumn { IndexColumn(name: name, isDescending: false) }
 }
 
-extension IndexTerm where Self: ColumnConvertible {
-  /// The column in descending order, for an index or key.
-  public var desc: IndexColumn { IndexColumn(name: column.name, isDescending: true) }
-}
-
 /// An index of a table.
 ///
 /// ```swift
-/// static let tableIndexes = [Index(color), Index(name, color.desc, unique: true)]
+/// static let tableIndexes = [Index(color), Index(name, color.desc, unique: true), Index(name.lowercase())]
 /// // CREATE INDEX "bicycle_color" ON "bicycle" ("color")
 /// // CREATE UNIQUE INDEX "bicycle_name_color_desc" ON "bicycle" ("name", "color" DESC)
+/// // CREATE INDEX "bicycle_lower_name" ON "bicycle" (lower("name"))
 /// ```
+///
+/// Values in a term become literals, and what can't stand in a ``Check`` can't stand in it. SQLite uses the index of a
+/// term for the same term in a statement: see the guide on schemas.
 public struct Index: Sendable, Hashable {
   let columns: [IndexColumn]
   let isUnique: Bool
+  /// Which rows are in it; nil for all.
+  let condition: DeclaredExpression?
   private let givenName: String?
 
   /// - Parameters:
@@ -152,18 +177,29 @@ public struct Index: Sendable, Hashable {
   ///   - unique: Whether no two rows may have the same values in them. Rows with a NULL never conflict.
   ///   - name: The index's name; by default the table's and the columns' names, joined by underscores.
   public init(_ columns: any IndexTerm..., unique: Bool = false, name: String? = nil) {
-    self.columns = columns.map(\.indexColumn)
-    isUnique = unique
-    givenName = name
+    self.init(columns: columns.map(\.indexColumn), isUnique: unique, name: name)
   }
 
-  init(columns: [IndexColumn]) {
-    self.columns = columns
-    (isUnique, givenName) = (false, nil)
+  /// An index of the rows that satisfy a condition in SQL, which is inserted unchanged: it must come from the program,
+  /// never from user input.
+  public init(_ columns: any IndexTerm..., unique: Bool = false, where condition: String, name: String? = nil) {
+    self.init(columns: columns.map(\.indexColumn), isUnique: unique, condition: .sql(condition), name: name)
+  }
+
+  init(
+    columns: [IndexColumn], isUnique: Bool = false, condition: DeclaredExpression? = nil, name: String? = nil
+  ) {
+    (self.columns, self.isUnique, self.condition, givenName) = (columns, isUnique, condition, name)
   }
 
   func name(inTable table: String) -> String {
-    givenName ?? ([table] + columns.map { $0.name + ($0.isDescending ? "_desc" : "") }).joined(separator: "_")
+    let terms = columns.map { $0.name + ($0.isDescending ? "_desc" : "") }
+    return givenName ?? ([table] + terms + (condition.map { ["where"] + $0.words } ?? [])).joined(separator: "_")
+  }
+
+  /// The names of its columns; nil if it is over a term, or has not all rows.
+  var columnsOfAllRows: [String]? {
+    condition == nil && columns.allSatisfy { $0.term == nil } ? columns.map(\.name) : nil
   }
 }
 

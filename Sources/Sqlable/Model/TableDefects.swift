@@ -39,7 +39,9 @@ extension TableInfo {
       if options.notNull != nil, column.type.isNullable, !isKey {
         throw wrong("which has NotNull() but a nullable type")
       }
-      if options.generated != nil {
+      for check in options.checks { try self.check(check.expression, of: "a check of column \(column.name)") }
+      if let generated = options.generated {
+        try check(generated.expression, of: "the generated column \(column.name)")
         if options.defaultValue != nil { throw wrong("which is generated and can't have a default") }
         if options.primaryKey != nil { throw wrong("which is generated and can't be the primary key") }
       }
@@ -77,12 +79,14 @@ extension TableInfo {
         throw wrong("has the index \(name), whose name SQLite reserves for its own")
       }
       if name.isSameName(as: self.name) { throw wrong("has an index with the name of the table") }
-      try check(index.columns, of: "the index \(name)")
+      try check(index.columns, of: "the index \(name)", canHaveTerms: true)
+      if let condition = index.condition { try check(condition, of: "the condition of the index \(name)") }
     }
   }
 
   private func checkConstraints() throws(SqlError) {
     for unique in constraints.uniques { try check(unique.columns, of: "a Unique constraint") }
+    for constraint in constraints.checks { try check(constraint.expression, of: "a check") }
     let names = constraintNames
     if names.contains(where: { $0.isEmpty || $0.utf8.contains(0) }) {
       throw wrong("has a constraint with an empty name or a NUL byte in it")
@@ -108,12 +112,26 @@ extension TableInfo {
   }
 
   /// Throws unless all columns are the table's, and each is there once.
-  private func check(_ terms: [IndexColumn], of what: String) throws(SqlError) {
-    try check(names: terms.map(\.name), of: what)
+  private func check(
+    _ columns: [IndexColumn], of what: String, canHaveTerms: Bool = false
+  ) throws(SqlError) {
+    if columns.isEmpty { throw wrong("has \(what) without columns") }
+    for term in columns.compactMap(\.term) {
+      if !canHaveTerms { throw wrong("has \(what) with a term that is no column") }
+      try check(term, of: what)
+    }
+    try check(names: columns.filter { $0.term == nil }.map(\.name), of: what)
+  }
+
+  /// Throws unless the expression can stand in the table's declaration.
+  private func check(_ expression: DeclaredExpression, of what: String) throws(SqlError) {
+    do { _ = try expression.sql(for: self) { "\($0)" } } catch {
+      let error = error as? SqlError
+      throw wrong("has \(what) that can't be declared: \(error?.message ?? "\(error as Any)")", error?.column)
+    }
   }
 
   private func check(names: [String], of what: String) throws(SqlError) {
-    if names.isEmpty { throw wrong("has \(what) without columns") }
     if let unknown = names.first(where: { position(named: $0) == nil }) {
       throw wrong("has \(what) on column \(unknown), one that is not in its layout", unknown)
     }
@@ -127,6 +145,7 @@ extension TableInfo {
       for reference in column.definition.options.foreignKeys { try check(reference, from: [column.name]) }
     }
     for (columns, reference) in constraints.foreignKeys {
+      if columns.isEmpty { throw wrong("has a foreign key without columns") }
       try check(names: columns, of: "a foreign key")
       try check(reference, from: columns)
     }
@@ -162,7 +181,7 @@ extension TableInfo {
     if !key.isEmpty, isSame(key.map { columns[$0].name }) { return true }
     if columns.contains(where: { $0.definition.options.isUnique && isSame([$0.name]) }) { return true }
     return constraints.uniques.contains { isSame($0.columns.map(\.name)) }
-      || indexes.contains { $0.isUnique && isSame($0.columns.map(\.name)) }
+      || indexes.contains { $0.isUnique && $0.columnsOfAllRows.map(isSame) == true }
   }
 }
 

@@ -145,7 +145,7 @@ extension DatabaseSchema {
       var reader = SchemaReader(try definition.createTable(for: connection))
       var declared = try reader.table()
       declared.indexes = try table.indexes.map { index in
-        var reader = SchemaReader(try definition.create(index))
+        var reader = SchemaReader(try definition.create(index, for: connection))
         return try reader.index().index
       }
       for trigger in table.fullText.map({ FullTextDefinition($0).triggers() }) ?? [] {

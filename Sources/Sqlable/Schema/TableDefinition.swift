@@ -13,12 +13,12 @@ struct TableDefinition {
     for connection: Connection, named name: String? = nil,
     with others: (columns: [String], constraints: [String]) = ([], [])
   ) throws -> String {
-    var parts = try table.columns.map { try definition(of: $0) { try connection.literal($0, isConstant: false) } }
+    var parts = try table.columns.map { try definition(of: $0, for: connection, isAdded: false) }
     parts += others.columns
     let constraints = table.constraints
     for key in constraints.primaryKeys { parts.append(key.clauses.around("PRIMARY KEY (\(list(key.columns)))")) }
     for unique in constraints.uniques { parts.append(unique.clauses.around("UNIQUE (\(list(unique.columns)))")) }
-    for check in constraints.checks { parts.append(check.clauses.around("CHECK (\(check.sql))")) }
+    parts += try constraints.checks.map { try text(of: $0, for: connection) }
     for (columns, reference) in constraints.foreignKeys {
       let names = columns.map(\.quotedName).joined(separator: ", ")
       parts.append(reference.clauses.around("FOREIGN KEY (\(names)) \(references(reference))"))
@@ -31,10 +31,29 @@ struct TableDefinition {
     return "CREATE TABLE \((name ?? table.name).quotedName) (\(parts.joined(separator: ", ")))\(tail)"
   }
 
-  func create(_ index: Index) throws -> String {
+  /// `connection` finds the literals for numbers.
+  func create(_ index: Index, for connection: Connection) throws -> String {
     let name = index.name(inTable: table.name).quotedName
     let kind = index.isUnique ? "UNIQUE INDEX" : "INDEX"
-    return "CREATE \(kind) \(name) ON \(table.name.quotedName) (\(list(index.columns)))"
+    let terms = try index.columns.map { column in
+      let term = try column.term.map { try text(of: $0, for: connection) } ?? column.name.quotedName
+      return term + (column.isDescending ? " DESC" : "")
+    }
+    let condition = try index.condition.map { " WHERE \(try text(of: $0, for: connection))" } ?? ""
+    return "CREATE \(kind) \(name) ON \(table.name.quotedName) (\(terms.joined(separator: ", ")))\(condition)"
+  }
+
+  /// The checks that a column has beside itself, as they are written.
+  func checks(of column: Column, for connection: Connection) throws -> [String] {
+    try column.definition.options.checks.map { try text(of: $0.expression, for: connection) }
+  }
+
+  private func text(of check: Check, for connection: Connection) throws -> String {
+    check.clauses.around("CHECK (\(try text(of: check.expression, for: connection)))")
+  }
+
+  private func text(of expression: DeclaredExpression, for connection: Connection) throws -> String {
+    try expression.sql(for: table) { try connection.literal($0, isConstant: false) }
   }
 
   /// Throws `.schema(.mismatch)` for a column that SQLite can't add to a table that may have rows.
@@ -56,14 +75,15 @@ struct TableDefinition {
       throw SqlError(.schema(.mismatch(message)), message: message, table: table.name, column: column.name)
     }
     return "ALTER TABLE \(table.name.quotedName) ADD COLUMN "
-      + (try definition(of: column) { try connection.literal($0, isConstant: true) })
+      + (try definition(of: column, for: connection, isAdded: true))
   }
 
   private func isKey(_ column: Column) -> Bool {
     table.key.contains { table.columns[$0].name.isExactly(column.name) }
   }
 
-  private func definition(of column: Column, real: (Double) throws -> String) throws -> String {
+  /// - Parameter isAdded: Whether it is of ALTER TABLE, which takes plain literals as defaults only.
+  private func definition(of column: Column, for connection: Connection, isAdded: Bool) throws -> String {
     let options = column.definition.options
     var text = "\(column.name.quotedName) \(column.type.sqlName)"
     if let key = options.primaryKey {
@@ -79,14 +99,18 @@ struct TableDefinition {
     }
     if let clauses = options.unique { text += " " + clauses.around("UNIQUE") }
     if let value = options.defaultValue {
-      do { text += " DEFAULT \(try literal(value.value(in: column.type), real: real))" } catch {
+      do {
+        let literal = try value.value(in: column.type).literal { try connection.literal($0, isConstant: isAdded) }
+        text += " DEFAULT \(literal)"
+      } catch {
         throw Default.located(error, table: table.name, column: column)
       }
     }
     if let collation = options.collation { text += " COLLATE \(String(decoding: collation.sql, as: UTF8.self))" }
-    for check in options.checks { text += " " + check.clauses.around("CHECK (\(check.sql))") }
+    for check in options.checks { text += " " + (try self.text(of: check, for: connection)) }
     if let generated = options.generated {
-      text += " GENERATED ALWAYS AS (\(generated.sql)) \(generated.isStored ? "STORED" : "VIRTUAL")"
+      let expression = try self.text(of: generated.expression, for: connection)
+      text += " GENERATED ALWAYS AS (\(expression)) \(generated.isStored ? "STORED" : "VIRTUAL")"
     }
     for reference in options.foreignKeys { text += " " + reference.clauses.around(references(reference)) }
     return text
@@ -103,27 +127,5 @@ struct TableDefinition {
 
   private func list(_ columns: [IndexColumn]) -> String {
     columns.map { $0.name.quotedName + ($0.isDescending ? " DESC" : "") }.joined(separator: ", ")
-  }
-
-  /// A default as SQL text: CREATE TABLE can't bind values.
-  private func literal(_ value: DatabaseValue, real spelling: (Double) throws -> String) throws -> String {
-    switch value {
-    case .null: return "NULL"
-    case .integer(let integer): return integer < 0 ? "(\(integer))" : "\(integer)"
-    case .real(let real): return try spelling(real)
-    case .text(let text):
-      // A NUL byte would end the statement's text.
-      guard !text.utf8.contains(0) else { return "(CAST(\(hexadecimal(text.utf8)) AS TEXT))" }
-      return text.quotedText
-    case .blob(let data): return hexadecimal(data)
-    }
-  }
-
-  private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef")
-    return bytes.reduce(into: "x'") { text, byte in
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    } + "'"
   }
 }

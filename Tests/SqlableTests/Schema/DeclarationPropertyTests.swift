@@ -37,7 +37,7 @@ private enum Parent: TableDeclaration {
   ]
   private let firsts: [any Part.Type] = [
     Firsts.Bare.self, Firsts.Policies.self, Firsts.Checks.self, Firsts.Reference.self, Firsts.Computed.self,
-    Firsts.Indexed.self,
+    Firsts.Indexed.self, Firsts.Typed.self, Firsts.Partial.self,
   ]
   private let seconds: [any Part.Type] = [
     Seconds.Bare.self, Seconds.Uniques.self, Seconds.Named.self, Seconds.References.self,
@@ -130,6 +130,26 @@ private enum Firsts {
   enum Indexed: Part {
     static let column = Column("first", .integer)
     static let indexes = [Index(column), Index(plain.desc, column, unique: true, name: "an \"index\"")]
+  }
+}
+
+extension Firsts {
+  enum Typed: Part {
+    static var column: Column {
+      Column(
+        "first", .integer, Check(number != 7 || plain.in(["a'b", "?", "c"]), name: "typed"), Generated(number + 0.1))
+    }
+    static let constraints: [TableConstraint] = [
+      Check(number.isNull || number.between(-3, and: 3_000_000_000)), Check(plain.like("%\"?'%"), name: "like"),
+    ]
+  }
+  enum Partial: Part {
+    static let column = Column("first", .integer)
+    static let indexes = [
+      Index(column, plain.lowercase().desc, where: number == -1), Index(number, unique: true, where: plain.isNull),
+      Index((number * 0.1).asc, plain.collate(.nocase).desc, name: "terms"),
+      Index(IndexColumn(sql: "first + 1"), where: "plain <> '?'"),
+    ]
   }
 }
 

@@ -78,7 +78,7 @@ struct TableRebuild {
 
   /// The indexes of the model, and those of the table that stay.
   private func indexes() throws -> [String] {
-    let own = try table.indexes.map { try TableDefinition(table).create($0) }
+    let own = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
     let names = table.indexes.map { $0.name(inTable: table.name) }
     let columns = table.columns.map(\.name) + change.keptColumns.map(\.name)
     let others = found.indexes.filter { index in

@@ -151,7 +151,7 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
   }
 
   /// A name, which is compared without its quotes.
-  init(name: String) {
+  package init(name: String) {
     text = name.isPlainName ? name : name.quotedName
     compared = name.foldedName
   }
