@@ -44,6 +44,8 @@ struct GeneratedModel {
   var remarks: [String] = []
   /// What the table has and no model declares, as SQL or words.
   var undeclared: [String] = []
+  /// The names of constraints that are declared, in lower case: SQLite allows several of one name.
+  private var constraintNames: Set<String> = []
 
   init(_ source: ReadTable, named typeName: String, usesMacro: Bool) {
     self.source = source
@@ -133,6 +135,14 @@ extension GeneratedModel {
         let stored = generated.isStored ? ", stored: true" : ""
         properties[place].options.append("Generated(\(generated.expression.text.swiftLiteral)\(stored))")
       }
+      if let conflict = column.schema?.notNullConflict {
+        if conflict.canBeDeclared, !properties[place].isNullable {
+          let arguments = clauses(nil, conflict).joined(separator: ", ")
+          properties[place].options.append("NotNull(\(arguments))")
+        } else {
+          undeclared.append("\(column.name) NOT NULL ON CONFLICT \(conflict)")
+        }
+      }
     }
   }
 
@@ -142,7 +152,7 @@ extension GeneratedModel {
       return
     }
     let collations = key.columns.compactMap(\.collation)
-    if !collations.isEmpty || key.onConflict != nil { undeclared.append(key.sql) }
+    if !collations.isEmpty || !key.onConflict.canBeDeclared { undeclared.append(key.sql) }
     let names = key.columns.map { property($0.expression).map { [$0] } ?? [] }
     guard names.allSatisfy({ !$0.isEmpty }) else {
       undeclared.append(key.sql)
@@ -150,11 +160,12 @@ extension GeneratedModel {
     }
     // SQLite gives a key that is declared INTEGER and descending an index of its own; behind the columns it does not.
     let isDescending = key.columns[0].isDescending
+    let clauses = clauses(key.name, key.onConflict)
     if names.count == 1, !isDescending || !source.keyIsRowid {
       let arguments = (key.isAutoincrement ? ["autoincrement: true"] : []) + (isDescending ? ["descending: true"] : [])
-      insert("PrimaryKey(\(arguments.joined(separator: ", ")))", names[0][0])
+      insert("PrimaryKey(\((arguments + clauses).joined(separator: ", ")))", names[0][0])
     } else {
-      constraints.append("PrimaryKeys(\(terms(key.columns).joined(separator: ", ")))")
+      constraints.append("PrimaryKeys(\((terms(key.columns) + clauses).joined(separator: ", ")))")
     }
     let mayBeNull = names.joined().filter { !$0.isFilledBySQLite && $0.column.schema?.isNotNull == false }
     if !table.isWithoutRowid, !mayBeNull.isEmpty { remarks.append("The key may be NULL in the table.") }
@@ -170,25 +181,54 @@ extension GeneratedModel {
     terms.compactMap { term in property(term.expression).map { $0.name + (term.isDescending ? ".desc" : "") } }
   }
 
+  /// Whether these are different columns without collations of their own.
   private func canDeclare(_ list: [DatabaseSchema.Term]) -> Bool {
     list.allSatisfy { $0.collation == nil } && terms(list).count == list.count
+      && Set(list.map(\.expression)).count == list.count
+  }
+
+  /// The arguments that name a constraint and say what a conflict does.
+  private mutating func clauses(_ name: String?, _ conflict: SchemaText?) -> [String] {
+    var arguments: [String] = []
+    if conflict.canBeDeclared, let conflict { arguments.append("onConflict: .\(conflict.text.lowercased())") }
+    if let name, !name.isEmpty, constraintNames.insert(name.lowercased()).inserted {
+      arguments.append("name: \(name.swiftLiteral)")
+    }
+    return arguments
+  }
+
+  /// Whether the model declares these columns as its key or as unique, so that a foreign key may refer to them.
+  private func isUnique(_ columns: [Property]) -> Bool {
+    guard let table = source.table else { return false }
+    let names = columns.map { SchemaText(name: $0.column.name) }
+    func isSame(_ terms: [DatabaseSchema.Term]) -> Bool {
+      canDeclare(terms) && terms.count == names.count && terms.allSatisfy { names.contains($0.expression) }
+    }
+    let isKey = key.count == columns.count && key.allSatisfy { own in columns.contains { $0.name == own.name } }
+    return isKey || table.uniques.contains { isSame($0.columns) && $0.onConflict.canBeDeclared }
+      || table.indexes.contains { $0.isUnique && $0.condition == nil && isSame($0.terms) }
   }
 
   private mutating func declareConstraints(of table: DatabaseSchema.Table, _ models: [GeneratedModel]) {
     for unique in table.uniques {
-      guard canDeclare(unique.columns), unique.onConflict == nil else {
+      guard canDeclare(unique.columns), unique.onConflict.canBeDeclared else {
         undeclared.append(unique.sql)
         continue
       }
+      let clauses = clauses(unique.name, unique.onConflict)
       let isOne = unique.columns.count == 1 && !unique.columns[0].isDescending
       let name = isOne ? property(unique.columns[0].expression)?.name : nil
-      if let place = properties.firstIndex(where: { $0.name == name && !$0.options.contains("Unique()") }) {
-        properties[place].options.append("Unique()")
+      let isFree = { (property: Property) in !property.options.contains { $0.hasPrefix("Unique(") } }
+      if let place = properties.firstIndex(where: { $0.name == name && isFree($0) }) {
+        properties[place].options.append("Unique(\(clauses.joined(separator: ", ")))")
       } else {
-        constraints.append("Unique(\(terms(unique.columns).joined(separator: ", ")))")
+        constraints.append("Unique(\((terms(unique.columns) + clauses).joined(separator: ", ")))")
       }
     }
-    constraints += table.checks.map { "Check(\($0.expression.text.swiftLiteral))" }
+    for check in table.checks {
+      let arguments = [check.expression.text.swiftLiteral] + clauses(check.name, nil)
+      constraints.append("Check(\(arguments.joined(separator: ", ")))")
+    }
     for key in table.foreignKeys {
       if !declare(key, models) { undeclared.append(key.sql) }
     }
@@ -201,12 +241,14 @@ extension GeneratedModel {
       let target = models.first(where: { key.table.isName($0.source.name) && $0.source.table != nil })
     else { return false }
     let referred = key.references.isEmpty ? target.key : key.references.compactMap(target.property)
-    guard referred.count == columns.count, key.references.isEmpty || referred.count == key.references.count
+    guard referred.count == columns.count, key.references.isEmpty || referred.count == key.references.count,
+      target.isUnique(referred), Set(columns.map(\.name)).count == columns.count
     else { return false }
     var arguments: [String] = []
     if key.onDelete != .noAction { arguments.append("onDelete: .\(key.onDelete.swiftName)") }
     if key.onUpdate != .noAction { arguments.append("onUpdate: .\(key.onUpdate.swiftName)") }
     if key.isDeferred { arguments.append("deferred: true") }
+    arguments += clauses(key.name, nil)
     let place = properties.firstIndex { $0.name == columns[0].name }
     let isKey = referred.map(\.name) == target.key.map(\.name)
     // Attributes whose key paths lead to one another are circular; a constraint is not.
@@ -228,16 +270,16 @@ extension GeneratedModel {
 
   private mutating func declareIndexes(of table: DatabaseSchema.Table) {
     for index in table.indexes {
-      guard canDeclare(index.terms), index.condition == nil else {
-        undeclared.append(index.sql)
-        continue
-      }
       let names = index.terms.map { ($0.expression.name ?? "") + ($0.isDescending ? "_desc" : "") }
+      let declared = canDeclare(index.terms) ? terms(index.terms) : index.terms.map(\.declaration)
       var arguments: [String] = []
       if index.isUnique { arguments.append("unique: true") }
+      if let condition = index.condition { arguments.append("where: \(condition.text.swiftLiteral)") }
       let usual = ([source.name] + names).joined(separator: "_")
-      if !usual.utf8.elementsEqual(index.name.utf8) { arguments.append("name: \(index.name.swiftLiteral)") }
-      indexes.append(Index(terms: terms(index.terms), arguments: arguments))
+      if !canDeclare(index.terms) || index.condition != nil || !usual.utf8.elementsEqual(index.name.utf8) {
+        arguments.append("name: \(index.name.swiftLiteral)")
+      }
+      indexes.append(Index(terms: declared, arguments: arguments))
     }
   }
 }
@@ -270,6 +312,28 @@ extension GeneratedModel {
     if !name.utf8.elementsEqual((source.name + "_fulltext").utf8) { parts.append("name: \(name.swiftLiteral)") }
     return "FullTextIndex(\(parts.joined(separator: ", ")))"
   }
+}
+
+extension DatabaseSchema.Term {
+  /// The term as SQL text of an index.
+  fileprivate var declaration: String {
+    let sql = expression.text + (collation.map { " COLLATE \($0)" } ?? "")
+    return "IndexColumn(sql: \(sql.swiftLiteral)\(isDescending ? ", descending: true" : ""))"
+  }
+}
+
+extension SchemaText? {
+  /// Whether a model can declare it as what a conflict does.
+  fileprivate var canBeDeclared: Bool {
+    switch self {
+    case nil, .some("replace"), .some("ignore"): true
+    default: false
+    }
+  }
+}
+
+extension SchemaText {
+  fileprivate var canBeDeclared: Bool { Optional(self).canBeDeclared }
 }
 
 extension ForeignKeyAction {

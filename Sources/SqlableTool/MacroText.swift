@@ -10,8 +10,8 @@ extension ModelText {
     let list = arguments.isEmpty ? "" : "(\(arguments.joined(separator: ", ")))"
     lines.append("@Sqlable\(list) \(access)struct \(model.typeName) {")
     // The indexes are attributes, or a list if one of them can't be.
-    let names = model.indexes.map { $0.terms.count == 1 ? $0.property : "" }
-    let areAttributes = !names.contains("") && Set(names).count == names.count
+    let names = model.indexes.map(\.property)
+    let areAttributes = model.indexes.allSatisfy { $0.isOf(model.properties) } && Set(names).count == names.count
     for property in model.properties {
       let index = areAttributes ? model.indexes.first { $0.property == property.name } : nil
       add(property, index, of: model)
@@ -34,6 +34,11 @@ extension ModelText {
 extension GeneratedModel.Index {
   /// The property of an index of one column.
   fileprivate var property: String { terms[0].hasSuffix(".desc") ? String(terms[0].dropLast(5)) : terms[0] }
+
+  /// Whether it is of all rows and one property.
+  fileprivate func isOf(_ properties: [GeneratedModel.Property]) -> Bool {
+    terms.count == 1 && properties.contains { $0.name == property } && !arguments.contains { $0.hasPrefix("where: ") }
+  }
 
   fileprivate var attribute: String {
     let parts = arguments + (terms[0].hasSuffix(".desc") ? ["descending: true"] : [])

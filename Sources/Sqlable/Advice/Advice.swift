@@ -59,7 +59,8 @@ extension SqliteDatabase {
           let index = Index(columns: columns)
           let name = index.name(inTable: table.table.name)
           guard !indexes.contains(where: { $0.name.isSameName(as: name) }) else { continue }
-          indexes.append((table.table, columns, name, try TableDefinition(table.table).create(index)))
+          let sql = try TableDefinition(table.table).create(index, for: copy.connection)
+          indexes.append((table.table, columns, name, sql))
         }
       }
       let (better, used) = try copy.plan(of: statement, with: indexes.map { ($0.name, $0.sql) })

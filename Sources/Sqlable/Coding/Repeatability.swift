@@ -51,7 +51,8 @@ private struct RepeatabilityCheck {
       }
     case .update(let query):
       for assignment in query.rest.value.assignments { try check(assignment.value) }
-      guard query.isOfRow || query.conflict == nil || query.conflict == .abort else {
+      let keepsAll = query.conflict.map { $0 == .abort } ?? !query.table.ignoresOrReplaces
+      guard query.isOfRow || keepsAll else {
         throw failure("which of the rows that conflict an update keeps is not determined", query.table)
       }
       try check(query.selection, of: query.table)

@@ -143,7 +143,7 @@ extension Children {
     for reference in references {
       let name = reference.table()
       guard name.isSameName(as: model.name) || name.isSameName(as: parents.name) else { continue }
-      let names = try reference.columns() ?? reference.primaryKey()
+      let names = reference.columns
       guard names.count == 1, let position = parents.columns.firstIndex(where: { $0.name.isSameName(as: names[0]) })
       else { continue }
       if wanted == nil || wanted == position { return position }
@@ -250,8 +250,7 @@ extension TableInfo {
 
   /// The references that are declared for this column alone.
   fileprivate func references(of column: Column) -> [ForeignKeyReference] {
-    let own = column.definition.options.foreignKey.map { [$0] } ?? []
-    return own
+    column.definition.options.foreignKeys
       + constraints.foreignKeys.filter { $0.columns.count == 1 && $0.columns[0].isExactly(column.name) }
       .map(\.reference)
   }

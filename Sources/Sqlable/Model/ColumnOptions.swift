@@ -1,4 +1,4 @@
-/// An option of a column: ``PrimaryKey``, ``Default``, ``Unique``, ``Check``, ``Collate``, ``Generated``,
+/// An option of a column: ``PrimaryKey``, ``NotNull``, ``Default``, ``Unique``, ``Check``, ``Collate``, ``Generated``,
 /// ``ForeignKey`` or ``Unindexed``.
 public protocol ColumnOption: Sendable {
   func apply(to options: inout ColumnOptions)
@@ -7,13 +7,24 @@ public protocol ColumnOption: Sendable {
 /// The combined options of a column.
 public struct ColumnOptions: Sendable {
   var primaryKey: PrimaryKey?
-  var isUnique = false
+  var notNull: ConstraintClauses?
+  var unique: ConstraintClauses?
   var defaultValue: Default?
   var collation: Collate?
-  var check: String?
+  var checks: [Check] = []
   var generated: Generated?
-  var foreignKey: ForeignKeyReference?
+  var foreignKeys: [ForeignKeyReference] = []
   var isUnindexed = false
+  /// What is wrong with the options: `two options Default`.
+  var defect: String?
+
+  var isUnique: Bool { unique != nil }
+
+  /// Sets an option that a column can have once.
+  mutating func set<Option>(_ option: WritableKeyPath<ColumnOptions, Option?>, to value: Option, _ name: String) {
+    if self[keyPath: option] != nil { defect = "two options \(name)" }
+    self[keyPath: option] = value
+  }
 }
 
 /// Makes the column the table's primary key.
@@ -29,13 +40,43 @@ public struct ColumnOptions: Sendable {
 public struct PrimaryKey: ColumnOption, Hashable {
   let autoincrement: Bool
   let isDescending: Bool
+  let clauses: ConstraintClauses
 
-  public init(autoincrement: Bool = false, descending: Bool = false) {
+  /// - Parameters:
+  ///   - autoincrement: Whether SQLite never uses a number again; for an ascending integer key.
+  ///   - descending: Whether the key is in descending order. Such an integer key is not the rowid.
+  ///   - onConflict: What an insert or update with a key that exists does, unless the statement says it:
+  ///     `PRIMARY KEY ON CONFLICT REPLACE`. An insert that is ignored returns 0.
+  ///   - name: The constraint's name: `CONSTRAINT "name" PRIMARY KEY`.
+  public init(
+    autoincrement: Bool = false, descending: Bool = false, onConflict: ConflictPolicy? = nil, name: String? = nil
+  ) {
     self.autoincrement = autoincrement
     isDescending = descending
+    clauses = ConstraintClauses(name: name, onConflict: onConflict)
   }
 
-  public func apply(to options: inout ColumnOptions) { options.primaryKey = self }
+  public func apply(to options: inout ColumnOptions) { options.set(\.primaryKey, to: self, "PrimaryKey") }
+}
+
+/// Says what a NULL in the column does, or names the constraint; that the column is NOT NULL follows from its type.
+///
+/// ```swift
+/// Column("color", .text, Default("black"), NotNull(onConflict: .replace))
+/// // "color" TEXT NOT NULL ON CONFLICT REPLACE DEFAULT 'black'
+/// ```
+///
+/// With `.replace` a NULL becomes the column's default, if it has one, and `.ignore` skips the row; otherwise the
+/// statement throws `.constraint(.notNull)`. A statement's own policy takes precedence. A nullable column can't have
+/// this option.
+public struct NotNull: ColumnOption, Hashable {
+  private let clauses: ConstraintClauses
+
+  public init(onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    clauses = ConstraintClauses(name: name, onConflict: onConflict)
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.set(\.notNull, to: clauses, "NotNull") }
 }
 
 /// The value stored when an insert leaves the column out, in the form that the column's type stores.
@@ -74,7 +115,7 @@ public struct Default: ColumnOption {
     return error
   }
 
-  public func apply(to options: inout ColumnOptions) { options.defaultValue = self }
+  public func apply(to options: inout ColumnOptions) { options.set(\.defaultValue, to: self, "Default") }
 }
 
 /// The collation by which text in the column is compared and ordered, unless a statement names another one.
@@ -88,7 +129,7 @@ public enum Collate: ColumnOption, Hashable {
   /// A ``Collation`` registered on the handle, by name.
   case named(String)
 
-  public func apply(to options: inout ColumnOptions) { options.collation = self }
+  public func apply(to options: inout ColumnOptions) { options.set(\.collation, to: self, "Collate") }
 }
 
 extension Collate {
@@ -125,23 +166,36 @@ extension Collate: RawRepresentable {
 
 /// Sets the column's collation. Register it on every handle that uses the column.
 extension Collation: ColumnOption {
-  public func apply(to options: inout ColumnOptions) { options.collation = .named(name) }
+  public func apply(to options: inout ColumnOptions) { options.set(\.collation, to: .named(name), "Collate") }
 }
 
-/// A condition in SQL that every row must satisfy, as an option of a column or a constraint of the table.
+/// A condition that every row must satisfy, as an option of a column or a constraint of the table.
 ///
 /// ```swift
-/// Column("price", .real, Check("price >= 0"))     // CHECK (price >= 0)
+/// Column("price", .real, Check("price >= 0"))                                           // CHECK (price >= 0)
+/// static let tableConstraints: [TableConstraint] = [Check(Product.price >= 0)]          // CHECK ("price" >= 0.0)
 /// ```
 ///
-/// A row that violates it throws `.constraint(.check)`. A condition that is NULL passes.
+/// A row that violates it throws `.constraint(.check)`. A condition that is NULL passes. A column or table can have
+/// several.
 public struct Check: ColumnOption, TableConstraint, Hashable {
-  let sql: String
+  let expression: DeclaredExpression
+  let clauses: ConstraintClauses
 
-  public init(_ sql: String) { self.sql = sql }
+  /// A condition in SQL.
+  ///
+  /// - Parameters:
+  ///   - sql: The condition, which is inserted unchanged: it must come from the program, never from user input.
+  ///   - name: The constraint's name, which the message of a violation has: `CONSTRAINT "name" CHECK (…)`.
+  public init(_ sql: String, name: String? = nil) { self.init(expression: .sql(sql), name: name) }
 
-  public func apply(to options: inout ColumnOptions) { options.check = sql }
-  public func write(to table: inout TableConstraints) { table.checks.append(sql) }
+  init(expression: DeclaredExpression, name: String?) {
+    self.expression = expression
+    clauses = ConstraintClauses(name: name)
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.checks.append(self) }
+  public func write(to table: inout TableConstraints) { table.checks.append(self) }
 }
 
 /// Makes SQLite compute the column from others. It can be read and filtered on, but is never written.
@@ -151,15 +205,18 @@ public struct Check: ColumnOption, TableConstraint, Hashable {
 /// // … GENERATED ALWAYS AS (price * amount) STORED
 /// ```
 public struct Generated: ColumnOption, Hashable {
-  let sql: String
+  let expression: DeclaredExpression
   let isStored: Bool
 
-  public init(_ sql: String, stored: Bool = false) {
-    self.sql = sql
-    isStored = stored
+  /// An expression in SQL, which is inserted unchanged: it must come from the program, never from user input.
+  public init(_ sql: String, stored: Bool = false) { self.init(expression: .sql(sql), isStored: stored) }
+
+  init(expression: DeclaredExpression, isStored: Bool) {
+    self.expression = expression
+    self.isStored = isStored
   }
 
-  public func apply(to options: inout ColumnOptions) { options.generated = self }
+  public func apply(to options: inout ColumnOptions) { options.set(\.generated, to: self, "Generated") }
 }
 
 /// The action on a row when the row that it references is deleted or its key changes.
@@ -178,39 +235,64 @@ public enum ForeignKeyAction: String, Sendable, Hashable, Codable {
 /// // "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL
 /// ```
 ///
-/// Without a column it references the other table's primary key. A violation throws `.constraint(.foreignKey)`.
+/// Without a column it references the other table's primary key. A violation throws `.constraint(.foreignKey)`. A
+/// reference to a column that is neither the key nor unique, or not the other model's, throws `.misuse` when either
+/// model is first used by a statement of this one. A column can have several.
 public struct ForeignKey<Target: Sqlable>: ColumnOption {
   private let reference: ForeignKeyReference
 
-  public init(onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false) {
+  /// References the primary key. `name` is the constraint's: `CONSTRAINT "name" REFERENCES …`.
+  public init(
+    onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false,
+    name: String? = nil
+  ) {
     reference = ForeignKeyReference(
-      table: { Target.tableName }, columns: { nil }, primaryKey: { try TableInfo.of(Target.self).keyNames() },
-      onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred)
+      to: Target.self, columns: { nil }, onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred, name: name)
   }
 
   /// References a column of your choice, which must be unique.
   ///
-  /// The closure runs when the table is created, so tables may reference one another and themselves.
+  /// The closure runs when the model is first used, so tables may reference one another and themselves.
   public init(
     column: @autoclosure @escaping @Sendable () -> any ColumnConvertible, onDelete: ForeignKeyAction = .noAction,
-    onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false
+    onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false, name: String? = nil
   ) {
     reference = ForeignKeyReference(
-      table: { Target.tableName }, columns: { [column().column.name] },
-      primaryKey: { try TableInfo.of(Target.self).keyNames() },
-      onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred)
+      to: Target.self, columns: { [column().column.name] }, onDelete: onDelete, onUpdate: onUpdate,
+      isDeferred: deferred, name: name)
   }
 
-  public func apply(to options: inout ColumnOptions) { options.foreignKey = reference }
+  public func apply(to options: inout ColumnOptions) { options.foreignKeys.append(reference) }
 }
 
 /// A reference to another table. It reads the other model's properties when they are needed, not when it is declared:
 /// two models that reference each other would otherwise deadlock initializing their static properties.
 struct ForeignKeyReference: Sendable {
+  /// The other table as its own declarations say, whether or not they agree with those of further models.
+  let target: @Sendable () -> TableInfo
   let table: @Sendable () -> String
-  let columns: @Sendable () -> [String]?
-  let primaryKey: @Sendable () throws -> [String]
+  /// The columns that it names; nil for the primary key.
+  let named: @Sendable () -> [String]?
   let onDelete: ForeignKeyAction
   let onUpdate: ForeignKeyAction
   let isDeferred: Bool
+  let clauses: ConstraintClauses
+
+  init<Target: Sqlable>(
+    to model: Target.Type, columns: @escaping @Sendable () -> [String]?, onDelete: ForeignKeyAction,
+    onUpdate: ForeignKeyAction, isDeferred: Bool, name: String?
+  ) {
+    target = { TableInfo.declared(Target.self) }
+    table = { Target.tableName }
+    named = columns
+    (self.onDelete, self.onUpdate, self.isDeferred) = (onDelete, onUpdate, isDeferred)
+    clauses = ConstraintClauses(name: name)
+  }
+
+  /// The columns to which it refers; none if the other model has no key.
+  var columns: [String] {
+    if let named = named() { return named }
+    let target = target()
+    return target.key.map { target.columns[$0].name }
+  }
 }

@@ -26,12 +26,12 @@ extension SqlError {
         (error.table, error.column) = (info.name, column.name)
       case .check:
         guard let condition = message.suffix(after: "constraint failed: ") else { return self }
-        func isSame(_ check: String) -> Bool { check.utf8[...].trimmed.elementsEqual(condition.utf8[...].trimmed) }
-        if let column = info.columns.first(where: { $0.definition.options.check.map(isSame) == true }) {
-          (error.table, error.column) = (info.name, column.name)
-        } else if info.constraints.checks.contains(where: isSame) {
-          error.table = info.name
+        let columns = info.columns.filter { column in
+          column.definition.options.checks.contains { $0.isReported(as: condition, in: info) }
         }
+        let isOfTable = info.constraints.checks.contains { $0.isReported(as: condition, in: info) }
+        if isOfTable || !columns.isEmpty { error.table = info.name }
+        if !isOfTable, columns.count == 1 { error.column = columns[0].name }
       case .foreignKey, .trigger, .other: return at(table: info.name)
       }
     case .schema(.missingColumn(let name)):
@@ -55,5 +55,30 @@ extension SqlError {
     case .none?: code == 20
     case .external, nil: false
     }
+  }
+}
+
+extension Check {
+  /// Whether SQLite reports a violation in these words: the constraint's name, or else its condition. Of a condition
+  /// that begins with a quoted name, it reports that name only.
+  fileprivate func isReported(as words: some StringProtocol, in info: TableInfo) -> Bool {
+    let words = Substring(words).utf8.trimmed
+    if let name = clauses.name { return name.utf8[...].trimmed.elementsEqual(words) }
+    guard let sql = try? expression.sql(for: info, real: { "\($0)" }).utf8[...].trimmed else { return false }
+    guard let quote = sql.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
+      return sql.elementsEqual(words)
+    }
+    var (name, isOpen): ([UInt8], Bool) = ([], true)
+    for byte in sql.dropFirst() {
+      if byte == quote, isOpen {
+        isOpen = false
+      } else if byte == quote || isOpen {
+        isOpen = true
+        name.append(byte)
+      } else {
+        break
+      }
+    }
+    return name.elementsEqual(words)
   }
 }

@@ -122,8 +122,8 @@ struct FullTextTable: Sendable {
 extension [TableConstraint] {
   /// The column that a constraint makes the whole primary key.
   fileprivate var singleKey: String? {
-    let key = reduce(into: TableConstraints()) { $1.write(to: &$0) }.primaryKey
-    return key.count == 1 ? key[0].name : nil
+    let key = reduce(into: TableConstraints()) { $1.write(to: &$0) }.primaryKeys.first?.columns
+    return key?.count == 1 ? key?[0].name : nil
   }
 }
 
@@ -175,8 +175,8 @@ extension FullTextTable {
     for column in model.tableLayout {
       let options = column.definition.options
       if options.primaryKey?.autoincrement == true { return "is a full-text table, whose key can't be autoincrement" }
-      if options.isUnique || options.defaultValue != nil || options.collation != nil || options.check != nil
-        || options.generated != nil || options.foreignKey != nil
+      if options.isUnique || options.defaultValue != nil || options.collation != nil || !options.checks.isEmpty
+        || options.generated != nil || !options.foreignKeys.isEmpty || options.notNull != nil
       {
         return "is a full-text table, whose column \(column.name) can have no option except Unindexed()"
       }

@@ -5,10 +5,17 @@ public protocol TableConstraint: Sendable {
 
 /// The combined constraints of a table.
 public struct TableConstraints: Sendable {
-  var primaryKey: [IndexColumn] = []
-  var unique: [[IndexColumn]] = []
-  var checks: [String] = []
+  /// The primary keys; more than one is an error.
+  var primaryKeys: [KeyConstraint] = []
+  var uniques: [KeyConstraint] = []
+  var checks: [Check] = []
   var foreignKeys: [(columns: [String], reference: ForeignKeyReference)] = []
+}
+
+/// A primary key or a unique combination of columns.
+struct KeyConstraint: Sendable, Hashable {
+  let columns: [IndexColumn]
+  let clauses: ConstraintClauses
 }
 
 /// Requires a value, or a combination of values, to be unique among the rows. NULLs never conflict.
@@ -19,17 +26,34 @@ public struct TableConstraints: Sendable {
 /// ```
 public struct Unique: ColumnOption, TableConstraint {
   private let columns: [IndexColumn]
+  private let clauses: ConstraintClauses
 
   /// Makes a single column unique, in its declaration.
-  public init() { columns = [] }
+  ///
+  /// - Parameters:
+  ///   - onConflict: What an insert or update of a value that exists does, unless the statement says it:
+  ///     `UNIQUE ON CONFLICT IGNORE`.
+  ///   - name: The constraint's name: `CONSTRAINT "name" UNIQUE`.
+  public init(onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    columns = []
+    clauses = ConstraintClauses(name: name, onConflict: onConflict)
+  }
 
   /// Makes a combination of columns unique, in the table's constraints.
-  public init(_ columns: any IndexTerm...) { self.columns = columns.map(\.indexColumn) }
+  public init(
+    _ first: any IndexTerm, _ others: any IndexTerm..., onConflict: ConflictPolicy? = nil, name: String? = nil
+  ) {
+    columns = ([first] + others).map(\.indexColumn)
+    clauses = ConstraintClauses(name: name, onConflict: onConflict)
+  }
 
-  public func apply(to options: inout ColumnOptions) { options.isUnique = true }
+  public func apply(to options: inout ColumnOptions) {
+    options.set(\.unique, to: clauses, "Unique")
+    if !columns.isEmpty { options.defect = "a Unique with columns, which belongs into tableConstraints" }
+  }
 
   public func write(to table: inout TableConstraints) {
-    if !columns.isEmpty { table.unique.append(columns) }
+    table.uniques.append(KeyConstraint(columns: columns, clauses: clauses))
   }
 }
 
@@ -40,13 +64,22 @@ public struct Unique: ColumnOption, TableConstraint {
 /// // PRIMARY KEY ("row", "number" DESC)
 /// ```
 public struct PrimaryKeys: TableConstraint {
-  private let columns: [IndexColumn]
+  private let key: KeyConstraint
 
-  public init(_ columns: any IndexTerm...) { self.init(columns: columns) }
+  /// - Parameters:
+  ///   - columns: The columns, in the order of the key.
+  ///   - onConflict: What an insert or update with a key that exists does, unless the statement says it.
+  ///   - name: The constraint's name: `CONSTRAINT "name" PRIMARY KEY (…)`.
+  public init(_ columns: any IndexTerm..., onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    self.init(columns: columns, onConflict: onConflict, name: name)
+  }
 
-  package init(columns: [any IndexTerm]) { self.columns = columns.map(\.indexColumn) }
+  package init(columns: [any IndexTerm], onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    key = KeyConstraint(
+      columns: columns.map(\.indexColumn), clauses: ConstraintClauses(name: name, onConflict: onConflict))
+  }
 
-  public func write(to table: inout TableConstraints) { table.primaryKey = columns }
+  public func write(to table: inout TableConstraints) { table.primaryKeys.append(key) }
 }
 
 /// A foreign key of several columns.
@@ -62,25 +95,49 @@ public struct ForeignKeys: TableConstraint {
   public init<Target: Sqlable>(
     _ columns: [any ColumnConvertible], to target: Target.Type,
     _ targetColumns: @autoclosure @escaping @Sendable () -> [any ColumnConvertible],
-    onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false
+    onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false,
+    name: String? = nil
   ) {
     self.columns = columns.map(\.column.name)
     reference = ForeignKeyReference(
-      table: { Target.tableName }, columns: { targetColumns().map(\.column.name) },
-      primaryKey: { try TableInfo.of(Target.self).keyNames() },
-      onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred)
+      to: Target.self, columns: { targetColumns().map(\.column.name) }, onDelete: onDelete, onUpdate: onUpdate,
+      isDeferred: deferred, name: name)
   }
 
   public func write(to table: inout TableConstraints) { table.foreignKeys.append((columns, reference)) }
 }
 
-/// A column of an index or key, with its direction.
+/// A column of an index or key, or a term of an index, with its direction.
 public struct IndexColumn: Sendable, Hashable {
-  let name: String
+  /// The column's name, or the words of the term.
+  @ByBytes private var text: String?
   let isDescending: Bool
+  /// The term; nil for a column.
+  let term: DeclaredExpression?
+
+  var name: String { text ?? "" }
+
+  init(name: String, isDescending: Bool) {
+    (self.isDescending, term) = (isDescending, nil)
+    text = name
+  }
+
+  init(_ term: DeclaredExpression, isDescending: Bool) {
+    (self.isDescending, self.term) = (isDescending, term)
+    text = term.words.joined(separator: "_")
+  }
+
+  /// An expression of an index, in SQL.
+  ///
+  /// ```swift
+  /// Index(IndexColumn(sql: "lower(name)"))     // CREATE INDEX "bicycle_lower_name" ON "bicycle" (lower(name))
+  /// ```
+  ///
+  /// The text is inserted unchanged: it must come from the program, never from user input.
+  public init(sql: String, descending: Bool = false) { self.init(.sql(sql), isDescending: descending) }
 }
 
-/// A column of an index or key, ascending, or descending with ``IndexTerm/desc``.
+/// What an index or key is over: a column, or in an index a term, ascending, or descending with `.desc`.
 public protocol IndexTerm: Sendable {
   var indexColumn: IndexColumn { get }
 }
@@ -97,21 +154,22 @@ extension TypedColumn: IndexTerm {
   public var indexColumn: IndexColumn { IndexColumn(name: name, isDescending: false) }
 }
 
-extension IndexTerm where Self: ColumnConvertible {
-  /// The column in descending order, for an index or key.
-  public var desc: IndexColumn { IndexColumn(name: column.name, isDescending: true) }
-}
-
 /// An index of a table.
 ///
 /// ```swift
-/// static let tableIndexes = [Index(color), Index(name, color.desc, unique: true)]
+/// static let tableIndexes = [Index(color), Index(name, color.desc, unique: true), Index(name.lowercase())]
 /// // CREATE INDEX "bicycle_color" ON "bicycle" ("color")
 /// // CREATE UNIQUE INDEX "bicycle_name_color_desc" ON "bicycle" ("name", "color" DESC)
+/// // CREATE INDEX "bicycle_lower_name" ON "bicycle" (lower("name"))
 /// ```
+///
+/// Values in a term become literals, and what can't stand in a ``Check`` can't stand in it. SQLite uses the index of a
+/// term for the same term in a statement: see the guide on schemas.
 public struct Index: Sendable, Hashable {
   let columns: [IndexColumn]
   let isUnique: Bool
+  /// Which rows are in it; nil for all.
+  let condition: DeclaredExpression?
   private let givenName: String?
 
   /// - Parameters:
@@ -119,18 +177,29 @@ public struct Index: Sendable, Hashable {
   ///   - unique: Whether no two rows may have the same values in them. Rows with a NULL never conflict.
   ///   - name: The index's name; by default the table's and the columns' names, joined by underscores.
   public init(_ columns: any IndexTerm..., unique: Bool = false, name: String? = nil) {
-    self.columns = columns.map(\.indexColumn)
-    isUnique = unique
-    givenName = name
+    self.init(columns: columns.map(\.indexColumn), isUnique: unique, name: name)
   }
 
-  init(columns: [IndexColumn]) {
-    self.columns = columns
-    (isUnique, givenName) = (false, nil)
+  /// An index of the rows that satisfy a condition in SQL, which is inserted unchanged: it must come from the program,
+  /// never from user input.
+  public init(_ columns: any IndexTerm..., unique: Bool = false, where condition: String, name: String? = nil) {
+    self.init(columns: columns.map(\.indexColumn), isUnique: unique, condition: .sql(condition), name: name)
+  }
+
+  init(
+    columns: [IndexColumn], isUnique: Bool = false, condition: DeclaredExpression? = nil, name: String? = nil
+  ) {
+    (self.columns, self.isUnique, self.condition, givenName) = (columns, isUnique, condition, name)
   }
 
   func name(inTable table: String) -> String {
-    givenName ?? ([table] + columns.map { $0.name + ($0.isDescending ? "_desc" : "") }).joined(separator: "_")
+    let terms = columns.map { $0.name + ($0.isDescending ? "_desc" : "") }
+    return givenName ?? ([table] + terms + (condition.map { ["where"] + $0.words } ?? [])).joined(separator: "_")
+  }
+
+  /// The names of its columns; nil if it is over a term, or has not all rows.
+  var columnsOfAllRows: [String]? {
+    condition == nil && columns.allSatisfy { $0.term == nil } ? columns.map(\.name) : nil
   }
 }
 

@@ -30,8 +30,8 @@ final class TableInfo: Sendable {
   let quotedName: [UInt8]
   /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
-  /// The error in the model's declarations, if any; every statement of the model throws it.
-  let defect: SqlError?
+  /// Whether the model's declarations were checked, and are without a contradiction.
+  private let isSound = Atomic<Bool>(false)
   /// The columns of the keys of a model that is written and read by `Codable`; nil until one needs them. Sound: what
   /// it points to is never freed.
   nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
@@ -86,19 +86,16 @@ final class TableInfo: Sendable {
     let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
     selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
     let declared = columns.indices.filter { columns[$0].definition.options.primaryKey != nil }
-    let composite = constraints.primaryKey.map { key in columns.firstIndex { $0.name.isExactly(key.name) } }
-    key = declared.isEmpty ? composite.compactMap { $0 } : declared
+    let composite = constraints.primaryKeys.first?.columns ?? []
+    key =
+      declared.isEmpty
+      ? composite.compactMap { key in columns.firstIndex { $0.name.isExactly(key.name) } } : declared
     (identities, cells) = TableInfo.memory(of: columns, key: key)
     // SQLite makes any single integer key the rowid, except one declared PRIMARY KEY DESC: an old quirk.
     keyIsRowid =
       key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid
       && columns[key[0]].definition.options.primaryKey?.isDescending != true
     fullText = FullTextTable(model, columns: columns)
-    let defect = TableInfo.defect(
-      name: name, columns: columns, declaredKeys: declared.count, compositeKey: composite, indexes: indexes,
-      options: options)
-    self.defect =
-      defect ?? fullText?.defect(of: model, key: keyIsRowid ? columns[key[0]] : nil, hasKey: !key.isEmpty)
   }
 
   // Sound: the memory behind both pointers is written here, before it is shared, and never freed.
@@ -124,7 +121,7 @@ final class TableInfo: Sendable {
     (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
     quotedName = name.quotedBytes()
     selectAll = []
-    defect = nil
+    isSound.store(true, ordering: .relaxed)
   }
 
   private struct Layouts {
@@ -171,40 +168,17 @@ final class TableInfo: Sendable {
     quotedName = name.quotedBytes()
     selectAll = own.selectAll.dropLast(own.quotedName.count) + quotedName
     fullText = own.fullText.map { FullTextTable($0, besideTable: name) }
-    defect =
-      name.isEmpty || name.utf8.contains(0)
-      ? .misuse("a table with the layout of \(own.name) has an empty name or a NUL byte in it") : own.defect
   }
 
-  private static func defect(
-    name: String, columns: [Column], declaredKeys: Int, compositeKey: [Int?], indexes: [Index],
-    options: [TableOption]
-  ) -> SqlError? {
-    func wrong(_ message: String) -> SqlError {
-      SqlError.misuse("the model of table \(name) \(message)").at(table: name)
-    }
-    if name.isEmpty || name.utf8.contains(0) { return wrong("has an empty name or a NUL byte in it") }
-    if columns.isEmpty { return wrong("has no columns") }
-    if columns.contains(where: { $0.name.isEmpty || $0.name.utf8.contains(0) }) {
-      return wrong("has a column with an empty name or a NUL byte in it")
-    }
-    if Set(columns.map(\.name.foldedName)).count < columns.count { return wrong("has two columns with the same name") }
-    if Set(indexes.map { $0.name(inTable: name).foldedName }).count < indexes.count {
-      return wrong("has two indexes with the same name")
-    }
-    if declaredKeys > 1 { return wrong("has two primary keys; PrimaryKeys(a, b) declares a key of two columns") }
-    if declaredKeys > 0, !compositeKey.isEmpty { return wrong("has two primary keys") }
-    if compositeKey.contains(nil) { return wrong("has a primary key on a column that is not in its layout") }
-    for column in columns {
-      guard let value = column.definition.options.defaultValue else { continue }
-      do { _ = try value.value(in: column.type) } catch {
-        return Default.located(error, table: name, column: column)
-      }
-    }
-    if options.contains(.withoutRowid), declaredKeys == 0, compositeKey.isEmpty {
-      return wrong("is WITHOUT ROWID, which needs a primary key")
-    }
-    return nil
+  /// The contradiction in the model's declarations, if any; every statement of the model throws it.
+  ///
+  /// It is found when it is first asked for, not with the rest: a foreign key reads the other model's declarations,
+  /// whose own foreign keys may lead back here. Two threads may both find it.
+  @usableFromInline var defect: SqlError? {
+    if isSound.load(ordering: .relaxed) { return nil }
+    let defect = findDefect()
+    if defect == nil { isSound.store(true, ordering: .relaxed) }
+    return defect
   }
 
   /// Placeholder for an unknown table.
@@ -279,7 +253,7 @@ final class TableInfo: Sendable {
 
   @usableFromInline
   static func searched(_ model: (some Sqlable).Type) -> TableInfo {
-    let info = remembered(model)
+    let info = declared(model)
     // Statements of a defective model only throw, so they need no fast path.
     if info.defect == nil {
       let address = UnsafeRawPointer(Unmanaged.passUnretained(info).toOpaque())
@@ -301,7 +275,9 @@ final class TableInfo: Sendable {
     recent + Int((UInt(bitPattern: id) >> 4) % UInt(recentCount))
   }
 
-  private static func remembered(_ model: (some Sqlable).Type) -> TableInfo {
+  /// Returns the information on a model, of whose declarations only its own are read: not those of models to which its
+  /// foreign keys refer.
+  static func declared(_ model: (some Sqlable).Type) -> TableInfo {
     let id = ObjectIdentifier(model)
     if let info = known.withLock({ $0[id] }) { return info }
     // Created outside the lock: the model's static properties may request another model's information.
@@ -325,13 +301,6 @@ final class TableInfo: Sendable {
   func position(of definition: ColumnDefinition) -> Int? { columns.position(of: definition) }
 
   func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
-
-  func keyNames() throws -> [String] {
-    guard !key.isEmpty else {
-      throw SqlError.misuse("table \(name) has no primary key to reference").at(table: name)
-    }
-    return key.map { columns[$0].name }
-  }
 }
 
 extension [Column] {

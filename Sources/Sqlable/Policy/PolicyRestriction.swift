@@ -25,6 +25,8 @@ extension DecodedStatement {
       for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
       try check.check(query.rest.value.returned, of: rules)
       guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal }
+      // A constraint could replace rows that are not the document's to see.
+      if query.table.ignoresOrReplaces { query.conflict = .abort }
       try query.selection.restrict(by: rules, check, query.extent)
       query.rest.value.assignments = try query.rest.value.assignments.map {
         Assignment(column: $0.column, value: try $0.value.restricted(by: policy))
@@ -63,6 +65,7 @@ extension DecodedStatement {
     guard rules.condition == nil, query.form != .query, query.form != .save, rest.upsert == nil,
       query.conflict == nil || query.conflict == .abort
     else { throw DocumentAccess.refusal }
+    if query.table.ignoresOrReplaces { query.conflict = .abort }
     // Also the values of columns that it does not write: a document has no other use for them.
     try check.check(setting: written(nil, of: rules) + (rest.columns ?? []), of: rules)
     try check.check(rest.returned, of: rules)

@@ -15,7 +15,7 @@ extension Statement {
   func withValues(row index: Int = 0, expandsLists: Bool = false) throws -> StatementWithValues {
     let table = try tree.table
     let buffer = SqlBuffer()
-    let parameters = ParameterBuffer(expandsLists: expandsLists)
+    let parameters = ParameterBuffer(lists: expandsLists ? .expanded : .pointers)
     var writer = RowWriter(table: table, buffer: parameters)
     if tree.takesRows, try !rows.take(index, into: &writer) {
       return StatementWithValues(sql: "-- there are no rows to insert", parameters: ParameterBuffer())
@@ -40,7 +40,7 @@ extension Select {
 
 extension SelectQuery {
   func withValues(expandsLists: Bool = false) throws -> StatementWithValues {
-    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(expandsLists: expandsLists))
+    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: expandsLists ? .expanded : .pointers))
     try SelectWriter(sql: sql, parameters: parameters).write(statement: self)
     return StatementWithValues(sql: sql.text, parameters: parameters)
   }

@@ -8,15 +8,17 @@ extension Renderer {
   }
 
   private func write(list values: [DatabaseValue]) {
-    switch ListForm(values, isOrdering: isOrdering) {
-    case .whole where parameters.expandsLists:
-      // In ORDER BY, SQLite treats an empty list as a column's position.
-      sql.append(values.isEmpty ? " IN (SELECT 0 WHERE 0)" : " IN (")
+    let form = parameters.lists == .literal ? .whole : ListForm(values, isOrdering: isOrdering)
+    switch form {
+    case .whole where parameters.lists != .pointers:
+      // In ORDER BY, SQLite treats an empty list as a column's position. A declaration can't have a subquery.
+      let isQuery = values.isEmpty && parameters.lists == .expanded
+      sql.append(isQuery ? " IN (SELECT 0 WHERE 0" : " IN (")
       for (index, value) in values.enumerated() {
         if index > 0 { sql.append(", ") }
         write(value)
       }
-      if !values.isEmpty { sql.append(")") }
+      sql.append(")")
     case .whole:
       sql.append(" IN (SELECT value FROM ")
       sql.append(text: ValueListModule.name)

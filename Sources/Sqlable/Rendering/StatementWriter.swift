@@ -98,7 +98,8 @@ struct StatementWriter {
   // MARK: Changes
 
   func writeConflict(_ policy: ConflictPolicy?) {
-    if let policy, policy != .abort { sql.append(policy.sql) }
+    // Also ABORT: a constraint may say something else.
+    if let policy { sql.append(policy.sql) }
   }
 
   private func writeDelete(_ query: DeleteQuery, _ row: RowValues) throws {

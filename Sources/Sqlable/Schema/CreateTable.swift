@@ -98,7 +98,7 @@ extension SqliteDatabase {
           .schema(.mismatch(message)), message: message, table: table.name, label: configuration.label)
       }
       guard isOwn.isEmpty else { continue }
-      try execute(SQL(verbatim: TableDefinition(table).create(index)))
+      try execute(SQL(verbatim: TableDefinition(table).create(index, for: connection)))
       change.addedIndexes.append(name)
     }
     if let fullText = table.fullText {

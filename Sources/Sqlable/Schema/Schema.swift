@@ -131,7 +131,8 @@ extension DatabaseSchema.Table {
   var isFullText: Bool { module != nil }
 
   fileprivate func hasUniqueIndex(_ constraint: DatabaseSchema.Unique) -> Bool {
-    indexes.contains { $0.isUnique && $0.condition == nil && $0.terms == constraint.columns }
+    constraint.onConflict == nil
+      && indexes.contains { $0.isUnique && $0.condition == nil && $0.terms == constraint.columns }
   }
 }
 
@@ -144,7 +145,7 @@ extension DatabaseSchema {
       var reader = SchemaReader(try definition.createTable(for: connection))
       var declared = try reader.table()
       declared.indexes = try table.indexes.map { index in
-        var reader = SchemaReader(try definition.create(index))
+        var reader = SchemaReader(try definition.create(index, for: connection))
         return try reader.index().index
       }
       for trigger in table.fullText.map({ FullTextDefinition($0).triggers() }) ?? [] {
@@ -179,7 +180,7 @@ extension Schema {
 extension TableInfo {
   /// The names of the tables to which its foreign keys refer.
   fileprivate var parents: [String] {
-    columns.compactMap { $0.definition.options.foreignKey?.table() }
+    columns.flatMap { $0.definition.options.foreignKeys.map { $0.table() } }
       + constraints.foreignKeys.map { $0.reference.table() }
   }
 }

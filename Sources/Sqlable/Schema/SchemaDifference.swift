@@ -208,7 +208,9 @@ extension DatabaseSchema.Column {
   ) -> [(kind: SchemaDifference.Kind, expected: String?, found: String?)] {
     var differences: [(SchemaDifference.Kind, String?, String?)] = []
     if type != other.type { differences.append((.type, other.type.text, type.text)) }
-    if isNotNull != other.isNotNull { differences.append((.notNull, other.isNotNull.word, isNotNull.word)) }
+    if isNotNull != other.isNotNull || notNullConflict != other.notNullConflict {
+      differences.append((.notNull, other.notNullWords, notNullWords))
+    }
     if defaultValue != other.defaultValue {
       differences.append((.defaultValue, other.defaultValue?.text, defaultValue?.text))
     }
@@ -218,6 +220,10 @@ extension DatabaseSchema.Column {
     if generated != other.generated { differences.append((.generated, other.generated?.sql, generated?.sql)) }
     return differences
   }
+}
+
+extension DatabaseSchema.Column {
+  fileprivate var notNullWords: String { isNotNull.word + (notNullConflict.map { " ON CONFLICT \($0)" } ?? "") }
 }
 
 extension DatabaseSchema.Index {

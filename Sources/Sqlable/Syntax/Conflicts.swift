@@ -1,24 +1,3 @@
-/// The policy for rows that violate a uniqueness or NOT NULL constraint.
-///
-/// SQLite's FAIL and ROLLBACK are not supported: the former keeps a statement's partial changes, the latter rolls back
-/// a transaction without the code that opened it.
-public enum ConflictPolicy: String, Sendable, Hashable, Codable {
-  /// Rolls back the statement and throws.
-  case abort
-  /// Skips the row.
-  case ignore
-  /// Deletes the conflicting rows first.
-  case replace
-
-  var sql: StaticString {
-    switch self {
-    case .abort: "OR ABORT "
-    case .ignore: "OR IGNORE "
-    case .replace: "OR REPLACE "
-    }
-  }
-}
-
 /// The conflict clause of an insert that updates the conflicting row.
 struct Upsert: Sendable, Hashable {
   /// The unique columns that conflict; nil for the primary key.

@@ -96,6 +96,73 @@ extension Employee: Sqlable {
   }
 }
 
+private struct Frame: Equatable {
+  var id: Int
+  var color: String?
+  var size: Int
+}
+
+extension Frame: Sqlable {
+  static let id = Column("id", .integer, PrimaryKey(onConflict: .replace))
+  static let color = Column("color", .text, Default("black"), NotNull(onConflict: .replace, name: "colored"))
+  static let size = Column("size", .integer, Check("size > 0", name: "positive"))
+  static let tableLayout = [id, color, size]
+  static let tableConstraints: [TableConstraint] = [Unique(Frame.color, Frame.size, onConflict: .ignore)]
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Frame.id, id)
+    row.set(Frame.color, color)
+    row.set(Frame.size, size)
+  }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Frame.id)
+    color = try row.get(Frame.color)
+    size = try row.get(Frame.size)
+  }
+}
+
+private struct Offer {
+  var id: Int
+  var name: String
+  var price: Double
+  var amount: Double
+  var soldAt: Date?
+}
+
+extension Offer: Sqlable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let name = column("name", String.self)
+  static let price: TypedColumn<Offer, Double> = column("price", Double.self, Check(Offer.price >= 0))
+  static let amount = column("amount", Double.self)
+  static let soldAt = column("sold_at", Date?.self)
+  static let total = column("total", Double.self, Generated(Offer.price * Offer.amount, stored: true))
+  static let tableLayout = [id.column, name.column, price.column, amount.column, soldAt.column, total.column]
+  static let tableConstraints: [TableConstraint] = [Check(Offer.name.in(["bell", "bike"]), name: "known")]
+  static let tableIndexes = [
+    Index(name.lowercase(), soldAt.desc),
+    Index(name, unique: true, where: soldAt.isNull),
+    Index(total.desc, where: amount == 1),
+  ]
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Offer.id, id)
+    row.set(Offer.name, name)
+    row.set(Offer.price, price)
+    row.set(Offer.amount, amount)
+    row.set(Offer.soldAt, soldAt)
+  }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Offer.id)
+    name = try row.get(Offer.name)
+    price = try row.get(Offer.price)
+    amount = try row.get(Offer.amount)
+    soldAt = try row.get(Offer.soldAt)
+    row.skip(Offer.total)
+  }
+}
+
 private struct Visit {
   var id: Int?
   var at: Date
@@ -169,6 +236,68 @@ extension Visit: Sqlable {
       #expect(error?.kind == .constraint(.foreignKey))
       try Employee.delete(Employee.id == boss).run(db)
       #expect(try Employee.byId(clerk).run(db).map { $0.managerId == nil } == true)
+    }
+  }
+
+  @Test func constraintsSayWhatAConflictDoes() throws {
+    try withDatabase { db in
+      try db.createTable(Frame.self)
+      #expect(
+        try db.definition(of: "frame") == """
+          CREATE TABLE "frame" ("id" INTEGER PRIMARY KEY ON CONFLICT REPLACE, \
+          "color" TEXT CONSTRAINT "colored" NOT NULL ON CONFLICT REPLACE DEFAULT 'black', \
+          "size" INTEGER NOT NULL CONSTRAINT "positive" CHECK (size > 0), \
+          UNIQUE ("color", "size") ON CONFLICT IGNORE)
+          """)
+      try Frame(id: 1, color: "red", size: 52).insert().run(db)  // 1
+      try Frame(id: 1, color: nil, size: 54).insert().run(db)  // 1: a black frame replaces the red one
+      try Frame(id: 2, color: "black", size: 54).insert().run(db)  // 0: there is one
+      #expect(try Frame.read().run(db) == [Frame(id: 1, color: "black", size: 54)])
+    }
+  }
+
+  @Test func checksGeneratedColumnsAndIndexesOfTerms() throws {
+    try withDatabase { db in
+      try db.createTable(Offer.self)
+      #expect(
+        try db.query("SELECT sql FROM sqlite_schema", as: String.self) == [
+          """
+          CREATE TABLE "offer" ("id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL, \
+          "price" REAL NOT NULL CHECK ("price" >= 0.0), "amount" REAL NOT NULL, "sold_at" REAL, \
+          "total" REAL NOT NULL GENERATED ALWAYS AS ("price" * "amount") STORED, \
+          CONSTRAINT "known" CHECK ("name" IN ('bell', 'bike')))
+          """,
+          #"CREATE INDEX "offer_lower_name_sold_at_desc" ON "offer" (lower("name"), "sold_at" DESC)"#,
+          #"CREATE UNIQUE INDEX "offer_name_where_sold_at_null" ON "offer" ("name") WHERE "sold_at" IS NULL"#,
+          #"CREATE INDEX "offer_total_desc_where_amount" ON "offer" ("total" DESC) WHERE "amount" = 1.0"#,
+        ])
+      func uses(_ filter: SqlExpression, _ index: String) throws -> Bool {
+        try Offer.read().filter(filter).explain(db).steps.map(\.detail).joined().contains("INDEX \(index) ")
+      }
+      #expect(try uses(Offer.name.lowercase() == "bell", "offer_lower_name_sold_at_desc"))
+      #expect(try uses(Offer.name == "bell" && Offer.soldAt.isNull, "offer_name_where_sold_at_null"))
+      #expect(try !uses(Offer.name == "bell", "offer_name_where_sold_at_null"))
+      #expect(try uses(Offer.total > 5 && Offer.amount == 1, "offer_total_desc_where_amount"))
+      #expect(try !uses(Offer.total > 5 && Offer.amount == 2, "offer_total_desc_where_amount"))
+      try Offer(id: 1, name: "bell", price: 2, amount: 3).insert().run(db)
+      let error = sqlError { _ = try Offer(id: 2, name: "bell", price: 2, amount: 3).insert().run(db) }
+      #expect(error?.kind == .constraint(.unique))
+      #expect(try Offer.count(Offer.total == 6).run(db) == 1)
+    }
+  }
+
+  @Test func whatIsNoLongerNeededIsDropped() throws {
+    try withDatabase { db in
+      #expect(Bicycle.dropTable().sql == #"DROP TABLE main."bicycle""#)
+      #expect(Bicycle.dropTable(named: "archive").ifExists().sql == #"DROP TABLE IF EXISTS main."archive""#)
+      #expect(Bicycle.dropIndex(Index(Bicycle.color)).ifExists().sql == #"DROP INDEX IF EXISTS main."bicycle_color""#)
+      #expect(Drop.view("names").ifExists().sql == #"DROP VIEW IF EXISTS main."names""#)
+      try db.createTable(Bicycle.self)
+      try Bicycle.dropTable().run(db)
+      try Bicycle.dropTable(named: "archive").ifExists().run(db)
+      try Bicycle.dropIndex(Index(Bicycle.color)).ifExists().run(db)
+      try Drop.view("names").ifExists().run(db)
+      #expect(try !db.tableExists(Bicycle.self))
     }
   }
 

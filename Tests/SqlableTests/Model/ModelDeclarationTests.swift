@@ -11,6 +11,17 @@ private struct HTTPServer: Unwritten {
   init(row: ReadRow) throws {}
 }
 
+/// A model whose declaration is what its parameter says.
+private struct Declared<Declaration: Declaring>: Unwritten {
+  static var tableName: String { Declaration.name }
+  static var tableLayout: [Column] { Declaration.columns }
+  static var tableConstraints: [TableConstraint] { Declaration.constraints }
+  static var tableIndexes: [Index] { Declaration.indexes }
+  static var tableOptions: [TableOption] { Declaration.options }
+  init() {}
+  init(row: ReadRow) throws {}
+}
+
 @Suite struct ModelDeclarationTests {
   private struct Bicycle2Shop: Unwritten {
     static let tableLayout = [Column("id", .integer)]
@@ -52,17 +63,6 @@ private struct HTTPServer: Unwritten {
     #expect(InsideFunction.tableName == "inside_function")
   }
 
-  /// A model whose declaration is what its parameter says.
-  private struct Declared<Declaration: Declaring>: Unwritten {
-    static var tableName: String { Declaration.name }
-    static var tableLayout: [Column] { Declaration.columns }
-    static var tableConstraints: [TableConstraint] { Declaration.constraints }
-    static var tableIndexes: [Index] { Declaration.indexes }
-    static var tableOptions: [TableOption] { Declaration.options }
-    init() {}
-    init(row: ReadRow) throws {}
-  }
-
   private func expectContradiction<D: Declaring>(
     _ declaration: D.Type, _ message: String, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -95,6 +95,91 @@ private struct HTTPServer: Unwritten {
     try expectContradiction(KeyOfAnother.self, "that is not in its layout")
     try expectContradiction(KeylessWithoutRowid.self, "needs a primary key")
     try expectContradiction(TwoIndexesOfOneName.self, "has two indexes with the same name")
+    try expectContradiction(TwoKeyConstraints.self, "has two primary keys")
+    try expectContradiction(KeyWithAColumnTwice.self, "has a primary key with the column a twice")
+    try expectContradiction(EmptyKey.self, "has a primary key without columns")
+    try expectContradiction(EmptyUnique.self, "has a Unique constraint without columns")
+    try expectContradiction(
+      UniqueOfAnother.self, "has a Unique constraint on column other, one that is not in its layout")
+    try expectContradiction(IndexOfAnother.self, "on column other, one that is not in its layout")
+    try expectContradiction(IndexNamedAsItsTable.self, "has an index with the name of the table")
+    try expectContradiction(IndexWithAReservedName.self, "whose name SQLite reserves")
+    try expectContradiction(TwoConstraintsOfOneName.self, "has two constraints with the same name, Rule")
+    try expectContradiction(CountedText.self, "has column id, which has autoincrement, but is not")
+    try expectContradiction(CountedDownwards.self, "has column id, which has autoincrement, but is not")
+    try expectContradiction(CountedWithoutRowid.self, "has column id, which has autoincrement, but is not")
+    try expectContradiction(TwoDefaults.self, "has column a, which has two options Default")
+    try expectContradiction(MisplacedUnique.self, "has column b, which has a Unique with columns")
+    try expectContradiction(NullableNotNull.self, "has column a, which has NotNull() but a nullable type")
+    try expectContradiction(GeneratedDefault.self, "has column b, which is generated and can't have a default")
+    try expectContradiction(GeneratedKey.self, "has column b, which is generated and can't be the primary key")
+    try expectContradiction(GeneratedKeyColumn.self, "has a primary key on the generated column b")
+    try expectContradiction(OnlyGenerated.self, "has only generated columns")
+  }
+
+  @Test func contradictionsNameTheModelAndTheColumn() {
+    let error = expectMisuse { _ = try Declared<TwoOfOneName>.read().run(.inMemory()) }
+    #expect(
+      error?.message == "the model Declared<TwoOfOneName> of table declared has two columns with the same name, a")
+    #expect(error?.column == "a")
+  }
+
+  @Test func foreignKeysThatCanNotWorkAreThrownByEveryUse() throws {
+    try expectContradiction(ToNothingUnique.self, "has a foreign key on id to chairs.note, which is neither")
+    try expectContradiction(ToHalfAKey.self, "has a foreign key on id to chairs.row, which is neither")
+    try expectContradiction(
+      ToTooMany.self, "has a foreign key on id that can't refer to 2 columns of chairs: row, number")
+    try expectContradiction(ToAnotherModelsColumn.self, "to chairs.name, a column that the model Declared<Chairs>")
+    try expectContradiction(ToKeyless.self, "has a foreign key on id to table keyless, which has no primary key")
+    try expectContradiction(FromAnother.self, "has a foreign key on column other, one that is not in its layout")
+    try expectContradiction(ToItselfWrongly.self, "has a foreign key on id to declared.name, which is neither")
+    try expectContradiction(ToTwoThatAreNotUnique.self, "to (row, note) of table chairs, which is neither")
+  }
+
+  @Test func foreignKeysToKeysUniqueColumnsAndUniqueIndexesAreSound() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTables(Declared<Chairs>.self, Declared<Sound>.self)
+      #expect(try Declared<Sound>.count().run(db) == 0)
+    }
+  }
+
+  /// Each thread is the first to use one of a ring of models that refer to one another.
+  @Test func modelsThatReferToOneAnotherAreCheckedByManyThreadsAtOnce() throws {
+    struct Ring<Number>: Unwritten {
+      static var tableName: String { "ring" }
+      static var tableLayout: [Column] {
+        [
+          Column("id", .integer, PrimaryKey()),
+          Column("next", .integer, ForeignKey<Ring<[Number]?>>(column: Column("id", .integer))),
+        ]
+      }
+      init(row: ReadRow) throws {}
+    }
+    struct Left: Unwritten {
+      static let id = Column("id", .integer, PrimaryKey())
+      static let tableLayout = [id, Column("right", .integer, ForeignKey<Right>(column: Right.code))]
+      init(row: ReadRow) throws {}
+    }
+    struct Right: Unwritten {
+      static let id = Column("id", .integer, PrimaryKey())
+      static let code = Column("code", .integer, Unique())
+      static let tableLayout = [id, code, Column("left", .integer, ForeignKey<Left>())]
+      static let tableIndexes = [Index(code)]
+      init(row: ReadRow) throws {}
+    }
+    onThreads(8) { number in
+      let error = sqlError {
+        let db = try SqliteDatabase.inMemory()
+        if number.isMultiple(of: 2) {
+          try db.createTables(Left.self, Right.self)
+        } else {
+          try db.createTables(Right.self, Left.self)
+        }
+        try db.createTable(Ring<Int>.self)
+        #expect(try Left.count().run(db) == 0 && Right.count().run(db) == 0 && Ring<Int>.count().run(db) == 0)
+      }
+      #expect(error == nil, "\(String(describing: error))")
+    }
   }
 
   @Test func genericModelsWithComputedColumnsWorkThroughout() throws {
@@ -151,4 +236,129 @@ private enum TwoIndexesOfOneName: Declaring {
   static let a = Column("a", .text)
   static var columns: [Column] { [a] }
   static var indexes: [Index] { [Index(a), Index(a, unique: true)] }
+}
+private enum TwoKeyConstraints: Declaring {
+  static let a = Column("a", .text)
+  static let b = Column("b", .text)
+  static var columns: [Column] { [a, b] }
+  static var constraints: [TableConstraint] { [PrimaryKeys(a), PrimaryKeys(b)] }
+}
+private enum KeyWithAColumnTwice: Declaring {
+  static let a = Column("a", .text)
+  static var columns: [Column] { [a] }
+  static var constraints: [TableConstraint] { [PrimaryKeys(a, a)] }
+}
+private enum EmptyKey: Declaring { static var constraints: [TableConstraint] { [PrimaryKeys()] } }
+private enum EmptyUnique: Declaring { static var constraints: [TableConstraint] { [Unique()] } }
+private enum UniqueOfAnother: Declaring {
+  static var constraints: [TableConstraint] { [Unique(Column("other", .text))] }
+}
+private enum IndexOfAnother: Declaring { static var indexes: [Index] { [Index(Column("other", .text))] } }
+private enum IndexNamedAsItsTable: Declaring {
+  static var indexes: [Index] { [Index(Column("name", .text), name: "DECLARED")] }
+}
+private enum IndexWithAReservedName: Declaring {
+  static var indexes: [Index] { [Index(Column("name", .text), name: "SQLite_1")] }
+}
+private enum TwoConstraintsOfOneName: Declaring {
+  static var columns: [Column] { [Column("a", .text, Check("a <> ''", name: "rule"))] }
+  static var constraints: [TableConstraint] { [Check("a <> 'b'", name: "Rule")] }
+}
+private enum CountedText: Declaring {
+  static var columns: [Column] { [Column("id", .text, PrimaryKey(autoincrement: true))] }
+}
+private enum CountedDownwards: Declaring {
+  static var columns: [Column] { [Column("id", .integer, PrimaryKey(autoincrement: true, descending: true))] }
+}
+private enum CountedWithoutRowid: Declaring {
+  static var columns: [Column] { [Column("id", .integer, PrimaryKey(autoincrement: true))] }
+  static var options: [TableOption] { [.withoutRowid] }
+}
+private enum TwoDefaults: Declaring {
+  static var columns: [Column] { [Column("a", .text, Default("x"), Default("y"))] }
+}
+private enum MisplacedUnique: Declaring {
+  static let a = Column("a", .text)
+  static var columns: [Column] { [a, Column("b", .text, Unique(a))] }
+}
+private enum NullableNotNull: Declaring {
+  static var columns: [Column] { [Column("a", .nullable(.text), NotNull(onConflict: .ignore))] }
+}
+private enum GeneratedDefault: Declaring {
+  static var columns: [Column] { [Column("a", .text), Column("b", .text, Generated("a"), Default("x"))] }
+}
+private enum GeneratedKey: Declaring {
+  static var columns: [Column] { [Column("a", .text), Column("b", .text, Generated("a"), PrimaryKey())] }
+}
+private enum GeneratedKeyColumn: Declaring {
+  static let b = Column("b", .text, Generated("a"))
+  static var columns: [Column] { [Column("a", .text), b] }
+  static var constraints: [TableConstraint] { [PrimaryKeys(b)] }
+}
+private enum OnlyGenerated: Declaring { static var columns: [Column] { [Column("b", .text, Generated("1"))] } }
+
+// MARK: Foreign keys
+
+private enum Chairs: Declaring {
+  static let (row, number) = (Column("row", .text), Column("number", .integer))
+  static let code = Column("code", .text, Unique())
+  static let note = Column("note", .text)
+  static let (x, y) = (Column("x", .integer), Column("y", .integer))
+  static var name: String { "chairs" }
+  static var columns: [Column] { [row, number, code, note, x, y] }
+  static var constraints: [TableConstraint] { [PrimaryKeys(row, number), Unique(note, code)] }
+  static var indexes: [Index] { [Index(x, y.desc, unique: true), Index(note)] }
+}
+private enum Keyless: Declaring { static var name: String { "keyless" } }
+
+private typealias ToChairs = ForeignKey<Declared<Chairs>>
+private func chairs(
+  _ columns: [Column], _ referred: @escaping @Sendable @autoclosure () -> [any ColumnConvertible]
+) -> [TableConstraint] {
+  [ForeignKeys(columns, to: Declared<Chairs>.self, referred())]
+}
+
+private enum ToNothingUnique: Declaring {
+  static var columns: [Column] { [Column("id", .integer, ToChairs(column: Chairs.note))] }
+}
+private enum ToHalfAKey: Declaring {
+  static var columns: [Column] { [Column("id", .integer, ToChairs(column: Chairs.row))] }
+}
+private enum ToTooMany: Declaring { static var columns: [Column] { [Column("id", .integer, ToChairs())] } }
+private enum ToAnotherModelsColumn: Declaring {
+  static var columns: [Column] { [Column("id", .integer, ToChairs(column: Column("name", .text)))] }
+}
+private enum ToKeyless: Declaring {
+  static var columns: [Column] { [Column("id", .integer, ForeignKey<Declared<Keyless>>())] }
+}
+private enum FromAnother: Declaring {
+  static var constraints: [TableConstraint] { chairs([Column("other", .text)], [Chairs.code]) }
+}
+private enum ToItselfWrongly: Declaring {
+  static var columns: [Column] {
+    [
+      Column("id", .integer, ForeignKey<Declared<ToItselfWrongly>>(column: Column("name", .text))),
+      Column("name", .text),
+    ]
+  }
+}
+private enum ToTwoThatAreNotUnique: Declaring {
+  static let (id, other) = (Column("id", .text), Column("other", .text))
+  static var columns: [Column] { [id, other] }
+  static var constraints: [TableConstraint] { chairs([id, other], [Chairs.row, Chairs.note]) }
+}
+private enum Sound: Declaring {
+  static let (a, b) = (Column("a", .text), Column("b", .integer))
+  static let own = Column("own", .integer, PrimaryKey())
+  static var name: String { "sound" }
+  static var columns: [Column] {
+    [
+      a, b, own, Column("code", .text, ToChairs(column: Chairs.code)),
+      Column("up", .integer, ForeignKey<Declared<Sound>>()),
+    ]
+  }
+  static var constraints: [TableConstraint] {
+    chairs([a, b], [Chairs.row, Chairs.number]) + chairs([b, a], [Chairs.number, Chairs.row])
+      + chairs([a, b], [Chairs.code, Chairs.note]) + chairs([b, own], [Chairs.x, Chairs.y])
+  }
 }

@@ -65,8 +65,10 @@ struct CompiledModelsTests {
 /// A model with all that a model can declare.
 private struct Declared: Sqlable {
   static let tableName = "declared \"all\""
-  static let id = column("id", Int.self, PrimaryKey(descending: true))
-  static let code = column("a code", String.self, Unique(), Collate.rtrim, Default("it's \"\\(x)\"\n"))
+  static let id = column("id", Int.self, PrimaryKey(descending: true, onConflict: .ignore, name: "the key"))
+  static let code = column(
+    "a code", String.self, Unique(onConflict: .replace), NotNull(onConflict: .replace), Collate.rtrim,
+    Default("it's \"\\(x)\"\n"))
   static let real = column("real", Double.self, Default(-0.25), Check("real < 10"))
   static let flag = column("flag", Bool.self, Default(true))
   static let data = column("data", Data?.self, Default(Data([0, 255])))
@@ -81,7 +83,10 @@ private struct Declared: Sqlable {
     id.column, code.column, real.column, flag.column, data.column, empty.column, zero.column, made.column,
     parent.column, other.column, row.column, letter.column,
   ]
-  static let tableIndexes = [Index(real), Index(flag, real.desc, unique: true, name: "an \"index\"")]
+  static let tableIndexes = [
+    Index(real), Index(flag, real.desc, unique: true, name: "an \"index\""), Index(code.lowercase(), row.desc),
+    Index(row, unique: true, where: code.in(["a", "'"]) && real > -0.5),
+  ]
   static let tableConstraints: [TableConstraint] = [
     Unique(real, flag.desc), Check("flag IN (0, 1) OR \"a code\" = '\\'"),
     ForeignKeys([row, letter], to: Seat.self, [Seat.row, Seat.letter], onDelete: .restrict),

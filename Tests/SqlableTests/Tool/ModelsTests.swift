@@ -262,9 +262,9 @@ struct ModelsTests {
 
   @Test func whatNoModelDeclaresIsAComment() throws {
     let text = try models([
-      "CREATE TABLE t (a TEXT, b INT REFERENCES gone (x), UNIQUE (a) ON CONFLICT IGNORE, PRIMARY KEY (a COLLATE NOCASE))",
-      "CREATE INDEX part ON t (a) WHERE b > 0", "CREATE INDEX expression ON t (lower(a))",
-      "CREATE INDEX collated ON t (a COLLATE NOCASE)", "CREATE TRIGGER hook AFTER INSERT ON t BEGIN SELECT 1; END",
+      "CREATE TABLE t (a TEXT, b INT REFERENCES gone (x), c INT NOT NULL ON CONFLICT FAIL REFERENCES t (b), "
+        + "UNIQUE (a) ON CONFLICT ROLLBACK, PRIMARY KEY (a COLLATE NOCASE))",
+      "CREATE TRIGGER hook AFTER INSERT ON t BEGIN SELECT 1; END",
       "CREATE VIEW lost AS SELECT * FROM nowhere", "CREATE TABLE empty (\"\" TEXT)",
     ])
     #expect(
@@ -278,15 +278,37 @@ struct ModelsTests {
 
         // The key may be NULL in the table.
         // The table also has, and the model does not declare:
+        //   c NOT NULL ON CONFLICT FAIL
         //   PRIMARY KEY (a COLLATE NOCASE)
-        //   UNIQUE (a) ON CONFLICT IGNORE
+        //   UNIQUE (a) ON CONFLICT ROLLBACK
         //   FOREIGN KEY (b) REFERENCES gone (x)
-        //   CREATE INDEX collated ON t (a COLLATE NOCASE)
-        //   CREATE INDEX expression ON t (lower(a))
-        //   CREATE INDEX part ON t (a) WHERE b > 0
+        //   FOREIGN KEY (c) REFERENCES t (b)
         //   CREATE TRIGGER hook AFTER INSERT ON t BEGIN SELECT 1; END
         struct T {
         """))
+  }
+
+  @Test func namesConflictsAndIndexesOfTermsAreDeclared() throws {
+    let text = try models([
+      "CREATE TABLE p (id INTEGER CONSTRAINT k PRIMARY KEY ON CONFLICT REPLACE, code TEXT UNIQUE)",
+      """
+      CREATE TABLE t (a TEXT NOT NULL ON CONFLICT IGNORE CONSTRAINT one UNIQUE ON CONFLICT REPLACE, \
+      b INTEGER CONSTRAINT up REFERENCES p (code), CONSTRAINT one CHECK (b > 0), CONSTRAINT "it's" CHECK (b < 9), \
+      CONSTRAINT pk PRIMARY KEY (a, b) ON CONFLICT IGNORE)
+      """,
+      "CREATE UNIQUE INDEX part ON t (a DESC) WHERE b > 0", "CREATE INDEX expression ON t (lower(a), b + 1 DESC)",
+      "CREATE INDEX collated ON t (a COLLATE NOCASE)",
+    ])
+    for line in [
+      #"static let id = column("id", Int.self, PrimaryKey(onConflict: .replace, name: "k"))"#,
+      #"NotNull(onConflict: .ignore), Unique(onConflict: .replace, name: "one")"#,
+      #"ForeignKey<P>(column: P.code, name: "up")"#,
+      #"PrimaryKeys(a, b, onConflict: .ignore, name: "pk")"#, #"Check("b > 0")"#, #"Check("b < 9", name: "it's")"#,
+      #"Index(IndexColumn(sql: "a COLLATE NOCASE"), name: "collated")"#,
+      #"Index(IndexColumn(sql: "lower(a)"), IndexColumn(sql: "b + 1", descending: true), name: "expression")"#,
+      #"Index(a.desc, unique: true, where: "b > 0", name: "part")"#,
+    ] { #expect(text.contains(line), "\(line) in \(text)") }
+    #expect(!text.contains("does not declare"))
   }
 
   @Test func optionsOfTheCommandLineAreObeyed() throws {

@@ -147,14 +147,24 @@ final class ParameterBuffer {
 
   @exclusivity(unchecked) private var state: State
   let bytes: UnsafeMutablePointer<ParameterBytes>
-  /// Whether a long list becomes one `?` per value, for a remote database, which can't take a pointer.
-  let expandsLists: Bool
+  let lists: Lists
+
+  /// How lists are bound.
+  enum Lists {
+    /// Long ones as a pointer; short ones with their last value repeated, so that lists of similar lengths share a
+    /// compiled statement.
+    case pointers
+    /// Long ones with one `?` per value, for a remote database, which can't take a pointer.
+    case expanded
+    /// All with one `?` per value, in whose place a literal is written.
+    case literal
+  }
 
   /// With room for so many values, and for so many bytes of theirs; both grow.
-  init(expandsLists: Bool = false, count: Int = 64, bytes: Int = 16 << 10) {
+  init(lists: Lists = .pointers, count: Int = 64, bytes: Int = 16 << 10) {
     state = State(parameters: .allocate(capacity: max(1, count)))
     self.bytes = ParameterBytes.take(capacity: max(1, bytes))
-    self.expandsLists = expandsLists
+    self.lists = lists
   }
 
   deinit {

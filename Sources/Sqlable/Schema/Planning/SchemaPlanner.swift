@@ -91,7 +91,7 @@ struct SchemaPlanner {
       statements = [.init(table.fullText.map { FullTextDefinition($0).createTable() } ?? "")]
     } else {
       statements = [.init(try definition.createTable(for: connection))]
-      statements += try table.indexes.map { .init(try definition.create($0)) }
+      statements += try table.indexes.map { .init(try definition.create($0, for: connection)) }
     }
     try add(SchemaPlan.Step(table.name, [.init(.addTable)], statements))
   }
@@ -171,7 +171,7 @@ struct SchemaPlanner {
     else { return }
     let differences = SchemaComparison.differences(of: found, from: model)
     ask(differences, found, model)
-    let change = TableChange(table: table, found: found, model: model, differences: differences, planner: self)
+    let change = try TableChange(table: table, found: found, model: model, differences: differences, planner: self)
     for step in try change.steps() { try add(step) }
   }
 

@@ -9,14 +9,14 @@ struct TableChange {
   init(
     table: TableInfo, found: DatabaseSchema.Table, model: DatabaseSchema.Table, differences: [SchemaDifference],
     planner: SchemaPlanner
-  ) {
+  ) throws {
     (self.table, self.found, self.model, self.planner) = (table, found, model, planner)
     // A column that is added brings its own constraints.
     let added = table.columns.filter { found[column: $0.name] == nil }
-    let checks = added.compactMap {
-      $0.definition.options.check.map { DatabaseSchema.Check(expression: SchemaText($0)).sql }
+    let checks = try added.flatMap { try TableDefinition(table).checks(of: $0, for: planner.connection) }.map {
+      DatabaseSchema.Check(expression: SchemaText($0)).sql
     }
-    let references = added.filter { $0.definition.options.foreignKey != nil }.map(\.name)
+    let references = added.filter { !$0.definition.options.foreignKeys.isEmpty }.map(\.name)
     let keys = model.foreignKeys.filter { key in
       key.columns.count == 1 && references.contains { key.columns[0].isName($0) }
     }.map(\.sql)
@@ -63,11 +63,11 @@ struct TableChange {
         let difference = differences.first(where: { $0.kind == .index && $0.name?.isSameName(as: indexName) == true })
       else { continue }
       var statements = difference.isMissing ? [] : ["DROP INDEX \(indexName.quotedName)"]
-      statements.append(try TableDefinition(table).create(index))
+      statements.append(try TableDefinition(table).create(index, for: connection))
       steps.append(
         try step(
           difference.isMissing ? .addIndex : .changeIndex, indexName, statements, readsRows: true,
-          diagnoses: index.isUnique ? [duplicates(index.columns.map(\.name))] : []))
+          diagnoses: index.isUnique ? (index.columnsOfAllRows.map { [duplicates($0)] } ?? []) : []))
     }
     return steps
   }
@@ -186,7 +186,7 @@ struct TableChange {
 
   private func canBeAdded(_ column: Column) throws -> Bool {
     let options = column.definition.options
-    guard Library.checksAddedColumns || (options.check == nil && options.generated == nil) else { return false }
+    guard Library.checksAddedColumns || (options.checks.isEmpty && options.generated == nil) else { return false }
     return (try? TableDefinition(table).addColumn(column, for: connection)) != nil
   }
 

@@ -73,7 +73,7 @@ struct TableRebuild {
 
   /// The indexes of the model, and those of the table that stay.
   private func indexes() throws -> [String] {
-    let own = try table.indexes.map { try TableDefinition(table).create($0) }
+    let own = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
     let names = table.indexes.map { $0.name(inTable: table.name) }
     let columns = table.columns.map(\.name) + change.keptColumns.map(\.name)
     let others = found.indexes.filter { index in
@@ -158,7 +158,8 @@ extension DatabaseSchema.Index {
 extension DatabaseSchema.Column {
   /// Its declaration without keys and constraints.
   fileprivate var sql: String {
-    "\(name.quotedName) \(type)" + (isNotNull ? " NOT NULL" : "") + (defaultValue.map { " DEFAULT (\($0))" } ?? "")
+    "\(name.quotedName) \(type)" + (isNotNull ? " NOT NULL" : "") + (notNullConflict.map { " ON CONFLICT \($0)" } ?? "")
+      + (defaultValue.map { " DEFAULT (\($0))" } ?? "")
       + (collation.map { " COLLATE \($0)" } ?? "")
       + (generated.map { " GENERATED ALWAYS AS (\($0.expression)) \($0.isStored ? "STORED" : "VIRTUAL")" } ?? "")
   }

@@ -44,6 +44,8 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     /// The declared type; empty if there is none.
     public var type: SchemaText
     public var isNotNull = false
+    /// What `ON CONFLICT` says behind NOT NULL: `REPLACE`; nil for `ABORT`.
+    public var notNullConflict: SchemaText?
     /// The default, an expression; nil for none, which is NULL.
     public var defaultValue: SchemaText?
     /// The collation; nil for `BINARY`.
@@ -155,7 +157,7 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
   }
 
   /// A name, which is compared without its quotes.
-  init(name: String) {
+  package init(name: String) {
     text = name.isPlainName ? name : name.quotedName
     compared = name.foldedName
   }

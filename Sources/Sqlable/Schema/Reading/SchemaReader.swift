@@ -79,7 +79,7 @@ struct SchemaReader {
         // NOT DEFERRABLE after a reference was read with it.
         try expect("null")
         column.isNotNull = true
-        _ = try conflict()
+        column.notNullConflict = try conflict()
       } else if accept("null") {
         _ = try conflict()
       } else if accept("unique") {

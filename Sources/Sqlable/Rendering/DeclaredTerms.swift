@@ -1,0 +1,151 @@
+// Terms in declarations: of checks, generated columns and indexes.
+
+extension Check {
+  /// A condition of columns of the model.
+  ///
+  /// ```swift
+  /// static let tableConstraints: [TableConstraint] = [Check(Product.price > Product.cost, name: "profit")]
+  /// // CONSTRAINT "profit" CHECK ("price" > "cost")
+  /// static let price: TypedColumn<Product, Double> = column("price", Double.self, Check(Product.price >= 0))
+  /// // "price" REAL NOT NULL CHECK ("price" >= 0.0)
+  /// ```
+  ///
+  /// Values in it become literals. As an option of its own column it needs the type of the property to be written, as
+  /// above. Subqueries, aggregates, windows, parameters, `random()` and columns of other tables throw `.misuse` when
+  /// the model is first used.
+  public init(_ condition: @autoclosure @escaping @Sendable () -> SqlExpression, name: String? = nil) {
+    self.init(expression: .term(TermOfDeclaration(term: condition)), name: name)
+  }
+}
+
+extension Generated {
+  /// A term of other columns of the model.
+  ///
+  /// ```swift
+  /// static let total = column("total", Double.self, Generated(Product.price * 1.25, stored: true))
+  /// // "total" REAL NOT NULL GENERATED ALWAYS AS ("price" * 1.25) STORED
+  /// ```
+  ///
+  /// Values in it become literals. What can't stand in a ``Check`` can't stand here.
+  public init(_ term: @autoclosure @escaping @Sendable () -> any AnyTerm, stored: Bool = false) {
+    self.init(expression: .term(TermOfDeclaration { term().expression }), isStored: stored)
+  }
+}
+
+extension Index {
+  /// An index of the rows that satisfy a condition.
+  ///
+  /// ```swift
+  /// Index(Bicycle.name, unique: true, where: Bicycle.soldAt.isNull)
+  /// // CREATE UNIQUE INDEX "bicycle_name_where_sold_at" ON "bicycle" ("name") WHERE "sold_at" IS NULL
+  /// ```
+  ///
+  /// With `unique`, no two of these rows may have the same values. SQLite uses the index for a statement whose filter
+  /// implies the condition: see the guide on schemas. Values in it become literals; what can't stand in a ``Check``
+  /// can't stand here.
+  public init(
+    _ columns: any IndexTerm..., unique: Bool = false, where condition: SqlExpression, name: String? = nil
+  ) {
+    self.init(
+      columns: columns.map(\.indexColumn), isUnique: unique, condition: .term(TermOfDeclaration { condition }),
+      name: name)
+  }
+}
+
+extension SqlExpression: IndexTerm {
+  public var indexColumn: IndexColumn { IndexColumn(OrderTerm(expression: self, order: .asc)) }
+}
+
+extension TypedExpression: IndexTerm {
+  public var indexColumn: IndexColumn { expression.indexColumn }
+}
+
+extension Ordering: IndexTerm {
+  public var indexColumn: IndexColumn { IndexColumn(term) }
+}
+
+extension IndexColumn {
+  fileprivate init(_ term: OrderTerm) {
+    let expression = term.expression
+    if case .column(let column) = expression.node, term.direction.isUsual {
+      self.init(name: column.name, isDescending: term.direction == .desc)
+    } else {
+      self.init(
+        .term(TermOfDeclaration(term: { expression }, direction: term.direction)),
+        isDescending: term.direction == .desc)
+    }
+  }
+}
+
+extension OrderTerm.Direction {
+  /// Whether NULL is where it is without saying so.
+  fileprivate var isUsual: Bool { self == .asc || self == .desc }
+}
+
+private struct TermOfDeclaration: DeclaredTerm {
+  let term: @Sendable () -> SqlExpression
+  var direction = OrderTerm.Direction.asc
+
+  func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String {
+    let term = term()
+    guard direction.isUsual else { throw SqlError.misuse("NULLS FIRST and NULLS LAST can't stand in an index") }
+    try term.checkStandsInDeclaration()
+    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))
+    try Renderer(Scope(table), sql: sql, parameters: parameters).write(term)
+    return try StatementWithValues(sql: sql.text, parameters: parameters).withLiterals(real: real)
+  }
+
+  var words: [String] { term().words }
+  var content: AnyHashable { [AnyHashable(term()), AnyHashable(direction)] }
+}
+
+extension SqlExpression {
+  /// Throws for what SQLite takes in no declaration, and what would be another value each time.
+  fileprivate func checkStandsInDeclaration() throws {
+    switch node {
+    case .parameter: throw SqlError.misuse("a parameter can't stand in a declaration")
+    case .query: throw SqlError.misuse("a subquery can't stand in a declaration")
+    case .qualified(let alias, _): throw SqlError.misuse("a column of the alias \(alias) can't stand in a declaration")
+    case .special(let special):
+      if case .fullText = special.form { throw SqlError.misuse("a full-text term can't stand in a declaration") }
+    case .call(let call):
+      guard let problem = call.problemInDeclaration else { break }
+      throw SqlError.misuse("\(problem) can't stand in a declaration")
+    default: break
+    }
+    for term in node.terms { try term.checkStandsInDeclaration() }
+  }
+
+  /// The names of its columns and functions, in their order.
+  fileprivate var words: [String] {
+    let inner = node.terms.flatMap(\.words)
+    return switch node {
+    case .column(let column), .qualified(_, let column): [column.name]
+    case .call(let call): call.words + inner
+    case .isNull: inner + ["null"]
+    default: inner
+    }
+  }
+}
+
+extension SqlExpression.Call {
+  fileprivate var problemInDeclaration: String? {
+    if window != nil { return "a window function" }
+    switch function {
+    case .countRows: return "the aggregate count()"
+    case .builtIn(.random): return "random(), which gives another value each time,"
+    case .builtIn(let function):
+      if function.isAggregate { return "the aggregate \(function.name)()" }
+      return function.isOfWindow ? "a window function" : nil
+    case .named(let name): return filter != nil || isDistinct ? "the aggregate \(name)()" : nil
+    }
+  }
+
+  fileprivate var words: [String] {
+    switch function {
+    case .countRows: ["count"]
+    case .builtIn(let function): [function.name]
+    case .named(let name): [name]
+    }
+  }
+}

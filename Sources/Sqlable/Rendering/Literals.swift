@@ -1,0 +1,49 @@
+// Values as SQL text, for declarations, which can't bind them.
+
+extension DatabaseValue {
+  /// The value as a literal, in parentheses where it is no atom.
+  ///
+  /// - Parameter real: Spells a number so that SQLite reads it exactly.
+  func literal(real spelling: (Double) throws -> String) rethrows -> String {
+    switch self {
+    case .null: return "NULL"
+    case .integer(let integer): return integer < 0 ? "(\(integer))" : "\(integer)"
+    case .real(let real): return try spelling(real)
+    case .text(let text):
+      // A NUL byte would end the statement's text.
+      guard !text.utf8.contains(0) else { return "(CAST(\(hexadecimal(text.utf8)) AS TEXT))" }
+      return text.quotedText
+    case .blob(let data): return hexadecimal(data)
+    }
+  }
+
+  private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef")
+    return bytes.reduce(into: "x'") { text, byte in
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    } + "'"
+  }
+}
+
+extension StatementWithValues {
+  /// The SQL with a literal in place of each `?`.
+  ///
+  /// - Parameter real: Spells a number so that SQLite reads it exactly.
+  func withLiterals(real: (Double) throws -> String) throws -> String {
+    var values = bindings[...]
+    var text: [UInt8] = []
+    var quote: UInt8?
+    for byte in sql.utf8 {
+      if quote == nil, byte == UInt8(ascii: "?"), let value = values.popFirst() {
+        text += try value.literal(real: real).utf8
+        continue
+      }
+      // A quote that is doubled inside a name or text ends it, and begins it again.
+      let isQuote = byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"")
+      if quote == byte { quote = nil } else if quote == nil, isQuote { quote = byte }
+      text.append(byte)
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

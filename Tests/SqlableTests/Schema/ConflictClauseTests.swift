@@ -1,0 +1,167 @@
+import Sqlable
+import Testing
+
+/// What constraints say of conflicts, and their names.
+@Suite struct ConflictClauseTests {
+  private enum Policies: TableDeclaration {
+    static let id = Column("id", .integer, PrimaryKey(autoincrement: true, onConflict: .replace, name: "the key"))
+    static let code = Column("code", .nullable(.text), Unique(onConflict: .ignore, name: "one code"))
+    static let color = Column(
+      "color", .text, Default("black"), NotNull(onConflict: .replace, name: "colored"), Check("color <> ''", name: "c"))
+    static let size = Column("size", .integer, NotNull(onConflict: .ignore), Check("size > 0"), Check("size < 99"))
+    static let columns = [id, code, color, size]
+    static let constraints: [TableConstraint] = [
+      Unique(color, size.desc, onConflict: .replace, name: "color \"and\" size"), Check("size <> id", name: "apart"),
+    ]
+  }
+
+  private let sql = #"""
+    CREATE TABLE "t" ("id" INTEGER CONSTRAINT "the key" PRIMARY KEY ON CONFLICT REPLACE AUTOINCREMENT, \#
+    "code" TEXT CONSTRAINT "one code" UNIQUE ON CONFLICT IGNORE, \#
+    "color" TEXT CONSTRAINT "colored" NOT NULL ON CONFLICT REPLACE DEFAULT 'black' CONSTRAINT "c" CHECK (color <> ''), \#
+    "size" INTEGER NOT NULL ON CONFLICT IGNORE CHECK (size > 0) CHECK (size < 99), \#
+    CONSTRAINT "color ""and"" size" UNIQUE ("color", "size" DESC) ON CONFLICT REPLACE, \#
+    CONSTRAINT "apart" CHECK (size <> id))
+    """#
+
+  @Test func policiesAndNamesAreWrittenAndReadBack() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Table<Policies>.self)
+      #expect(try db.definition(of: "t") == sql)
+      let schema = Schema(Table<Policies>.self)
+      #expect(try schema.differences(db) == [])
+      #expect(try schema.plan(db).isEmpty)
+      let table = try #require(try db.schema()[table: "t"])
+      #expect(table.primaryKey?.onConflict == "REPLACE" && table.primaryKey?.name == "the key")
+      #expect(table.uniques.map(\.onConflict) == ["IGNORE", "REPLACE"])
+      #expect(table.uniques.map(\.name) == ["one code", "color \"and\" size"])
+      #expect(table.checks.map(\.name) == ["c", nil, nil, "apart"])
+      #expect(table.columns.map(\.notNullConflict) == [nil, nil, "REPLACE", "IGNORE"])
+    }
+  }
+
+  @Test func constraintsDoWhatTheySayAndAStatementsPolicyPrecedesThem() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Table<Policies>.self)
+      typealias Row = Table<Policies>
+      #expect(try Row(1, "a", "red", 7).insert().run(db) == 1)
+      // The key replaces the row.
+      #expect(try Row(1, "b", "red", 8).insert().run(db) == 1)
+      // The code ignores the new row.
+      #expect(try Row(5, "b", "blue", 9).insert().run(db) == 0)
+      // NULL becomes the default, or skips the row.
+      #expect(try Row(2, .null, .null, 9).insert().run(db) == 2)
+      #expect(try Row(3, .null, "red", .null).insert().run(db) == 0)
+      // Color and size replace a row.
+      #expect(try Row(4, "c", "black", 9).insert().run(db) == 4)
+      #expect(try Row.read().orderBy(Policies.id).run(db) == [Row(1, "b", "red", 8), Row(4, "c", "black", 9)])
+      expectError(.constraint(.primaryKey)) { try Row(1, "d", "x", 3).insert().onConflict(.abort).run(db) }
+      expectError(.constraint(.notNull)) { try Row(6, "d", .null, 3).insert().onConflict(.abort).run(db) }
+      #expect(try Row.update(Policies.code.set(to: "b")).filter(Policies.id == 4).run(db) == 0)
+      #expect(
+        Row.updateAll(Policies.code.set(to: "b")).onConflict(.abort).sql == #"UPDATE OR ABORT "t" SET "code" = ?"#)
+    }
+  }
+
+  /// Else a client could delete a row that it can't see.
+  @Test func aPolicyLetsNoConstraintReplaceRows() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Table<Policies>.self)
+      try Table<Policies>(1, "a", "red", 7).insert().run(db)
+      let table = TablePolicy(Table<Policies>.self).setting(Policies.id, Policies.code, Policies.color, Policies.size)
+      let policy = StatementPolicy(table, kinds: [.insert, .update])
+      let inserted = try policy.statement(
+        Statement<Table<Policies>, Int>.self, json: Table<Policies>(1, "b", "blue", 8).insert().json())
+      expectError(.constraint(.primaryKey)) { _ = try inserted.run(db) }
+      #expect(inserted.sql.hasPrefix("INSERT OR ABORT INTO"))
+      #expect(try Table<Policies>.read().run(db) == [Table<Policies>(1, "a", "red", 7)])
+    }
+  }
+
+  @Test func whichOfSeveralRowsAConstraintKeepsIsNotDetermined() throws {
+    let update = Table<Policies>.update(Policies.code.set(to: "b")).filter(Policies.size > 1)
+    let error = expectInvalidStatement { try AnyStatement(update).checkIsRepeatable() }
+    #expect(error?.message == "which of the rows that conflict an update keeps is not determined")
+    try AnyStatement(update.onConflict(.abort)).checkIsRepeatable()
+  }
+
+  @Test func aNamedCheckIsNamedByItsViolation() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Table<Policies>.self)
+      let ofColumn = expectError(.constraint(.check)) { try Table<Policies>(1, "a", "", 7).insert().run(db) }
+      #expect(ofColumn?.table == "t" && ofColumn?.column == "color" && ofColumn?.message.hasSuffix("c") == true)
+      let second = expectError(.constraint(.check)) { try Table<Policies>(1, "a", "x", 100).insert().run(db) }
+      #expect(second?.table == "t" && second?.column == "size")
+      let ofTable = expectError(.constraint(.check)) { try Table<Policies>(7, "a", "x", 7).insert().run(db) }
+      #expect(ofTable?.table == "t" && ofTable?.column == nil && ofTable?.message.hasSuffix("apart") == true)
+    }
+  }
+
+  @Test func aPolicyThatTheTableLacksIsADifferenceAndANameIsNone() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.execute(
+        """
+        CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, code TEXT UNIQUE, color TEXT NOT NULL DEFAULT 'black' \
+        CHECK (color <> ''), size INTEGER NOT NULL CHECK (size > 0) CHECK (size < 99), UNIQUE (color, size DESC), \
+        CHECK (size <> id));
+        INSERT INTO t VALUES (1, 'a', 'red', 7)
+        """)
+      let schema = Schema(Table<Policies>.self)
+      #expect(
+        try schema.differences(db).map(\.description) == [
+          "t.color: the NOT NULL is set, and should be set ON CONFLICT REPLACE",
+          "t.size: the NOT NULL is set, and should be set ON CONFLICT IGNORE",
+          "t: the primary key is PRIMARY KEY (id) AUTOINCREMENT, "
+            + "and should be PRIMARY KEY (id) AUTOINCREMENT ON CONFLICT REPLACE",
+          "t: the unique is missing: UNIQUE (code) ON CONFLICT IGNORE",
+          "t: the unique is missing: UNIQUE (color, size DESC) ON CONFLICT REPLACE",
+          "t: the unique is extra: UNIQUE (code)", "t: the unique is extra: UNIQUE (color, size DESC)",
+        ])
+      try schema.plan(db).apply(db)
+      #expect(try db.definition(of: "t") == sql)
+      #expect(try Table<Policies>.read().run(db) == [Table<Policies>(1, "a", "red", 7)])
+    }
+  }
+
+  @Test func aUniqueIndexIsNotAsGoodAsAConstraintWithAPolicy() throws {
+    enum Ignoring: TableDeclaration {
+      static let columns = [Column("a", .text, Unique(onConflict: .ignore))]
+    }
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.execute("CREATE TABLE t (a TEXT NOT NULL); CREATE UNIQUE INDEX u ON t (a)")
+      let missing = try Schema(Table<Ignoring>.self).differences(db).filter(\.isMissing)
+      #expect(missing.map(\.description) == ["t: the unique is missing: UNIQUE (a) ON CONFLICT IGNORE"])
+    }
+  }
+
+  @Test func foreignKeysHaveNamesAndAColumnCanHaveSeveral() throws {
+    enum Parent: TableDeclaration {
+      static let name = "parent"
+      static let id = Column("id", .integer, PrimaryKey())
+      static let code = Column("code", .integer, Unique())
+      static let columns = [id, code]
+    }
+    enum Child: TableDeclaration {
+      static let name = "child"
+      static let a = Column(
+        "a", .integer, ForeignKey<Table<Parent>>(name: "by id"), ForeignKey<Table<Parent>>(column: Parent.code))
+      static let columns = [a]
+      static let constraints: [TableConstraint] = [
+        ForeignKeys([a], to: Table<Parent>.self, [Parent.id], onDelete: .cascade, name: "again")
+      ]
+    }
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTables(Table<Child>.self, Table<Parent>.self)
+      #expect(
+        try db.definition(of: "child") == #"""
+          CREATE TABLE "child" ("a" INTEGER NOT NULL CONSTRAINT "by id" REFERENCES "parent" ("id") \#
+          REFERENCES "parent" ("code"), \#
+          CONSTRAINT "again" FOREIGN KEY ("a") REFERENCES "parent" ("id") ON DELETE CASCADE)
+          """#)
+      #expect(try Schema(Table<Child>.self).differences(db) == [])
+      #expect(try db.schema()[table: "child"]?.foreignKeys.map(\.name) == ["by id", nil, "again"])
+      try Table<Parent>(1, 2).insert().run(db)
+      expectError(.constraint(.foreignKey)) { try Table<Child>(1).insert().run(db) }
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import Sqlable
+import Testing
+
+/// A part of a declaration: a column, constraints of the table, indexes.
+private protocol Part: Sendable {
+  static var column: Column { get }
+  static var constraints: [TableConstraint] { get }
+  static var indexes: [Index] { get }
+}
+
+extension Part {
+  static var constraints: [TableConstraint] { [] }
+  static var indexes: [Index] { [] }
+}
+
+/// A table of any parts.
+private enum Whole<Key: Part, First: Part, Second: Part>: TableDeclaration {
+  static var name: String { "whole" }
+  static var columns: [Column] { [Key.column, First.column, Second.column, plain, number] }
+  static var constraints: [TableConstraint] { Key.constraints + First.constraints + Second.constraints }
+  static var indexes: [Index] { Key.indexes + First.indexes + Second.indexes }
+}
+
+private let plain = Column("plain", .nullable(.text))
+private let number = Column("number", .nullable(.integer))
+
+private enum Parent: TableDeclaration {
+  static let name = "parent"
+  static let columns = [Column("id", .integer, PrimaryKey()), Column("code", .text, Unique())]
+}
+
+/// Whatever a model declares, its table has, and comes back from the schema as it was declared.
+@Suite struct DeclarationPropertyTests {
+  private let keys: [any Part.Type] = [
+    Keys.Rowid.self, Keys.Counted.self, Keys.Replacing.self, Keys.Text.self, Keys.Downwards.self, Keys.Composite.self,
+    Keys.None.self,
+  ]
+  private let firsts: [any Part.Type] = [
+    Firsts.Bare.self, Firsts.Policies.self, Firsts.Checks.self, Firsts.Reference.self, Firsts.Computed.self,
+    Firsts.Indexed.self, Firsts.Typed.self, Firsts.Partial.self,
+  ]
+  private let seconds: [any Part.Type] = [
+    Seconds.Bare.self, Seconds.Uniques.self, Seconds.Named.self, Seconds.References.self,
+  ]
+
+  private func eachOfSome(_ count: Int, _ body: (any Sqlable.Type) throws -> Void) rethrows {
+    var generator = SeededGenerator(seed: SeededGenerator.seed)
+    for _ in 0..<times(count) {
+      let (key, first, second) = (generator.pick(keys), generator.pick(firsts), generator.pick(seconds))
+      try body(model(key, first, second))
+    }
+  }
+
+  private func model<K: Part, F: Part, S: Part>(_: K.Type, _: F.Type, _: S.Type) -> any Sqlable.Type {
+    Table<Whole<K, F, S>>.self
+  }
+
+  private func expectSame(
+    _ model: any Sqlable.Type, _ db: SqliteDatabase, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let schema = Schema(model)
+    try schema.verify(db)
+    #expect(try schema.differences(db).map(\.description) == [], "\(model)", sourceLocation: sourceLocation)
+    #expect(try schema.plan(db).description == "nothing to change", "\(model)", sourceLocation: sourceLocation)
+  }
+
+  @Test func aTableThatWasCreatedHasWhatItsModelDeclares() throws {
+    try eachOfSome(80) { model in
+      let db = try SqliteDatabase.inMemory()
+      try db.createTables(of: Schema(Table<Parent>.self, model))
+      try expectSame(model, db)
+    }
+  }
+
+  @Test func aPlanMakesOneDeclarationOfAnother() throws {
+    var last: (any Sqlable.Type)?
+    try eachOfSome(80) { model in
+      defer { last = model }
+      guard let last else { return }
+      let db = try SqliteDatabase.inMemory()
+      try db.createTables(of: Schema(Table<Parent>.self, last))
+      let schema = Schema(model)
+      let filling: [String: any SqlValue] = ["whole.first": 1, "whole.second": "x"]
+      let dropping: SchemaDropping = [.columns, .indexes]
+      let notRenamed: Set = ["whole.id", "whole.key", "whole.first", "whole.second"]
+      let plan = try schema.plan(db, notRenamed: notRenamed, filling: filling, dropping: dropping)
+      try plan.apply(db, allowing: .dataLoss)
+      try expectSame(model, db)
+    }
+  }
+}
+
+private enum Keys {
+  enum Rowid: Part { static let column = Column("id", .integer, PrimaryKey()) }
+  enum Counted: Part { static let column = Column("id", .integer, PrimaryKey(autoincrement: true, name: "k")) }
+  enum Replacing: Part {
+    static let column = Column("id", .integer, PrimaryKey(autoincrement: true, onConflict: .replace))
+  }
+  enum Text: Part { static let column = Column("key", .text, PrimaryKey(onConflict: .ignore), Collate.nocase) }
+  enum Downwards: Part { static let column = Column("id", .integer, PrimaryKey(descending: true, onConflict: .ignore)) }
+  enum Composite: Part {
+    static let column = Column("key", .text)
+    static let constraints: [TableConstraint] = [
+      PrimaryKeys(column, number.desc, onConflict: .replace, name: "the \"key\"")
+    ]
+  }
+  enum None: Part { static let column = Column("key", .nullable(.real)) }
+}
+
+private enum Firsts {
+  enum Bare: Part { static let column = Column("first", .integer) }
+  enum Policies: Part {
+    static let column = Column(
+      "first", .integer, NotNull(onConflict: .ignore, name: "there"), Unique(onConflict: .ignore, name: "one"),
+      Default(-7))
+  }
+  enum Checks: Part {
+    static let column = Column("first", .integer, Check("first <> 0", name: "not 0"), Check("first <> 100"))
+    static let constraints: [TableConstraint] = [
+      Check("first <> number OR plain = 'a''b'", name: "x'y"), Check("first % 3 <> 2"),
+    ]
+  }
+  enum Reference: Part {
+    static let column = Column(
+      "first", .nullable(.integer), ForeignKey<Table<Parent>>(onDelete: .setNull, deferred: true, name: "up"))
+  }
+  enum Computed: Part {
+    static let column = Column("first", .nullable(.integer), Generated("number * 2", stored: true))
+  }
+  enum Indexed: Part {
+    static let column = Column("first", .integer)
+    static let indexes = [Index(column), Index(plain.desc, column, unique: true, name: "an \"index\"")]
+  }
+}
+
+extension Firsts {
+  enum Typed: Part {
+    static var column: Column {
+      Column(
+        "first", .integer, Check(number != 7 || plain.in(["a'b", "?", "c"]), name: "typed"), Generated(number + 0.1))
+    }
+    static let constraints: [TableConstraint] = [
+      Check(number.isNull || number.between(-3, and: 3_000_000_000)), Check(plain.like("%\"?'%"), name: "like"),
+    ]
+  }
+  enum Partial: Part {
+    static let column = Column("first", .integer)
+    static let indexes = [
+      Index(column, plain.lowercase().desc, where: number == -1), Index(number, unique: true, where: plain.isNull),
+      Index((number * 0.1).asc, plain.collate(.nocase).desc, name: "terms"),
+      Index(IndexColumn(sql: "first + 1"), where: "plain <> '?'"),
+    ]
+  }
+}
+
+private enum Seconds {
+  enum Bare: Part { static let column = Column("second", .text) }
+  enum Uniques: Part {
+    static let column = Column("second", .text, Collate.rtrim)
+    static let constraints: [TableConstraint] = [
+      Unique(column, plain.desc, onConflict: .replace, name: "both"), Unique(number, plain),
+    ]
+  }
+  enum Named: Part {
+    static let column = Column("second", .text, NotNull(name: "a"), Unique(name: "b"), Check("second <> ''", name: "d"))
+  }
+  enum References: Part {
+    static let column = Column("second", .nullable(.text))
+    static let constraints: [TableConstraint] = [
+      ForeignKeys([column], to: Table<Parent>.self, [Column("code", .text)], onUpdate: .cascade, name: "code")
+    ]
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite struct DropTests {
+  private func names(_ db: SqliteDatabase) throws -> [String] {
+    try db.query("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name", as: String.self)
+  }
+
+  @Test func tablesIndexesViewsAndTriggersAreDropped() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTables(Person.self, Bicycle.self)
+      try db.createTable(Bicycle.self, named: "archive")
+      try db.execute(
+        #"""
+        CREATE VIEW "a ""view""" AS SELECT 1;
+        CREATE TRIGGER noted AFTER INSERT ON bicycle BEGIN SELECT 1; END
+        """#)
+      let drops: [(Drop, String)] = [
+        (.trigger("noted"), #"DROP TRIGGER main."noted""#),
+        (.view("a \"view\""), "DROP VIEW main.\"a \"\"view\"\"\""),
+        (Bicycle.dropIndex(Index(Bicycle.color)), #"DROP INDEX main."bicycle_color""#),
+        (Bicycle.dropTable(named: "archive"), #"DROP TABLE main."archive""#),
+        (Bicycle.dropTable(), #"DROP TABLE main."bicycle""#),
+      ]
+      for (drop, sql) in drops {
+        #expect(drop.sql == sql)
+        let before = try names(db).count
+        try drop.run(db)
+        // Its indexes go with a table.
+        #expect(try names(db).count < before, "\(sql)")
+        #expect(expectSqlError { try drop.run(db) }?.transaction != nil)
+        try drop.ifExists().run(db)
+      }
+      #expect(try names(db) == ["person"])
+      #expect(drops[4].0.ifExists().sql == #"DROP TABLE IF EXISTS main."bicycle""#)
+      expectError(.schema(.missingTable("bicycle"))) { _ = try Bicycle.count().run(db) }
+      try db.createTable(Bicycle.self)
+      #expect(try Bicycle.count().run(db) == 0)
+    }
+  }
+
+  @Test func aFullTextIndexGoesWithItsTable() throws {
+    enum Note: TableDeclaration {
+      static let name = "note"
+      static let text = Column("text", .text)
+      static let columns = [Column("id", .integer, PrimaryKey()), text]
+      static let fullText = FullTextIndex(text)
+    }
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Table<Note>.self)
+      try Table<Note>.dropTable().run(db)
+      #expect(try names(db) == [])
+    }
+  }
+
+  @Test func aTableToWhichRowsReferStays() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      enum Parent: TableDeclaration {
+        static let name = "parent"
+        static let columns = [Column("id", .integer, PrimaryKey())]
+      }
+      enum Child: TableDeclaration {
+        static let name = "child"
+        static let columns = [Column("parent", .integer, ForeignKey<Table<Parent>>())]
+      }
+      try db.createTables(Table<Parent>.self, Table<Child>.self)
+      try Table<Parent>(1).insert().run(db)
+      try Table<Child>(1).insert().run(db)
+      expectError(.constraint(.foreignKey)) { try Table<Parent>.dropTable().run(db) }
+      #expect(try Table<Parent>.count().run(db) == 1)
+    }
+  }
+
+  @Test func aTransactionThatIsRolledBackDropsNothing() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Person.self)
+      try db.transaction { db in
+        try Person.dropTable().run(db)
+        #expect(try names(db) == [])
+        return .rollback
+      }
+      #expect(try names(db) == ["person"])
+    }
+  }
+
+  @Test func whatAnAttachedDatabaseHasStays() throws {
+    try withDirectory { (directory: String) throws -> Void in
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
+      try db.execute("ATTACH \(directory + "/b.sqlite") AS b")
+      try db.execute("CREATE TABLE b.person (id INTEGER)")
+      expectSqlError { try Person.dropTable().run(db) }
+      try Person.dropTable().ifExists().run(db)
+      let rows = try db.query("SELECT count(*) FROM b.person", as: Int.self)
+      #expect(rows == [0])
+    }
+  }
+
+  @Test func dropsRunOnPoolsAndAreValues() async throws {
+    let pool = try SqlitePool.inMemory()
+    try await pool.transaction { db in try db.createTable(Person.self) }
+    let drop = Person.dropTable().ifExists()
+    let copy = try JSONDecoder().decode(Drop.self, from: JSONEncoder().encode(drop))
+    #expect(copy == drop && Set([copy, drop]).count == 1 && drop != Person.dropTable())
+    try await copy.run(pool)
+    #expect(try await pool.read { db in try db.tableExists(Person.self) } == false)
+    expectMisuse { try Drop.table("a\0b").run(SqliteDatabase.inMemory()) }
+  }
+}
