@@ -174,7 +174,7 @@ final class TableInfo: Sendable {
   ///
   /// It is found when it is first asked for, not with the rest: a foreign key reads the other model's declarations,
   /// whose own foreign keys may lead back here. Two threads may both find it.
-  @usableFromInline var defect: SqlError? {
+  var defect: SqlError? {
     if isSound.load(ordering: .relaxed) { return nil }
     let defect = findDefect()
     if defect == nil { isSound.store(true, ordering: .relaxed) }

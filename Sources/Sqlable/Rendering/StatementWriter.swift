@@ -98,8 +98,9 @@ struct StatementWriter {
   // MARK: Changes
 
   func writeConflict(_ policy: ConflictPolicy?) {
-    // Also ABORT: a constraint may say something else.
-    if let policy { sql.append(policy.sql) }
+    guard let policy else { return }
+    // ABORT is what holds unless a constraint says something else.
+    if policy != .abort || table.ignoresOrReplaces { sql.append(policy.sql) }
   }
 
   private func writeDelete(_ query: DeleteQuery, _ row: RowValues) throws {
