@@ -63,6 +63,19 @@ import Testing
     }
   }
 
+  @Test func observersAreNotifiedOfRowsThatAConstraintReplaces() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Table<Policies>.self)
+      try Table<Policies>(1, "a", "red", 7).insert().run(db)
+      let log = EventLog()
+      log.listen(to: db, on: Table<Policies>.self)
+      try Table<Policies>(2, "b", "red", 7).insert().run(db)
+      #expect(log.take() == ["delete t 1", "insert t 2"])
+      try Table<Policies>(3, "b", "blue", 7).insert().run(db)
+      #expect(log.take() == [])
+    }
+  }
+
   /// Else a client could delete a row that it can't see.
   @Test func aPolicyLetsNoConstraintReplaceRows() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
