@@ -39,7 +39,8 @@ import Testing
       try db.execute("CREATE TABLE v (a)")
       var generator = SeededGenerator(seed: 61)
       var values: [DatabaseValue] = [
-        .null, .integer(.min), .integer(.max), .real(.infinity), .real(-.infinity), .real(.leastNonzeroMagnitude), .real(1e308),
+        .null, .integer(.min), .integer(.max), .real(.infinity), .real(-.infinity), .real(.leastNonzeroMagnitude),
+        .real(1e308),
         .real(-0.1), .text(""), .text("a\0b'\"\n"), .text("é日本🚲"), .blob(Data()), .blob(Data(0...255)),
       ]
       for _ in 0..<500 {
