@@ -38,9 +38,9 @@ extension SqliteDatabase {
   /// nothing has changed.
   public func load(_ dump: String) throws {
     try transaction { db in
-      try db.running { connection in try connection.withoutForeignKeys { try db.execute(dump) } }
-      for table in try db.schema().tables {
-        try db.running { connection in try connection.checkForeignKeys(of: table.name) }
+      try db.running { connection in
+        try connection.withoutForeignKeys { try db.execute(dump) }
+        try connection.checkForeignKeys()
       }
     }
   }

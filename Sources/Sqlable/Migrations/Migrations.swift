@@ -11,10 +11,10 @@ public struct Migrations: Sendable {
   public let all: [Migration]
   private let fresh: (@Sendable (SqliteDatabase) throws -> Void)?
 
-  /// - Parameters:
-  ///   - migrations: All migrations, from the first release on; new ones come last.
-  ///   - fresh: The models whose tables a new file gets at once, instead of all migrations one after another.
-  ///     ``checkFreshSchema(configuration:)`` proves that both are equal.
+  /// Takes all migrations, from the first release on; new ones come last.
+  ///
+  /// A new file gets the tables of the models in `fresh` at once, instead of all migrations one after another;
+  /// ``checkFreshSchema(configuration:)`` proves that both are equal.
   public init(_ migrations: [Migration], fresh schema: Schema? = nil) {
     all = migrations
     guard let schema else {
@@ -24,7 +24,7 @@ public struct Migrations: Sendable {
     fresh = { db in try db.createTables(of: schema) }
   }
 
-  /// - Parameter fresh: Fills a new file, instead of all migrations one after another.
+  /// Takes all migrations, from the first release on; `fresh` fills a new file, instead of all of them.
   public init(_ migrations: [Migration], fresh: @escaping @Sendable (SqliteDatabase) throws -> Void) {
     (all, self.fresh) = (migrations, fresh)
   }
@@ -58,7 +58,7 @@ public struct Migrations: Sendable {
   /// newer program; `.misuse` for two migrations of one name; and what a migration throws, whose changes are then
   /// undone, while those before it stay.
   ///
-  /// - Parameter progress: Called when a migration begins, and after each batch.
+  /// `progress` is called when a migration begins, and after each batch.
   @discardableResult
   public func apply(
     _ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line,

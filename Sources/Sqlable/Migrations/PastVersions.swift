@@ -39,9 +39,8 @@ extension Migrations {
   /// }
   /// ```
   ///
-  /// - Parameters:
-  ///   - dumps: What ``SqliteDatabase/dump()`` made of them, by any name.
-  ///   - checking: Looks at a database to which the migrations have been applied.
+  /// ``SqliteDatabase/dump()`` makes the dumps; their names are any. `checking` looks at a database to which the
+  /// migrations have been applied.
   public func checkPastVersions(
     dumps: [String: String], configuration: Configuration = Configuration(),
     checking: (SqliteDatabase, String) throws -> Void = { _, _ in }

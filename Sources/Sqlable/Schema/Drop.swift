@@ -96,7 +96,7 @@ extension Sqlable {
   /// try Bicycle.dropIndex(Index(Bicycle.color)).run(db)      // DROP INDEX main."bicycle_color"
   /// ```
   ///
-  /// - Parameter table: Another table with the model's layout; nil for its own.
+  /// `ofTable` names another table with the model's layout.
   public static func dropIndex(_ index: Index, ofTable table: String? = nil) -> Drop {
     Drop(.index, index.name(inTable: table ?? tableName))
   }

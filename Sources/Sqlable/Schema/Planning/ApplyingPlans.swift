@@ -30,12 +30,11 @@ extension Schema {
   /// ``SchemaPlan/questions``. Throws `.schema(.mismatch)` for a change that no plan can make, such as a column
   /// that can't be NULL and gets no value.
   ///
-  /// - Parameters:
-  ///   - renamed: The new names of columns by their old ones: `["colour": "color"]`, or `["bicycle.colour": "color"]`.
-  ///   - renamedTables: The new names of tables by their old ones.
-  ///   - notRenamed: Columns that are dropped although one of the same type is added.
-  ///   - filling: What rows get in a column that is new or can't be NULL any more: `["bicycle.price": 0.0]`.
-  ///   - dropping: What goes because no model has it.
+  /// - `renamed` has the new names of columns by their old ones: `["colour": "color"]`, or
+  ///   `["bicycle.colour": "color"]`; `renamedTables` those of tables.
+  /// - `notRenamed` has columns that are dropped although one of the same type is added.
+  /// - `filling` says what rows get in a column that is new or can't be NULL any more: `["bicycle.price": 0.0]`.
+  /// - `dropping` says what goes because no model has it.
   public func plan(
     _ db: some SqlDatabase, renamed: [String: String] = [:], renamedTables: [String: String] = [:],
     notRenamed: Set<String> = [], filling: [String: any SqlValue] = [:], dropping: SchemaDropping = [],
@@ -73,14 +72,13 @@ extension SchemaPlan {
   ///
   /// Before the commit it checks the foreign keys of the tables that it has rebuilt. Foreign keys are not enforced
   /// meanwhile, and no triggers fire. On a handle or pool; inside another transaction of a handle it is a savepoint.
+  /// A plan is SQL: apply one that was stored only if you trust where it was stored.
   ///
   /// Throws `.misuse` for a plan that loses data without permission or has questions; `.schema(.mismatch)` for one that
   /// was made for another schema, and for rows that do not fit, with their ids; `.constraint`, `.full`, `.busy` and
   /// others of SQLite's. Then nothing has changed.
   ///
-  /// - Parameters:
-  ///   - permission: What it may do that can't be undone.
-  ///   - progress: Called before each step, and about every hundred thousand rows of a rebuild.
+  /// `progress` is called before each step, and about every hundred thousand rows of a rebuild.
   public func apply(
     _ db: some SqlDatabase, allowing permission: SchemaPermission = [], file: StaticString = #fileID,
     line: UInt = #line, progress: (SchemaProgress) -> Void = { _ in }
@@ -98,9 +96,8 @@ extension SchemaPlan {
             progress(SchemaProgress(step: place, rows: 0))
             try run(step, on: connection) { progress(SchemaProgress(step: place, rows: $0)) }
           }
-          for table in Set(steps.filter(\.rebuilds).map(\.table)).sorted() {
-            try connection.checkForeignKeys(of: table)
-          }
+          let rebuilt = Set(steps.filter(\.rebuilds).map(\.table))
+          if !rebuilt.isEmpty { try connection.checkForeignKeys(of: rebuilt) }
         }
       }
       // Other parts of the handle must learn that the schema has changed.
@@ -157,10 +154,15 @@ extension Connection {
     try body()
   }
 
-  /// Throws if rows of the table, or rows that refer to it, refer to rows that are not there.
-  func checkForeignKeys(of table: String) throws {
-    let referring = try schema().tables.filter { other in
-      other.name.isSameName(as: table) || other.foreignKeys.contains { $0.table.isName(table) }
+  /// Throws if rows of the tables, or rows that refer to them, refer to rows that are not there.
+  ///
+  /// - Parameter names: The tables; nil for all.
+  func checkForeignKeys(of names: Set<String>? = nil) throws {
+    let referring = try schema().tables.filter { table in
+      guard let names, !table.foreignKeys.isEmpty else { return !table.foreignKeys.isEmpty }
+      return names.contains { name in
+        table.name.isSameName(as: name) || table.foreignKeys.contains { $0.table.isName(name) }
+      }
     }
     for child in referring {
       var rows: [(id: Int?, parent: String)] = []

@@ -124,8 +124,11 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
 
   /// The texts that created the tables, indexes, views and triggers, in an order in which they can run.
   public var statements: [String] {
-    let triggers = tables.flatMap(\.triggers) + views.flatMap(\.triggers)
-    return tables.flatMap { [$0.sql] + $0.indexes.map(\.sql) } + views.map(\.sql.text) + triggers.map(\.sql.text)
+    var statements: [String] = []
+    for table in tables { statements += [table.sql] + table.indexes.map(\.sql) }
+    statements += views.map(\.sql.text)
+    for triggers in tables.map(\.triggers) + views.map(\.triggers) { statements += triggers.map(\.sql.text) }
+    return statements
   }
 
   /// The table with a name, as SQLite compares names; nil if there is none.
