@@ -132,12 +132,15 @@ struct FileGateTests {
       let order = Collected<Int>()
       let last = wait(third, at: path, inLine: 2) { order.append(3) }
       let next = DispatchGroup()
+      let begun = DispatchSemaphore(value: 0)
       next.enter()
       Thread.detachNewThread { [interruption] in
+        begun.signal()
         if (try? second.take(interruption)) != nil { order.append(2) }
         second.giveBack()
         next.leave()
       }
+      begun.wait()
       usleep(50_000)
       first.giveBack()
       next.wait()
