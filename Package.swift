@@ -6,7 +6,7 @@ let syntaxProducts = [
   "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros",
 ]
 
-// The trait Macros, off by default, adds the macros, which need swift-syntax. While it is off, nothing of swift-syntax is
+// The trait Macros, off by default, adds the macros, which need swift-syntax. While it is off, nothing of that is
 // resolved or built, and the macro target is an empty program.
 let package = Package(
   name: "Sqlable",

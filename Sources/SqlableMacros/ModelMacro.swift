@@ -4,53 +4,38 @@ import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
 /// `@Sqlable`: the conformance of a struct or final class to `Sqlable`, as one would write it by hand.
-public enum ModelMacro {
-  /// The text is laid out as it would stand in a source.
-  public static var formatMode: FormatMode { .disabled }
+public enum ModelMacro: ConformanceMacro {
+  static var role: ModelDeclaration.Role { .model }
 }
 
 /// `@SqlEmbedded`: the same for a struct that models embed.
-public enum EmbeddedMacro {
+public enum EmbeddedMacro: ConformanceMacro {
+  static var role: ModelDeclaration.Role { .embedded }
+}
+
+/// A macro that writes the conformance, and the members that can't stand in an extension.
+protocol ConformanceMacro: ExtensionMacro, MemberMacro {
+  static var role: ModelDeclaration.Role { get }
+}
+
+extension ConformanceMacro {
+  /// The text is laid out as it would stand in a source.
   public static var formatMode: FormatMode { .disabled }
-}
 
-extension ModelMacro: ExtensionMacro {
   public static func expansion(
     of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
     providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
     in context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {
-    try ModelDeclaration(.model, node, declaration, context)
+    try ModelDeclaration(role, node, declaration, context)
       .conformance(of: type.trimmedDescription, declares: !protocols.isEmpty, context)
   }
-}
 
-extension ModelMacro: MemberMacro {
   public static func expansion(
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    ModelDeclaration(.model, node, declaration, context).members
-  }
-}
-
-extension EmbeddedMacro: ExtensionMacro {
-  public static func expansion(
-    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
-    providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
-    in context: some MacroExpansionContext
-  ) throws -> [ExtensionDeclSyntax] {
-    try ModelDeclaration(.embedded, node, declaration, context)
-      .conformance(of: type.trimmedDescription, declares: !protocols.isEmpty, context)
-  }
-}
-
-extension EmbeddedMacro: MemberMacro {
-  public static func expansion(
-    of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
-    conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
-  ) throws -> [DeclSyntax] {
-    ModelDeclaration(.embedded, node, declaration, context).members
+    ModelDeclaration(role, node, declaration, context).members
   }
 }
 

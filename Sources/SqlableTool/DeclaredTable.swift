@@ -90,9 +90,5 @@ private struct ColumnOptionList: ColumnOption {
 }
 
 extension String {
-  fileprivate var isFullTextTable: Bool {
-    let words = lowercased().split { $0.isWhitespace || $0 == "(" }
-    guard words.starts(with: ["create", "virtual", "table"]) else { return false }
-    return words.firstIndex(of: "using").map { words.dropFirst($0 + 1).first == "fts5" } ?? false
-  }
+  fileprivate var isFullTextTable: Bool { virtualTableModule.map { $0 == Array("fts5".utf8) } ?? false }
 }

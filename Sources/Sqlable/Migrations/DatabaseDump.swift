@@ -64,7 +64,7 @@ private struct DatabaseDump {
     try writeCounters(body)
     let tables = Set(schema.tables.map(\.sql))
     for statement in schema.statements where !tables.contains(statement) { try body(statement) }
-    for table in schema.tables where table.fullTextContent.map({ !$0.isEmpty }) ?? false {
+    for table in schema.tables where table.fullText?.content?.isEmpty == false {
       let name = table.name.quotedName
       try body("INSERT INTO \(name) (\(name)) VALUES ('rebuild')")
     }
@@ -73,7 +73,7 @@ private struct DatabaseDump {
   }
 
   private func writeRows(of table: DatabaseSchema.Table, _ body: (String) throws -> Void) throws {
-    if let content = table.fullTextContent {
+    if let content = table.fullText?.content {
       guard !content.isEmpty else {
         throw SchemaPlanner.mismatch("table \(table.name) does not store its text, and can't be dumped", table.name)
       }
@@ -87,7 +87,7 @@ private struct DatabaseDump {
       }
     }
     var order = (table.primaryKey?.columns ?? []).map(\.expression.text)
-    if !table.isWithoutRowid, table.module == nil || table.isFullTextTable,
+    if !table.isWithoutRowid, table.module == nil || table.fullText != nil,
       let rowid = String.rowidName(beside: table.columns.map(\.name) + columns)
     {
       order = [rowid]
@@ -121,17 +121,8 @@ private struct DatabaseDump {
 }
 
 extension DatabaseSchema.Table {
-  fileprivate var isFullTextTable: Bool { module.map { SqlTokens($0.text).isWord(0, "fts5") } ?? false }
-
-  /// The table that has the text of a full-text index, empty for an index without text; nil for all other tables.
-  fileprivate var fullTextContent: String? {
-    guard isFullTextTable, let module else { return nil }
-    let tokens = SqlTokens(module.text)
-    for place in 0..<tokens.count where tokens.isWord(place, "content") && tokens.isSign(place + 1, UInt8(ascii: "=")) {
-      return tokens.name(place + 2) ?? ""
-    }
-    return nil
-  }
+  /// What it says of FTS5; nil for a table that is no full-text table.
+  fileprivate var fullText: FullTextArguments? { FullTextArguments(module) }
 
   /// Whether a column of its own is the row's id.
   fileprivate var keyIsRowid: Bool {

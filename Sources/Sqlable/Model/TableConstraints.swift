@@ -10,6 +10,18 @@ public struct TableConstraints: Sendable {
   var uniques: [KeyConstraint] = []
   var checks: [Check] = []
   var foreignKeys: [(columns: [String], reference: ForeignKeyReference)] = []
+
+  /// The names and conflict policies of these constraints and those of the columns.
+  func clauses(with columns: [Column]) -> [ConstraintClauses] {
+    var clauses: [ConstraintClauses] = []
+    for column in columns {
+      let options = column.definition.options
+      clauses += [options.primaryKey?.clauses, options.notNull, options.unique].compactMap(\.self)
+      clauses += options.checks.map(\.clauses) + options.foreignKeys.map(\.clauses)
+    }
+    clauses += (primaryKeys + uniques).map(\.clauses)
+    return clauses + checks.map(\.clauses) + foreignKeys.map(\.reference.clauses)
+  }
 }
 
 /// A primary key or a unique combination of columns.

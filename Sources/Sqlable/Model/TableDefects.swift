@@ -87,29 +87,13 @@ extension TableInfo {
   private func checkConstraints() throws(SqlError) {
     for unique in constraints.uniques { try check(unique.columns, of: "a Unique constraint") }
     for constraint in constraints.checks { try check(constraint.expression, of: "a check") }
-    let names = constraintNames
+    let names = constraints.clauses(with: columns).compactMap(\.name)
     if names.contains(where: { $0.isEmpty || $0.utf8.contains(0) }) {
       throw wrong("has a constraint with an empty name or a NUL byte in it")
     }
     if let name = names.firstDoubled { throw wrong("has two constraints with the same name, \(name)") }
   }
 
-  private var constraintNames: [String] { constraintClauses.compactMap(\.name) }
-
-  /// Whether a constraint ignores or replaces rows that conflict.
-  var ignoresOrReplaces: Bool { constraintClauses.contains { $0.onConflict == .ignore || $0.onConflict == .replace } }
-
-  private var constraintClauses: [ConstraintClauses] {
-    var clauses: [ConstraintClauses] = []
-    for column in columns {
-      let options = column.definition.options
-      clauses += [options.primaryKey?.clauses, options.notNull, options.unique].compactMap(\.self)
-      clauses += options.checks.map(\.clauses) + options.foreignKeys.map(\.clauses)
-    }
-    clauses += (constraints.primaryKeys + constraints.uniques).map(\.clauses)
-    clauses += constraints.checks.map(\.clauses) + constraints.foreignKeys.map(\.reference.clauses)
-    return clauses
-  }
 
   /// Throws unless all columns are the table's, and each is there once.
   private func check(

@@ -22,6 +22,8 @@ final class TableInfo: Sendable {
   let keyIsRowid: Bool
   let isWithoutRowid: Bool
   let constraints: TableConstraints
+  /// Whether a constraint ignores or replaces rows that conflict.
+  let ignoresOrReplaces: Bool
   let indexes: [Index]
   let options: [TableOption]
   /// The full-text table that the table is, or its full-text index.
@@ -81,6 +83,9 @@ final class TableInfo: Sendable {
     indexes = model.tableIndexes
     options = model.tableOptions
     constraints = model.tableConstraints.reduce(into: TableConstraints()) { $1.write(to: &$0) }
+    ignoresOrReplaces = constraints.clauses(with: columns).contains {
+      $0.onConflict == .ignore || $0.onConflict == .replace
+    }
     isWithoutRowid = options.contains(.withoutRowid)
     quotedName = name.quotedBytes()
     let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
@@ -119,6 +124,7 @@ final class TableInfo: Sendable {
     (identities, cells) = TableInfo.memory(of: columns, key: [])
     (key, keyIsRowid, isWithoutRowid) = ([], false, false)
     (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
+    ignoresOrReplaces = false
     quotedName = name.quotedBytes()
     selectAll = []
     isSound.store(true, ordering: .relaxed)
@@ -164,7 +170,8 @@ final class TableInfo: Sendable {
     (self.name, modelName) = (name, own.modelName)
     (columns, count, identities, cells) = (own.columns, own.count, own.identities, own.cells)
     (key, keyIsRowid, isWithoutRowid) = (own.key, own.keyIsRowid, own.isWithoutRowid)
-    (constraints, indexes, options) = (own.constraints, own.indexes, own.options)
+    (constraints, ignoresOrReplaces) = (own.constraints, own.ignoresOrReplaces)
+    (indexes, options) = (own.indexes, own.options)
     quotedName = name.quotedBytes()
     selectAll = own.selectAll.dropLast(own.quotedName.count) + quotedName
     fullText = own.fullText.map { FullTextTable($0, besideTable: name) }

@@ -107,7 +107,7 @@ struct SchemaComparison: Runnable {
         let view = found.views.first { $0.name.isSameName(as: expected.name) }
         differences.append(
           SchemaDifference(
-            expected.name, expected.isFullText ? .fullText : .table, expected: expected.sql, found: view?.sql.text))
+            expected.name, expected.module == nil ? .table : .fullText, expected: expected.sql, found: view?.sql.text))
         continue
       }
       differences += SchemaComparison.differences(of: table, from: expected)
@@ -128,8 +128,6 @@ struct SchemaComparison: Runnable {
 }
 
 extension DatabaseSchema.Table {
-  var isFullText: Bool { module != nil }
-
   fileprivate func hasUniqueIndex(_ constraint: DatabaseSchema.Unique) -> Bool {
     constraint.onConflict == nil
       && indexes.contains { $0.isUnique && $0.condition == nil && $0.terms == constraint.columns }

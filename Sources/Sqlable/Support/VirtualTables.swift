@@ -2,7 +2,7 @@ extension String {
   /// The module, in lower case, of the virtual table that this schema text creates; nil for any other text.
   ///
   /// SQLite stores `CREATE VIRTUAL TABLE`, then the original text from the table's name on, with its comments.
-  var virtualTableModule: [UInt8]? {
+  package var virtualTableModule: [UInt8]? {
     var rest = utf8[...]
     for word in ["create", "virtual", "table"] where rest.nextToken() != Array(word.utf8) { return nil }
     // The table's name may be any quoted text.

@@ -50,6 +50,22 @@ import Testing
     }
   }
 
+  @Test func migrationsInATransactionAreUndoneWithIt() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try Migrations([first]).apply(db)
+      struct Stop: Error {}
+      #expect(throws: Stop.self) {
+        try db.transaction { db in
+          let run = try Migrations(all).apply(db)
+          #expect(run == ["color", "the rest"])
+          throw Stop()
+        }
+      }
+      #expect(try Migrations(all).status(db) == .pending(["color", "the rest"]))
+      #expect(try db.schema()[table: "bicycle"]?.columns.map(\.name) == ["id", "name", "colour"])
+    }
+  }
+
   private func error(of migrations: Migrations, _ db: SqliteDatabase) -> String? {
     sqlError { _ = try migrations.apply(db) }?.message
   }

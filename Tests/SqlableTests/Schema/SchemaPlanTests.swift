@@ -200,6 +200,20 @@ private enum New: TableDeclaration {
     }
   }
 
+  @Test func aPlanFitsTheSchemaThatItWasMadeForOnly() throws {
+    try withOld { db in
+      let plan = try schema.plan(db, filling: ["t.name": "none"])
+      try plan.check(db)
+      try db.execute("PRAGMA legacy_alter_table = ON")
+      try plan.apply(db)
+      #expect(try db.query("PRAGMA legacy_alter_table", as: Int.self) == [1])
+      let error = sqlError { try plan.check(db) }
+      #expect(
+        error?.message == "the schema has changed since the plan was made; make a new one",
+        "\(String(describing: error))")
+    }
+  }
+
   @Test func rowsGetWhatTheProgramSays() throws {
     try withOld { db in
       try db.execute("INSERT INTO t VALUES (1, NULL, '2', NULL), (2, 'b', NULL, NULL)")

@@ -29,6 +29,23 @@ import Testing
     }
   }
 
+  @Test func statementsMakeTheSameSchema() throws {
+    try withTables { (db: SqliteDatabase) throws -> Void in
+      try db.execute(
+        """
+        CREATE INDEX plain_b ON plain (b) WHERE c IS NOT NULL;
+        CREATE VIEW seen AS SELECT a, b FROM plain;
+        CREATE TRIGGER on_seen INSTEAD OF INSERT ON seen BEGIN INSERT INTO plain (b) VALUES (new.b); END;
+        CREATE TRIGGER on_plain AFTER DELETE ON plain BEGIN DELETE FROM rows WHERE a = old.b; END
+        """)
+      let schema = try db.schema()
+      try withDatabase { (copy: SqliteDatabase) throws -> Void in
+        for statement in schema.statements { try copy.execute(SQL(verbatim: statement)) }
+        #expect(try copy.schema() == schema)
+      }
+    }
+  }
+
   @Test func columnsAreThoseOfThePragma() throws {
     try withTables { (db: SqliteDatabase) throws -> Void in
       try db.execute("ALTER TABLE plain ADD COLUMN added TEXT COLLATE NOCASE DEFAULT 'x' REFERENCES keys (b)")

@@ -99,6 +99,9 @@ import Testing
       #"@Check("a > 0") @Unique"#, "var a: Int",
       #"static let a = column("a", Int.self, Check("a > 0"), Unique())"#)
     expectColumn(
+      #"@Check("a > 0") @Check("a < 9")"#, "var a: Int",
+      #"static let a = column("a", Int.self, Check("a > 0"), Check("a < 9"))"#)
+    expectColumn(
       "@Collate(.nocase)", "var a: String", #"static let a = column("a", String.self, Collate.nocase)"#)
     expectColumn(
       #"@Collate(.named("local"))"#, "var a: String",

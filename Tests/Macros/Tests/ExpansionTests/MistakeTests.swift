@@ -58,10 +58,6 @@ import Testing
     expect(
       "@Unique @Index @Unique var a: Int", "a has @Unique twice", at: "@Unique",
       ("remove @Unique", "@Unique @Index var a: Int"))
-    // A column has one condition: the second would replace the first.
-    expect(
-      #"@Check("a > 0") @Check("a < 9") var a: Int"#, "a has @Check twice", at: #"@Check("a < 9")"#,
-      ("remove @Check", #"@Check("a > 0") var a: Int"#))
   }
 
   @Test func aTransientPropertyNeedsAValueAndNothingElse() {

@@ -1,0 +1,40 @@
+import Sqlable
+
+extension FullTextArguments {
+  /// The tokenizer as a model declares it; nil for the default of models.
+  private var tokenizerLiteral: String? {
+    switch tokenizer ?? ["unicode61"] {
+    case ["unicode61", "remove_diacritics", "2"]: nil
+    case ["ascii"]: ".ascii"
+    case ["porter", "unicode61", "remove_diacritics", "2"]: ".porter"
+    case ["trigram", "case_sensitive", "0"]: ".trigram"
+    case ["trigram", "case_sensitive", "1"]: ".trigram(caseSensitive: true)"
+    case let words: ".named(\(words.map(\.swiftLiteral).joined(separator: ", ")))"
+    }
+  }
+
+  /// Whether it is an index that a model of the table declares, with its triggers.
+  ///
+  /// - Parameter name: The name of the full-text table.
+  func isIndex(named name: String, of table: DatabaseSchema.Table, _ source: ReadTable) -> Bool {
+    guard let content, others.isEmpty, unindexed.isEmpty, SchemaText(content.quotedName).isName(table.name),
+      source.keyIsRowid, let key = source.columns.first(where: { $0.row.key > 0 }),
+      SchemaText(contentKey.quotedName).isName(key.name)
+    else { return false }
+    return columns.allSatisfy { name in
+      source.columns.contains { $0.name.utf8.elementsEqual(name.utf8) && $0.type.sqlName == "TEXT" }
+    } && table.triggers.count { FullTextArguments.isTrigger($0.name, of: name) } == 3
+  }
+
+  /// Whether a trigger has the name of one that keeps the index of a name up to date.
+  static func isTrigger(_ trigger: String, of name: String) -> Bool {
+    ["insert", "delete", "update"].contains { SchemaText(trigger.quotedName).isName("\(name)_\($0)") }
+  }
+
+  /// The arguments of `FullTextIndex` and `.fullText` that both have.
+  var options: [String] {
+    var options = tokenizerLiteral.map { ["tokenizer: \($0)"] } ?? []
+    if !prefixes.isEmpty { options.append("prefixes: [\(prefixes.map(String.init).joined(separator: ", "))]") }
+    return options
+  }
+}
