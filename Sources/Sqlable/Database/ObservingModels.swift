@@ -57,6 +57,10 @@ extension ObserverRegistry.Observer {
       throw SqlError.misuse("a full-text table can't be observed: SQLite does not report changes of its rows")
         .at(table: table.name)
     }
+    if table.view != nil {
+      throw SqlError.misuse("view \(table.name) can't be observed: observe the tables that it reads")
+        .at(table: table.name)
+    }
     let key = try id.map { id in
       try table.key.count == 1 ? id.databaseValue(in: table.columns[table.key[0]].type) : id.databaseValue
     }

@@ -123,11 +123,4 @@ private struct DatabaseDump {
 extension DatabaseSchema.Table {
   /// What it says of FTS5; nil for a table that is no full-text table.
   fileprivate var fullText: FullTextArguments? { FullTextArguments(module) }
-
-  /// Whether a column of its own is the row's id.
-  fileprivate var keyIsRowid: Bool {
-    guard !isWithoutRowid, let key = primaryKey, key.columns.count == 1, let name = key.columns[0].expression.name
-    else { return false }
-    return self[column: name]?.type == "INTEGER" && !key.columns[0].isDescending
-  }
 }

@@ -17,7 +17,7 @@ final class ColumnCheck: Sendable {
 extension RowWriter {
   /// Throws `.misuse` if `write(to:)` neither set nor skipped a column.
   func checkColumns() throws {
-    guard !table.isWriteChecked.hasPassed else { return }
+    guard !table.isWriteChecked.hasPassed, table.untyped == nil else { return }
     let missing = table.columns.indices.filter { position in
       !isGenerated(position) && !values[position].isSet && !storage.skipped.contains(position)
     }

@@ -20,6 +20,13 @@ public struct ColumnOptions: Sendable {
 
   var isUnique: Bool { unique != nil }
 
+  /// Whether a column of a view may have them.
+  var standInView: Bool {
+    let isConstrained = notNull != nil || unique != nil || !checks.isEmpty || !foreignKeys.isEmpty
+    return !isConstrained && defaultValue == nil && collation == nil && generated == nil && !isUnindexed
+      && primaryKey?.autoincrement != true
+  }
+
   /// Sets an option that a column can have once.
   mutating func set<Option>(_ option: WritableKeyPath<ColumnOptions, Option?>, to value: Option, _ name: String) {
     if self[keyPath: option] != nil { defect = "two options \(name)" }

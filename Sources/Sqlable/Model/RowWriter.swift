@@ -184,6 +184,16 @@ public struct RowWriter {
     noteSkipped(position)
   }
 
+  /// The position of a column, whose name was not checked before.
+  func position(named name: String) throws -> Int {
+    guard let position = table.position(named: name) else {
+      throw SqlError(
+        .schema(.missingColumn(name)), message: "table \(table.name) has no column \(name)", table: table.name,
+        column: name)
+    }
+    return position
+  }
+
   // MARK: Errors
 
   /// Whether the column stores this value, if its storage class alone does not tell; records an error if not.

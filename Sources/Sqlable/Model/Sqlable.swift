@@ -102,6 +102,7 @@ extension Sqlable {
 
   /// Writes the values that `valueForColumn(_:)` returns.
   func writeValues(to row: inout RowWriter) throws {
+    try row.table.checkIsNoView()
     for (position, column) in row.table.columns.enumerated() where !row.isGenerated(position) {
       if let value = valueForColumn(column) { row.set(value, at: position) } else { row.noteSkipped(position) }
     }

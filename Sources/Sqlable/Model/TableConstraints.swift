@@ -235,4 +235,22 @@ public enum TableOption: Sendable, Hashable {
   ///   - prefixes: The prefix lengths to index for fast prefix queries, in characters, 1 to 999.
   ///   - content: Whether the text is stored besides the index.
   case fullText(tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], content: FullTextContent = .stored)
+  /// Makes the table a view, which can only be read.
+  ///
+  /// ```swift
+  /// static let tableOptions: [TableOption] = [.view(View(Bicycle.select(Bicycle.color, Bicycle.id.count())…))]
+  /// // CREATE VIEW "color_count" ("color", "count") AS SELECT "color", count("id") FROM "bicycle" …
+  /// ```
+  ///
+  /// Its columns have types and nothing else, but one of them may be the ``PrimaryKey`` by which `byId(_:)` finds a
+  /// row. Changing it and observing it throws `.misuse`.
+  case view(View)
+}
+
+extension [TableOption] {
+  /// The view that the table is; nil for a table.
+  var view: View? {
+    for case .view(let view) in self { return view }
+    return nil
+  }
 }

@@ -5,6 +5,8 @@ extension TableInfo {
   func findDefect() -> SqlError? {
     do throws(SqlError) {
       try checkNames()
+      if untyped != nil { return nil }
+      if view != nil { try checkView() }
       try checkOptions()
       try checkKey()
       try checkIndexes()
@@ -19,12 +21,28 @@ extension TableInfo {
   }
 
   private func checkNames() throws(SqlError) {
+    if self === TableInfo.excessive { throw .misuse("the program has made too many tables without a model") }
     if name.isEmpty || name.utf8.contains(0) { throw wrong("has an empty name or a NUL byte in it") }
-    if columns.isEmpty { throw wrong("has no columns") }
+    if columns.isEmpty, untyped == nil {
+      guard modelType != TableRow.self else {
+        throw SqlError.misuse("TableRow has no table of its own; a Table makes the statements")
+      }
+      throw wrong("has no columns")
+    }
     if columns.contains(where: { $0.name.isEmpty || $0.name.utf8.contains(0) }) {
       throw wrong("has a column with an empty name or a NUL byte in it")
     }
     if let name = columns.map(\.name).firstDoubled { throw wrong("has two columns with the same name, \(name)", name) }
+  }
+
+  private func checkView() throws(SqlError) {
+    if options.count > 1 { throw wrong("is a view, which has no other options") }
+    if !indexes.isEmpty { throw wrong("is a view, which has no indexes") }
+    let key = constraints.primaryKeys.map(\.clauses)
+    if constraints.clauses(with: []).count > key.count { throw wrong("is a view, which has no constraints") }
+    for column in columns where !column.definition.options.standInView {
+      throw wrong("is a view, whose column \(column.name) can have no option but PrimaryKey()", column.name)
+    }
   }
 
   private func checkOptions() throws(SqlError) {
@@ -93,7 +111,6 @@ extension TableInfo {
     }
     if let name = names.firstDoubled { throw wrong("has two constraints with the same name, \(name)") }
   }
-
 
   /// Throws unless all columns are the table's, and each is there once.
   private func check(

@@ -24,8 +24,12 @@ final class TableInfo: Sendable {
   let constraints: TableConstraints
   /// Whether a constraint ignores or replaces rows that conflict.
   let ignoresOrReplaces: Bool
+  /// What is known of a table without a model; nil for one that has a model.
+  let untyped: UntypedTable?
   let indexes: [Index]
   let options: [TableOption]
+  /// The view that it is; nil for a table.
+  let view: View?
   /// The full-text table that the table is, or its full-text index.
   let fullText: FullTextTable?
   /// `"table"`
@@ -82,6 +86,8 @@ final class TableInfo: Sendable {
     modelName = name
     indexes = model.tableIndexes
     options = model.tableOptions
+    view = options.view
+    untyped = nil
     constraints = model.tableConstraints.reduce(into: TableConstraints()) { $1.write(to: &$0) }
     ignoresOrReplaces = constraints.clauses(with: columns).contains {
       $0.onConflict == .ignore || $0.onConflict == .replace
@@ -98,7 +104,7 @@ final class TableInfo: Sendable {
     (identities, cells) = TableInfo.memory(of: columns, key: key)
     // SQLite makes any single integer key the rowid, except one declared PRIMARY KEY DESC: an old quirk.
     keyIsRowid =
-      key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid
+      key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid && view == nil
       && columns[key[0]].definition.options.primaryKey?.isDescending != true
     fullText = FullTextTable(model, columns: columns)
   }
@@ -124,11 +130,34 @@ final class TableInfo: Sendable {
     (identities, cells) = TableInfo.memory(of: columns, key: [])
     (key, keyIsRowid, isWithoutRowid) = ([], false, false)
     (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
-    ignoresOrReplaces = false
+    (ignoresOrReplaces, untyped, view) = (false, nil, nil)
     quotedName = name.quotedBytes()
     selectAll = []
     isSound.store(true, ordering: .relaxed)
   }
+
+  /// A table without a model; see ``UntypedTable``.
+  init(_ table: UntypedTable) {
+    model = ObjectIdentifier(TableRow.self)
+    modelType = TableRow.self
+    (name, modelName) = (table.name, table.name)
+    columns = table.declarations
+    count = columns.count
+    key = table.key
+    (identities, cells) = TableInfo.memory(of: columns, key: key)
+    keyIsRowid = key.count == 1 && table.columns[key[0]].isRowid
+    isWithoutRowid = table.isWithoutRowid
+    (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
+    (untyped, view) = (table, nil)
+    // What the constraints say is not known.
+    ignoresOrReplaces = true
+    quotedName = name.quotedBytes()
+    let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
+    selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
+  }
+
+  /// Placeholder for a table without a model when there are too many of them.
+  static let excessive = TableInfo(UntypedTable(name: "", columns: []))
 
   private struct Layouts {
     var tables: [[ColumnType]: TableInfo] = [:]
@@ -170,8 +199,8 @@ final class TableInfo: Sendable {
     (self.name, modelName) = (name, own.modelName)
     (columns, count, identities, cells) = (own.columns, own.count, own.identities, own.cells)
     (key, keyIsRowid, isWithoutRowid) = (own.key, own.keyIsRowid, own.isWithoutRowid)
-    (constraints, ignoresOrReplaces) = (own.constraints, own.ignoresOrReplaces)
-    (indexes, options) = (own.indexes, own.options)
+    (constraints, ignoresOrReplaces, untyped) = (own.constraints, own.ignoresOrReplaces, nil)
+    (indexes, options, view) = (own.indexes, own.options, own.view)
     quotedName = name.quotedBytes()
     selectAll = own.selectAll.dropLast(own.quotedName.count) + quotedName
     fullText = own.fullText.map { FullTextTable($0, besideTable: name) }
@@ -233,6 +262,7 @@ final class TableInfo: Sendable {
   func named(_ name: String) -> TableInfo {
     // By bytes, as SQLite compares names: == equates the two encodings of an é.
     guard !name.isExactly(self.name) else { return self }
+    if let untyped { return untyped.named(name).info }
     let key = OtherTable(model: model, name: Array(name.utf8))
     return TableInfo.others.withLock { others in
       if let known = others[key] { return known }

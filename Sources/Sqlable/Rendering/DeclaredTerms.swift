@@ -32,6 +32,27 @@ extension Generated {
   }
 }
 
+extension View {
+  /// The rows of a query.
+  ///
+  /// ```swift
+  /// struct ColorCount: Sqlable {
+  ///   static let color = Column("color", .text), count = Column("count", .integer)
+  ///   static let tableLayout = [color, count]
+  ///   static let tableOptions: [TableOption] = [
+  ///     .view(View(Bicycle.select(Bicycle.color, Bicycle.id.count()).groupBy(Bicycle.color)))
+  ///   ]
+  ///   …
+  /// }
+  /// ```
+  ///
+  /// Values in it become literals. Parameters, and a query with another number of columns than the model, throw
+  /// `.misuse` when the view is created.
+  public init(_ query: @autoclosure @escaping @Sendable () -> some SelectStatement) {
+    self.init(.term(QueryOfView { query().asSelect().query }))
+  }
+}
+
 extension Index {
   /// An index of the rows that satisfy a condition.
   ///
@@ -97,6 +118,29 @@ private struct TermOfDeclaration: DeclaredTerm {
 
   var words: [String] { term().words }
   var content: AnyHashable { [AnyHashable(term()), AnyHashable(direction)] }
+}
+
+private struct QueryOfView: DeclaredTerm {
+  let query: @Sendable () -> SelectQuery
+
+  func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String {
+    let query = query()
+    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))
+    guard query.clauses.columnCount == table.count else {
+      throw SqlError.misuse(
+        "the query of view \(table.name) has \(query.clauses.columnCount) columns, its model \(table.count)"
+      )
+      .at(table: table.name)
+    }
+    try SelectWriter(sql: sql, parameters: parameters).write(query)
+    guard parameters.firstPlaceholder == nil else {
+      throw SqlError.misuse("a parameter can't stand in the query of view \(table.name)").at(table: table.name)
+    }
+    return try StatementWithValues(sql: sql.text, parameters: parameters).withLiterals(real: real)
+  }
+
+  var words: [String] { [] }
+  var content: AnyHashable { query() }
 }
 
 extension SqlExpression {

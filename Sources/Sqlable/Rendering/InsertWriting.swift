@@ -52,7 +52,9 @@ extension StatementWriter {
     sql.append(" (")
     renderer.writeColumns(positions)
     sql.append(") ")
-    let writer = SelectWriter(sql: sql, parameters: parameters, isInText: renderer.scope.isInText)
+    let writer = SelectWriter(
+      sql: sql, parameters: parameters, outer: sql.isKey ? nil : renderer.scope.outer,
+      isInText: renderer.scope.isInText)
     guard let upsert = rest.upsert else { return try writer.write(source) }
     // The parser would treat ON CONFLICT after a table as a join's ON; after WHERE it does not.
     sql.append("SELECT * FROM (")

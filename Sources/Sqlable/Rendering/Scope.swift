@@ -11,11 +11,11 @@ final class Scope: Sendable {
   /// The names of queries, here and in the enclosing queries.
   let named: [String]
 
-  /// The scope of a statement with a single table.
-  init(_ table: TableInfo, isInText: Bool = false) {
+  /// The scope of a statement with a single table; `outer` are the rows of a trigger.
+  init(_ table: TableInfo, isInText: Bool = false, outer: Scope? = nil) {
     self.isInText = isInText
     sources = [SelectQuery.Source(table: table)]
-    outer = nil
+    self.outer = outer
     isPlain = true
     isFree = false
     named = []
@@ -58,6 +58,16 @@ final class Scope: Sendable {
     var newRow = SelectQuery.Source(table: table)
     newRow.alias = Upsert.newRow
     try self.init([SelectQuery.Source(table: table), newRow], outer: nil)
+  }
+
+  /// The scope of the terms of a trigger: the row before the change, the row after it, or both.
+  convenience init(triggeredBy table: TableInfo, _ rows: [TriggerRow]) throws {
+    let sources = rows.map { row in
+      var source = SelectQuery.Source(table: table)
+      source.alias = row.rawValue
+      return source
+    }
+    try self.init(sources, outer: nil)
   }
 
   /// The scope of the order of a query with this scope: for literal rows, that of the first query that they are

@@ -7,15 +7,19 @@ struct StatementWriter {
   var sql: SqlBuffer { renderer.sql }
   var parameters: ParameterBuffer { renderer.parameters }
 
-  init(table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer, isInText: Bool = false) {
+  /// `outer` are the rows of the trigger that the statement belongs to.
+  init(
+    table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer, isInText: Bool = false, outer: Scope? = nil
+  ) {
     self.isInText = isInText
     renderer = Renderer(
-      table: table, sql.isKey ? nil : Scope(table, isInText: isInText), sql: sql, parameters: parameters)
+      table: table, sql.isKey ? nil : Scope(table, isInText: isInText, outer: outer), sql: sql, parameters: parameters)
   }
 
   /// Writes the statement. `row` holds the values of its struct.
   func write(_ tree: StatementTree, row: RowValues = .none) throws {
     if let defect = tree.defect { throw defect }
+    if tree.changesRows { try table.checkIsNoView() }
     switch tree {
     case .select(let query):
       return try SelectWriter(sql: sql, parameters: parameters, isInText: isInText).write(statement: query)

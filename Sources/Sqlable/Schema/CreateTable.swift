@@ -12,6 +12,8 @@ extension SqliteDatabase {
   /// for an index whose name is taken; then nothing is changed. Constraints of the whole table stay as they were when
   /// it was created.
   ///
+  /// A view that differs from the model's is left as it is too.
+  ///
   /// A full-text index is filled from the existing rows, and rebuilt if its columns or its tokenizer differ from the
   /// model's. A table that is itself full-text can't be changed: if it is declared differently, `.schema(.mismatch)` is
   /// thrown.
@@ -65,6 +67,7 @@ extension SqliteDatabase {
       change.createdTable = try createFullTextTable(fullText)
       return change
     }
+    if let view = table.view { return try create(view, of: table, on: connection) }
     // json_each and others have columns although the file has no such table.
     let isThere = try query(
       """
@@ -105,6 +108,20 @@ extension SqliteDatabase {
       change.builtFullText = try createFullTextIndex(fullText, isNewTable: change.createdTable)
     }
     if !change.createdTable { try noteDrift(of: table, in: &change, on: connection) }
+    return change
+  }
+
+  /// Creates a view unless there is one.
+  private func create(_ view: View, of table: TableInfo, on connection: Connection) throws -> SchemaChange {
+    var change = SchemaChange(table: table.name)
+    let sql = try TableDefinition(table).create(view, for: connection)
+    let found = try connection.schema(of: [table.name.foldedName])
+    if found[table: table.name] != nil || !found.views.isEmpty {
+      change.drift = try SchemaComparison.differences(of: found, from: table, connection)
+    } else {
+      try execute(SQL(verbatim: sql))
+      change.createdTable = true
+    }
     return change
   }
 

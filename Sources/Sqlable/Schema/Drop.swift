@@ -76,7 +76,7 @@ extension Drop: Runnable {
 }
 
 extension Sqlable {
-  /// Drops the model's table, with its rows, indexes and triggers, and its full-text index.
+  /// Drops the model's table, with its rows, indexes and triggers, and its full-text index; or its view.
   ///
   /// ```swift
   /// try Bicycle.dropTable().run(db)                          // DROP TABLE main."bicycle"
@@ -87,6 +87,7 @@ extension Sqlable {
   public static func dropTable(named name: String? = nil) -> Drop {
     let own = TableInfo.unchecked(Self.self)
     let table = name.map(own.named) ?? own
+    guard table.view == nil else { return Drop(.view, table.name) }
     return Drop(.table, table.name, fullText: table.fullText?.isExternal == true ? table.fullText?.name : nil)
   }
 

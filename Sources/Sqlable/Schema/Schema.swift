@@ -101,7 +101,7 @@ struct SchemaComparison: Runnable {
     of found: DatabaseSchema, from table: TableInfo, _ connection: Connection
   ) throws -> [SchemaDifference] {
     let model = try DatabaseSchema(of: table, for: connection)
-    var differences: [SchemaDifference] = []
+    var differences = model.views.compactMap { found.difference(from: $0) }
     for expected in model.tables {
       guard let table = found[table: expected.name] else {
         let view = found.views.first { $0.name.isSameName(as: expected.name) }
@@ -138,8 +138,12 @@ extension DatabaseSchema {
   /// What a model declares: its table, and the full-text index beside it.
   init(of table: TableInfo, for connection: Connection) throws {
     if let defect = table.defect { throw defect }
+    let definition = TableDefinition(table)
+    if let view = table.view {
+      views.append(View(name: table.name, sql: SchemaText(try definition.create(view, for: connection))))
+      return
+    }
     if table.fullText?.isExternal != false {
-      let definition = TableDefinition(table)
       var reader = SchemaReader(try definition.createTable(for: connection))
       var declared = try reader.table()
       declared.indexes = try table.indexes.map { index in
@@ -158,6 +162,17 @@ extension DatabaseSchema {
   }
 }
 
+extension DatabaseSchema {
+  /// How the view of a name differs from a model's; nil if it does not.
+  fileprivate func difference(from model: View) -> SchemaDifference? {
+    let view = views.first { $0.name.isSameName(as: model.name) }
+    guard view?.sql != model.sql else { return nil }
+    return SchemaDifference(
+      model.name, .view, name: model.name, expected: model.sql.text,
+      found: view?.sql.text ?? self[table: model.name]?.sql)
+  }
+}
+
 extension Schema {
   /// The tables in an order in which each comes after those to which its foreign keys refer; those that refer to each
   /// other are in the order in which they are given.
@@ -170,7 +185,9 @@ extension Schema {
       }
       ordered.append(table)
     }
-    tables.forEach(add)
+    // A view may read any table, and a view before it.
+    tables.filter { $0.view == nil }.forEach(add)
+    tables.filter { $0.view != nil }.forEach(add)
     return ordered
   }
 }

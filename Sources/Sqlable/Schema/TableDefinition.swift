@@ -32,6 +32,13 @@ struct TableDefinition {
   }
 
   /// `connection` finds the literals for numbers.
+  func create(_ view: View, for connection: Connection) throws -> String {
+    let columns = table.columns.map(\.name.quotedName).joined(separator: ", ")
+    let query = try view.sql(for: table) { try connection.literal($0, isConstant: false) }
+    return "CREATE VIEW \(table.name.quotedName) (\(columns)) AS \(query)"
+  }
+
+  /// `connection` finds the literals for numbers.
   func create(_ index: Index, for connection: Connection) throws -> String {
     let name = index.name(inTable: table.name).quotedName
     let kind = index.isUnique ? "UNIQUE INDEX" : "INDEX"

@@ -13,6 +13,8 @@ public struct ColumnType: Sendable, Hashable {
   enum Base: Sendable, Hashable {
     case integer, real, text, blob, boolean
     case date(DateFormat)
+    /// Any value: a column of a table without a model.
+    case any
 
     /// All types. A column whose type is missing here could not have a default.
     static let all: [Base] = [.integer, .real, .text, .blob, .boolean] + DateFormat.allCases.map(Base.date)
@@ -35,6 +37,9 @@ public struct ColumnType: Sendable, Hashable {
   public static let boolean = ColumnType(.boolean)
   /// Dates as seconds since 1970: `REAL`.
   public static let date = ColumnType(.date(.unixSecondsWithFraction))
+
+  /// The type of a column of which only the name is known.
+  static let any = ColumnType(.any, isNullable: true)
 
   /// Dates in a format of your choice.
   public static func date(_ format: DateFormat) -> ColumnType { ColumnType(.date(format)) }
@@ -66,7 +71,7 @@ public struct ColumnType: Sendable, Hashable {
     case .integer, .boolean: .integer
     case .real: .real
     case .text: .text
-    case .blob: .blob
+    case .blob, .any: .blob
     case .date(let format):
       switch format {
       case .unixSecondsWithFraction: .real
@@ -93,6 +98,7 @@ public struct ColumnType: Sendable, Hashable {
     case .boolean: "INTEGER 0 or 1"
     case .date(let format): "\(storageClass) (date as \(format.rawValue))"
     case .integer, .real, .text, .blob: "\(storageClass)"
+    case .any: "any value"
     }
   }
 
@@ -104,18 +110,19 @@ public struct ColumnType: Sendable, Hashable {
     case .real, .date(.unixSecondsWithFraction): 1 | 4
     case .text, .date(.iso8601): 1 | 8
     case .blob: 1 | 16
+    case .any: 1 | 2 | 4 | 8 | 16
     }
   }
 
   /// Whether the column stores this value unchanged.
   func stores(_ value: DatabaseValue) -> Bool {
     if case .integer(let integer) = value { return stores(integer) }
-    return value == .null || value.storageClass == storageClass
+    return value == .null || base == .any || value.storageClass == storageClass
   }
 
   func stores(_ integer: Int64) -> Bool {
     switch base {
-    case .integer: true
+    case .integer, .any: true
     case .boolean: integer == 0 || integer == 1
     case .real, .date(.unixSecondsWithFraction): Double(exactly: integer) != nil
     case .date(.unixSeconds), .date(.unixMilliseconds): true
@@ -129,7 +136,7 @@ public struct ColumnType: Sendable, Hashable {
   /// Whether the column stores values of a column of another type unchanged.
   func takesValues(of other: ColumnType) -> Bool {
     switch (base, other.base) {
-    case (.real, .integer), (.real, .boolean), (.integer, .boolean): true
+    case (.real, .integer), (.real, .boolean), (.integer, .boolean), (.any, _), (_, .any): true
     default: base == other.base
     }
   }
@@ -146,7 +153,8 @@ public struct ColumnType: Sendable, Hashable {
 
   /// Whether a value of this storage class may be compared with the column; INTEGER and REAL compare with each other.
   func compares(with storageClass: StorageClass) -> Bool {
-    switch (self.storageClass, storageClass) {
+    if base == .any { return true }
+    return switch (self.storageClass, storageClass) {
     case (_, .null), (.integer, .real), (.real, .integer): true
     case (let own, let other): own == other
     }

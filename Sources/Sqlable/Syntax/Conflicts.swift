@@ -25,3 +25,8 @@ extension Upsert {
   /// SQLite's name for the row that the insert would have stored.
   static let newRow = "excluded"
 }
+
+/// A row of a change that fires a trigger, by its alias.
+enum TriggerRow: String {
+  case old, new
+}

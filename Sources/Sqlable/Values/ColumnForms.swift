@@ -7,7 +7,8 @@ extension ColumnType {
   /// column even if that loses digits, so an integer that no `Double` represents exactly is rejected.
   @usableFromInline
   func stores(_ value: BoundValue) -> Bool {
-    switch value {
+    if base == .any { return true }
+    return switch value {
     case .unset, .null: true
     case .integer(let integer): stores(integer)
     case .real: storageClass == .real

@@ -10,7 +10,7 @@ struct SubscriberIndexTests {
     static let count = Column("count", .integer)
     static let columns = [label, count]
   }
-  private typealias Tag = Table<Tags>
+  private typealias Tag = Entry<Tags>
 
   /// What a loop wants, and the task that follows it.
   private struct Listener: Sendable {

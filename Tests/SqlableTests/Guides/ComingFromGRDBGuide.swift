@@ -87,6 +87,10 @@ import Testing
       for row in rows { #expect(try row.get("price", as: Double.self) == 3.5) }
       #expect(try db.query("SELECT name FROM car", as: String.self) == ["Zoe"])
       #expect(try db.query("SELECT * FROM car", as: Car.self).count == 1)
+      let untyped = try db.table("car").read().run(db)
+      #expect(untyped.map { $0["name"] } == [.text("Zoe")])
+      let view = View(sql: "SELECT name FROM car")
+      #expect(view == View(sql: "SELECT name FROM car"))
       db.observe(on: Bicycle.self) { id in print(id) }
       #expect(try db.tableExists("car"))
       let all = [Migration("v1") { db in try db.createTable(Car.self) }]

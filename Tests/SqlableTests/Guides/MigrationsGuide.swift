@@ -29,6 +29,35 @@ import Testing
     }
   }
 
+  @Test func tablesWithoutAModel() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Person.self)
+      try Person.insert([Person(id: 1, name: "Ann Smith"), Person(id: 2, name: "")]).run(db)
+      let names = Migration("first names") { db in
+        let people = try db.table("person")
+        for var person in try people.read().run(db) {
+          let name = try person.get("name", as: String.self)
+          person.set("name", name.split(separator: " ").first.map(String.init) ?? "")
+          try people.update(person).run(db)
+        }
+      }
+      try Migrations([names]).apply(db)
+      let people = Table("person", "id", "name")
+      let old = try people.read(people["name"] == "").limit(10).run(db)  // [TableRow]
+      try people.update(people["name"].set(to: "unknown")).filter(people["name"] == "").run(db)
+      try people.insert(["name": "Ann"]).run(db)
+      #expect(old == [["id": 2, "name": ""]])
+      #expect(
+        people.read(people["name"] == "").limit(10).sql
+          == #"SELECT "id", "name" FROM "person" WHERE "name" = ? LIMIT ?"#)
+      #expect(
+        people.update(people["name"].set(to: "unknown")).filter(people["name"] == "").sql
+          == #"UPDATE "person" SET "name" = ? WHERE "name" = ?"#)
+      #expect(people.insert(["name": "Ann"]).sql == #"INSERT INTO "person" ("name") VALUES (?)"#)
+      #expect(try Person.read().orderBy(Person.id).run(db).map(\.name) == ["Ann", "unknown", "Ann"])
+    }
+  }
+
   @Test func aPlan() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute(

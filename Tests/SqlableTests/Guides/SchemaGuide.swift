@@ -188,6 +188,23 @@ extension Visit: Sqlable {
   }
 }
 
+struct ColorCount: Sqlable {
+  let color: String
+  let count: Int
+
+  static let color = Column("color", .text, PrimaryKey())
+  static let count = Column("count", .integer)
+  static let tableLayout = [color, count]
+  static let tableOptions: [TableOption] = [
+    .view(View(Bicycle.select(Bicycle.color, Bicycle.id.count()).groupBy(Bicycle.color)))
+  ]
+
+  init(row: ReadRow) throws {
+    color = try row.get(ColorCount.color)
+    count = try row.get(ColorCount.count)
+  }
+}
+
 @Suite struct SchemaGuide {
   @Test(.needs(37, "a STRICT table")) func columnOptionsBecomeSQL() throws {
     try withDatabase { db in
@@ -209,6 +226,30 @@ extension Visit: Sqlable {
       #expect(try bell.update().run(db) == 1)
       let error = sqlError { _ = try Product(sku: "b", name: "Lamp", price: -1, amount: 1).insert().run(db) }
       #expect(error?.kind == .constraint(.check))
+    }
+  }
+
+  @Test func viewsAndTriggers() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTables(Person.self, Bicycle.self, ColorCount.self)
+      let popular = try ColorCount.read(ColorCount.count > 1).run(db)
+      #expect(popular.isEmpty)
+      let trigger = Trigger(
+        "bicycle_repainted", after: .update(of: Bicycle.color), on: Bicycle.self,
+        when: Bicycle.color.new != Bicycle.color.old,
+        run: Person.update(Person.name.set(to: Bicycle.color.new)).filter(Person.id == Bicycle.ownerId.new))
+      try trigger.ifNotExists().run(db)
+      #expect(
+        try db.schema().views.first?.sql.text
+          == #"""
+          CREATE VIEW "color_count" ("color", "count") AS SELECT "color", count("id") FROM "bicycle" GROUP BY "color"
+          """#)
+      #expect(
+        ColorCount.read(ColorCount.count > 1).sql == #"SELECT "color", "count" FROM "color_count" WHERE "count" > ?"#)
+      #expect(
+        trigger.ifNotExists().sql
+          == #"CREATE TRIGGER IF NOT EXISTS "bicycle_repainted" AFTER UPDATE OF "color" ON "bicycle" FOR EACH ROW WHEN "new"."color" <> "old"."color" BEGIN UPDATE "person" SET "name" = "new"."color" WHERE "id" = "new"."owner_id"; END"#
+      )
     }
   }
 

@@ -132,6 +132,21 @@ import Testing
     }
   }
 
+  @Test func structsInPart() throws {
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      let bike = Bicycle(name: "x", color: "green")
+      try Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3).run(db)
+      let names = try Bicycle.read(only: Bicycle.id, Bicycle.name).filter(Bicycle.color == "red").run(db)
+      #expect(names.allSatisfy { $0.color == "black" } && !names.isEmpty)
+      #expect(
+        Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3).sql
+          == #"UPDATE "bicycle" SET "color" = ?, "owner_id" = ? WHERE "id" > ?"#)
+      #expect(
+        Bicycle.read(only: Bicycle.id, Bicycle.name).filter(Bicycle.color == "red").sql
+          == #"SELECT "id", "name", ?, ? FROM "bicycle" WHERE "color" = ?"#)
+    }
+  }
+
   @Test func changesOfEveryRow() throws {
     try withBicycles { db in
       try Bicycle.updateAll(Bicycle.color.set(to: "black")).run(db)

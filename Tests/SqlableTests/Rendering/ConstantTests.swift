@@ -11,7 +11,7 @@ import Testing
     static let columns = [id, folded, exact]
     static let indexes = [Index(folded), Index(exact)]
   }
-  private typealias Word = Table<Words>
+  private typealias Word = Entry<Words>
 
   private func withWords(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db throws in

@@ -26,9 +26,9 @@ import Testing
 
   @Test func policiesAndNamesAreWrittenAndReadBack() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Table<Policies>.self)
+      try db.createTable(Entry<Policies>.self)
       #expect(try db.definition(of: "t") == sql)
-      let schema = Schema(Table<Policies>.self)
+      let schema = Schema(Entry<Policies>.self)
       #expect(try schema.differences(db) == [])
       #expect(try schema.plan(db).isEmpty)
       let table = try #require(try db.schema()[table: "t"])
@@ -42,8 +42,8 @@ import Testing
 
   @Test func constraintsDoWhatTheySayAndAStatementsPolicyPrecedesThem() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Table<Policies>.self)
-      typealias Row = Table<Policies>
+      try db.createTable(Entry<Policies>.self)
+      typealias Row = Entry<Policies>
       #expect(try Row(1, "a", "red", 7).insert().run(db) == 1)
       // The key replaces the row.
       #expect(try Row(1, "b", "red", 8).insert().run(db) == 1)
@@ -65,13 +65,13 @@ import Testing
 
   @Test func observersAreNotifiedOfRowsThatAConstraintReplaces() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Table<Policies>.self)
-      try Table<Policies>(1, "a", "red", 7).insert().run(db)
+      try db.createTable(Entry<Policies>.self)
+      try Entry<Policies>(1, "a", "red", 7).insert().run(db)
       let log = EventLog()
-      log.listen(to: db, on: Table<Policies>.self)
-      try Table<Policies>(2, "b", "red", 7).insert().run(db)
+      log.listen(to: db, on: Entry<Policies>.self)
+      try Entry<Policies>(2, "b", "red", 7).insert().run(db)
       #expect(log.take() == ["delete t 1", "insert t 2"])
-      try Table<Policies>(3, "b", "blue", 7).insert().run(db)
+      try Entry<Policies>(3, "b", "blue", 7).insert().run(db)
       #expect(log.take() == [])
     }
   }
@@ -79,20 +79,20 @@ import Testing
   /// Else a client could delete a row that it can't see.
   @Test func aPolicyLetsNoConstraintReplaceRows() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Table<Policies>.self)
-      try Table<Policies>(1, "a", "red", 7).insert().run(db)
-      let table = TablePolicy(Table<Policies>.self).setting(Policies.id, Policies.code, Policies.color, Policies.size)
+      try db.createTable(Entry<Policies>.self)
+      try Entry<Policies>(1, "a", "red", 7).insert().run(db)
+      let table = TablePolicy(Entry<Policies>.self).setting(Policies.id, Policies.code, Policies.color, Policies.size)
       let policy = StatementPolicy(table, kinds: [.insert, .update])
       let inserted = try policy.statement(
-        Statement<Table<Policies>, Int>.self, json: Table<Policies>(1, "b", "blue", 8).insert().json())
+        Statement<Entry<Policies>, Int>.self, json: Entry<Policies>(1, "b", "blue", 8).insert().json())
       expectError(.constraint(.primaryKey)) { _ = try inserted.run(db) }
       #expect(inserted.sql.hasPrefix("INSERT OR ABORT INTO"))
-      #expect(try Table<Policies>.read().run(db) == [Table<Policies>(1, "a", "red", 7)])
+      #expect(try Entry<Policies>.read().run(db) == [Entry<Policies>(1, "a", "red", 7)])
     }
   }
 
   @Test func whichOfSeveralRowsAConstraintKeepsIsNotDetermined() throws {
-    let update = Table<Policies>.update(Policies.code.set(to: "b")).filter(Policies.size > 1)
+    let update = Entry<Policies>.update(Policies.code.set(to: "b")).filter(Policies.size > 1)
     let error = expectInvalidStatement { try AnyStatement(update).checkIsRepeatable() }
     #expect(error?.message == "which of the rows that conflict an update keeps is not determined")
     try AnyStatement(update.onConflict(.abort)).checkIsRepeatable()
@@ -100,12 +100,12 @@ import Testing
 
   @Test func aNamedCheckIsNamedByItsViolation() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Table<Policies>.self)
-      let ofColumn = expectError(.constraint(.check)) { try Table<Policies>(1, "a", "", 7).insert().run(db) }
+      try db.createTable(Entry<Policies>.self)
+      let ofColumn = expectError(.constraint(.check)) { try Entry<Policies>(1, "a", "", 7).insert().run(db) }
       #expect(ofColumn?.table == "t" && ofColumn?.column == "color" && ofColumn?.message.hasSuffix("c") == true)
-      let second = expectError(.constraint(.check)) { try Table<Policies>(1, "a", "x", 100).insert().run(db) }
+      let second = expectError(.constraint(.check)) { try Entry<Policies>(1, "a", "x", 100).insert().run(db) }
       #expect(second?.table == "t" && second?.column == "size")
-      let ofTable = expectError(.constraint(.check)) { try Table<Policies>(7, "a", "x", 7).insert().run(db) }
+      let ofTable = expectError(.constraint(.check)) { try Entry<Policies>(7, "a", "x", 7).insert().run(db) }
       #expect(ofTable?.table == "t" && ofTable?.column == nil && ofTable?.message.hasSuffix("apart") == true)
     }
   }
@@ -119,7 +119,7 @@ import Testing
         CHECK (size <> id));
         INSERT INTO t VALUES (1, 'a', 'red', 7)
         """)
-      let schema = Schema(Table<Policies>.self)
+      let schema = Schema(Entry<Policies>.self)
       #expect(
         try schema.differences(db).map(\.description) == [
           "t.color: the NOT NULL is set, and should be set ON CONFLICT REPLACE",
@@ -132,7 +132,7 @@ import Testing
         ])
       try schema.plan(db).apply(db)
       #expect(try db.definition(of: "t") == sql)
-      #expect(try Table<Policies>.read().run(db) == [Table<Policies>(1, "a", "red", 7)])
+      #expect(try Entry<Policies>.read().run(db) == [Entry<Policies>(1, "a", "red", 7)])
     }
   }
 
@@ -142,7 +142,7 @@ import Testing
     }
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute("CREATE TABLE t (a TEXT NOT NULL); CREATE UNIQUE INDEX u ON t (a)")
-      let missing = try Schema(Table<Ignoring>.self).differences(db).filter(\.isMissing)
+      let missing = try Schema(Entry<Ignoring>.self).differences(db).filter(\.isMissing)
       #expect(missing.map(\.description) == ["t: the unique is missing: UNIQUE (a) ON CONFLICT IGNORE"])
     }
   }
@@ -157,24 +157,24 @@ import Testing
     enum Child: TableDeclaration {
       static let name = "child"
       static let a = Column(
-        "a", .integer, ForeignKey<Table<Parent>>(name: "by id"), ForeignKey<Table<Parent>>(column: Parent.code))
+        "a", .integer, ForeignKey<Entry<Parent>>(name: "by id"), ForeignKey<Entry<Parent>>(column: Parent.code))
       static let columns = [a]
       static let constraints: [TableConstraint] = [
-        ForeignKeys([a], to: Table<Parent>.self, [Parent.id], onDelete: .cascade, name: "again")
+        ForeignKeys([a], to: Entry<Parent>.self, [Parent.id], onDelete: .cascade, name: "again")
       ]
     }
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTables(Table<Child>.self, Table<Parent>.self)
+      try db.createTables(Entry<Child>.self, Entry<Parent>.self)
       #expect(
         try db.definition(of: "child") == #"""
           CREATE TABLE "child" ("a" INTEGER NOT NULL CONSTRAINT "by id" REFERENCES "parent" ("id") \#
           REFERENCES "parent" ("code"), \#
           CONSTRAINT "again" FOREIGN KEY ("a") REFERENCES "parent" ("id") ON DELETE CASCADE)
           """#)
-      #expect(try Schema(Table<Child>.self).differences(db) == [])
+      #expect(try Schema(Entry<Child>.self).differences(db) == [])
       #expect(try db.schema()[table: "child"]?.foreignKeys.map(\.name) == ["by id", nil, "again"])
-      try Table<Parent>(1, 2).insert().run(db)
-      expectError(.constraint(.foreignKey)) { try Table<Child>(1).insert().run(db) }
+      try Entry<Parent>(1, 2).insert().run(db)
+      expectError(.constraint(.foreignKey)) { try Entry<Child>(1).insert().run(db) }
     }
   }
 }

@@ -9,10 +9,10 @@ import Testing
     _ body: (SqliteDatabase) throws -> Void = { _ in }
   ) throws {
     try withDatabase { db in
-      let change = try db.createTable(Table<D>.self)
+      let change = try db.createTable(Entry<D>.self)
       #expect(change.createdTable && change.table == D.name, sourceLocation: sourceLocation)
       #expect(try db.definition(of: D.name) == sql, sourceLocation: sourceLocation)
-      #expect(try db.createTable(Table<D>.self).isEmpty, sourceLocation: sourceLocation)
+      #expect(try db.createTable(Entry<D>.self).isEmpty, sourceLocation: sourceLocation)
       #expect(try db.definition(of: D.name) == sql, sourceLocation: sourceLocation)
       try body(db)
     }
@@ -34,12 +34,12 @@ import Testing
       static let columns = [id, Column("n", .text)]
     }
     try with(D.self, #"CREATE TABLE "t" ("id" INTEGER PRIMARY KEY, "n" TEXT NOT NULL)"#) { db in
-      #expect(try Table<D>.insert([.init(nil, "a"), .init(9, "b"), .init(nil, "c")]).run(db) == [1, 9, 10])
-      expect(.primaryKey, at: "t.id") { try Table<D>(9, "d").insert().run(db) }
-      expect(.notNull, at: "t.n") { try Table<D>(11, .null).insert().run(db) }
-      expect(.notNull, at: "t.n") { try Table<D>(11, nil).insert().run(db) }
-      try Table<D>.delete(D.id == 10).run(db)
-      #expect(try Table<D>(nil, "e").insert().run(db) == 10)
+      #expect(try Entry<D>.insert([.init(nil, "a"), .init(9, "b"), .init(nil, "c")]).run(db) == [1, 9, 10])
+      expect(.primaryKey, at: "t.id") { try Entry<D>(9, "d").insert().run(db) }
+      expect(.notNull, at: "t.n") { try Entry<D>(11, .null).insert().run(db) }
+      expect(.notNull, at: "t.n") { try Entry<D>(11, nil).insert().run(db) }
+      try Entry<D>.delete(D.id == 10).run(db)
+      #expect(try Entry<D>(nil, "e").insert().run(db) == 10)
     }
   }
 
@@ -49,9 +49,9 @@ import Testing
       static let columns = [id, Column("n", .text)]
     }
     try with(D.self, #"CREATE TABLE "t" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "n" TEXT NOT NULL)"#) { db in
-      #expect(try Table<D>.insert([.init(nil, "a"), .init(9, "b")]).run(db) == [1, 9])
-      try Table<D>.deleteAll().run(db)
-      #expect(try Table<D>(nil, "c").insert().run(db) == 10)
+      #expect(try Entry<D>.insert([.init(nil, "a"), .init(9, "b")]).run(db) == [1, 9])
+      try Entry<D>.deleteAll().run(db)
+      #expect(try Entry<D>(nil, "c").insert().run(db) == 10)
     }
   }
 
@@ -61,18 +61,18 @@ import Testing
       static let columns = [Column("id", .integer, PrimaryKey(autoincrement: true, descending: true))]
     }
     try withDatabase { db in
-      expectMisuse { try db.createTable(Table<D>.self) }
-      expectMisuse { try db.createTable(Table<E>.self) }
+      expectMisuse { try db.createTable(Entry<D>.self) }
+      expectMisuse { try db.createTable(Entry<E>.self) }
     }
   }
 
   @Test func textKeys() throws {
     enum D: TableDeclaration { static let columns = [Column("k", .text, PrimaryKey(), Collate.nocase)] }
     try with(D.self, #"CREATE TABLE "t" ("k" TEXT PRIMARY KEY NOT NULL COLLATE NOCASE)"#) { db in
-      try Table<D>("a").insert().run(db)
-      expect(.primaryKey, at: "t.k") { try Table<D>("A").insert().run(db) }
-      expect(.notNull, at: "t.k") { try Table<D>(nil).insert().run(db) }
-      expect(.notNull, at: "t.k") { try Table<D>(.null).insert().run(db) }
+      try Entry<D>("a").insert().run(db)
+      expect(.primaryKey, at: "t.k") { try Entry<D>("A").insert().run(db) }
+      expect(.notNull, at: "t.k") { try Entry<D>(nil).insert().run(db) }
+      expect(.notNull, at: "t.k") { try Entry<D>(.null).insert().run(db) }
     }
   }
 
@@ -83,12 +83,12 @@ import Testing
       static let columns = [id, Column("n", .nullable(.text))]
     }
     try with(D.self, #"CREATE TABLE "t" ("id" INTEGER PRIMARY KEY DESC NOT NULL, "n" TEXT)"#) { db in
-      try Table<D>(5, "a").insert().run(db)
-      expect(.notNull, at: "t.id") { try Table<D>(nil, "b").insert().run(db) }
-      expect(.primaryKey, at: "t.id") { try Table<D>(5, "b").insert().run(db) }
-      #expect(try Table<D>(5, "c").save().run(db) != 0)
-      #expect(try Table<D>.byId(5).run(db) == Table<D>(5, "c"))
-      #expect(try Table<D>.delete().orderBy(D.id).limit(1).run(db) == 1)
+      try Entry<D>(5, "a").insert().run(db)
+      expect(.notNull, at: "t.id") { try Entry<D>(nil, "b").insert().run(db) }
+      expect(.primaryKey, at: "t.id") { try Entry<D>(5, "b").insert().run(db) }
+      #expect(try Entry<D>(5, "c").save().run(db) != 0)
+      #expect(try Entry<D>.byId(5).run(db) == Entry<D>(5, "c"))
+      #expect(try Entry<D>.delete().orderBy(D.id).limit(1).run(db) == 1)
     }
   }
 
@@ -100,11 +100,11 @@ import Testing
     }
     let sql = #"CREATE TABLE "t" ("a" TEXT NOT NULL, "b" INTEGER NOT NULL, PRIMARY KEY ("a", "b" DESC))"#
     try with(D.self, sql) { db in
-      try Table<D>.insert([.init("x", 1), .init("x", 2)]).run(db)
-      expect(.primaryKey, at: "t.a") { try Table<D>("x", 1).insert().run(db) }
-      #expect(try Table<D>.byId("x", 2).run(db) == Table<D>("x", 2))
-      expectMisuse { _ = try Table<D>.byId("x").run(db) }
-      #expect(try Table<D>("x", 2).delete().run(db) == 1)
+      try Entry<D>.insert([.init("x", 1), .init("x", 2)]).run(db)
+      expect(.primaryKey, at: "t.a") { try Entry<D>("x", 1).insert().run(db) }
+      #expect(try Entry<D>.byId("x", 2).run(db) == Entry<D>("x", 2))
+      expectMisuse { _ = try Entry<D>.byId("x").run(db) }
+      #expect(try Entry<D>("x", 2).delete().run(db) == 1)
     }
   }
 
@@ -119,11 +119,11 @@ import Testing
       CREATE TABLE "t" ("a" TEXT NOT NULL, "b" INTEGER NOT NULL, "c" REAL, PRIMARY KEY ("b", "a")) STRICT, WITHOUT ROWID
       """#
     try with(D.self, sql) { db in
-      try Table<D>.insert([.init("x", 1, 0.5), .init("w", 1, nil)]).run(db)
-      expect(.primaryKey, at: "t.b") { try Table<D>("x", 1, nil).insert().run(db) }
-      #expect(try Table<D>.read().run(db) == [Table<D>("w", 1, .null), Table<D>("x", 1, 0.5)])
-      #expect(try Table<D>.byId(1, "x").run(db)?.values[2] == 0.5)
-      #expect(try Table<D>("x", 1, 0.75).update().run(db) == 1)
+      try Entry<D>.insert([.init("x", 1, 0.5), .init("w", 1, nil)]).run(db)
+      expect(.primaryKey, at: "t.b") { try Entry<D>("x", 1, nil).insert().run(db) }
+      #expect(try Entry<D>.read().run(db) == [Entry<D>("w", 1, .null), Entry<D>("x", 1, 0.5)])
+      #expect(try Entry<D>.byId(1, "x").run(db)?.values[2] == 0.5)
+      #expect(try Entry<D>("x", 1, 0.75).update().run(db) == 1)
     }
   }
 
@@ -151,10 +151,10 @@ import Testing
       CREATE TABLE "t" ("a" TEXT UNIQUE, "b" INTEGER NOT NULL, "c" INTEGER NOT NULL, UNIQUE ("b", "c" DESC))
       """#
     try with(D.self, sql) { db in
-      try Table<D>.insert([.init("x", 1, 1), .init(.null, 1, 2), .init(.null, 2, 1)]).run(db)
-      expect(.unique, at: "t.a") { try Table<D>("x", 3, 3).insert().run(db) }
-      expect(.unique, at: "t.b") { try Table<D>("y", 1, 2).insert().run(db) }
-      expect(.unique, at: "t.b") { try Table<D>.update(D.c.set(to: 1)).filter(D.c == 2).run(db) }
+      try Entry<D>.insert([.init("x", 1, 1), .init(.null, 1, 2), .init(.null, 2, 1)]).run(db)
+      expect(.unique, at: "t.a") { try Entry<D>("x", 3, 3).insert().run(db) }
+      expect(.unique, at: "t.b") { try Entry<D>("y", 1, 2).insert().run(db) }
+      expect(.unique, at: "t.b") { try Entry<D>.update(D.c.set(to: 1)).filter(D.c == 2).run(db) }
     }
   }
 
@@ -169,11 +169,11 @@ import Testing
       CHECK (price < 10 OR b IS NULL), CHECK ( length(b) < 4.5 ))
       """#
     try with(D.self, sql) { db in
-      try Table<D>.insert([.init(0.5, "z.z"), .init(.null, .null), .init(11.0, .null)]).run(db)
-      expect(.check, at: "t.price") { try Table<D>(0.25, .null).insert().run(db) }
-      expect(.check, at: "t.b") { try Table<D>(1.0, "q").insert().run(db) }
-      expect(.check, at: "t") { try Table<D>(10.0, "z.z").insert().run(db) }
-      expect(.check, at: "t.price") { try Table<D>.updateAll(D.a.set(to: 0)).run(db) }
+      try Entry<D>.insert([.init(0.5, "z.z"), .init(.null, .null), .init(11.0, .null)]).run(db)
+      expect(.check, at: "t.price") { try Entry<D>(0.25, .null).insert().run(db) }
+      expect(.check, at: "t.b") { try Entry<D>(1.0, "q").insert().run(db) }
+      expect(.check, at: "t") { try Entry<D>(10.0, "z.z").insert().run(db) }
+      expect(.check, at: "t.price") { try Entry<D>.updateAll(D.a.set(to: 0)).run(db) }
     }
   }
 
@@ -189,10 +189,10 @@ import Testing
       "label" TEXT NOT NULL GENERATED ALWAYS AS ('#' || price) STORED)
       """#
     try with(D.self, sql) { db in
-      try Table<D>(1.5, 99.0, "written").insert().run(db)
-      #expect(try Table<D>.read().filter(D.double == 3 && D.label == "#1.5").run(db) == [Table<D>(1.5, 3.0, "#1.5")])
-      expectInvalidStatement { try Table<D>.updateAll(D.double.set(to: 1)).run(db) }
-      expectInvalidStatement { try Table<D>(1.5).insert(D.label).run(db) }
+      try Entry<D>(1.5, 99.0, "written").insert().run(db)
+      #expect(try Entry<D>.read().filter(D.double == 3 && D.label == "#1.5").run(db) == [Entry<D>(1.5, 3.0, "#1.5")])
+      expectInvalidStatement { try Entry<D>.updateAll(D.double.set(to: 1)).run(db) }
+      expectInvalidStatement { try Entry<D>(1.5).insert(D.label).run(db) }
     }
   }
 
@@ -204,9 +204,9 @@ import Testing
       static let constraints: [TableConstraint] = [Unique(Column("other", .text))]
     }
     try withDatabase { db in
-      expectSqlError { try db.createTable(Table<D>.self) }
-      expectError(.syntax) { try db.createTable(Table<E>.self) }
-      expectMisuse { try db.createTable(Table<F>.self) }
+      expectSqlError { try db.createTable(Entry<D>.self) }
+      expectError(.syntax) { try db.createTable(Entry<E>.self) }
+      expectMisuse { try db.createTable(Entry<F>.self) }
       let count = try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
       #expect(count == [0])
     }

@@ -52,7 +52,7 @@ private enum Parent: TableDeclaration {
   }
 
   private func model<K: Part, F: Part, S: Part>(_: K.Type, _: F.Type, _: S.Type) -> any Sqlable.Type {
-    Table<Whole<K, F, S>>.self
+    Entry<Whole<K, F, S>>.self
   }
 
   private func expectSame(
@@ -67,7 +67,7 @@ private enum Parent: TableDeclaration {
   @Test func aTableThatWasCreatedHasWhatItsModelDeclares() throws {
     try eachOfSome(80) { model in
       let db = try SqliteDatabase.inMemory()
-      try db.createTables(of: Schema(Table<Parent>.self, model))
+      try db.createTables(of: Schema(Entry<Parent>.self, model))
       try expectSame(model, db)
     }
   }
@@ -78,7 +78,7 @@ private enum Parent: TableDeclaration {
       defer { last = model }
       guard let last else { return }
       let db = try SqliteDatabase.inMemory()
-      try db.createTables(of: Schema(Table<Parent>.self, last))
+      try db.createTables(of: Schema(Entry<Parent>.self, last))
       let schema = Schema(model)
       let filling: [String: any SqlValue] = ["whole.first": 1, "whole.second": "x"]
       let dropping: SchemaDropping = [.columns, .indexes]
@@ -122,7 +122,7 @@ private enum Firsts {
   }
   enum Reference: Part {
     static let column = Column(
-      "first", .nullable(.integer), ForeignKey<Table<Parent>>(onDelete: .setNull, deferred: true, name: "up"))
+      "first", .nullable(.integer), ForeignKey<Entry<Parent>>(onDelete: .setNull, deferred: true, name: "up"))
   }
   enum Computed: Part {
     static let column = Column("first", .nullable(.integer), Generated("number * 2", stored: true))
@@ -167,7 +167,7 @@ private enum Seconds {
   enum References: Part {
     static let column = Column("second", .nullable(.text))
     static let constraints: [TableConstraint] = [
-      ForeignKeys([column], to: Table<Parent>.self, [Column("code", .text)], onUpdate: .cascade, name: "code")
+      ForeignKeys([column], to: Entry<Parent>.self, [Column("code", .text)], onUpdate: .cascade, name: "code")
     ]
   }
 }

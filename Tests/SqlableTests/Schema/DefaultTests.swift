@@ -25,7 +25,7 @@ import Testing
     static let uuid = UUID()
   }
 
-  private func expectDefaults(_ row: Table<D>?) throws {
+  private func expectDefaults(_ row: Entry<D>?) throws {
     let row = try #require(row)
     for (index, (value, type)) in D.values.enumerated() {
       var expected = try value.databaseValue(in: type)
@@ -36,9 +36,9 @@ import Testing
 
   @Test func defaultsOfEveryClassAreWhatIsLeftOut() throws {
     try withDatabase { db in
-      try db.createTable(Table<D>.self)
-      #expect(try Table<D>().insert().run(db) == 1)
-      try expectDefaults(Table<D>.byId(1).run(db))
+      try db.createTable(Entry<D>.self)
+      #expect(try Entry<D>().insert().run(db) == 1)
+      try expectDefaults(Entry<D>.byId(1).run(db))
     }
   }
 
@@ -46,11 +46,11 @@ import Testing
     try withDatabase { db in
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
       try db.execute("INSERT INTO t VALUES (1), (2)")
-      let change = try db.createTable(Table<D>.self)
+      let change = try db.createTable(Entry<D>.self)
       #expect(change.addedColumns == D.columns.dropFirst().map(\.name))
-      try expectDefaults(Table<D>.byId(2).run(db))
-      try Table<D>(3).insert().run(db)
-      try expectDefaults(Table<D>.byId(3).run(db))
+      try expectDefaults(Entry<D>.byId(2).run(db))
+      try Entry<D>(3).insert().run(db)
+      try expectDefaults(Entry<D>.byId(3).run(db))
     }
   }
 
@@ -63,7 +63,7 @@ import Testing
       ]
     }
     try withDatabase { db in
-      try db.createTable(Table<E>.self)
+      try db.createTable(Entry<E>.self)
       #expect(
         try db.definition(of: "t") == #"""
           CREATE TABLE "t" ("a" TEXT NOT NULL DEFAULT 'it''s', "b" INTEGER NOT NULL DEFAULT (-1), \#
@@ -82,12 +82,12 @@ import Testing
     enum Lossy: TableDeclaration { static let columns = [Column("a", .real, Default(Int.max))] }
     func expectRefusal<E: TableDeclaration>(_ declaration: E.Type) throws {
       try withDatabase { db in
-        let error = sqlError { try db.createTable(Table<E>.self) }
+        let error = sqlError { try db.createTable(Entry<E>.self) }
         #expect(error?.isEncoding == true, "\(E.self)")
         #expect(error?.table == "t" && error?.column == "a", "\(E.self)")
         #expect(error?.message.hasPrefix("the default of t.a should be ") == true, "\(E.self)")
         // Also when the model is used without creating its table.
-        #expect(sqlError { _ = try Table<E>.count().run(db) } == error, "\(E.self)")
+        #expect(sqlError { _ = try Entry<E>.count().run(db) } == error, "\(E.self)")
         let definition = try db.definition(of: "t")
         #expect(definition == nil)
       }

@@ -48,8 +48,8 @@ import Testing
       static let fullText = FullTextIndex(text)
     }
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      try db.createTable(Table<Note>.self)
-      try Table<Note>.dropTable().run(db)
+      try db.createTable(Entry<Note>.self)
+      try Entry<Note>.dropTable().run(db)
       #expect(try names(db) == [])
     }
   }
@@ -62,13 +62,13 @@ import Testing
       }
       enum Child: TableDeclaration {
         static let name = "child"
-        static let columns = [Column("parent", .integer, ForeignKey<Table<Parent>>())]
+        static let columns = [Column("parent", .integer, ForeignKey<Entry<Parent>>())]
       }
-      try db.createTables(Table<Parent>.self, Table<Child>.self)
-      try Table<Parent>(1).insert().run(db)
-      try Table<Child>(1).insert().run(db)
-      expectError(.constraint(.foreignKey)) { try Table<Parent>.dropTable().run(db) }
-      #expect(try Table<Parent>.count().run(db) == 1)
+      try db.createTables(Entry<Parent>.self, Entry<Child>.self)
+      try Entry<Parent>(1).insert().run(db)
+      try Entry<Child>(1).insert().run(db)
+      expectError(.constraint(.foreignKey)) { try Entry<Parent>.dropTable().run(db) }
+      #expect(try Entry<Parent>.count().run(db) == 1)
     }
   }
 

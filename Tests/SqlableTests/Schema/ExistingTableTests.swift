@@ -25,16 +25,16 @@ private enum New: TableDeclaration {
 
   @Test func missingColumnsAndIndexesAreAddedAndReported() throws {
     try withOld { db in
-      let change = try db.createTable(Table<New>.self)
+      let change = try db.createTable(Entry<New>.self)
       #expect(!change.createdTable && change.table == "t")
       #expect(change.addedColumns == ["b", "c"])
       #expect(change.addedIndexes == ["t_b", "t_a_c_desc", "own name"])
       #expect(try db.definition(of: "t_a_c_desc") == #"CREATE UNIQUE INDEX "t_a_c_desc" ON "t" ("a", "c" DESC)"#)
-      #expect(try Table<New>.read().run(db) == [Table<New>(1, "x", .null, 1.5), Table<New>(2, "y", .null, 1.5)])
+      #expect(try Entry<New>.read().run(db) == [Entry<New>(1, "x", .null, 1.5), Entry<New>(2, "y", .null, 1.5)])
       #expect(try db.query("SELECT lost FROM t", as: String.self) == ["kept", "kept"])
-      expectError(.constraint(.unique)) { try Table<New>(3, "x", 1, 1.5).insert().run(db) }
+      expectError(.constraint(.unique)) { try Entry<New>(3, "x", 1, 1.5).insert().run(db) }
       let after = try schema(db)
-      #expect(try db.createTable(Table<New>.self).isEmpty)
+      #expect(try db.createTable(Entry<New>.self).isEmpty)
       #expect(try schema(db) == after)
     }
   }
@@ -57,7 +57,7 @@ private enum New: TableDeclaration {
     func expectRefusal<D: TableDeclaration>(_ declaration: D.Type) throws {
       try withOld { db in
         let before = try schema(db)
-        let error = sqlError { try db.createTable(Table<D>.self) }
+        let error = sqlError { try db.createTable(Entry<D>.self) }
         guard case .schema(.mismatch(let message)) = error?.kind else {
           Issue.record("\(D.self): \(String(describing: error))")
           return
@@ -86,9 +86,9 @@ private enum New: TableDeclaration {
     }
     try withOld { db in
       let before = try schema(db)
-      expectSqlError { try db.createTable(Table<Checked>.self) }
+      expectSqlError { try db.createTable(Entry<Checked>.self) }
       #expect(try schema(db) == before)
-      expectError(.constraint(.unique)) { try db.createTable(Table<Distinct>.self) }
+      expectError(.constraint(.unique)) { try db.createTable(Entry<Distinct>.self) }
       #expect(try schema(db) == before)
       #expect(db.transactionLevel == 0)
     }
@@ -114,8 +114,8 @@ private enum New: TableDeclaration {
       static let indexes = [Index(em, name: "ORDER")]
     }
     try withDatabase { db in
-      try db.createTable(Table<Order>.self)
-      for create in [{ _ = try db.createTable(Table<Item>.self) }, { _ = try db.createTable(Table<Shadow>.self) }] {
+      try db.createTable(Entry<Order>.self)
+      for create in [{ _ = try db.createTable(Entry<Item>.self) }, { _ = try db.createTable(Entry<Shadow>.self) }] {
         let error = sqlError { try create() }
         guard case .schema(.mismatch(let message)) = error?.kind else {
           Issue.record("\(String(describing: error))")

@@ -74,9 +74,9 @@ private enum Plain: TableDeclaration {
     }
     try withDatabase { db throws in
       try db.execute("CREATE TABLE untouched (x)")
-      #expect(try db.createTable(Table<Quoted>.self).createdTable && db.createTable(Table<Quoted>.self).isEmpty)
-      try Table<Quoted>().insert().run(db)
-      let row = try Table<Quoted>.byId(1).run(db)
+      #expect(try db.createTable(Entry<Quoted>.self).createdTable && db.createTable(Entry<Quoted>.self).isEmpty)
+      try Entry<Quoted>().insert().run(db)
+      let row = try Entry<Quoted>.byId(1).run(db)
       #expect(row?.values == [1, "a'\u{FE0F}b", "'\u{301}); DROP TABLE untouched; --"])
       let tables = try db.query("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid", as: String.self)
       #expect(bytes(tables) == bytes(["untouched", Quoted.name]))
@@ -95,7 +95,7 @@ private enum Plain: TableDeclaration {
   }
 
   private func exercise<D: HostileDeclaration>(_ declaration: D.Type) throws {
-    typealias Row = Table<D>
+    typealias Row = Entry<D>
     let texts = D.texts
     let (key, first, second) = (D.columns[0], D.columns[1], D.columns[2])
     try withDatabase(.init(label: texts[0])) { db throws in
@@ -132,16 +132,16 @@ private enum Plain: TableDeclaration {
     names = names.filter { seen.insert($0.utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }).inserted }
     try withDatabase { db throws in
       for (index, name) in names.enumerated() {
-        try db.createTable(Table<Plain>.self, named: name)
-        try Table<Plain>(.integer(Int64(index)), .text(name)).insert().in(name).run(db)
+        try db.createTable(Entry<Plain>.self, named: name)
+        try Entry<Plain>(.integer(Int64(index)), .text(name)).insert().in(name).run(db)
       }
       for (index, name) in names.enumerated() {
-        let rows = try Table<Plain>.read().in(name).run(db)
-        #expect(rows == [Table<Plain>(.integer(Int64(index)), .text(name))], "\(name)")
+        let rows = try Entry<Plain>.read().in(name).run(db)
+        #expect(rows == [Entry<Plain>(.integer(Int64(index)), .text(name))], "\(name)")
         let text = try db.query("SELECT text FROM \(table: name)", as: String.self)
         #expect(bytes(text) == bytes([name]))
         let error = expectError(.constraint(.unique)) {
-          try Table<Plain>(nil, .text(name)).insert().in(name).run(db)
+          try Entry<Plain>(nil, .text(name)).insert().in(name).run(db)
         }
         #expect(bytes([error?.table, error?.column].compactMap { $0 }) == bytes([name, "text"]))
         try db.createTable(Person.self, named: name + " 2")
@@ -158,12 +158,12 @@ private enum Plain: TableDeclaration {
   @Test func theTwoFormsOfAnAccentAreTwoTables() throws {
     let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
     try withDatabase { db throws in
-      for name in [composed, decomposed] { try db.createTable(Table<Plain>.self, named: name) }
+      for name in [composed, decomposed] { try db.createTable(Entry<Plain>.self, named: name) }
       let heard = Mutex<[[UInt8]]>([])
       db.didUpdate = { table, _, _ in heard.withLock { $0.append(Array(table.utf8)) } }
-      try Table<Plain>(1, "one").insert().in(composed).run(db)
-      try Table<Plain>(1, "two").insert().in(decomposed).run(db)
-      let read = Table<Plain>.read()
+      try Entry<Plain>(1, "one").insert().in(composed).run(db)
+      try Entry<Plain>(1, "two").insert().in(decomposed).run(db)
+      let read = Entry<Plain>.read()
       #expect(try read.in(composed).run(db).map(\.values) == [[1, "one"]])
       #expect(try read.in(decomposed).run(db).map(\.values) == [[1, "two"]])
       #expect(read.in(composed) != read.in(decomposed))
@@ -220,10 +220,10 @@ private enum Plain: TableDeclaration {
     enum InCollation: TableDeclaration { static let columns = [Column("a", .text, Collate.named("a\0b"))] }
     try withDatabase { db throws in
       let errors = [
-        sqlError { try db.createTable(Table<InTable>.self) }, sqlError { try db.createTable(Table<InColumn>.self) },
-        sqlError { try db.createTable(Table<InIndex>.self) }, sqlError { try db.createTable(Table<InCheck>.self) },
-        sqlError { try db.createTable(Table<InCollation>.self) },
-        sqlError { try db.createTable(Table<Plain>.self, named: "a\0b") },
+        sqlError { try db.createTable(Entry<InTable>.self) }, sqlError { try db.createTable(Entry<InColumn>.self) },
+        sqlError { try db.createTable(Entry<InIndex>.self) }, sqlError { try db.createTable(Entry<InCheck>.self) },
+        sqlError { try db.createTable(Entry<InCollation>.self) },
+        sqlError { try db.createTable(Entry<Plain>.self, named: "a\0b") },
         sqlError { _ = try db.query("SELECT 1 AS \(column: "a\0b")", as: Int.self) },
       ]
       for (index, error) in errors.enumerated() {

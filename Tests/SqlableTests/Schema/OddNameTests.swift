@@ -87,7 +87,7 @@ private enum N20: OddlyNamed { static let hostile = "constraint failed: t.x" }
   }
 
   private func exercise<D: TableDeclaration>(_ declaration: D.Type) throws {
-    typealias Row = Table<D>
+    typealias Row = Entry<D>
     let (id, text, number) = (D.columns[0], D.columns[1], D.columns[2])
     try withDatabase { db in
       #expect(try db.createTable(Row.self).createdTable)

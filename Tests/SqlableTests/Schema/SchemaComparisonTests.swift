@@ -7,7 +7,7 @@ private enum Own: TableDeclaration {
   static let b = Column("b", .nullable(.integer), Check("b > 0"))
   static let c = Column("c", .real, Default(1.5))
   static let d = Column("d", .nullable(.integer), Generated("b + 1"))
-  static let e = Column("e", .nullable(.integer), ForeignKey<Table<Own>>(onDelete: .cascade))
+  static let e = Column("e", .nullable(.integer), ForeignKey<Entry<Own>>(onDelete: .cascade))
   static let columns = [id, a, b, c, d, e]
   static let indexes = [Index(b), Index(c.desc, a)]
 }
@@ -28,9 +28,9 @@ private enum Own: TableDeclaration {
       let text = SchemaComparisonTests.create.replacing(old, with: new)
       #expect(old.isEmpty || text != SchemaComparisonTests.create)
       try db.execute(SQL(verbatim: text))
-      let differences = try Schema(Table<Own>.self).differences(db)
+      let differences = try Schema(Entry<Own>.self).differences(db)
       found = differences.map { ($0.isHarmless ? "harmless: " : "") + "\($0)" }
-      let error = sqlError { try Schema(Table<Own>.self).verify(db) }
+      let error = sqlError { try Schema(Entry<Own>.self).verify(db) }
       #expect((error == nil) == differences.allSatisfy(\.isHarmless))
     }
     return found
@@ -91,7 +91,7 @@ private enum Own: TableDeclaration {
   @Test func everyModelOfTheTestsAgreesWithTheTableThatItCreates() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       let models: [any Sqlable.Type] = [
-        Person.self, Bicycle.self, Account.self, Payment.self, Car.self, Table<Own>.self,
+        Person.self, Bicycle.self, Account.self, Payment.self, Car.self, Entry<Own>.self,
       ]
       for model in models { try create(model, db) }
       #expect(try Schema(models).differences(db) == [])
@@ -125,7 +125,7 @@ private enum Own: TableDeclaration {
     }
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, color TEXT, n TEXT NOT NULL)")
-      let change = try db.createTable(Table<Renamed>.self)
+      let change = try db.createTable(Entry<Renamed>.self)
       #expect(change.addedColumns == ["paint"] && change.possibleRenames == ["color": ["paint"]])
       #expect(change.drift.map(\.description) == ["t.n: the type is TEXT, and should be INTEGER"])
     }

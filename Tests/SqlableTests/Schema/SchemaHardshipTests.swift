@@ -18,7 +18,7 @@ private enum Paint: TableDeclaration {
 /// Plans meet a full disk, a lock, a file that was edited by hand, and programs that ask in other ways.
 @Suite struct SchemaHardshipTests {
   private static func fill(_ db: SqliteDatabase, rows: Int) throws {
-    try db.createTable(Table<Wide>.self)
+    try db.createTable(Entry<Wide>.self)
     try db.execute(
       """
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
@@ -33,14 +33,14 @@ private enum Paint: TableDeclaration {
         let db = try SqliteDatabase(filepath: path, configuration: .init(journalMode: mode))
         try SchemaHardshipTests.fill(db, rows: 30_000)
         try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        let plan = try Schema(Table<Narrow>.self).plan(db)
+        let plan = try Schema(Entry<Narrow>.self).plan(db)
         let free = try FileManager.default.attributesOfFileSystem(forPath: disk)[.systemFreeSize] as? Int ?? 0
         try Data(count: free - 300_000).write(to: URL(fileURLWithPath: disk + "/rest"))
         let error = sqlError { try plan.apply(db) }
         #expect(
           error?.kind == .full && error?.transaction == .rolledBack,
           "\(String(describing: error))")
-        try Schema(Table<Wide>.self).verify(db)
+        try Schema(Entry<Wide>.self).verify(db)
         #expect(try db.query("SELECT count(*) || ' ' || sum(id) FROM t", as: String.self) == ["30000 450015000"])
         try FileManager.default.removeItem(atPath: disk + "/rest")
         #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
@@ -55,7 +55,7 @@ private enum Paint: TableDeclaration {
       let path = directory + "/locked.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 0.05))
       try SchemaHardshipTests.fill(db, rows: 10)
-      let plan = try Schema(Table<Narrow>.self).plan(db)
+      let plan = try Schema(Entry<Narrow>.self).plan(db)
       let other = try SqliteDatabase(filepath: path)
       try other.transaction { other in
         try other.execute("INSERT INTO t VALUES (99, 'x')")
@@ -79,10 +79,10 @@ private enum Paint: TableDeclaration {
       #expect(shell.end())
       let edited = try SqliteDatabase(filepath: path)
       #expect(
-        try Schema(Table<Wide>.self).differences(edited).map(\.description) == [
+        try Schema(Entry<Wide>.self).differences(edited).map(\.description) == [
           "t.text: the NOT NULL is not set, and should be set", "t.gone: it is extra",
         ])
-      try Schema(Table<Wide>.self).plan(edited, dropping: .columns).apply(edited, allowing: .dataLoss)
+      try Schema(Entry<Wide>.self).plan(edited, dropping: .columns).apply(edited, allowing: .dataLoss)
       #expect(try edited.query("SELECT count(*) FROM t WHERE length(text) > 20", as: Int.self) == [10])
       #expect(try edited.query("PRAGMA integrity_check", as: String.self) == ["ok"])
     }
@@ -91,7 +91,7 @@ private enum Paint: TableDeclaration {
   @Test func aColumnThatMayHaveBeenRenamedIsAskedFor() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, color TEXT); INSERT INTO t VALUES (1, 'red')")
-      let schema = Schema(Table<Paint>.self)
+      let schema = Schema(Entry<Paint>.self)
       let plan = try schema.plan(db, dropping: .columns)
       #expect(plan.questions.map(\.description) == ["was t.color renamed to paint?"] && !plan.isEmpty)
       #expect(
@@ -110,7 +110,7 @@ private enum Paint: TableDeclaration {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try SchemaHardshipTests.fill(db, rows: 250_000)
       var rows: [Int] = []
-      try Schema(Table<Narrow>.self).plan(db).apply(db) { rows.append($0.rows) }
+      try Schema(Entry<Narrow>.self).plan(db).apply(db) { rows.append($0.rows) }
       #expect(rows == [0, 100_000, 200_000, 250_000])
     }
   }
@@ -119,17 +119,17 @@ private enum Paint: TableDeclaration {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try await pool.transaction { db in try SchemaHardshipTests.fill(db, rows: 100) }
-      var counts = Table<Wide>.count().updates(in: pool).makeAsyncIterator()
+      var counts = Entry<Wide>.count().updates(in: pool).makeAsyncIterator()
       #expect(try await counts.next() == 100)
       try await Task.detached {
-        let plan = try Schema(Table<Narrow>.self).plan(pool)
+        let plan = try Schema(Entry<Narrow>.self).plan(pool)
         #expect(plan.rebuilds)
         try plan.apply(pool)
       }.value
-      try await Schema(Table<Narrow>.self).verify(pool)
-      #expect(try await Schema(Table<Wide>.self).differences(pool).map(\.kind) == [.collation])
+      try await Schema(Entry<Narrow>.self).verify(pool)
+      #expect(try await Schema(Entry<Wide>.self).differences(pool).map(\.kind) == [.collation])
       // The result goes on.
-      try await Table<Narrow>(101, "x").insert().run(pool)
+      try await Entry<Narrow>(101, "x").insert().run(pool)
       while try await counts.next() != 101 {}
       try await pool.close()
     }
@@ -137,7 +137,7 @@ private enum Paint: TableDeclaration {
 
   @Test func anotherTableHasAModelsLayout() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      let schema = Schema(Table<Wide>.self).adding(Table<Wide>.self, named: "archive")
+      let schema = Schema(Entry<Wide>.self).adding(Entry<Wide>.self, named: "archive")
       #expect(try schema.differences(db).map(\.table) == ["t", "archive"])
       try schema.plan(db).apply(db)
       try schema.verify(db)

@@ -22,10 +22,10 @@ struct SchemaPlanProcesses {
     try withDirectory { directory in
       let path = directory + "/plan.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
-      try db.createTable(Table<Before>.self)
+      try db.createTable(Entry<Before>.self)
       let text = String(repeating: "text ", count: 40)
       try db.transaction { _ in
-        for id in 1...2_000 { try Table<Before>(.integer(Int64(id)), .text("\(id) \(text)"), "b").insert().run(db) }
+        for id in 1...2_000 { try Entry<Before>(.integer(Int64(id)), .text("\(id) \(text)"), "b").insert().run(db) }
       }
       let rows = try db.query("SELECT * FROM t ORDER BY id", as: DynamicRow.self).map(\.values)
       var (found, random) = (Set<Bool>(), SeededGenerator(seed: 16))
@@ -37,8 +37,8 @@ struct SchemaPlanProcesses {
         usleep(UInt32.random(in: 0..<40_000, using: &random))
         worker.signal(SIGKILL)
         worker.waitUntilExit()
-        let isOld = try Schema(Table<Before>.self).differences(db).isEmpty
-        let isNew = try Schema(Table<After>.self).differences(db).allSatisfy(\.isHarmless)
+        let isOld = try Schema(Entry<Before>.self).differences(db).isEmpty
+        let isNew = try Schema(Entry<After>.self).differences(db).allSatisfy(\.isHarmless)
         #expect(isOld != isNew)
         found.insert(isNew)
         #expect(try db.query("SELECT * FROM t ORDER BY id", as: DynamicRow.self).map(\.values) == rows)
@@ -59,7 +59,7 @@ struct PlanWorkerProcess {
     var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
     // Until the process that started it is gone.
     while poll(&input, 1, 0) == 0 {
-      for schema in [Schema(Table<After>.self), Schema(Table<Before>.self)] {
+      for schema in [Schema(Entry<After>.self), Schema(Entry<Before>.self)] {
         try schema.plan(db, dropping: .indexes).apply(db)
       }
     }

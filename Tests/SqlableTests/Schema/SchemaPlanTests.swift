@@ -14,7 +14,7 @@ private enum New: TableDeclaration {
 
 /// A plan makes the tables those of the models, and loses nothing.
 @Suite struct SchemaPlanTests {
-  private let schema = Schema(Person.self, Table<New>.self)
+  private let schema = Schema(Person.self, Entry<New>.self)
 
   private func withOld(
     _ text: String = "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, price TEXT, extra BLOB)",
@@ -33,7 +33,7 @@ private enum New: TableDeclaration {
 
   @Test func aDatabaseThatIsUpToItsModelsHasAnEmptyPlan() throws {
     try withDatabase { db in
-      try db.createTables(Person.self, Table<New>.self)
+      try db.createTables(Person.self, Entry<New>.self)
       let plan = try schema.plan(db)
       #expect(plan.isEmpty && plan.description == "nothing to change")
       try plan.apply(db)
@@ -62,7 +62,7 @@ private enum New: TableDeclaration {
         ])
       try plan.apply(db)
       try schema.verify(db)
-      #expect(try Table<New>.read().run(db) == [Table<New>(1, "x", 1.5, .null, .null)])
+      #expect(try Entry<New>.read().run(db) == [Entry<New>(1, "x", 1.5, .null, .null)])
     }
   }
 
@@ -89,8 +89,8 @@ private enum New: TableDeclaration {
       try plan.apply(db)
       try schema.verify(db)
       #expect(
-        try Table<New>.read().orderBy(New.id).run(db) == [
-          Table<New>(3, "a", 1.25, .null, .null), Table<New>(7, "b", 0.0, .null, .null),
+        try Entry<New>.read().orderBy(New.id).run(db) == [
+          Entry<New>(3, "a", 1.25, .null, .null), Entry<New>(7, "b", 0.0, .null, .null),
         ])
       #expect(try db.query("SELECT extra FROM t ORDER BY id", as: Data?.self) == [Data([1]), nil])
       #expect(
@@ -98,7 +98,7 @@ private enum New: TableDeclaration {
           && db.query("SELECT name FROM names", as: String.self) == ["a", "b"])
       #expect(try db.schema()[table: "t"]?.indexes.map(\.name) == ["own", "t_name_owner_id", "t_price"])
       // The counter goes on, the triggers fire, and foreign keys are enforced.
-      #expect(try Table<New>(nil, "c", 2.0, nil, nil).insert().run(db) == 10)
+      #expect(try Entry<New>(nil, "c", 2.0, nil, nil).insert().run(db) == 10)
       #expect(try db.query("SELECT id FROM log", as: Int.self) == [3, 7, 9, 10])
       try Person(id: nil, name: "Ann").insert().run(db)
       #expect(try db.query("SELECT name FROM t ORDER BY id", as: String.self) == ["a", "b", "c", "Ann"])
@@ -128,7 +128,7 @@ private enum New: TableDeclaration {
         plan.questions == [] && plan.steps.first?.description == "t: rename column title to name" && !plan.losesData)
       try plan.apply(db)
       try schema.verify(db)
-      #expect(try Table<New>.read().run(db) == [Table<New>(1, "x", 1.5, .null, .null)])
+      #expect(try Entry<New>.read().run(db) == [Entry<New>(1, "x", 1.5, .null, .null)])
       #expect(sqlError { _ = try schema.plan(db, renamed: ["code": "nothing"]) } == nil)
     }
   }
@@ -139,7 +139,7 @@ private enum New: TableDeclaration {
     ) { db in
       try schema.plan(db, renamedTables: ["old": "t"]).apply(db)
       try schema.verify(db)
-      #expect(try Table<New>.read().run(db) == [Table<New>(4, "x", 1.5, .null, .null)])
+      #expect(try Entry<New>.read().run(db) == [Entry<New>(4, "x", 1.5, .null, .null)])
       #expect(try !db.tableExists("old"))
     }
   }
@@ -161,7 +161,7 @@ private enum New: TableDeclaration {
 
   @Test func aColumnThatIsDroppedAloneNeedsNoRebuild() throws {
     try withDatabase { db in
-      try db.createTables(Person.self, Table<New>.self)
+      try db.createTables(Person.self, Entry<New>.self)
       try db.execute("ALTER TABLE t ADD COLUMN extra BLOB; CREATE INDEX own ON t (code)")
       let plan = try schema.plan(db, dropping: [.columns, .indexes])
       #expect(plan.steps.map(\.description) == ["t: drop index own", "t: drop column extra (loses data)"])
@@ -219,8 +219,8 @@ private enum New: TableDeclaration {
       try db.execute("INSERT INTO t VALUES (1, NULL, '2', NULL), (2, 'b', NULL, NULL)")
       try schema.plan(db, filling: ["t.name": "none", "price": 9.5]).apply(db)
       #expect(
-        try Table<New>.read().orderBy(New.id).run(db) == [
-          Table<New>(1, "none", 2.0, .null, .null), Table<New>(2, "b", 9.5, .null, .null),
+        try Entry<New>.read().orderBy(New.id).run(db) == [
+          Entry<New>(1, "none", 2.0, .null, .null), Entry<New>(2, "b", 9.5, .null, .null),
         ])
       #expect(
         sqlError { _ = try schema.plan(db, filling: ["nothing": 1]) }?.message
@@ -252,7 +252,7 @@ private enum New: TableDeclaration {
       static let fullText = FullTextIndex(body)
     }
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      let schema = Schema(Table<Text>.self)
+      let schema = Schema(Entry<Text>.self)
       try db.execute(
         "CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT NOT NULL, stars TEXT); INSERT INTO note VALUES (1, 'red bike', '3')"
       )
@@ -266,8 +266,8 @@ private enum New: TableDeclaration {
       try db.execute("ALTER TABLE note ADD COLUMN more TEXT NOT NULL DEFAULT ''")
       let plan = try schema.plan(db, dropping: .columns)
       try plan.apply(db, allowing: .dataLoss)
-      try Table<Text>(2, "blue bike", 1).insert().run(db)
-      #expect(try found("bike") == [1, 2] && db.isFullTextIntact(Table<Text>.self))
+      try Entry<Text>(2, "blue bike", 1).insert().run(db)
+      #expect(try found("bike") == [1, 2] && db.isFullTextIntact(Entry<Text>.self))
       #expect(try schema.plan(db).isEmpty)
     }
   }

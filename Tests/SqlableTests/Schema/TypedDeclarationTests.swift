@@ -206,10 +206,10 @@ import Testing
   @Test func everyValueIsItselfAsALiteral() throws {
     let db = try SqliteDatabase.inMemory()
     func check<N: Numbered>(_: N.Type) throws {
-      let name = Table<Valued<N>>.tableName
-      try db.createTable(Table<Valued<N>>.self)
-      #expect(try Schema(Table<Valued<N>>.self).differences(db) == [])
-      try Table<Valued<N>>(nil).insert().run(db)
+      let name = Entry<Valued<N>>.tableName
+      try db.createTable(Entry<Valued<N>>.self)
+      #expect(try Schema(Entry<Valued<N>>.self).differences(db) == [])
+      try Entry<Valued<N>>(nil).insert().run(db)
       let stored = try db.query(SQL(verbatim: "SELECT made, typeof(made) FROM \(name)"), as: DynamicRow.self)
       let bound = try db.query(
         "SELECT \(Cell(storage: N.value)), typeof(\(Cell(storage: N.value)))", as: DynamicRow.self)

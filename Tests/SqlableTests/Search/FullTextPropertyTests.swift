@@ -52,7 +52,7 @@ private enum Ascii: TableDeclaration {
   static let fullText = FullTextIndex(columns[1], columns[2], tokenizer: .ascii, prefixes: [1, 2])
 }
 
-private typealias Row = Table<Ascii>
+private typealias Row = Entry<Ascii>
 
 @Suite struct FullTextPropertyTests {
   @Test func randomInputFindsWhatPlainSwiftFinds() throws {

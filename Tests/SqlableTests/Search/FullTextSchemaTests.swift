@@ -36,26 +36,26 @@ import Testing
 
   @Test func aTableThatHasRowsIsIndexedWhenItsModelIs() throws {
     try withDatabase { db in
-      try db.createTable(Table<Unsearched>.self)
-      try Table<Unsearched>.insert([Table(1, "alpha beta", "x"), Table(2, "gamma", "alpha")]).run(db)
-      let change = try db.createTable(Table<SearchedByA>.self)
+      try db.createTable(Entry<Unsearched>.self)
+      try Entry<Unsearched>.insert([Entry(1, "alpha beta", "x"), Entry(2, "gamma", "alpha")]).run(db)
+      let change = try db.createTable(Entry<SearchedByA>.self)
       #expect(!change.createdTable && change.builtFullText)
-      #expect(try Table<SearchedByA>.search(.words("alpha")).run(db).count == 1)
+      #expect(try Entry<SearchedByA>.search(.words("alpha")).run(db).count == 1)
       // Other columns, another tokenizer, and a column that the table did not have.
-      #expect(try db.createTable(Table<SearchedByBoth>.self).builtFullText)
-      #expect(try Table<SearchedByBoth>.search(.words("alph")).run(db).count == 2)
-      let grown = try db.createTable(Table<SearchedByMore>.self)
+      #expect(try db.createTable(Entry<SearchedByBoth>.self).builtFullText)
+      #expect(try Entry<SearchedByBoth>.search(.words("alph")).run(db).count == 2)
+      let grown = try db.createTable(Entry<SearchedByMore>.self)
       #expect(grown.addedColumns == ["c"] && grown.builtFullText)
-      #expect(try !db.createTable(Table<SearchedByMore>.self).builtFullText)
-      try Table<SearchedByMore>(3, "x", "y", "delta").insert().run(db)
-      #expect(try Table<SearchedByMore>.search(.words("delta")).run(db).count == 1)
+      #expect(try !db.createTable(Entry<SearchedByMore>.self).builtFullText)
+      try Entry<SearchedByMore>(3, "x", "y", "delta").insert().run(db)
+      #expect(try Entry<SearchedByMore>.search(.words("delta")).run(db).count == 1)
       // A trigger that somebody has dropped: what it missed is made good.
       try db.execute("DROP TRIGGER t_fulltext_insert")
-      try Table<SearchedByMore>(4, "missed", "", "").insert().run(db)
-      #expect(try Table<SearchedByMore>.search(.words("missed")).run(db).isEmpty)
-      #expect(try db.createTable(Table<SearchedByMore>.self).builtFullText)
-      #expect(try Table<SearchedByMore>.search(.words("missed")).run(db).count == 1)
-      #expect(try db.isFullTextIntact(Table<SearchedByMore>.self))
+      try Entry<SearchedByMore>(4, "missed", "", "").insert().run(db)
+      #expect(try Entry<SearchedByMore>.search(.words("missed")).run(db).isEmpty)
+      #expect(try db.createTable(Entry<SearchedByMore>.self).builtFullText)
+      #expect(try Entry<SearchedByMore>.search(.words("missed")).run(db).count == 1)
+      #expect(try db.isFullTextIntact(Entry<SearchedByMore>.self))
     }
   }
 
@@ -74,23 +74,23 @@ import Testing
 
   @Test func aChangeThatACollationDoesNotSeeIsAChangeOfTheText() throws {
     try withDatabase { db in
-      try db.createTable(Table<CaseBlind>.self)
-      try Table<CaseBlind>(1, "Notation").insert().run(db)
-      try Table<CaseBlind>(1, "NOTATION").update().run(db)
-      #expect(try Table<CaseBlind>.search(.words("TAT")).run(db).count == 1)
-      #expect(try Table<CaseBlind>.search(.words("tat")).run(db).isEmpty)
-      #expect(try db.isFullTextIntact(Table<CaseBlind>.self))
+      try db.createTable(Entry<CaseBlind>.self)
+      try Entry<CaseBlind>(1, "Notation").insert().run(db)
+      try Entry<CaseBlind>(1, "NOTATION").update().run(db)
+      #expect(try Entry<CaseBlind>.search(.words("TAT")).run(db).count == 1)
+      #expect(try Entry<CaseBlind>.search(.words("tat")).run(db).isEmpty)
+      #expect(try db.isFullTextIntact(Entry<CaseBlind>.self))
     }
   }
 
   @Test func generatedColumnsAndOtherFormsOfKeysAreIndexed() throws {
     try withDatabase { db in
-      try db.createTable(Table<Computed>.self)
-      try Table<Computed>.insert([Table(4, "alpha"), Table(5, "beta")]).run(db)
-      try Table<Computed>.update(Computed.columns[1].set(to: "gamma")).filter(Computed.columns[0] == 4).run(db)
-      #expect(try Table<Computed>.search(.words("gammaness")).run(db).count == 1)
-      #expect(try Table<Computed>.search(.words("alphaness")).run(db).isEmpty)
-      #expect(try db.isFullTextIntact(Table<Computed>.self))
+      try db.createTable(Entry<Computed>.self)
+      try Entry<Computed>.insert([Entry(4, "alpha"), Entry(5, "beta")]).run(db)
+      try Entry<Computed>.update(Computed.columns[1].set(to: "gamma")).filter(Computed.columns[0] == 4).run(db)
+      #expect(try Entry<Computed>.search(.words("gammaness")).run(db).count == 1)
+      #expect(try Entry<Computed>.search(.words("alphaness")).run(db).isEmpty)
+      #expect(try db.isFullTextIntact(Entry<Computed>.self))
     }
   }
 
@@ -120,31 +120,31 @@ import Testing
 
   @Test func oddNamesAreNamesAndNothingElse() throws {
     try withDatabase { db in
-      try db.createTable(Table<OddNames>.self)
-      try Table<OddNames>(1, "alpha", "beta").insert().run(db)
-      try Table<OddNames>(1, "gamma", "beta").update().run(db)
-      #expect(try Table<OddNames>.search(.words("gamma", in: OddNames.columns[1])).run(db).count == 1)
-      #expect(try Table<OddNames>.search(.words("gamma", in: OddNames.columns[2])).run(db).isEmpty)
-      #expect(try Table<OddNames>.search(.words("alpha")).run(db).isEmpty)
-      #expect(try Table<OddNames>.count().filter(Table<OddNames>.matches(.words("beta"))).run(db) == 1)
-      #expect(try db.isFullTextIntact(Table<OddNames>.self))
-      #expect(try db.createTable(Table<OddNames>.self).isEmpty)
-      try Table<OddNames>.deleteAll().run(db)
-      #expect(try db.isFullTextIntact(Table<OddNames>.self))
+      try db.createTable(Entry<OddNames>.self)
+      try Entry<OddNames>(1, "alpha", "beta").insert().run(db)
+      try Entry<OddNames>(1, "gamma", "beta").update().run(db)
+      #expect(try Entry<OddNames>.search(.words("gamma", in: OddNames.columns[1])).run(db).count == 1)
+      #expect(try Entry<OddNames>.search(.words("gamma", in: OddNames.columns[2])).run(db).isEmpty)
+      #expect(try Entry<OddNames>.search(.words("alpha")).run(db).isEmpty)
+      #expect(try Entry<OddNames>.count().filter(Entry<OddNames>.matches(.words("beta"))).run(db) == 1)
+      #expect(try db.isFullTextIntact(Entry<OddNames>.self))
+      #expect(try db.createTable(Entry<OddNames>.self).isEmpty)
+      try Entry<OddNames>.deleteAll().run(db)
+      #expect(try db.isFullTextIntact(Entry<OddNames>.self))
     }
   }
 
   @Test func whatAnIndexCanNotHaveIsRefused() throws {
-    func expectDefect<Declaration: TableDeclaration>(_ table: Table<Declaration>.Type, _ words: String) {
+    func expectDefect<Declaration: TableDeclaration>(_ table: Entry<Declaration>.Type, _ words: String) {
       let error = sqlError { _ = try table.read().run(SqliteDatabase.inMemory()) }
       #expect(error?.message.contains(words) == true, "\(String(describing: error))")
     }
-    expectDefect(Table<Keyless>.self, "no integer primary key")
-    expectDefect(Table<TextKey>.self, "no integer primary key")
-    expectDefect(Table<NotInLayout>.self, "not in its layout")
-    expectDefect(Table<TwiceIndexed>.self, "twice")
-    expectDefect(Table<NumberIndexed>.self, "not TEXT")
-    expectDefect(Table<OwnName>.self, "the table's own name")
+    expectDefect(Entry<Keyless>.self, "no integer primary key")
+    expectDefect(Entry<TextKey>.self, "no integer primary key")
+    expectDefect(Entry<NotInLayout>.self, "not in its layout")
+    expectDefect(Entry<TwiceIndexed>.self, "twice")
+    expectDefect(Entry<NumberIndexed>.self, "not TEXT")
+    expectDefect(Entry<OwnName>.self, "the table's own name")
     try withDatabase { db in
       expectMisuse { try db.rebuildFullText(Bicycle.self) }
       expectInvalidStatement { _ = try Bicycle.search(.words("x")).run(db) }

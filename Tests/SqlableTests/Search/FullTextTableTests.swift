@@ -124,21 +124,21 @@ private func withMemos(_ body: (SqliteDatabase) throws -> Void) throws {
 
   @Test func aFullTextTableNeedsNoKeyAndKeepsValuesThatAreNotIndexed() throws {
     try withDatabase { db in
-      try db.createTable(Table<Loose>.self)
+      try db.createTable(Entry<Loose>.self)
       let day = Date(timeIntervalSince1970: 1_700_000_000)
-      #expect(try Table<Loose>("alpha", .integer(1_700_000_000), .blob(Data([0, 1])), 2.0).insert().run(db) == 1)
-      #expect(try Table<Loose>.insert([Table("beta", nil, .null), Table("alpha", nil)]).run(db) == [2, 3])
-      let alpha = Table<Loose>.matches(.words("alpha"))
+      #expect(try Entry<Loose>("alpha", .integer(1_700_000_000), .blob(Data([0, 1])), 2.0).insert().run(db) == 1)
+      #expect(try Entry<Loose>.insert([Entry("beta", nil, .null), Entry("alpha", nil)]).run(db) == [2, 3])
+      let alpha = Entry<Loose>.matches(.words("alpha"))
       #expect(
-        try Table<Loose>.read().filter(alpha && Loose.columns[1] == day).run(db).map(\.values) == [
+        try Entry<Loose>.read().filter(alpha && Loose.columns[1] == day).run(db).map(\.values) == [
           ["alpha", 1_700_000_000, .blob(Data([0, 1])), 2.0]
         ])
-      #expect(try Table<Loose>.search(.words("beta")).run(db).map(\.values) == [["beta", .null, .null, .null]])
-      let other = Alias(Table<Loose>.self, "o")
-      #expect(try Table<Loose>.join(other, on: other.matches(.words("beta")) && alpha).run(db).count == 2)
-      #expect(try Table<Loose>.delete(alpha).run(db) == 2)
-      #expect(try Table<Loose>.delete().limit(1).run(db) == 1)
-      expectMisuse { _ = try Table<Loose>("x").update().run(db) }
+      #expect(try Entry<Loose>.search(.words("beta")).run(db).map(\.values) == [["beta", .null, .null, .null]])
+      let other = Alias(Entry<Loose>.self, "o")
+      #expect(try Entry<Loose>.join(other, on: other.matches(.words("beta")) && alpha).run(db).count == 2)
+      #expect(try Entry<Loose>.delete(alpha).run(db) == 2)
+      #expect(try Entry<Loose>.delete().limit(1).run(db) == 1)
+      expectMisuse { _ = try Entry<Loose>("x").update().run(db) }
     }
   }
 
@@ -175,22 +175,22 @@ private func withMemos(_ body: (SqliteDatabase) throws -> Void) throws {
   }
 
   @Test func whatAFullTextTableCanNotHaveIsRefused() throws {
-    func expectDefect<Declaration: TableDeclaration>(_ table: Table<Declaration>.Type, _ words: String) {
+    func expectDefect<Declaration: TableDeclaration>(_ table: Entry<Declaration>.Type, _ words: String) {
       let error = sqlError { _ = try table.read().run(SqliteDatabase.inMemory()) }
       #expect(error?.message.contains(words) == true, "\(String(describing: error))")
     }
-    expectDefect(Table<OtherKey>.self, "named rowid")
-    expectDefect(Table<NoKey>.self, "must be an integer and PrimaryKey()")
-    expectDefect(Table<Counted>.self, "autoincrement")
-    expectDefect(Table<NotText>.self, "not TEXT")
-    expectDefect(Table<UniqueText>.self, "no option except Unindexed()")
-    expectDefect(Table<Ranked>.self, "FTS5 reserves")
-    expectDefect(Table<Itself>.self, "FTS5 reserves")
-    expectDefect(Table<Indexed>.self, "can't have constraints or indexes")
-    expectDefect(Table<StrictText>.self, "can't have other table options")
-    expectDefect(Table<LongPrefix>.self, "prefixes")
-    expectDefect(Table<NothingIndexed>.self, "without indexed columns")
-    expectDefect(Table<NulTokenizer>.self, "NUL byte")
+    expectDefect(Entry<OtherKey>.self, "named rowid")
+    expectDefect(Entry<NoKey>.self, "must be an integer and PrimaryKey()")
+    expectDefect(Entry<Counted>.self, "autoincrement")
+    expectDefect(Entry<NotText>.self, "not TEXT")
+    expectDefect(Entry<UniqueText>.self, "no option except Unindexed()")
+    expectDefect(Entry<Ranked>.self, "FTS5 reserves")
+    expectDefect(Entry<Itself>.self, "FTS5 reserves")
+    expectDefect(Entry<Indexed>.self, "can't have constraints or indexes")
+    expectDefect(Entry<StrictText>.self, "can't have other table options")
+    expectDefect(Entry<LongPrefix>.self, "prefixes")
+    expectDefect(Entry<NothingIndexed>.self, "without indexed columns")
+    expectDefect(Entry<NulTokenizer>.self, "NUL byte")
   }
 }
 

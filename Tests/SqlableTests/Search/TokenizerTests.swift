@@ -82,55 +82,55 @@ private enum Unknown: TableDeclaration {
     try withDatabase { db in
       let early = try db.createChild()
       try db.register(commas)
-      try db.createTable(Table<Commas>.self)
-      try Table<Commas>(1, "Grey Heron,White Stork").insert().run(db)
+      try db.createTable(Entry<Commas>.self)
+      try Entry<Commas>(1, "Grey Heron,White Stork").insert().run(db)
       let late = try db.createChild()
       for handle in [db, early, late] {
-        #expect(try Table<Commas>.search(.phrase("grey heron")).run(handle).count == 1)
-        #expect(try Table<Commas>.search(.words("heron")).run(handle).isEmpty)
-        let marked = Table<Commas>.search(.phrase("WHITE STORK")).select(Table<Commas>.highlight(text))
+        #expect(try Entry<Commas>.search(.phrase("grey heron")).run(handle).count == 1)
+        #expect(try Entry<Commas>.search(.words("heron")).run(handle).isEmpty)
+        let marked = Entry<Commas>.search(.phrase("WHITE STORK")).select(Entry<Commas>.highlight(text))
         #expect(try marked.run(handle) == ["Grey Heron,<b>White Stork</b>"])
       }
-      try Table<Commas>(2, "é,日本,👍").insert().run(late)
-      let marked = Table<Commas>.search(.phrase("日本")).select(Table<Commas>.highlight(text))
+      try Entry<Commas>(2, "é,日本,👍").insert().run(late)
+      let marked = Entry<Commas>.search(.phrase("日本")).select(Entry<Commas>.highlight(text))
       #expect(try marked.run(early) == ["é,<b>日本</b>,👍"])
-      #expect(try db.isFullTextIntact(Table<Commas>.self))
+      #expect(try db.isFullTextIntact(Entry<Commas>.self))
     }
   }
 
   @Test func aSynonymIsFoundWhereTheWordIs() throws {
     try withDatabase { db in
       try db.register(strict)
-      try db.createTable(Table<Strict>.self)
-      try Table<Strict>.insert([Table(1, "my bike rides"), Table(2, "my bicycle rides")]).run(db)
-      #expect(try Table<Strict>.search(.words("bicycle")).run(db).count == 2)
-      #expect(try Table<Strict>.search(.phrase("my bicycle rides")).run(db).count == 2)
-      #expect(try Table<Strict>.search(.words("bike")).run(db).count == 1)
-      #expect(try Table<Strict>.search(.prefix("bicy")).run(db).count == 2)
-      try Table<Strict>.delete(text == "my bike rides").run(db)
-      #expect(try Table<Strict>.search(.words("bicycle")).run(db).count == 1)
-      #expect(try db.isFullTextIntact(Table<Strict>.self))
+      try db.createTable(Entry<Strict>.self)
+      try Entry<Strict>.insert([Entry(1, "my bike rides"), Entry(2, "my bicycle rides")]).run(db)
+      #expect(try Entry<Strict>.search(.words("bicycle")).run(db).count == 2)
+      #expect(try Entry<Strict>.search(.phrase("my bicycle rides")).run(db).count == 2)
+      #expect(try Entry<Strict>.search(.words("bike")).run(db).count == 1)
+      #expect(try Entry<Strict>.search(.prefix("bicy")).run(db).count == 2)
+      try Entry<Strict>.delete(text == "my bike rides").run(db)
+      #expect(try Entry<Strict>.search(.words("bicycle")).run(db).count == 1)
+      #expect(try db.isFullTextIntact(Entry<Strict>.self))
     }
   }
 
   @Test func whatATokenizerThrowsComesOutOfTheStatementWhichIsUndone() throws {
     try withDatabase { db in
       try db.register(strict)
-      try db.createTable(Table<Strict>.self)
-      try Table<Strict>.insert([Table(1, "good"), Table(2, "good")]).run(db)
-      #expect(throws: Refusal(text: "a bad")) { try Table<Strict>(3, "a bad").insert().run(db) }
+      try db.createTable(Entry<Strict>.self)
+      try Entry<Strict>.insert([Entry(1, "good"), Entry(2, "good")]).run(db)
+      #expect(throws: Refusal(text: "a bad")) { try Entry<Strict>(3, "a bad").insert().run(db) }
       #expect(throws: Refusal(text: "bad b")) {
-        try Table<Strict>.insert([Table(4, "good"), Table(5, "bad b")]).run(db)
+        try Entry<Strict>.insert([Entry(4, "good"), Entry(5, "bad b")]).run(db)
       }
-      #expect(throws: Refusal(text: "bad")) { try Table<Strict>.updateAll(text.set(to: "bad")).run(db) }
-      #expect(throws: Refusal(text: "bad")) { try Table<Strict>.search(.words("x bad")).run(db) }
+      #expect(throws: Refusal(text: "bad")) { try Entry<Strict>.updateAll(text.set(to: "bad")).run(db) }
+      #expect(throws: Refusal(text: "bad")) { try Entry<Strict>.search(.words("x bad")).run(db) }
       try db.transaction { db -> Void in
-        try Table<Strict>(6, "kept").insert().run(db)
-        #expect(throws: Refusal(text: "bad")) { try Table<Strict>(7, "bad").insert().run(db) }
+        try Entry<Strict>(6, "kept").insert().run(db)
+        #expect(throws: Refusal(text: "bad")) { try Entry<Strict>(7, "bad").insert().run(db) }
       }
-      #expect(try Table<Strict>.search(.words("good")).run(db).count == 2)
-      #expect(try Table<Strict>.count().run(db) == 3)
-      #expect(try db.isFullTextIntact(Table<Strict>.self))
+      #expect(try Entry<Strict>.search(.words("good")).run(db).count == 2)
+      #expect(try Entry<Strict>.count().run(db) == 3)
+      #expect(try db.isFullTextIntact(Entry<Strict>.self))
     }
   }
 
@@ -154,21 +154,21 @@ private enum Unknown: TableDeclaration {
   @Test func handlesOnThreadsOfTheirOwnTokenizeAtOnce() throws {
     try withDatabase { db in
       try db.register(commas)
-      try db.createTable(Table<Commas>.self)
+      try db.createTable(Entry<Commas>.self)
       let handles = try (0..<4).map { _ in try db.createChild() }
       let failures = Mutex<[String]>([])
       onThreads(4) { index in
         do {
           for number in 0..<times(25) {
             let id = Int64(index * 1_000 + number)
-            try Table<Commas>(.integer(id), .text("Thread \(index),Number \(number)")).insert().run(handles[index])
-            let own = try Table<Commas>.search(.phrase("thread \(index)")).run(handles[index])
+            try Entry<Commas>(.integer(id), .text("Thread \(index),Number \(number)")).insert().run(handles[index])
+            let own = try Entry<Commas>.search(.phrase("thread \(index)")).run(handles[index])
             if own.count != number + 1 { failures.withLock { $0.append("\(index): \(own.count) of \(number + 1)") } }
           }
         } catch { failures.withLock { $0.append("\(error)") } }
       }
       #expect(failures.withLock { $0 } == [])
-      #expect(try db.isFullTextIntact(Table<Commas>.self))
+      #expect(try db.isFullTextIntact(Entry<Commas>.self))
     }
   }
 
@@ -225,7 +225,7 @@ private enum Unknown: TableDeclaration {
       }
       expectMisuse { try db.register(.porter) }
       expectMisuse { try db.register(.named("commas")) }
-      let error = expectSqlError { try db.createTable(Table<Unknown>.self) }
+      let error = expectSqlError { try db.createTable(Entry<Unknown>.self) }
       #expect(error?.message.contains("no such tokenizer") == true)
       #expect(try db.definition(of: "t") == nil)
       #expect(commas == .named("commas") && commas != .porter(commas))

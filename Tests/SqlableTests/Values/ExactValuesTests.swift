@@ -27,9 +27,9 @@ import Testing
 
   @Test func aDefaultIsExactlyTheNumber() throws {
     try withDatabase { db throws in
-      try db.createTable(Table<Reals>.self)
+      try db.createTable(Entry<Reals>.self)
       try db.execute("INSERT INTO t (id) VALUES (1)")
-      let row = try #require(try Table<Reals>.byId(1).run(db))
+      let row = try #require(try Entry<Reals>.byId(1).run(db))
       for (value, stored) in zip(Reals.values, row.values.dropFirst()) {
         guard case .real(let real) = stored else { continue }
         #expect(real.bitPattern == value.bitPattern, "\(value)")
@@ -48,8 +48,8 @@ import Testing
   @Test func aDefaultOfAnAddedColumnIsExactlyTheNumber() throws {
     try withDatabase { db throws in
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)")
-      try db.createTable(Table<Added>.self)
-      let row = try #require(try Table<Added>.byId(1).run(db))
+      try db.createTable(Entry<Added>.self)
+      let row = try #require(try Entry<Added>.byId(1).run(db))
       #expect(row.values.dropFirst().compactMap { $0 } == Added.values.map(DatabaseValue.real))
     }
   }
@@ -62,7 +62,7 @@ import Testing
       ]
     }
     try withDatabase { db throws in
-      try db.createTable(Table<Simple>.self)
+      try db.createTable(Entry<Simple>.self)
       #expect(
         try db.definition(of: "t") == #"""
           CREATE TABLE "t" ("a" REAL NOT NULL DEFAULT 0.1, "b" REAL NOT NULL DEFAULT (-19.99), \#

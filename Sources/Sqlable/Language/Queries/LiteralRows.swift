@@ -53,8 +53,47 @@ extension Sqlable {
     read(replacing: column, term.expression)
   }
 
+  /// Reads structs in part: a column that is not named is not read, and is its default, or NULL.
+  ///
+  /// ```swift
+  /// let bikes = try Bicycle.read(only: Bicycle.id, Bicycle.name).run(db)
+  /// // SELECT "id", "name", 'black', NULL FROM "bicycle"
+  /// ```
+  ///
+  /// For columns that are large, such as a photo. The structs must not be saved: that would store what was not read.
+  /// Running it throws `.invalidStatement` if a column that is left out can't be NULL and has no default.
+  public static func read(only first: any ColumnConvertible, _ others: any ColumnConvertible...) -> Select<Self> {
+    let table = TableInfo.unchecked(Self.self)
+    let own = ([first] + others).map { ColumnReference($0.column) }
+    var replaced = table.columns.filter { !own.contains(ColumnReference($0)) }.map { column in
+      SelectQuery.Replacement(column: ColumnReference(column), term: column.valueOfUnread(in: table))
+    }
+    for reference in own where table.position(of: reference) == nil {
+      // Reports the column that the table does not have.
+      replaced.append(SelectQuery.Replacement(column: reference, term: SqlExpression(.column(reference))))
+    }
+    return Select(SelectQuery(source(), results: [.model(0, replaced: replaced)]))
+  }
+
   private static func read(replacing column: Column, _ term: SqlExpression) -> Select<Self> {
     let replacement = SelectQuery.Replacement(column: ColumnReference(column), term: term)
     return Select(SelectQuery(source(), results: [.model(0, replaced: [replacement])]))
+  }
+}
+
+extension Column {
+  /// What a struct gets in place of the column's value when that is not read.
+  fileprivate func valueOfUnread(in table: TableInfo) -> SqlExpression {
+    let options = definition.options
+    do {
+      if let value = options.defaultValue { return SqlExpression(try value.value(in: type)) }
+    } catch { return SqlExpression(invalid: error, column: self) }
+    guard type.isNullable || options.primaryKey != nil else {
+      return SqlExpression(
+        invalid: SqlError.invalidStatement(
+          "column \(name) must be read: it can't be NULL, and has no default"
+        ).at(table: table.name, column: name))
+    }
+    return SqlExpression(DatabaseValue.null)
   }
 }

@@ -26,7 +26,17 @@ extension Column {
   }
 
   /// The value that the insert would have stored, for the assignments and condition of an upsert: `excluded."color"`.
-  public var excluded: SqlExpression { SqlExpression(.qualified(alias: Upsert.newRow, ColumnReference(self))) }
+  public var excluded: SqlExpression { qualified(by: Upsert.newRow) }
+
+  /// The value before the change that fires a ``Trigger``: `"old"."color"`.
+  public var old: SqlExpression { qualified(by: TriggerRow.old.rawValue) }
+
+  /// The value after the change that fires a ``Trigger``: `"new"."color"`.
+  public var new: SqlExpression { qualified(by: TriggerRow.new.rawValue) }
+
+  private func qualified(by alias: String) -> SqlExpression {
+    SqlExpression(.qualified(alias: alias, ColumnReference(self)))
+  }
 }
 
 extension TypedColumn {
@@ -45,4 +55,10 @@ extension TypedColumn {
 
   /// The value that the insert would have stored, for the assignments and condition of an upsert: `excluded."color"`.
   public var excluded: TypedExpression<Value> { TypedExpression(expression: column.excluded) }
+
+  /// The value before the change that fires a ``Trigger``: `"old"."color"`.
+  public var old: TypedExpression<Value> { TypedExpression(expression: column.old) }
+
+  /// The value after the change that fires a ``Trigger``: `"new"."color"`.
+  public var new: TypedExpression<Value> { TypedExpression(expression: column.new) }
 }

@@ -186,6 +186,32 @@ extension Sqlable {
     Statement(.update(UpdateQuery(TableInfo.unchecked(Self.self), assignments)))
   }
 
+  /// Updates columns of the rows that a filter or limit selects with the values of a struct, and returns the number of
+  /// rows changed.
+  ///
+  /// ```swift
+  /// Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3)
+  /// // UPDATE "bicycle" SET "color" = ?, "owner_id" = ? WHERE "id" > ?
+  /// ```
+  ///
+  /// A column that the struct leaves out is set to NULL. Running it without a filter or limit throws `.misuse`.
+  public static func update(
+    _ first: any ColumnConvertible, _ others: any ColumnConvertible..., from row: Self
+  ) -> Statement<Self, Int> {
+    let table = TableInfo.unchecked(Self.self)
+    let insert = Statement<Self, Int>(.insert(InsertQuery(.row, into: table)), rows: .model(row))
+    let values = Result { try insert.storedRows().first }
+    let assignments = ([first] + others).map { column in
+      let value: SqlExpression
+      switch values {
+      case .success(let values): value = SqlExpression(values?[column.column.name] ?? .null)
+      case .failure(let error): value = SqlExpression(invalid: error, column: column.column)
+      }
+      return Assignment(column: ColumnReference(column.column), value: value)
+    }
+    return Statement(.update(UpdateQuery(table, assignments)))
+  }
+
   /// Updates columns of every row and returns the number of rows changed.
   ///
   /// ```swift

@@ -99,11 +99,7 @@ extension RowWriter {
     clear()
     for (key, value) in row.values {
       let name = key.wrappedValue ?? ""
-      guard let position = table.position(named: name) else {
-        throw SqlError(
-          .schema(.missingColumn(name)), message: "table \(table.name) has no column \(name)", table: table.name,
-          column: name)
-      }
+      let position = try position(named: name)
       guard !table.cells[position].isGenerated else {
         throw SqlError.invalidStatement("column \(name) is generated and can't be set").at(
           table: table.name, column: name)

@@ -86,6 +86,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
       case addConstraint, dropConstraint
       case addIndex, changeIndex, dropIndex
       case buildFullText
+      case addView, changeView
     }
   }
 
@@ -157,6 +158,8 @@ extension SchemaPlan.Change: CustomStringConvertible {
     case .changeIndex: "change index \(name)"
     case .dropIndex: "drop index \(name)"
     case .buildFullText: "build the full-text index \(name)"
+    case .addView: "create the view"
+    case .changeView: "change the view"
     }
   }
 }

@@ -37,12 +37,15 @@ struct SchemaPlanner {
 
   mutating func plan(for tables: [TableInfo]) throws -> SchemaPlan {
     let fingerprint = try connection.schemaFingerprint()
-    for table in tables { try plan(table) }
+    // A view may read any table.
+    for table in tables where table.view == nil { try plan(table) }
+    for table in tables where table.view != nil { try plan(table) }
     return SchemaPlan(steps: steps, questions: questions, schema: fingerprint)
   }
 
   private mutating func plan(_ table: TableInfo) throws {
     if let defect = table.defect { throw defect }
+    if let view = table.view { return try plan(view, of: table) }
     try renameTable(table)
     let isOwnFullText = table.fullText?.isExternal == false
     if let found = changed[table: table.name], !isOwnFullText {
@@ -135,6 +138,25 @@ struct SchemaPlanner {
     let hasRowid = !found.isWithoutRowid && String.rowidName(beside: found.columns.map(\.name)) != nil
     let count = hasRowid ? "coalesce(max(rowid) - min(rowid) + 1, 0)" : "count(*)"
     return Int(try connection.pragma("SELECT \(count) FROM main.\(found.name.quotedName)") ?? "") ?? 0
+  }
+
+  // MARK: Views
+
+  private mutating func plan(_ view: View, of table: TableInfo) throws {
+    guard changed[table: table.name] == nil else {
+      throw SchemaPlanner.mismatch("view \(table.name) of a model is a table in the database", table.name)
+    }
+    let create = try TableDefinition(table).create(view, for: connection)
+    let found = changed.views.first { $0.name.isSameName(as: table.name) }
+    guard let found else {
+      return try add(SchemaPlan.Step(table.name, [.init(.addView)], [.init(create)]))
+    }
+    guard found.sql != SchemaText(create) else { return }
+    let triggers = found.triggers.map { SchemaPlan.Statement($0.sql.text) }
+    try add(
+      SchemaPlan.Step(
+        table.name, [.init(.changeView)],
+        [.init("DROP VIEW \(table.name.quotedName)"), .init(create)] + triggers))
   }
 
   // MARK: Columns

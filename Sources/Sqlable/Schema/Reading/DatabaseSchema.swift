@@ -138,6 +138,13 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
 extension DatabaseSchema.Table {
   /// The column with a name, as SQLite compares names; nil if there is none.
   public subscript(column name: String) -> DatabaseSchema.Column? { columns.first { $0.name.isSameName(as: name) } }
+
+  /// Whether a column of its own is the row's id.
+  var keyIsRowid: Bool {
+    guard !isWithoutRowid, let key = primaryKey, key.columns.count == 1, let name = key.columns[0].expression.name
+    else { return false }
+    return self[column: name]?.type == "INTEGER" && !key.columns[0].isDescending
+  }
 }
 
 /// A piece of SQL, which equals another with the same words: blanks, comments, the case of words and the quotes of

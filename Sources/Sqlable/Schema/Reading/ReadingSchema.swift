@@ -60,9 +60,11 @@ extension SqliteDatabase {
     }
   }
 
-  /// Whether the database has the model's table.
+  /// Whether the database has the model's table or view.
   public func tableExists(_ model: (some Sqlable).Type) throws -> Bool {
-    try tableExists(TableInfo.of(model).name)
+    let table = try TableInfo.of(model)
+    guard table.view != nil else { return try tableExists(table.name) }
+    return try running { try !$0.schema(of: [table.name.foldedName]).views.isEmpty }
   }
 }
 

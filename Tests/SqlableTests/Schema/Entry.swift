@@ -19,7 +19,7 @@ extension TableDeclaration {
 }
 
 /// Rows of a table that is declared in a line: the values stand in the order of the columns, nil leaves one out.
-struct Table<Declaration: TableDeclaration>: Sqlable, Equatable {
+struct Entry<Declaration: TableDeclaration>: Sqlable, Equatable {
   var values: [DatabaseValue?]
 
   static var tableName: String { Declaration.name }

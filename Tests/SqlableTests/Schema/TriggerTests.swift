@@ -1,0 +1,161 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What happened to bicycles.
+private struct Remark: Sqlable, Equatable {
+  var text: String
+  var bicycle: Int?
+  var weight: Double?
+
+  static let text = column("text", String.self)
+  static let bicycle = column("bicycle", Int?.self)
+  static let weight = column("weight", Double?.self)
+  static let tableLayout = [text.column, bicycle.column, weight.column]
+
+  init(_ text: String, _ bicycle: Int?, _ weight: Double? = nil) {
+    (self.text, self.bicycle, self.weight) = (text, bicycle, weight)
+  }
+
+  init(row: ReadRow) throws {
+    text = try row.get(Remark.text)
+    bicycle = try row.get(Remark.bicycle)
+    weight = try row.get(Remark.weight)
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Remark.text, text)
+    row.set(Remark.bicycle, bicycle)
+    row.set(Remark.weight, weight)
+  }
+}
+
+/// A trigger is written in the language of statements, and runs with the change that fires it.
+@Suite struct TriggerTests {
+  private func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self, Remark.self)
+      try Person(id: 7, name: "Ann").insert().run(db)
+      try body(db)
+    }
+  }
+
+  @Test func itSeesTheRowBeforeAndAfter() throws {
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      let trigger = Trigger(
+        "repainted", after: .update(of: Bicycle.color, Bicycle.name), on: Bicycle.self,
+        when: Bicycle.color.new != Bicycle.color.old && Bicycle.color.new != "it's",
+        run: Remark.insert(
+          Remark.text.column, Remark.bicycle.column, Remark.weight.column,
+          from: Bicycle.select(
+            Bicycle.color.old.concatenated("-").concatenated(Bicycle.color.new), Bicycle.id, Bicycle.id * 1.1
+          )
+          .filter(Bicycle.id == Bicycle.id.new)),
+        Person.update(Person.name.set(to: Bicycle.name.new)).filter(Person.id == Bicycle.ownerId.new))
+      #expect(
+        trigger.sql == #"""
+          CREATE TRIGGER "repainted" AFTER UPDATE OF "color", "name" ON "bicycle" FOR EACH ROW WHEN "new"."color" <> \#
+          "old"."color" AND "new"."color" <> 'it''s' BEGIN INSERT INTO "remark" ("text", "bicycle", "weight") SELECT \#
+          "old"."color" || '-' || "new"."color", "bicycle"."id", "bicycle"."id" * 1.1 FROM "bicycle" WHERE \#
+          "bicycle"."id" = "new"."id"; UPDATE "person" SET "name" = "new"."name" WHERE "id" = "new"."owner_id"; END
+          """#)
+      try trigger.run(db)
+      let id = try Bicycle(name: "Trek", color: "red", ownerId: 7).insert().run(db)
+      func paint(_ color: String) throws { try Bicycle.updateAll(Bicycle.color.set(to: color)).run(db) }
+      try paint("blue")
+      try paint("blue")
+      try paint("it's")
+      #expect(try Remark.read().run(db) == [Remark("red-blue", id, 1.1)])
+      #expect(try Person.byId(7).run(db)?.name == "Trek")
+      expectSqlError { try trigger.run(db) }
+      try trigger.ifNotExists().run(db)
+      try Drop.trigger("repainted").run(db)
+      try paint("green")
+      #expect(try Remark.count().run(db) == 1)
+    }
+  }
+
+  @Test func insertsAndDeletesFireIt() throws {
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      let added = Remark.insert(Remark.text.column, Remark.bicycle.column, from: values([("in", 0)]))
+      try Trigger("added", before: .insert, on: Bicycle.self, run: added).run(db)
+      try Trigger(
+        "gone", after: .delete, on: Bicycle.self, when: Bicycle.ownerId.old.isNull,
+        run: Remark.delete(Remark.bicycle == Bicycle.id.old).in("remark"),
+        Remark.updateAll(Remark.weight.set(to: -0.5))
+      ).run(db)
+      let id = try Bicycle(name: "a", color: "red").insert().run(db)
+      #expect(try Remark.read().run(db) == [Remark("in", 0)])
+      try Remark("own", id).insert().run(db)
+      let heard = Mutex<[Int]>([])
+      db.observe(.delete, on: Remark.self) { (id: Int) in heard.withLock { $0.append(id) } }
+      try Bicycle.deleteAll().run(db)
+      #expect(try Remark.read().run(db) == [Remark("in", 0, -0.5)])
+      #expect(heard.withLock { $0 } == [2])
+    }
+  }
+
+  @Test func anErrorInItUndoesTheChange() throws {
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      let nothing = Remark.insert(
+        Remark.text.column, from: Bicycle.select(Bicycle.ownerId.new.cast(to: String.self)).limit(1))
+      try Trigger("fails", after: .insert, on: Bicycle.self, run: nothing).run(db)
+      try Bicycle(name: "a", color: "red", ownerId: 7).insert().run(db)
+      expectError(.constraint(.notNull)) { try Bicycle(name: "b", color: "red").insert().run(db) }
+      #expect(try Bicycle.count().run(db) == 1 && Remark.read().run(db) == [Remark("7", nil)])
+    }
+  }
+
+  @Test func otherTablesOfAModelHaveTheirOwn() throws {
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Bicycle.self, named: "old bikes")
+      let note = Remark.insert(Remark.text.column, from: values(["x"]))
+      try Trigger("it's \"here\"", after: .insert, on: Bicycle.self, in: "old bikes", run: note).run(db)
+      try Bicycle(name: "a", color: "red").insert().run(db)
+      try Bicycle(name: "a", color: "red").insert().in("old bikes").run(db)
+      #expect(try Remark.count().run(db) == 1)
+      #expect(try db.schema()[table: "old bikes"]?.triggers.map(\.name) == ["it's \"here\""])
+    }
+  }
+
+  @Test func whatMakesNoSenseSaysWhy() throws {
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      let note = Remark.insert(Remark.text.column, from: values(["x"]))
+      func message<Output>(
+        _ statement: Statement<Remark, Output>, on event: Trigger.Event = .insert, when condition: SqlExpression? = nil
+      ) -> String? {
+        let trigger = Trigger("t", after: event, on: Bicycle.self, when: condition, run: statement)
+        #expect(trigger.sql.isEmpty)
+        return sqlError { try trigger.run(db) }?.message
+      }
+      #expect(message(Remark.read()) == "the trigger t reads rows, which no caller gets")
+      #expect(message(Remark("x", 1).insert())?.hasSuffix("insert the rows of a query") == true)
+      #expect(message(Remark.deleteAll().returning()) == "the trigger t can't have RETURNING")
+      #expect(message(note, when: Bicycle.name.new == Parameter("name"))?.contains("has a parameter") == true)
+      #expect(message(note, on: .delete, when: Bicycle.name.new == "x")?.contains("alias new") == true)
+      #expect(message(note, when: Bicycle.name.old == "x")?.contains("alias old") == true)
+      #expect(message(note, when: Person.name.new == "x")?.contains("column name is not in the layout") == true)
+      #expect(message(note, on: .update(of: Person.name))?.contains("column name is not in the layout") == true)
+      #expect(message(Remark.delete())?.contains("would change every row") == true)
+      expectMisuse { try Trigger("t", after: .insert, on: Bicycle.self).run(db) }
+      expectMisuse { try Trigger("", after: .insert, on: Bicycle.self, run: note).run(db) }
+      expectMisuse { try Trigger("a\0", after: .insert, on: Bicycle.self, run: note).run(db) }
+      expectError(.schema(.missingTable("none"))) {
+        try Trigger("t", after: .insert, on: Bicycle.self, in: "none", run: note).run(db)
+      }
+      #expect(try db.schema().tables.allSatisfy(\.triggers.isEmpty))
+    }
+  }
+
+  @Test func poolsRunIt() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      try await pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self, Remark.self) }
+      let note = Remark.insert(Remark.text.column, from: values(["x"]))
+      try await Trigger("t", after: .insert, on: Bicycle.self, run: note).run(pool)
+      try await Bicycle(name: "a", color: "red").insert().run(pool)
+      #expect(try await Remark.count().run(pool) == 1)
+      try await pool.close()
+    }
+  }
+}
