@@ -51,6 +51,7 @@ extension ColumnType {
       case .blob: "blob"
       case .boolean: "boolean"
       case .date(let format): "date.\(format.rawValue)"
+      case .decimal(let scale): "decimal.\(scale)"
       }
     return isNullable ? name + "?" : name
   }
