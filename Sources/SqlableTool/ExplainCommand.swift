@@ -115,7 +115,8 @@ private struct ColumnArgument {
     let plain: [String: ColumnType] = [
       "integer": .integer, "real": .real, "text": .text, "blob": .blob, "boolean": .boolean,
     ]
-    return ColumnType.DateFormat.allCases.reduce(into: plain) { $0["date.\($1.rawValue)"] = .date($1) }
+    let dates = ColumnType.DateFormat.allCases.reduce(into: plain) { $0["date.\($1.rawValue)"] = .date($1) }
+    return (0...18).reduce(into: dates) { $0["decimal.\($1)"] = .decimal(scale: $1) }
   }()
 }
 

@@ -52,6 +52,7 @@ extension ColumnType {
       case .boolean: "boolean"
       case .date(let format): "date.\(format.rawValue)"
       case .any: "any"
+      case .decimal(let scale): "decimal.\(scale)"
       }
     return isNullable ? name + "?" : name
   }

@@ -96,18 +96,29 @@ public struct NotNull: ColumnOption, Hashable {
 /// expressions such as the time of the insert can't be defaults.
 public struct Default: ColumnOption {
   /// The value in every form. The value itself can't be kept: it need not be `Sendable`.
-  private let forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
+  private var forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
 
   public init(_ value: any SqlValue) {
-    forms = ColumnType.Base.all.reduce(into: [:]) { forms, base in
-      forms[base] = Result { try value.databaseValue(in: ColumnType(base)).checked() }.mapError {
+    func form(_ base: ColumnType.Base) -> Result<DatabaseValue, SqlError> {
+      Result { try value.databaseValue(in: ColumnType(base)).checked() }.mapError {
         ($0 as? SqlError) ?? .misuse("the default can't be stored")
       }
+    }
+    forms = ColumnType.Base.unscaled.reduce(into: [:]) { $0[$1] = form($1) }
+    for scale in ColumnType.scales {
+      let own = form(.decimal(scale: scale))
+      forms[.decimal(scale: scale)] = own
+      // What is no decimal is the same for any scale.
+      if case .success(let value) = own, value.storageClass != .integer { break }
     }
   }
 
   func value(in type: ColumnType) throws -> DatabaseValue {
-    guard let form = forms[type.base] else { throw SqlError.misuse("a \(type.name) column can't have a default") }
+    // A value that is no decimal has the same form for any scale.
+    let other: ColumnType.Base = type.scale == nil ? type.base : .decimal(scale: 0)
+    guard let form = forms[type.base] ?? forms[other] else {
+      throw SqlError.misuse("a \(type.name) column can't have a default")
+    }
     let value = try form.get()
     guard type.stores(value) else { throw type.mismatch(value.storageClass) }
     return value

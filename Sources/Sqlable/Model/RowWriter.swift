@@ -129,7 +129,7 @@ public struct RowWriter {
       try value.write(to: &cell)
       guard !cell.isStale else { return failStale() }
       let parameter = cell.parameter
-      guard parameter.classBit & cells[position].accepted != 0 || stores(parameter, at: position) else { return }
+      guard parameter.classBit & cells[position].accepted != 0 || stores(cell, at: position) else { return }
       put(parameter, at: position)
     } catch {
       fail(error, at: position)
@@ -198,10 +198,9 @@ public struct RowWriter {
 
   /// Whether the column stores this value, if its storage class alone does not tell; records an error if not.
   @usableFromInline
-  mutating func stores(_ parameter: BoundValue, at position: Int) -> Bool {
-    let type = cells[position].type
-    if type.stores(parameter) { return true }
-    fail(type.mismatch(parameter.storageClass), at: position)
+  mutating func stores(_ cell: WriteCell, at position: Int) -> Bool {
+    if cell.isStored { return true }
+    fail(cell.type.mismatch(cell.parameter.storageClass), at: position)
     return false
   }
 

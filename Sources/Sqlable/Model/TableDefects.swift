@@ -50,6 +50,9 @@ extension TableInfo {
       let options = column.definition.options
       func wrong(_ message: String) -> SqlError { self.wrong("has column \(column.name), \(message)", column.name) }
       if let defect = options.defect { throw wrong("which has \(defect)") }
+      if let scale = column.type.scale, !ColumnType.scales.contains(scale) {
+        throw wrong("whose scale is \(scale) instead of 0 to 18")
+      }
       if let key = options.primaryKey, key.autoincrement, !keyIsRowid || key.isDescending {
         throw wrong("which has autoincrement, but is not the only, ascending integer key of a table with rowids")
       }

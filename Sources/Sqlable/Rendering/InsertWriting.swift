@@ -72,7 +72,9 @@ extension StatementWriter {
     }
     for (given, position) in zip(given, positions) {
       let column = table.columns[position]
-      guard let type = given.type, !column.type.takesValues(of: type) else { continue }
+      // A number is in units of another scale, or of none.
+      guard let type = given.type ?? column.type.scale.map({ _ in .integer }) else { continue }
+      guard !column.type.takesValues(of: type) else { continue }
       throw SqlExpression.located(SqlError.encoding(expected: column.type.name, found: type.name), column: column)
     }
   }

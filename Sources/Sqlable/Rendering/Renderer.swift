@@ -56,7 +56,10 @@ struct Renderer {
     let own = strength(of: expression)
     let isOpen = own < outer
     let stack = stack + (isOpen ? 1 : 0)
-    if !sql.isKey { try checkStack(stack + ownStack(of: expression)) }
+    if !sql.isKey {
+      try checkStack(stack + ownStack(of: expression))
+      try checkDecimals(expression)
+    }
     if isOpen { sql.append("(") }
     // Each form has its own function: all their temporaries in one frame would use too much stack per level.
     switch expression.node {
@@ -160,7 +163,7 @@ struct Renderer {
 
   private func writeBinary(_ expression: SqlExpression, _ own: Strength, stack: Int) throws {
     guard case .binary(let operation, let left, let right) = expression.node else { return }
-    try write(left, beside: right, operation, within: own, stack: stack)
+    try write(left, beside: right, operation.flipped, within: own, stack: stack)
     sql.append(operation.sql)
     let strength = Strength(rawValue: own.rawValue + 1) ?? .atom
     if operation.takesConstant { return try write(constant: right, within: strength, stack: stack + 2) }
@@ -172,10 +175,22 @@ struct Renderer {
     _ term: SqlExpression, beside other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
     within strength: Strength, stack: Int
   ) throws {
-    guard case .parameter(let name) = term.node, operation.isComparison else {
-      return try write(term, within: strength, stack: stack)
+    guard case .parameter(let name) = term.node else { return try write(term, within: strength, stack: stack) }
+    try write {
+      let column = try column(of: other)
+      if operation.isComparison { return Placeholder(name: name, beside: column, operation.side) }
+      // Beside a decimal it is one of the same scale.
+      guard let column, column.type.scale != nil else { return Placeholder(name: name) }
+      return Placeholder(name: name, storedIn: column)
     }
-    try write { Placeholder(name: name, beside: try column(of: other)) }
+  }
+
+  private func checkDecimals(_ expression: SqlExpression) throws {
+    let defect = expression.decimalDefect { reference, alias in
+      // A column that is missing has its own error.
+      try? (alias.map { try scope.find(reference, ofAlias: $0) } ?? scope.find(reference)).column
+    }
+    if let defect { try refuse(defect) }
   }
 
   /// The column that a term is, if any, also in a decoded statement.
@@ -190,9 +205,9 @@ struct Renderer {
     guard case .between(let term, let low, let high) = expression.node else { return }
     try write(term, within: .comparison, stack: stack)
     sql.append(" BETWEEN ")
-    try write(low, beside: term, .less, within: .sum, stack: stack + 2)
+    try write(low, beside: term, .greaterOrEqual, within: .sum, stack: stack + 2)
     sql.append(" AND ")
-    try write(high, beside: term, .less, within: .sum, stack: stack + 4)
+    try write(high, beside: term, .lessOrEqual, within: .sum, stack: stack + 4)
   }
 
   private func writeLike(_ expression: SqlExpression, stack: Int) throws {

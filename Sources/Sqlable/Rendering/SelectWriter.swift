@@ -117,7 +117,8 @@ struct SelectWriter {
     }
   }
 
-  /// Throws if the number of columns differs, or if corresponding columns hold dates in different storage formats.
+  /// Throws if the number of columns differs, or if corresponding columns hold dates in different storage formats, or
+  /// decimals and other numbers.
   private func check(_ query: SelectQuery.Clauses, canBeCombinedWith other: SelectQuery.Clauses) throws {
     guard other.columnCount == query.columnCount else {
       throw SqlError.invalidStatement(
@@ -126,6 +127,9 @@ struct SelectWriter {
     for (own, other) in zip(query.columns, other.columns) {
       if case (.date(let format), .date(let another)) = (own.type?.base, other.type?.base), format != another {
         throw SqlError.invalidStatement("combined queries have dates in different storage formats")
+      }
+      if own.type?.scale != other.type?.scale {
+        throw SqlError.invalidStatement("combined queries have decimals, and numbers of another scale or of none")
       }
     }
   }

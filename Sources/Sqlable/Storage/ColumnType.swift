@@ -13,11 +13,13 @@ public struct ColumnType: Sendable, Hashable {
   enum Base: Sendable, Hashable {
     case integer, real, text, blob, boolean
     case date(DateFormat)
+    case decimal(scale: Int)
     /// Any value: a column of a table without a model.
     case any
 
-    /// All types. A column whose type is missing here could not have a default.
-    static let all: [Base] = [.integer, .real, .text, .blob, .boolean] + DateFormat.allCases.map(Base.date)
+    /// All types but those of decimals. A column whose type is missing here could not have a default.
+    static let unscaled: [Base] = [.integer, .real, .text, .blob, .boolean] + DateFormat.allCases.map(Base.date)
+    static let all: [Base] = unscaled + ColumnType.scales.map { .decimal(scale: $0) }
   }
 
   init(_ base: Base, isNullable: Bool = false) {
@@ -44,6 +46,23 @@ public struct ColumnType: Sendable, Hashable {
   /// Dates in a format of your choice.
   public static func date(_ format: DateFormat) -> ColumnType { ColumnType(.date(format)) }
 
+  /// Decimals with a fixed number of digits after the point, as their number of smallest units: `INTEGER`.
+  ///
+  /// ```swift
+  /// static let price = column("price", Decimal.self, as: .decimal(scale: 2))     // 12.34 is stored as 1234
+  /// ```
+  ///
+  /// The scale is 0 to 18; a model with another one throws `.misuse` when it is first used. Storing a decimal with
+  /// more digits after the point, or more units than an `Int64` holds, throws `.encoding` instead of rounding;
+  /// comparing with one works.
+  public static func decimal(scale: Int) -> ColumnType { ColumnType(.decimal(scale: scale)) }
+
+  /// The scales that a decimal can have.
+  static let scales = 0...18
+
+  /// The scale of a column of decimals; nil for any other.
+  var scale: Int? { if case .decimal(let scale) = base { scale } else { nil } }
+
   /// The same type, but the column may also hold NULL.
   public static func nullable(_ type: ColumnType) -> ColumnType { ColumnType(type.base, isNullable: true) }
 
@@ -68,7 +87,7 @@ public struct ColumnType: Sendable, Hashable {
   @usableFromInline
   var storageClass: StorageClass {
     switch base {
-    case .integer, .boolean: .integer
+    case .integer, .boolean, .decimal: .integer
     case .real: .real
     case .text: .text
     case .blob, .any: .blob
@@ -97,6 +116,7 @@ public struct ColumnType: Sendable, Hashable {
     switch base {
     case .boolean: "INTEGER 0 or 1"
     case .date(let format): "\(storageClass) (date as \(format.rawValue))"
+    case .decimal(let scale): "a Decimal with \(scale) digits after the point"
     case .integer, .real, .text, .blob: "\(storageClass)"
     case .any: "any value"
     }
@@ -106,7 +126,8 @@ public struct ColumnType: Sendable, Hashable {
   var accepted: UInt8 {
     switch base {
     case .integer, .date(.unixSeconds), .date(.unixMilliseconds): 1 | 2
-    case .boolean: 1
+    // Whether an integer is the number of units is known only to the value.
+    case .boolean, .decimal: 1
     case .real, .date(.unixSecondsWithFraction): 1 | 4
     case .text, .date(.iso8601): 1 | 8
     case .blob: 1 | 16
@@ -122,7 +143,7 @@ public struct ColumnType: Sendable, Hashable {
 
   func stores(_ integer: Int64) -> Bool {
     switch base {
-    case .integer, .any: true
+    case .integer, .decimal, .any: true
     case .boolean: integer == 0 || integer == 1
     case .real, .date(.unixSecondsWithFraction): Double(exactly: integer) != nil
     case .date(.unixSeconds), .date(.unixMilliseconds): true
@@ -131,11 +152,13 @@ public struct ColumnType: Sendable, Hashable {
   }
 
   /// Whether a value has a different form when it is compared than when it is stored.
-  var comparesInAnotherForm: Bool { base == .date(.unixSeconds) }
+  var comparesInAnotherForm: Bool { base == .date(.unixSeconds) || scale != nil }
 
   /// Whether the column stores values of a column of another type unchanged.
   func takesValues(of other: ColumnType) -> Bool {
     switch (base, other.base) {
+    // Of which scale it would be is not known.
+    case (.decimal, .any): false
     case (.real, .integer), (.real, .boolean), (.integer, .boolean), (.any, _), (_, .any): true
     default: base == other.base
     }
@@ -143,6 +166,7 @@ public struct ColumnType: Sendable, Hashable {
 
   /// The error for a value that this column does not store.
   func mismatch(_ storageClass: StorageClass) -> SqlError {
+    if scale != nil { return .encoding(expected: name, found: "\(storageClass)") }
     let own = self.storageClass
     // The storage class fits or converts; only this number does not.
     let isNumber = storageClass == .integer && (own == .integer || own == .real)

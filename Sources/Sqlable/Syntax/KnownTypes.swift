@@ -18,9 +18,10 @@ extension SqlExpression {
   var columnTerm: SqlExpression {
     switch node {
     case .collate(let term, _): term.columnTerm
-    case .call(let call): call.formTerm?.columnTerm ?? self
+    case .call(let call): (call.formTerm ?? decimalOperand)?.columnTerm ?? self
     case .special(let special): special.formTerm?.columnTerm ?? self
     case .query(let term): term.formTerm?.columnTerm ?? self
+    case .negative, .binary: decimalOperand?.columnTerm ?? self
     default: self
     }
   }
@@ -112,8 +113,21 @@ extension SqlExpression {
 
   /// The term, or the error if the column can't store its values unchanged.
   func storable(in column: Column) -> SqlExpression {
-    guard let type = columnDefinition?.type, !column.type.takesValues(of: type) else { return self }
+    let type = columnDefinition?.type
+    if column.type.scale != nil, type == nil, !isUnknownUntilBound {
+      let found = "a term whose digits after the point are not known"
+      return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: found), column: column)
+    }
+    guard let type, !column.type.takesValues(of: type) else { return self }
     return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
+  }
+
+  /// Whether it is NULL or a parameter, whose value takes the form of the column.
+  private var isUnknownUntilBound: Bool {
+    switch node {
+    case .value(.null), .parameter: true
+    default: false
+    }
   }
 
   /// The error if this term is known not to be a number, for a numeric function.
@@ -122,7 +136,7 @@ extension SqlExpression {
     return SqlExpression.mismatch("\(function) takes numbers, but was given \(found)", of: self)
   }
 
-  private static func mismatch(_ message: String, of term: SqlExpression) -> InvalidTerm {
+  static func mismatch(_ message: String, of term: SqlExpression) -> InvalidTerm {
     let definition = term.columnDefinition
     return InvalidTerm(
       error: SqlError.invalidStatement(message).at(table: nil, column: definition?.name),

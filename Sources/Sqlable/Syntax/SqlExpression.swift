@@ -185,10 +185,12 @@ public struct SqlExpression: Sendable, Hashable {
   }
 
   /// A value to compare with or store in a column, in the form that the column stores.
-  init(_ value: any SqlValue, for column: Column, comparing: Bool = true) {
+  ///
+  /// - Parameter side: How it is compared; without one it must be a value that the column could hold.
+  init(_ value: any SqlValue, for column: Column, comparing: Bool = true, _ side: ComparedSide? = nil) {
     do {
       let type = column.type
-      let storage = try (comparing ? type.comparable(value) : value.databaseValue(in: type)).checked()
+      let storage = try (comparing ? type.comparable(value, side) : value.databaseValue(in: type)).checked()
       let fits = comparing ? type.compares(with: storage.storageClass) : type.stores(storage)
       guard fits else { throw type.mismatch(storage.storageClass) }
       self.init(storage)

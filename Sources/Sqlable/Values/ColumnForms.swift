@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 // The forms of values in a column.
 
 extension ColumnType {
@@ -17,13 +19,38 @@ extension ColumnType {
     }
   }
 
+  /// Returns the value, unless it is an integer in a column of decimals: it could be meant as a number or as its units.
+  @inlinable
+  func refusingUnits(_ value: DatabaseValue) throws -> DatabaseValue {
+    if case .integer = value { try checkHasNoUnits() }
+    return value
+  }
+
+  @usableFromInline
+  func checkHasNoUnits() throws {
+    if scale != nil { throw mismatch(.integer) }
+  }
+
   /// Returns the form in which a value is compared with this column.
   ///
-  /// A date with a fraction of a second can't be stored in a column of whole seconds, but it can be compared with it.
-  func comparable(_ value: any SqlValue) throws -> DatabaseValue {
+  /// A date with a fraction of a second can't be stored in a column of whole seconds, but it can be compared with it;
+  /// so can a decimal with more digits than the column's, on a known side.
+  func comparable(_ value: any SqlValue, _ side: ComparedSide?) throws -> DatabaseValue {
     guard comparesInAnotherForm else { return try value.databaseValue(in: self) }
+    if let scale { return try units(of: value, scale, side) }
     let storage = try value.databaseValue(in: ColumnType(.date(.unixSecondsWithFraction), isNullable: isNullable))
     if case .real(let seconds) = storage, let whole = Int64(exactly: seconds) { return .integer(whole) }
+    return storage
+  }
+
+  /// The number of units to compare with this column of decimals.
+  private func units(of value: any SqlValue, _ scale: Int, _ side: ComparedSide?) throws -> DatabaseValue {
+    let exact = Result { try value.databaseValue(in: self) }
+    if case .failure = exact, let side, case .text(let text) = try value.databaseValue {
+      return try DecimalUnits(Decimal(databaseValue: .text(text)), scale: scale).compared(side)
+    }
+    let storage = try exact.get()
+    guard storage == .null || storage.storageClass == .integer else { throw mismatch(storage.storageClass) }
     return storage
   }
 }

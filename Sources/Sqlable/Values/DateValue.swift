@@ -11,6 +11,7 @@ extension Date: SqlValue {
   public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
     guard case .date(let format) = type.base else {
       return switch type.storageClass {
+      case _ where type.scale != nil: throw type.mismatch(.real)
       case .integer: try integerStorage(.unixSeconds)
       case .text: try textStorage()
       default: try databaseValue

@@ -86,56 +86,6 @@ extension URL: SqlValue {
   }
 }
 
-/// Stored as text, so that no digit is lost. Text order is not numeric order: store amounts to compare as integers.
-extension Decimal: SqlValue {
-  public static var columnType: ColumnType { .text }
-
-  public var databaseValue: DatabaseValue {
-    get throws {
-      guard !isNaN else { throw SqlError.encoding(expected: "a decimal number", found: "NaN") }
-      return .text(description)
-    }
-  }
-
-  public init(databaseValue: DatabaseValue) throws {
-    switch databaseValue {
-    case .text(let text):
-      // Decimal(string:) stops at the first invalid character and drops digits beyond the 38th.
-      guard let canonical = Decimal.canonical(text), let decimal = Decimal(string: canonical),
-        decimal.description == canonical
-      else {
-        throw SqlError.decoding(expected: "a decimal number", found: "TEXT that is not one, or has too many digits")
-      }
-      self = decimal
-    case .integer(let integer): self = Decimal(integer)
-    default: throw SqlError.decoding(expected: "a decimal number", found: "\(databaseValue.storageClass)")
-    }
-  }
-
-  /// A bound on a decimal's digits without redundant zeros: at most 166 before the point, or 128 after it.
-  private static let maximumCount = 200
-
-  /// Returns the text in the form of `description`: no plus sign, no redundant zeros. Returns nil if it is not a
-  /// decimal number, or has more digits than one can have: Decimal(string:) would take quadratic time for it.
-  private static func canonical(_ text: String) -> String? {
-    let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))
-    var digits = text.utf8[...]
-    let isNegative = digits.first == UInt8(ascii: "-")
-    if isNegative || digits.first == UInt8(ascii: "+") { digits = digits.dropFirst() }
-    guard digits.contains(where: { $0 != point }), digits.allSatisfy({ (48...57).contains($0) || $0 == point })
-    else { return nil }
-    let whole = digits.prefix { $0 != point }
-    var fraction = digits.dropFirst(whole.count + 1)
-    guard !fraction.contains(point) else { return nil }
-    while fraction.last == zero { fraction = fraction.dropLast() }
-    let integer = whole.drop { $0 == zero }
-    guard integer.count + fraction.count <= maximumCount else { return nil }
-    var number = integer.isEmpty ? "0" : String(Substring(integer))
-    if !fraction.isEmpty { number += "." + String(Substring(fraction)) }
-    return isNegative && number != "0" ? "-" + number : number
-  }
-}
-
 extension ReadCell {
   /// Calls `body` with the bytes of a BLOB without copying them. They are valid only during the call.
   func withBlob<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {

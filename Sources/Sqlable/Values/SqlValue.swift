@@ -43,7 +43,7 @@ public protocol SqlValue: SelectOutput, Sendable {
 
 extension SqlValue {
   @inlinable
-  public func databaseValue(in type: ColumnType) throws -> DatabaseValue { try databaseValue }
+  public func databaseValue(in type: ColumnType) throws -> DatabaseValue { try type.refusingUnits(databaseValue) }
 
   @inlinable
   public func write(to cell: inout WriteCell) throws {

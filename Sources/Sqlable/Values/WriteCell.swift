@@ -10,6 +10,8 @@ public struct WriteCell {
   @usableFromInline var parameter = BoundValue.unset
   /// Whether a value was set while another statement's scope was current.
   @usableFromInline var isStale = false
+  /// Whether the value was converted to the form of the column, so that an integer is a decimal's number of units.
+  @usableFromInline var isConverted = false
   /// The type of the column that receives the value.
   public let type: ColumnType
 
@@ -25,6 +27,16 @@ public struct WriteCell {
 
   @inlinable
   public mutating func set(_ integer: Int64) { parameter = .integer(integer) }
+
+  /// Sets a decimal in a column of its scale.
+  mutating func set(units: Int64) {
+    parameter = .integer(units)
+    isConverted = true
+  }
+
+  /// Whether the column stores the value.
+  @usableFromInline
+  var isStored: Bool { type.stores(parameter) && (isConverted || !parameter.isInteger || type.scale == nil) }
 
   /// Sets a REAL. Throws `.encoding` for NaN, which SQLite would silently store as NULL.
   @inlinable
@@ -52,6 +64,7 @@ public struct WriteCell {
   /// Sets a value of any storage class. Throws `.encoding` for NaN.
   public mutating func set(_ storage: DatabaseValue) throws {
     let storage = try storage.checked()
+    isConverted = true
     if isCurrent() { parameter = bytes.pointee.parameter(for: storage) }
   }
 

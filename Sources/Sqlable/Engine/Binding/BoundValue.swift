@@ -17,6 +17,10 @@ enum BoundValue {
     if case .unset = self { false } else { true }
   }
 
+  var isInteger: Bool {
+    if case .integer = self { true } else { false }
+  }
+
   /// One bit per storage class, for ``ColumnType/accepted``.
   @inlinable
   var classBit: UInt8 {

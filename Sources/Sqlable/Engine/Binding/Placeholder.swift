@@ -4,10 +4,13 @@ struct Placeholder: Sendable {
   /// The definition of the column that the value is compared with or stored in; nil if there is none.
   let column: (any AnyObject & Sendable)?
   let isStored: Bool
+  /// How the value is compared with the column; nil if it is not.
+  let side: ComparedSide?
 
-  init(name: String, beside column: (any AnyObject & Sendable)? = nil) {
+  init(name: String, beside column: (any AnyObject & Sendable)? = nil, _ side: ComparedSide? = nil) {
     self.name = name
     self.column = column
+    self.side = side
     isStored = false
   }
 
@@ -15,5 +18,6 @@ struct Placeholder: Sendable {
     self.name = name
     self.column = column
     isStored = true
+    side = nil
   }
 }

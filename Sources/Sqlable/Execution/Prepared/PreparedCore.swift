@@ -81,12 +81,15 @@ final class PreparedCore {
     /// The column that the value is compared with or stored in; nil if there is none.
     let column: ColumnDefinition?
     let isStored: Bool
+    /// How the value is compared with the column; nil if it is not.
+    let side: ComparedSide?
 
     fileprivate init(_ placeholder: Placeholder, number: Int, index: Int32) {
       self.number = number
       self.index = index
       column = placeholder.column as? ColumnDefinition
       isStored = placeholder.isStored
+      side = placeholder.side
     }
   }
 

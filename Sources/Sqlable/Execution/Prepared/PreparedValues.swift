@@ -80,13 +80,13 @@ struct PreparedBinder {
         if target.isStored || !type.comparesInAnotherForm {
           try value.write(to: &cell)
         } else {
-          try cell.set(type.comparable(value))
+          try cell.set(type.comparable(value, target.side))
         }
         guard !cell.isStale else { throw SqlError.misuse("a value ran a statement on its handle while it was bound") }
         if target.column != nil {
           let fits =
             target.isStored
-            ? type.stores(cell.parameter) : type.compares(with: cell.parameter.storageClass)
+            ? cell.isStored : type.compares(with: cell.parameter.storageClass)
           guard fits else { throw type.mismatch(cell.parameter.storageClass) }
         }
       } catch {

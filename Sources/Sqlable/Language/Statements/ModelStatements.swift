@@ -267,7 +267,7 @@ extension SqlExpression {
 
   @usableFromInline
   func combined(_ comparison: BinaryOperator, with value: any SqlValue, for column: Column) -> SqlExpression {
-    SqlExpression(.binary(comparison, self, SqlExpression(value, for: column)))
+    SqlExpression(.binary(comparison, self, SqlExpression(value, for: column, comparison.side)))
   }
 
   /// The condition that a row's primary key has these values.

@@ -207,6 +207,9 @@ extension SqlExpression {
     if case .date = type.columnType.base {
       return SqlExpression(invalid: SqlError.invalidStatement("SQLite can't cast to a date"))
     }
+    if columnDefinition?.type.scale != nil {
+      return SqlExpression(invalid: SqlError.invalidStatement("SQLite can't cast a decimal: use units"))
+    }
     return .special(.cast(type.columnType.storageClass), self)
   }
 }

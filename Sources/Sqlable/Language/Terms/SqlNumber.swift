@@ -1,8 +1,12 @@
+import FoundationEssentials
+
 /// A number or optional number, to which arithmetic applies. Custom types that are stored as numbers may conform.
 public protocol SqlNumber: SqlValue {}
 
 extension Double: SqlNumber {}
 extension Float: SqlNumber {}
+/// Its arithmetic needs columns of the type `.decimal(scale:)`: others are text.
+extension Decimal: SqlNumber {}
 extension Optional: SqlNumber where Wrapped: SqlNumber {}
 
 /// An integer or optional integer, to which bitwise operations apply.
@@ -19,3 +23,9 @@ extension UInt16: SqlInteger {}
 extension UInt32: SqlInteger {}
 extension UInt64: SqlInteger {}
 extension Optional: SqlInteger where Wrapped: SqlInteger {}
+
+/// A decimal or optional decimal. Arithmetic that keeps the scale of its column is exact; any other throws.
+public protocol SqlDecimal: SqlNumber {}
+
+extension Decimal: SqlDecimal {}
+extension Optional: SqlDecimal where Wrapped: SqlDecimal {}

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// A typed or untyped term.
 public protocol AnyTerm: Sendable {
   var expression: SqlExpression { get }
@@ -44,14 +46,16 @@ extension SqlTerm {
 
 extension SqlExpression {
   /// A value to combine with this term. If the term is a column, the value takes the form that the column stores.
-  func value(_ value: any SqlValue) -> SqlExpression {
+  ///
+  /// - Parameter side: How it is compared; without one it must be a value that the column could hold.
+  func value(_ value: any SqlValue, _ side: ComparedSide? = nil) -> SqlExpression {
     guard let columnDefinition else { return SqlExpression(value) }
-    return SqlExpression(value, for: Column(columnDefinition))
+    return SqlExpression(value, for: Column(columnDefinition), side)
   }
 
   @usableFromInline
   func compared(_ comparison: BinaryOperator, with value: (any SqlValue)?) -> SqlExpression {
-    let right = value.map { self.value($0) } ?? SqlExpression(DatabaseValue.null)
+    let right = value.map { self.value($0, comparison.side) } ?? SqlExpression(DatabaseValue.null)
     if case .value(.null) = right.node {
       // nil on the right means IS NULL: "= NULL" is never true.
       switch comparison {
@@ -114,12 +118,23 @@ extension SqlExpression {
   }
 
   func combined(_ operation: BinaryOperator, with value: any SqlValue) -> SqlExpression {
-    combined(operation, with: SqlExpression(value))
+    combined(operation, with: operand(value, operation))
+  }
+
+  /// A value that stands beside this term in an operation. Beside a decimal it takes its scale, or is a whole factor.
+  func operand(_ value: any SqlValue, _ operation: BinaryOperator) -> SqlExpression {
+    guard columnDefinition?.type.scale != nil, operation.takesDecimals else { return SqlExpression(value) }
+    guard operation == .times else { return self.value(value) }
+    let term = SqlExpression(value)
+    guard case .value(.text(let text)) = term.node, let factor = try? Decimal(databaseValue: .text(text)),
+      case .exact(let whole)? = try? DecimalUnits(factor, scale: 0)
+    else { return term }
+    return SqlExpression(DatabaseValue.integer(whole))
   }
 
   /// A quotient or remainder that is not optional, so a divisor that would make it NULL is an error.
   func divided(_ operation: BinaryOperator, by value: any SqlValue) -> SqlExpression {
-    let divisor = SqlExpression(value)
+    let divisor = operand(value, operation)
     switch divisor.node {
     case .value(.integer(0)), .value(.real(0)):
       return SqlExpression(invalid: SqlError.invalidStatement("division by 0 gives NULL"))
@@ -160,7 +175,7 @@ extension SqlExpression {
     var stored: [DatabaseValue] = []
     stored.reserveCapacity(values.count)
     for value in values {
-      let term = self.value(value)
+      let term = self.value(value, .equal)
       guard case .value(let storage) = term.node else { return term }
       stored.append(storage)
     }
@@ -168,7 +183,7 @@ extension SqlExpression {
   }
 
   func isBetween(_ low: any SqlValue, _ high: any SqlValue) -> SqlExpression {
-    SqlExpression(.between(self, value(low), value(high)))
+    SqlExpression(.between(self, value(low, .above), value(high, .below)))
   }
 
   func isLike(_ pattern: String, escape: Character?) -> SqlExpression {

@@ -230,29 +230,29 @@ extension TypedTerm {
 extension TypedTerm where Value: SqlNumber {
   /// `? + "a"`
   public static func + (left: Value, right: Self) -> TypedExpression<Value> {
-    TypedExpression(expression: SqlExpression(left).combined(.plus, with: right.expression))
+    TypedExpression(expression: right.expression.operand(left, .plus).combined(.plus, with: right.expression))
   }
 
   /// `? - "a"`
   public static func - (left: Value, right: Self) -> TypedExpression<Value> {
-    TypedExpression(expression: SqlExpression(left).combined(.minus, with: right.expression))
+    TypedExpression(expression: right.expression.operand(left, .minus).combined(.minus, with: right.expression))
   }
 
   /// `? * "a"`
   public static func * (left: Value, right: Self) -> TypedExpression<Value> {
-    TypedExpression(expression: SqlExpression(left).combined(.times, with: right.expression))
+    TypedExpression(expression: right.expression.operand(left, .times).combined(.times, with: right.expression))
   }
 
   /// `? / "a"`. NULL if the term is 0.
   // Disfavored: for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public static func / (left: Value, right: Self) -> TypedExpression<Value?> {
-    TypedExpression(expression: SqlExpression(left).combined(.divided, with: right.expression))
+    TypedExpression(expression: right.expression.operand(left, .divided).combined(.divided, with: right.expression))
   }
 
   /// `? / "a"`. NULL if the term is 0 or NULL.
   public static func / <Wrapped>(left: Value, right: Self) -> TypedExpression<Value> where Value == Wrapped? {
-    TypedExpression(expression: SqlExpression(left).combined(.divided, with: right.expression))
+    TypedExpression(expression: right.expression.operand(left, .divided).combined(.divided, with: right.expression))
   }
 }
 

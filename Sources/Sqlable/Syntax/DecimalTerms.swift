@@ -1,0 +1,230 @@
+// Terms of decimals, whose values are numbers of units: what keeps the scale is exact, anything else is refused.
+
+extension SqlExpression {
+  /// Finds the declaration of a column that a decoded term names.
+  typealias ColumnLookup = (ColumnReference, _ alias: String?) -> ColumnDefinition?
+
+  /// The operands of arithmetic that keeps the scale of a decimal.
+  private var operands: [SqlExpression] {
+    switch node {
+    case .negative(let term): [term]
+    case .binary(let operation, let left, let right): operation.takesDecimals ? [left, right] : []
+    case .call(let call): call.function == .builtIn(.sum) || call.function == .builtIn(.abs) ? call.arguments : []
+    default: []
+    }
+  }
+
+  /// The decimal among the operands, from which the result has its scale.
+  var decimalOperand: SqlExpression? { operands.first { $0.scale { _, _ in nil } != nil } }
+
+  /// The scale of the term's values, if they are decimals.
+  func scale(_ lookup: ColumnLookup) -> Int? {
+    switch node {
+    case .column(let reference): return (reference.definition ?? lookup(reference, nil))?.type.scale
+    case .qualified(let alias, let reference): return (reference.definition ?? lookup(reference, alias))?.type.scale
+    case .collate(let term, _): return term.scale(lookup)
+    case .call(let call):
+      return call.formTerm?.scale(lookup) ?? scaleOfOperands(lookup)
+    case .special(let special): return special.formTerm?.scale(lookup)
+    case .query(let term): return term.formTerm?.scale { _, _ in nil }
+    case .negative, .binary: return scaleOfOperands(lookup)
+    default: return nil
+    }
+  }
+
+  private func scaleOfOperands(_ lookup: ColumnLookup) -> Int? {
+    for term in operands { if let scale = term.scale(lookup) { return scale } }
+    return nil
+  }
+
+  /// The error if the term would make of decimals what is not exact, or takes their units for another number.
+  func decimalDefect(_ lookup: ColumnLookup) -> InvalidTerm? {
+    switch node {
+    case .binary(let operation, let left, let right): SqlExpression.defect(of: operation, left, right, lookup)
+    case .between(let term, let low, let high):
+      SqlExpression.defect(of: .less, term, low, lookup) ?? SqlExpression.defect(of: .less, term, high, lookup)
+    case .isIn(let term, let values): term.defect(in: values, lookup)
+    case .like(let term, _, _): term.refused(by: "LIKE", lookup)
+    case .call(let call): defect(of: call, lookup)
+    case .special(let special): defect(of: special, lookup)
+    case .query(let term): defect(of: term, lookup)
+    default: nil
+    }
+  }
+
+  private static func defect(
+    of operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression, _ lookup: ColumnLookup
+  ) -> InvalidTerm? {
+    let scales = (left.scale(lookup), right.scale(lookup))
+    guard scales != (nil, nil) else { return nil }
+    let (decimal, other) = scales.0 != nil ? (left, right) : (right, left)
+    if operation == .times {
+      guard scales.0 == nil || scales.1 == nil, other.isWhole(lookup) else {
+        return mismatch("a decimal can be multiplied by whole numbers only", of: decimal)
+      }
+      return nil
+    }
+    guard operation.isComparison || operation.takesDecimals else { return decimal.refused(by: operation.rawValue) }
+    if operation == .remainder, scales.0 == nil { return decimal.refused(by: operation.rawValue) }
+    return other.fits(decimal, comparing: operation.isComparison, lookup) ? nil : mixed(decimal)
+  }
+
+  /// Whether the term can stand beside a decimal: one of the same scale, or units.
+  private func fits(_ decimal: SqlExpression, comparing: Bool = false, _ lookup: ColumnLookup) -> Bool {
+    switch node {
+    case .value(.integer), .value(.null): true
+    // What lies between two numbers of units.
+    case .value(.real): comparing
+    // An invalid term has its own error.
+    case .parameter, .invalid: true
+    default: scale(lookup) == decimal.scale(lookup)
+    }
+  }
+
+  private func defect(in values: [DatabaseValue], _ lookup: ColumnLookup) -> InvalidTerm? {
+    guard scale(lookup) != nil else { return nil }
+    let fit = values.allSatisfy { SqlExpression($0).fits(self, comparing: true, lookup) }
+    return fit ? nil : SqlExpression.mixed(self)
+  }
+
+  private func defect(of call: Call, _ lookup: ColumnLookup) -> InvalidTerm? {
+    guard let decimal = call.arguments.first(where: { $0.scale(lookup) != nil }) else { return nil }
+    guard case .builtIn(let function) = call.function else { return decimal.refused(by: "a registered function") }
+    switch function {
+    case .count, .sum, .min, .max, .abs, .firstValue, .lastValue, .typeof: return nil
+    case .lag, .lead:
+      // The second argument is a number of rows.
+      guard call.arguments[0].scale(lookup) != nil, call.arguments.count < 2 || call.arguments[1].isWhole(lookup) else {
+        return decimal.refused(by: function.name)
+      }
+      return SqlExpression.defect(among: [call.arguments[0]] + call.arguments.dropFirst(2), lookup)
+    case .coalesce, .scalarMin, .scalarMax, .nullif: return SqlExpression.defect(among: call.arguments, lookup)
+    default: return decimal.refused(by: function.name)
+    }
+  }
+
+  /// The error unless all of these terms, of which the first is a decimal, have the same scale.
+  private static func defect(among terms: [SqlExpression], _ lookup: ColumnLookup) -> InvalidTerm? {
+    let decimal = terms[0]
+    guard decimal.scale(lookup) != nil else { return mixed(terms.first { $0.scale(lookup) != nil } ?? decimal) }
+    for term in terms {
+      // A parameter here would be bound without the scale.
+      if case .parameter = term.node { return mixed(decimal) }
+      guard term.fits(decimal, lookup) else { return mixed(decimal) }
+    }
+    return nil
+  }
+
+  private func defect(of special: SpecialForm, _ lookup: ColumnLookup) -> InvalidTerm? {
+    switch special.form {
+    case .choice:
+      let results = special.results
+      guard results.contains(where: { $0.scale(lookup) != nil }) else { return nil }
+      return SqlExpression.defect(among: results, lookup)
+    // This is how units are written.
+    case .cast(.integer): return nil
+    default:
+      guard let decimal = special.terms.first(where: { $0.scale(lookup) != nil }) else { return nil }
+      return decimal.refused(by: "this term")
+    }
+  }
+
+  private func defect(of query: QueryTerm, _ lookup: ColumnLookup) -> InvalidTerm? {
+    guard query.kind == .isIn, let term = query.term else { return nil }
+    let found = query.query.clauses.columns.first?.type?.scale
+    return term.scale(lookup) == found ? nil : SqlExpression.mixed(term)
+  }
+
+  private static func mixed(_ term: SqlExpression) -> InvalidTerm {
+    mismatch("a decimal is mixed with a number of another scale or of none", of: term)
+  }
+
+  private func refused(by operation: String, _ lookup: ColumnLookup) -> InvalidTerm? {
+    scale(lookup) == nil ? nil : refused(by: operation)
+  }
+
+  private func refused(by operation: String) -> InvalidTerm {
+    SqlExpression.mismatch("\(operation) of a decimal is not exact, or is none; use its units", of: self)
+  }
+
+  /// Whether its values are known to be integers, or NULL, and not units.
+  private func isWhole(_ lookup: ColumnLookup) -> Bool {
+    switch node {
+    case .value(let value): return value.storageClass == .integer || value == .null
+    case .column, .qualified, .query:
+      let type = definition(lookup)?.type.base
+      return type == .integer || type == .boolean
+    case .negative(let term), .collate(let term, _): return term.isWhole(lookup)
+    case .binary(let operation, let left, let right):
+      return operation.takesDecimals && left.isWhole(lookup) && right.isWhole(lookup)
+    case .call(let call): return call.isWhole { $0.isWhole(lookup) }
+    case .special(let special):
+      switch special.form {
+      case .cast(.integer), .datePart, .inverted: return true
+      case .choice: return special.results.allSatisfy { $0.isWhole(lookup) }
+      default: return false
+      }
+    default: return false
+    }
+  }
+
+  private func definition(_ lookup: ColumnLookup) -> ColumnDefinition? {
+    switch node {
+    case .column(let reference): reference.definition ?? lookup(reference, nil)
+    case .qualified(let alias, let reference): reference.definition ?? lookup(reference, alias)
+    default: columnDefinition
+    }
+  }
+}
+
+extension SqlExpression.BinaryOperator {
+  /// Whether it is arithmetic that gives decimals of the same scale.
+  var takesDecimals: Bool {
+    switch self {
+    case .plus, .minus, .times, .remainder: true
+    default: false
+    }
+  }
+
+  /// Which stored value stands for one on the right that lies between two of them; nil if nothing is compared.
+  var side: ComparedSide? {
+    switch self {
+    case .equal, .notEqual, .isSame, .isNotSame: .equal
+    case .less, .greaterOrEqual: .above
+    case .greater, .lessOrEqual: .below
+    default: nil
+    }
+  }
+
+  /// The comparison with its sides swapped.
+  var flipped: Self {
+    switch self {
+    case .less: .greater
+    case .lessOrEqual: .greaterOrEqual
+    case .greater: .less
+    case .greaterOrEqual: .lessOrEqual
+    default: self
+    }
+  }
+}
+
+extension SqlExpression.SpecialForm {
+  /// The results of a CASE.
+  fileprivate var results: [SqlExpression] {
+    terms.indices.filter { !$0.isMultiple(of: 2) || $0 == terms.count - 1 }.map { terms[$0] }
+  }
+}
+
+extension SqlExpression.Call {
+  /// Whether its results are integers, or NULL, given which terms are.
+  fileprivate func isWhole(_ isWhole: (SqlExpression) -> Bool) -> Bool {
+    guard case .builtIn(let function) = function else { return function == .countRows }
+    return switch function {
+    case .count, .rowNumber, .rank, .denseRank, .ntile, .length, .instr, .unicode, .jsonArrayLength: true
+    case .sum, .min, .max, .abs, .coalesce, .scalarMin, .scalarMax, .firstValue, .lastValue:
+      arguments.allSatisfy(isWhole)
+    case .nullif: arguments.first.map(isWhole) ?? false
+    default: false
+    }
+  }
+}
