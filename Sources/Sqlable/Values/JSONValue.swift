@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A `Codable` type stored as JSON text.
+/// A `Codable` type stored as JSON text, or as a BLOB of that text in a `.blob` column.
 ///
 /// ```swift
 /// struct Pet: Codable, SqlJSON { var name: String; var age: Int }     // {"age":3,"name":"Rex"}
@@ -20,6 +20,12 @@ extension SqlJSON {
     get throws { try JSONText.encode(self) }
   }
 
+  public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
+    JSONText.storage(try JSONText.text(of: self), in: type)
+  }
+
+  public static func read(from cell: ReadCell) throws -> Self { try Self(databaseValue: JSONText.read(cell)) }
+
   public init(databaseValue: DatabaseValue) throws {
     self = try JSONText.decode(Self.self, from: databaseValue)
   }
@@ -33,6 +39,12 @@ extension Array: SqlValue where Element: SqlValue & Codable {
     get throws { try JSONText.encode(self) }
   }
 
+  public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
+    JSONText.storage(try JSONText.text(of: self), in: type)
+  }
+
+  public static func read(from cell: ReadCell) throws -> Self { try Self(databaseValue: JSONText.read(cell)) }
+
   public init(databaseValue: DatabaseValue) throws {
     self = try JSONText.decode(Self.self, from: databaseValue)
   }
@@ -45,6 +57,12 @@ extension Set: SqlValue where Element: SqlValue & Codable {
   public var databaseValue: DatabaseValue {
     get throws { try JSONText.encode(self) }
   }
+
+  public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
+    JSONText.storage(try JSONText.text(of: self), in: type)
+  }
+
+  public static func read(from cell: ReadCell) throws -> Self { try Self(databaseValue: JSONText.read(cell)) }
 
   public init(databaseValue: DatabaseValue) throws {
     self = try JSONText.decode(Self.self, from: databaseValue)
@@ -62,6 +80,12 @@ extension Dictionary: SqlValue where Key: SqlValue & Codable, Value: SqlValue & 
     get throws { try JSONText.encode(self) }
   }
 
+  public func databaseValue(in type: ColumnType) throws -> DatabaseValue {
+    JSONText.storage(try JSONText.text(of: self), in: type)
+  }
+
+  public static func read(from cell: ReadCell) throws -> Self { try Self(databaseValue: JSONText.read(cell)) }
+
   public init(databaseValue: DatabaseValue) throws {
     self = try JSONText.decode(JSONEntries.self, from: databaseValue, as: Self.self).dictionary
   }
@@ -75,6 +99,21 @@ extension Optional: JSONList where Wrapped: JSONList {}
 
 enum JSONText {
   static func encode(_ value: some Encodable) throws -> DatabaseValue { .text(try text(of: value)) }
+
+  /// The text as a column stores it: as its bytes in a `.blob` column.
+  static func storage(_ text: String, in type: ColumnType) -> DatabaseValue {
+    type.storageClass == .blob ? .blob(Data(text.utf8)) : .text(text)
+  }
+
+  /// The value of a cell with the bytes in a `.blob` column as text.
+  static func read(_ cell: ReadCell) throws -> DatabaseValue {
+    let storage = try cell.databaseValue()
+    guard cell.type.storageClass == .blob, case .blob(let data) = storage else { return storage }
+    guard let text = String(validating: data, as: UTF8.self) else {
+      throw SqlError.decoding(expected: "JSON", found: "a BLOB that is not valid UTF-8")
+    }
+    return .text(text)
+  }
 
   static func text(of value: some Encodable) throws -> String {
     let encoder = JSONEncoder()

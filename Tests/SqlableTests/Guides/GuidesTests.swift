@@ -145,7 +145,10 @@ extension GuidesTests {
     init(_ text: String) {
       lines = text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         .filter { !$0.isEmpty && !$0.hasSuffix("// not shown") }
-        .map { $0.hasPrefix("private struct") || $0.hasPrefix("private enum") ? String($0.dropFirst(8)) : $0 }
+        .map { line in
+          let isHidden = ["struct", "enum", "final class"].contains { line.hasPrefix("private \($0) ") }
+          return isHidden ? String(line.dropFirst(8)) : line
+        }
       words = text.replacingOccurrences(of: "\\\n", with: " ").split(whereSeparator: \.isWhitespace)
         .joined(separator: " ")
     }

@@ -13,12 +13,12 @@ public struct JSONEach: Sendable, Hashable {
 
   /// The elements of the value at a path, or of the whole JSON without steps, under a name of your choice.
   public init(_ term: some AnyTerm, _ steps: JSONStep..., as name: String) {
-    self.init(.jsonEach, term.expression, steps, name)
+    self.init(.jsonEach, term.jsonText, steps, name)
   }
 
   /// The value and everything nested in it, down to the leaves: `json_tree("car"."tags")`.
   public static func tree(_ term: some AnyTerm, _ steps: JSONStep..., as name: String) -> JSONEach {
-    JSONEach(.jsonTree, term.expression, steps, name)
+    JSONEach(.jsonTree, term.jsonText, steps, name)
   }
 
   init(_ function: SqlExpression.Call.BuiltIn, _ term: SqlExpression, _ steps: [JSONStep], _ name: String) {
@@ -84,7 +84,7 @@ extension AnyTerm {
   /// // … WHERE ? IN (SELECT "element"."value" FROM json_each("car"."tags") AS "element")
   /// ```
   public func jsonContains(_ value: any SqlValue, at steps: JSONStep...) -> SqlExpression {
-    let elements = JSONEach(.jsonEach, expression, steps, "element")
+    let elements = JSONEach(.jsonEach, jsonText, steps, "element")
     return SqlExpression(value).isIn(SelectQuery(elements.source, results: [.term(elements.column("value"))]))
   }
 }

@@ -1,5 +1,7 @@
 // JSON functions. Text that is not valid JSON throws when the statement runs.
 
+import FoundationEssentials
+
 /// A step of a JSON path: a key of an object or a position in an array.
 ///
 /// ```swift
@@ -51,31 +53,45 @@ extension SqlExpression {
   func calling(_ function: Call.BuiltIn, _ steps: [JSONStep]) -> SqlExpression { call(function, .path(steps)) }
 }
 
+extension AnyTerm {
+  /// The term as JSON text: `CAST("a" AS TEXT)` for a typed term of a `.blob` column.
+  ///
+  /// SQLite's functions take a BLOB for its own binary form of JSON, which only bytes and untyped columns can hold.
+  var jsonText: SqlExpression {
+    guard let typed = self as? any TypedTerm, !typed.holdsBytes else { return expression }
+    return expression.columnDefinition?.type.storageClass == .blob ? .special(.cast(.text), expression) : expression
+  }
+}
+
+extension TypedTerm {
+  fileprivate var holdsBytes: Bool { Value.self == Data.self || Value.self == Data?.self }
+}
+
 extension TypedTerm {
   /// The value at a path, as JSON text: `"a" -> '$.…'`. NULL if the path does not exist.
   public func json(_ steps: JSONStep...) -> TypedExpression<String?> {
-    TypedExpression(expression: expression.following(.json, steps))
+    TypedExpression(expression: jsonText.following(.json, steps))
   }
 
   /// The value at a path: `"a" ->> '$.…'`. NULL if the path does not exist or holds null.
   public func jsonValue<Result: SqlValue>(
     _ steps: JSONStep..., as type: Result.Type
-  ) -> TypedExpression<Result?> { TypedExpression(expression: expression.following(.jsonValue, steps)) }
+  ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.following(.jsonValue, steps)) }
 
   /// The value at a path: `json_extract("a", '$.…')`. NULL if the path does not exist or holds null.
   public func jsonExtract<Result: SqlValue>(
     _ steps: JSONStep..., as type: Result.Type
-  ) -> TypedExpression<Result?> { TypedExpression(expression: expression.calling(.jsonExtract, steps)) }
+  ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.calling(.jsonExtract, steps)) }
 
   /// The length of an array: `json_array_length("a", '$.…')`. 0 for anything else, NULL if the path does not exist.
   public func jsonArrayLength(_ steps: JSONStep...) -> TypedExpression<Int?> {
-    TypedExpression(expression: expression.calling(.jsonArrayLength, steps))
+    TypedExpression(expression: jsonText.calling(.jsonArrayLength, steps))
   }
 
   /// The type of the value at a path, `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`,
   /// `false` or `null`. NULL if the path does not exist.
   public func jsonType(_ steps: JSONStep...) -> TypedExpression<String?> {
-    TypedExpression(expression: expression.calling(.jsonType, steps))
+    TypedExpression(expression: jsonText.calling(.jsonType, steps))
   }
 
   /// All values of a group as a JSON array, in undefined order: `json_group_array("a")`.

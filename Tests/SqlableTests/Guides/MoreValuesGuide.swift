@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import Synchronization
 import Testing
 
 private struct Item {
@@ -27,7 +28,58 @@ extension Item: Sqlable {
   }
 }
 
-@Suite struct DecimalsGuide {
+private enum Blood: Equatable, RawRepresentable, SqlValue {
+  case known(String)
+  case unknown
+
+  init?(rawValue: String) { self = rawValue.isEmpty ? .unknown : .known(rawValue) }
+
+  var rawValue: String {
+    if case .known(let group) = self { group } else { "" }
+  }
+}
+
+private enum Diagnosis: Codable, Equatable, SqlJSON {
+  case none
+  case fracture(bone: String)  // {"fracture":{"bone":"ulna"}}
+}
+
+private final class Wheel: Sqlable {
+  static let id = column("id", Int?.self, PrimaryKey())
+  static let size = column("size", Int.self)
+  static let tableLayout = [id.column, size.column]
+
+  let id: Int?
+  let size: Mutex<Int>
+
+  init(size: Int) { (id, self.size) = (nil, Mutex(size)) }
+
+  init(row: ReadRow) throws {
+    id = try row.get(Wheel.id)
+    size = Mutex(try row.get(Wheel.size))
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(Wheel.id, id)
+    row.set(Wheel.size, size.withLock { $0 })
+  }
+}
+
+@Suite struct MoreValuesGuide {
+  @Test func enumsWithAssociatedValues() throws {
+    #expect(try Blood.known("AB").databaseValue == .text("AB"))
+    #expect(try Blood(databaseValue: .text("")) == .unknown)
+    #expect(try Diagnosis.fracture(bone: "ulna").databaseValue == .text(#"{"fracture":{"bone":"ulna"}}"#))
+  }
+
+  @Test func valuesOfUnknownShape() throws {
+    let form: JSON = ["ward": 3, "allergies": ["nuts", nil], "weight": 71.5]
+    let allergy = form["allergies"]?[0]?.string
+    let text = try form.text
+    // nuts, {"allergies":["nuts",null],"ward":3,"weight":71.5}
+    #expect(allergy == "nuts" && text == #"{"allergies":["nuts",null],"ward":3,"weight":71.5}"#)
+  }
+
   @Test func decimalsOfAScale() throws {
     try withDatabase { db in
       try db.createTable(Item.self)
@@ -50,6 +102,15 @@ extension Item: Sqlable {
       let cents = try Item.select(Item.price.units.average()).run(db)
       #expect(cents == [1234])
       #expect(try db.query("SELECT id FROM item WHERE price = \(rows[0].0 - 1, as: Item.price)", as: Int.self) == [1])
+    }
+  }
+
+  @Test func aFinalClassIsAModel() throws {
+    try withDatabase { db in
+      try db.createTable(Wheel.self)
+      try Wheel(size: 28).insert().run(db)
+      let (first, second) = (try Wheel.byId(1).run(db), try Wheel.byId(1).run(db))
+      #expect(first !== second && first?.size.withLock { $0 } == 28)
     }
   }
 }
