@@ -183,7 +183,7 @@ import Testing
   @Test func poolsAndMigrationsRunThem() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
-      let migrations = try Migrations([
+      let migrations = Migrations([
         Migration("people", sql: "CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT)"),
         try Migration("rows", AnyStatement(Table("person", "name").insert([["name": "Cid"]]))),
         Migration("first") { db in
@@ -195,7 +195,7 @@ import Testing
           }
         },
       ])
-      try await Task.detached { try migrations.apply(pool) }.value
+      _ = try await Task.detached { try migrations.apply(pool) }.value
       let person = try await pool.table("person")
       let names = try await person.read().orderBy(person["id"]).run(pool).map { $0["name"] }
       #expect(names == [.text("CID"), .text("ANN"), .text("BOB")])
