@@ -68,6 +68,7 @@ extension DocumentEncoder {
     var members = Members()
     switch source.kind {
     case .table:
+      try checkDatabase(of: source.table)
       members.add(.table, .text(source.table.name))
       if !source.table.isModelsOwn { members.add(.model, .text(source.table.modelName)) }
     case .defined(let query):
@@ -140,7 +141,15 @@ extension DocumentEncoder {
     return [DocumentKey.sqlable.rawValue: .integer(Document.version), operation.rawValue: body]
   }
 
-  private func table(_ table: TableInfo) -> Document {
+  private func checkDatabase(of table: TableInfo) throws {
+    guard let database = table.database else { return }
+    throw SqlError.invalidStatement(
+      "a statement on a table of the attached database \(database) has no form as data"
+    ).at(table: table.name)
+  }
+
+  private func table(_ table: TableInfo) throws -> Document {
+    try checkDatabase(of: table)
     guard !table.isModelsOwn else { return .text(table.name) }
     var members = Members()
     members.add(.table, .text(table.name))
@@ -156,7 +165,7 @@ extension DocumentEncoder {
     let rest = query.rest.value
     let scope = Scope(query.table)
     var members = Members()
-    members.add(.into, table(query.table))
+    members.add(.into, try table(query.table))
     switch query.form {
     case .row, .save: members.add(.row, try rows.first.map(row))
     case .rows: members.add(.rows, .list(try rows.map(row)))
@@ -197,7 +206,7 @@ extension DocumentEncoder {
     let rest = query.rest.value
     let scope = Scope(query.table)
     var members = Members()
-    members.add(.table, table(query.table))
+    members.add(.table, try table(query.table))
     if query.isOfRow {
       members.add(.row, try rows.first.map(row))
     } else {
@@ -213,7 +222,7 @@ extension DocumentEncoder {
   private func delete(_ query: DeleteQuery, _ rows: [StoredRow]) throws -> Document {
     let scope = Scope(query.table)
     var members = Members()
-    members.add(.from, table(query.table))
+    members.add(.from, try table(query.table))
     if query.isOfRow { members.add(.row, try rows.first.map(row)) }
     try add(query.selection, query.extent, scope, to: &members)
     members.add(.returning, try returned(query.rest.value.returned, scope))

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// How a handle is opened. The defaults suit a service that runs for months.
 ///
 /// ```swift
@@ -63,6 +65,21 @@ public struct Configuration: Sendable, Hashable {
   /// `isAllowedInSchema: true`.
   public var trustsSchema: Bool
 
+  /// The files of other databases, by the names under which statements find them. Default: none.
+  ///
+  /// ```swift
+  /// let db = try SqliteDatabase(filepath: path, configuration: .init(attached: ["archive": old]))
+  /// // ATTACH '/var/lib/bikes/old.sqlite' AS "archive"
+  /// try Bicycle.read().in(database: "archive").run(db)     // SELECT … FROM "archive"."bicycle"
+  /// ```
+  ///
+  /// Every connection attaches them: the handle, its children, and all of a pool's. A missing file is created, unless
+  /// the handle is read-only; a child throws `.cannotOpen` if one has gone. Journal mode, synchronous, secure deletion
+  /// and cache size hold for them too. Observers, live results and schema changes see the handle's own file only: a
+  /// handle on the other file creates its tables. In WAL mode a transaction that writes to several files is atomic for
+  /// every reader of each, but a power failure or killed process can leave it in some of them and not in others.
+  public var attached: [String: String]
+
   /// Reads the file as one that nothing changes: without locks, and without files beside it. A log beside it is not
   /// read. Only together with `isReadOnly`.
   package var isImmutable = false
@@ -82,7 +99,8 @@ public struct Configuration: Sendable, Hashable {
     walAutocheckpoint: Int = 1_000,
     maximumPageCount: Int? = nil,
     usesPreupdateHook: Bool = true,
-    trustsSchema: Bool = true
+    trustsSchema: Bool = true,
+    attached: [String: String] = [:]
   ) {
     self.label = label
     self.isReadOnly = isReadOnly
@@ -99,6 +117,7 @@ public struct Configuration: Sendable, Hashable {
     self.maximumPageCount = maximumPageCount
     self.usesPreupdateHook = usesPreupdateHook
     self.trustsSchema = trustsSchema
+    self.attached = attached
   }
 
   public enum JournalMode: String, Sendable, Hashable {
@@ -115,6 +134,16 @@ public struct Configuration: Sendable, Hashable {
 }
 
 extension Configuration {
+  /// The configuration with absolute paths: a relative one keeps its meaning if the working directory changes.
+  var withAbsolutePaths: Configuration {
+    var configuration = self
+    configuration.attached = attached.mapValues { path in
+      let isFile = !path.isEmpty && path != ":memory:"
+      return !isFile || path.begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+    return configuration
+  }
+
   /// Throws for invalid settings, before a file is touched.
   func validate() throws {
     guard busyTimeout.isFinite, busyTimeout >= 0, busyTimeout <= 2_147_483 else {
@@ -127,6 +156,15 @@ extension Configuration {
     }
     if let maximumPageCount, !(1...Int(UInt32.max) - 1).contains(maximumPageCount) {
       throw SqlError.misuse("the maximum page count must be from 1 to 4,294,967,294")
+    }
+    var names: Set<[UInt8]> = [[UInt8]("main".utf8), [UInt8]("temp".utf8)]
+    for (name, path) in attached {
+      guard !name.isEmpty, !name.utf8.contains(0), names.insert(name.foldedName).inserted else {
+        throw SqlError.misuse("the name of an attached database must be its own, and not main, temp or empty")
+      }
+      guard !path.isEmpty, path != ":memory:", !path.utf8.contains(0) else {
+        throw SqlError.misuse("the attached database \(name) must be a file, and its path without a NUL byte")
+      }
     }
   }
 }

@@ -39,7 +39,9 @@ enum Location: Sendable {
           path: ":memory:", flags: flags, label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
       }
     }
+    for path in configuration.attached.values { try Location.prepareDirectory(for: path, configuration) }
     try connection.apply(configuration, isInMemory: filepath.isEmpty)
+    try connection.attach(configuration)
     return connection
   }
 
@@ -59,6 +61,7 @@ enum Location: Sendable {
     try Location.check(connection)
     try Location.check(parent)
     try connection.apply(configuration, isInMemory: false)
+    try connection.attach(configuration)
     return connection
   }
 
@@ -148,7 +151,7 @@ extension Connection {
       guard !isReadOnly else {
         throw SqlError(.readOnly, message: "the database file can't be written to")
       }
-      let mode = try setJournalMode(configuration)
+      let mode = try setJournalMode("journal_mode", configuration)
       guard mode == configuration.journalMode.rawValue else {
         throw SqlError(
           .cannotOpen, message: "can't change the database to journal mode \(configuration.journalMode.rawValue)")
@@ -158,16 +161,37 @@ extension Connection {
     try pragma("PRAGMA schema_version")
   }
 
+  /// Attaches the other databases, in the order of their names, and applies the settings of a file to each.
+  fileprivate func attach(_ configuration: Configuration) throws {
+    for (name, path) in configuration.attached.sorted(by: { $0.key < $1.key }) {
+      do {
+        try pragma("ATTACH \(path.quotedText) AS \(name.quotedName)")
+        let setting = { (setting: String) in setting.quotedName(inDatabase: name) }
+        try pragma("PRAGMA \(setting("secure_delete")) = \(configuration.secureDelete.rawValue)")
+        try pragma("PRAGMA \(setting("synchronous")) = \(configuration.synchronous.rawValue)")
+        try pragma("PRAGMA \(setting("cache_size")) = -\(configuration.cacheSize)")
+        if configuration.isReadOnly {
+          try pragma("PRAGMA \(setting("schema_version"))")
+        } else if try setJournalMode(setting("journal_mode"), configuration) != configuration.journalMode.rawValue {
+          throw SqlError(.cannotOpen, message: "can't change it to journal mode \(configuration.journalMode.rawValue)")
+        }
+      } catch var error as SqlError {
+        error.message = "the attached database \(name): \(error.message)"
+        throw error
+      }
+    }
+  }
+
   /// Sets the journal mode and returns the resulting one.
   ///
   /// Changing it takes exclusive access to the file. SQLite does not wait for that as it waits for a lock, so
   /// connections that open a new file at the same time would find it busy.
-  private func setJournalMode(_ configuration: Configuration) throws -> String? {
+  private func setJournalMode(_ name: String, _ configuration: Configuration) throws -> String? {
     let end = ContinuousClock.now + .seconds(configuration.busyTimeout)
     var pause: UInt32 = 500
     while true {
       do {
-        return try pragma("PRAGMA journal_mode = \(configuration.journalMode.rawValue)")
+        return try pragma("PRAGMA \(name) = \(configuration.journalMode.rawValue)")
       } catch let error as SqlError where error.kind == .busy && ContinuousClock.now < end {
         // Random, so that waiting connections do not retry in step.
         usleep(UInt32.random(in: pause / 2...pause))

@@ -124,6 +124,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     _ location: Location, _ configuration: Configuration, registry: ObserverRegistry,
     order: HandleObservation.CommitOrder, functions: FunctionRegistry, _ open: (Configuration) throws -> Connection
   ) throws {
+    let configuration = configuration.withAbsolutePaths
     self.location = location
     self.configuration = configuration
     self.registry = registry

@@ -49,6 +49,7 @@ public struct MemoryTables: Sendable {
 
   /// The columns and rows of a query's table. Throws `.schema` for a table that is missing or of another model.
   func contents(of table: TableInfo) throws -> (columns: [MemoryColumn], rows: [[MemoryValue]]) {
+    if table.database != nil { throw MemoryPlanner.refusal("an attached database").at(table: table.name) }
     guard let own = tables.first(where: { $0.info.name.isSameName(as: table.name) }) else {
       throw SqlError(
         .schema(.missingTable(table.name)), message: "table \(table.name) is not among the tables in memory",

@@ -128,7 +128,8 @@ extension Connection {
     var nullable: Set<[UInt8]> = []
     // By the table and not the model: SQL that created it may have an expression as the default, or an INTEGER key,
     // which SQLite assigns.
-    try eachRow("PRAGMA table_xinfo(\(table.name.quotedName))") { row in
+    let pragma = "table_xinfo".quotedName(inDatabase: table.database)
+    try eachRow("PRAGMA \(pragma)(\(table.name.quotedName))") { row in
       let (name, type, isNotNull, value, isKey) = (row[1], row[2], row[3] != "0", row[4], row[5] != "0")
       let isAssigned = table.key.count == 1 && type.isSameName(as: "INTEGER")
       let hasDefault = !value.isEmpty && !value.isSameName(as: "NULL")

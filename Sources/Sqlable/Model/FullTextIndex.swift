@@ -62,6 +62,8 @@ struct FullTextTable: Sendable {
   }
 
   let name: String
+  /// The attached database that it is in; nil for that of the statement's first such table.
+  let database: String?
   /// The columns without the rowid.
   let columns: [Column]
   let tokenizer: Tokenizer
@@ -70,7 +72,7 @@ struct FullTextTable: Sendable {
 
   init?(_ model: (some Sqlable).Type, columns: [Column]) {
     for case .fullText(let tokenizer, let prefixes, let content) in model.tableOptions {
-      name = model.tableName
+      (name, database) = (model.tableName, nil)
       self.columns = columns.filter { !$0.name.isSameName(as: FullTextTable.rowid) }
       (self.tokenizer, self.prefixes) = (tokenizer, prefixes)
       self.content = content == .none ? .none : .stored
@@ -78,7 +80,7 @@ struct FullTextTable: Sendable {
     }
     let index = model.tableFullText
     guard !index.columns.isEmpty else { return nil }
-    name = index.name ?? model.tableName + "_fulltext"
+    (name, database) = (index.name ?? model.tableName + "_fulltext", nil)
     (self.columns, tokenizer, prefixes) = (index.columns, index.tokenizer, index.prefixes)
     let key = columns.first { $0.definition.options.primaryKey != nil }
     content = .external(
@@ -86,10 +88,12 @@ struct FullTextTable: Sendable {
   }
 
   /// The full-text table for another table with the same layout.
-  init(_ own: FullTextTable, besideTable table: String) {
+  init(_ own: FullTextTable, besideTable table: String, in database: String?) {
     (columns, tokenizer, prefixes) = (own.columns, own.tokenizer, own.prefixes)
+    self.database = database
     switch own.content {
     case .stored, .none: (name, content) = (table, own.content)
+    case .external(let former, _) where former.isExactly(table): (name, content) = (own.name, own.content)
     case .external(_, let key): (name, content) = (table + "_fulltext", .external(table: table, key: key))
     }
   }
@@ -106,8 +110,8 @@ struct FullTextTable: Sendable {
     if case .external(_, let key) = content { key } else { FullTextTable.rowid }
   }
 
-  /// `"note"`
-  var quotedName: String { name.quotedName }
+  /// `"note"`, or `"archive"."note"`, where a table is named; a column's table is the name alone.
+  var quotedName: String { name.quotedName(inDatabase: database) }
 
   /// The position of an indexed column. Throws for a column that is not indexed.
   func position(of column: Column) throws -> Int {

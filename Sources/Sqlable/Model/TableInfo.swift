@@ -6,6 +6,8 @@ final class TableInfo: Sendable {
   private let model: ObjectIdentifier
   let modelType: any Sqlable.Type
   let name: String
+  /// The attached database that it is in; nil for the first database that has such a table.
+  let database: String?
   /// The name of the table that its model names.
   let modelName: String
   @usableFromInline let columns: [Column]
@@ -32,7 +34,7 @@ final class TableInfo: Sendable {
   let view: View?
   /// The full-text table that the table is, or its full-text index.
   let fullText: FullTextTable?
-  /// `"table"`
+  /// `"table"`, or `"database"."table"`
   let quotedName: [UInt8]
   /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
@@ -83,7 +85,7 @@ final class TableInfo: Sendable {
     self.columns = columns
     count = columns.count
     name = model.tableName
-    modelName = name
+    (database, modelName) = (nil, name)
     indexes = model.tableIndexes
     options = model.tableOptions
     view = options.view
@@ -124,7 +126,7 @@ final class TableInfo: Sendable {
   private init(columnsOf types: [ColumnType]) {
     model = ObjectIdentifier(Nothing.self)
     modelType = Nothing.self
-    (name, modelName) = ("", "")
+    (name, database, modelName) = ("", nil, "")
     columns = types.enumerated().map { Column("c\($0 + 1)", $1) }
     count = types.count
     (identities, cells) = TableInfo.memory(of: columns, key: [])
@@ -140,7 +142,7 @@ final class TableInfo: Sendable {
   init(_ table: UntypedTable) {
     model = ObjectIdentifier(TableRow.self)
     modelType = TableRow.self
-    (name, modelName) = (table.name, table.name)
+    (name, database, modelName) = (table.name, table.database, table.name)
     columns = table.declarations
     count = columns.count
     key = table.key
@@ -151,7 +153,7 @@ final class TableInfo: Sendable {
     (untyped, view) = (table, nil)
     // What the constraints say is not known.
     ignoresOrReplaces = true
-    quotedName = name.quotedBytes()
+    quotedName = Array(name.quotedName(inDatabase: database).utf8)
     let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
     selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
   }
@@ -194,16 +196,16 @@ final class TableInfo: Sendable {
   private static let maximumColumns = 200_000
 
   /// Another table with the same layout.
-  private init(_ own: TableInfo, name: String) {
+  private init(_ own: TableInfo, name: String, database: String?) {
     (model, modelType) = (own.model, own.modelType)
-    (self.name, modelName) = (name, own.modelName)
+    (self.name, self.database, modelName) = (name, database, own.modelName)
     (columns, count, identities, cells) = (own.columns, own.count, own.identities, own.cells)
     (key, keyIsRowid, isWithoutRowid) = (own.key, own.keyIsRowid, own.isWithoutRowid)
     (constraints, ignoresOrReplaces, untyped) = (own.constraints, own.ignoresOrReplaces, nil)
     (indexes, options, view) = (own.indexes, own.options, own.view)
-    quotedName = name.quotedBytes()
+    quotedName = Array(name.quotedName(inDatabase: database).utf8)
     selectAll = own.selectAll.dropLast(own.quotedName.count) + quotedName
-    fullText = own.fullText.map { FullTextTable($0, besideTable: name) }
+    fullText = own.fullText.map { FullTextTable($0, besideTable: name, in: database) }
   }
 
   /// The contradiction in the model's declarations, if any; every statement of the model throws it.
@@ -253,20 +255,24 @@ final class TableInfo: Sendable {
   }
 
   /// Whether it is the table that its model names.
-  var isModelsOwn: Bool { name.isExactly(modelName) }
+  var isModelsOwn: Bool { database == nil && name.isExactly(modelName) }
 
   /// Whether both are tables of the same model.
   func isOfSameModel(as other: TableInfo) -> Bool { model == other.model }
 
-  /// Returns the information on a table with the same layout. It is never freed either.
-  func named(_ name: String) -> TableInfo {
+  /// Returns the information on a table with the same layout, in the same database.
+  func named(_ name: String) -> TableInfo { named(name, in: database) }
+
+  /// Returns the information on a table with the same layout, in an attached database. It is never freed either.
+  func named(_ name: String, in database: String?) -> TableInfo {
     // By bytes, as SQLite compares names: == equates the two encodings of an é.
-    guard !name.isExactly(self.name) else { return self }
-    if let untyped { return untyped.named(name).info }
-    let key = OtherTable(model: model, name: Array(name.utf8))
+    guard !name.isExactly(self.name) || !database.isExactly(self.database) else { return self }
+    if let untyped { return untyped.named(name, in: database).info }
+    if database == nil, name.isExactly(modelName), let own = TableInfo.known(model) { return own }
+    let key = OtherTable(model: model, name: Array(name.utf8), database: database.map { Array($0.utf8) })
     return TableInfo.others.withLock { others in
       if let known = others[key] { return known }
-      let info = TableInfo(self, name: name)
+      let info = TableInfo(self, name: name, database: database)
       others[key] = info
       return info
     }
@@ -275,6 +281,7 @@ final class TableInfo: Sendable {
   private struct OtherTable: Hashable {
     let model: ObjectIdentifier
     let name: [UInt8]
+    let database: [UInt8]?
   }
 
   private static let others = Guarded<[OtherTable: TableInfo]>([:])

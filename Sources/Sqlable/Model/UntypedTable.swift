@@ -1,6 +1,8 @@
 /// What is known of a table without a model.
 struct UntypedTable: Sendable {
   let name: String
+  /// The attached database that it is in; nil for the first database that has such a table.
+  var database: String? = nil
   let columns: [UntypedColumn]
   var isWithoutRowid = false
 
@@ -19,8 +21,8 @@ struct UntypedTable: Sendable {
   }
 
   /// A table with the same columns.
-  func named(_ name: String) -> UntypedTable {
-    UntypedTable(name: name, columns: columns, isWithoutRowid: isWithoutRowid)
+  func named(_ name: String, in database: String?) -> UntypedTable {
+    UntypedTable(name: name, database: database, columns: columns, isWithoutRowid: isWithoutRowid)
   }
 
   // MARK: Those that are known
@@ -79,7 +81,8 @@ struct UntypedColumn: Sendable {
 // By bytes, as SQLite compares names: == equates the two encodings of an é.
 extension UntypedTable: Hashable {
   static func == (left: UntypedTable, right: UntypedTable) -> Bool {
-    left.name.isExactly(right.name) && left.isWithoutRowid == right.isWithoutRowid && left.columns == right.columns
+    left.name.isExactly(right.name) && left.database.isExactly(right.database)
+      && left.isWithoutRowid == right.isWithoutRowid && left.columns == right.columns
   }
 
   func hash(into hasher: inout Hasher) {

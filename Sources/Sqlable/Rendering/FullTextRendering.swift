@@ -12,7 +12,7 @@ extension Renderer {
       guard let index = table.fullText else { return }
       if let source, !scope.isPlain { writeName(source.name) }
       sql.append(text: index.rowid.quotedName)
-      sql.append(text: " IN (SELECT \"rowid\" FROM \(index.quotedName) WHERE \(index.quotedName) MATCH ")
+      sql.append(text: " IN (SELECT \"rowid\" FROM \(index.quotedName) WHERE \(index.name.quotedName) MATCH ")
       for value in terms { try write(value, within: .atom, stack: stack + 14) }
       sql.append(")")
     case .search: try writeSearched(term, nil, " MATCH ", terms, stack: stack)
@@ -52,7 +52,7 @@ extension Renderer {
   /// Writes the join of a table with its full-text index.
   func writeIndex(of source: SelectQuery.Source) {
     guard let index = source.table.fullText, index.isExternal else { return }
-    sql.append(text: " JOIN \(index.quotedName) ON \(index.quotedName).\"rowid\" = ")
+    sql.append(text: " JOIN \(index.quotedName) ON \(index.name.quotedName).\"rowid\" = ")
     writeName(source.name)
     sql.append(text: index.rowid.quotedName)
   }

@@ -32,7 +32,7 @@ extension StatementWriter {
     }
     // FTS5 would accept a second row with the same rowid and then find neither correctly. '' makes the insert fail with
     // SQLITE_MISMATCH.
-    let rows = "\(table.name)_docsize".quotedName
+    let rows = "\(table.name)_docsize".quotedName(inDatabase: table.database)
     let value = "?\(index + 1)"
     sql.append(text: "CASE WHEN EXISTS (SELECT 1 FROM \(rows) WHERE \"id\" = \(value)) THEN '' ELSE \(value) END")
   }

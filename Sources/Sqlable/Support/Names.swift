@@ -6,6 +6,9 @@ extension String {
   /// The name in double quotes, with the quotes inside it doubled.
   package var quotedName: String { String(decoding: quotedBytes(), as: UTF8.self) }
 
+  /// The quoted name of a table, with that of its attached database before it: `"archive"."bicycle"`.
+  func quotedName(inDatabase database: String?) -> String { (database.map { $0.quotedName + "." } ?? "") + quotedName }
+
   /// The text as an SQL literal: in single quotes, with the quotes inside it doubled. It must have no NUL byte.
   var quotedText: String { String(decoding: quotedBytes(in: UInt8(ascii: "'")), as: UTF8.self) }
 

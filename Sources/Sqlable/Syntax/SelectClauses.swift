@@ -98,6 +98,12 @@ extension SelectQuery.Clauses {
     sources[0].table = first.table.named(table)
   }
 
+  /// Reads from the table of an attached database.
+  mutating func read(fromDatabase database: String) {
+    guard let first = sources.first else { return note(.invalidStatement("literal rows have no table")) }
+    sources[0].table = first.table.named(first.table.name, in: database)
+  }
+
   private mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
   /// The number of columns in the result.

@@ -260,8 +260,13 @@ extension StatementTree {
 
   /// Uses another table with the same layout.
   @usableFromInline
-  mutating func name(_ table: String) {
-    let table = tableInfo.named(table)
+  mutating func name(_ table: String) { use(tableInfo.named(table)) }
+
+  /// Uses the table of an attached database.
+  @usableFromInline
+  mutating func name(inDatabase database: String) { use(tableInfo.named(tableInfo.name, in: database)) }
+
+  private mutating func use(_ table: TableInfo) {
     switch consume self {
     case .select(var query):
       query.table = table

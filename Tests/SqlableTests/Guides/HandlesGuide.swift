@@ -22,6 +22,36 @@ import Testing
     }
   }
 
+  @Test func otherFilesBesideIt() throws {
+    try withDirectory { directory in
+      let (path, archivePath) = (directory + "/bikes.sqlite", directory + "/archive.sqlite")
+      for file in [path, archivePath] {
+        try SqliteDatabase(filepath: file).createTables(Person.self, Bicycle.self)
+      }
+      let bicycles = [Bicycle(name: "Trek", color: "sold"), Bicycle(name: "Cube", color: "red")]
+      try Bicycle.insert(bicycles).run(SqliteDatabase(filepath: path))
+      let configuration = Configuration(attached: ["archive": archivePath])
+      let db = try SqliteDatabase(filepath: path, configuration: configuration)
+      try db.transaction { db in
+        let sold = Bicycle.color == "sold"
+        try Bicycle.insert(from: Bicycle.read().filter(sold)).in(database: "archive").run(db)
+        try Bicycle.delete().filter(sold).run(db)
+      }
+      let old = try Bicycle.read().in(database: "archive").run(db)
+      #expect(old.map(\.name) == ["Trek"])
+      #expect(try Bicycle.read().run(db).map(\.name) == ["Cube"])
+      let copy = Bicycle.insert(from: Bicycle.read().filter(Bicycle.color == "sold")).in(database: "archive")
+      #expect(
+        copy.sql
+          == #"INSERT INTO "archive"."bicycle" ("id", "name", "color", "owner_id") SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?"#
+      )
+      #expect(
+        Bicycle.read().in(database: "archive").sql
+          == #"SELECT "id", "name", "color", "owner_id" FROM "archive"."bicycle""#)
+      #expect(try copy.ignoreOnConflict().run(db) == 0)
+    }
+  }
+
   @Test(.needs(36, "a child of a database in memory")) func childrenShareADatabaseInMemory() throws {
     let db = try SqliteDatabase.inMemory()
     try db.createTable(Person.self)

@@ -13,9 +13,10 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   ///
   /// ```swift
   /// let old = Alias(Bicycle.self, "old", in: "archive")     // "archive" AS "old"
+  /// let other = Alias(Bicycle.self, "other", database: "b") // "b"."bicycle" AS "other", of an attached database
   /// ```
-  public init(_ model: Model.Type, _ name: String, in table: String? = nil) {
-    self.init(name, .table, in: table)
+  public init(_ model: Model.Type, _ name: String, in table: String? = nil, database: String? = nil) {
+    self.init(name, .table, in: table, database: database)
   }
 
   /// Names a query with the columns of a model: a common table expression.
@@ -38,11 +39,12 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   }
 
   private init(
-    _ name: String, _ kind: SelectQuery.Source.Kind, in table: String? = nil, defining query: SelectQuery? = nil
+    _ name: String, _ kind: SelectQuery.Source.Kind, in table: String? = nil, database: String? = nil,
+    defining query: SelectQuery? = nil
   ) {
     self.name = name
     var source = Model.source()
-    if let table { source.table = source.table.named(table) }
+    source.table = source.table.named(table ?? source.table.name, in: database)
     source.alias = name
     source.kind = kind
     if let query { source.define(query) }

@@ -85,6 +85,13 @@ extension Select {
     query.clauses.read(from: table)
     return self
   }
+
+  /// Reads the first table from an attached database: `SELECT … FROM "archive"."bicycle"`.
+  public consuming func `in`(database: String) -> Self {
+    query.refuseIfCombined("in")
+    query.clauses.read(fromDatabase: database)
+    return self
+  }
 }
 
 // MARK: - Modifiers of all reads

@@ -157,6 +157,25 @@ extension Statement {
     tree.name(table)
     return self
   }
+
+  /// Applies the statement to the table of an attached database.
+  ///
+  /// ```swift
+  /// let db = try SqliteDatabase(filepath: path, configuration: .init(attached: ["archive": old]))
+  /// try Bicycle.read().in(database: "archive").run(db)       // SELECT … FROM "archive"."bicycle"
+  /// try Bicycle.insert(from: Bicycle.read()).in(database: "archive").run(db)
+  /// // INSERT INTO "archive"."bicycle" (…) SELECT … FROM "bicycle"
+  /// ```
+  ///
+  /// Without it SQLite takes the first database that has a table of this name, the handle's own before those attached;
+  /// `in(database: "main")` takes no other. Changes of an attached database fire no observer, and a statement on one
+  /// has no form as data: which databases are attached is the program's own matter. Running it throws
+  /// `.schema(.missingTable)` if no database of this name has such a table.
+  @inlinable
+  public consuming func `in`(database: String) -> Statement {
+    tree.name(inDatabase: database)
+    return self
+  }
 }
 
 extension Statement where Output == [Model] {

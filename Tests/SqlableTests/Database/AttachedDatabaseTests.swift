@@ -1,0 +1,235 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Statements on the tables of other files, which a configuration attaches.
+@Suite struct AttachedDatabaseTests {
+  private struct Memo: Sqlable, Equatable {
+    static let id = Column("id", .integer, PrimaryKey())
+    static let text = Column("text", .text)
+    static let tableLayout = [id, text]
+    static let tableName = "memo"
+    static let tableFullText = FullTextIndex(text)
+
+    var id: Int?
+    var text: String
+
+    init(id: Int? = nil, text: String) { (self.id, self.text) = (id, text) }
+
+    init(row: ReadRow) throws {
+      id = try row.get(Memo.id)
+      text = try row.get(Memo.text)
+    }
+
+    func write(to row: inout RowWriter) throws {
+      row.set(Memo.id, id)
+      row.set(Memo.text, text)
+    }
+  }
+
+  /// A handle with one bicycle of its own, and another one in the attached file `archive`.
+  private func withArchive(_ body: (SqliteDatabase, _ directory: String) throws -> Void) throws {
+    try withDirectory { directory in
+      let archive = try SqliteDatabase(filepath: directory + "/archive.sqlite")
+      try archive.createTables(Person.self, Bicycle.self, Memo.self)
+      try Bicycle(name: "Old", color: "grey").insert().run(archive)
+      try archive.close()
+      let db = try SqliteDatabase(
+        filepath: directory + "/test.sqlite",
+        configuration: Configuration(attached: ["archive": directory + "/archive.sqlite"]))
+      try db.createTables(Person.self, Bicycle.self)
+      try Bicycle(name: "New", color: "red").insert().run(db)
+      try body(db, directory)
+    }
+  }
+
+  @Test func statementsOfAModelRunOnTheTableOfAnAttachedFile() throws {
+    try withArchive { db, _ in
+      let old = Bicycle.read().in(database: "archive")
+      #expect(old.sql == #"SELECT "id", "name", "color", "owner_id" FROM "archive"."bicycle""#)
+      #expect(try old.run(db) == [Bicycle(id: 1, name: "Old", color: "grey")])
+      #expect(try Bicycle.read().run(db) == [Bicycle(id: 1, name: "New", color: "red")])
+      #expect(try Bicycle.read().in(database: "main").run(db).map(\.name) == ["New"])
+
+      try Bicycle(id: 5, name: "Five", color: "blue").insert().in(database: "archive").run(db)
+      try Bicycle.update(Bicycle.color.set(to: "green")).filter(Bicycle.id == 1).in(database: "archive").run(db)
+      try Bicycle(id: 5, name: "Fifth", color: "blue").save().in(database: "archive").run(db)
+      #expect(try Bicycle.count().in(database: "archive").filter(Bicycle.color == "green").run(db) == 1)
+      #expect(try Bicycle.byId(5).in(database: "archive").run(db)?.name == "Fifth")
+      #expect(try Bicycle.delete().filter(Bicycle.id == 5).in(database: "archive").run(db) == 1)
+      #expect(try Bicycle.count().run(db) == 1)
+    }
+  }
+
+  @Test func rowsMoveBetweenFilesInOneTransaction() throws {
+    try withArchive { db, _ in
+      try db.transaction { db in
+        try Bicycle(name: "Second", color: "red").insert().run(db)
+        let copied = try Bicycle.insert(from: Bicycle.read().filter(Bicycle.name == "Second")).in(database: "archive")
+          .run(db)
+        #expect(copied == 1)
+        try Bicycle.delete().filter(Bicycle.name == "Second").run(db)
+      }
+      #expect(try Bicycle.read().in(database: "archive").run(db).map(\.name) == ["Old", "Second"])
+      struct Failure: Error {}
+      #expect(throws: Failure.self) {
+        try db.transaction { db in
+          try Bicycle.deleteAll().in(database: "archive").run(db)
+          throw Failure()
+        }
+      }
+      #expect(try Bicycle.count().in(database: "archive").run(db) == 2)
+    }
+  }
+
+  @Test func aJoinOfBothFilesNeedsAnAlias() throws {
+    try withArchive { db, _ in
+      let old = Alias(Bicycle.self, "old", database: "archive")
+      let pairs = Bicycle.join(old, on: Bicycle.id == old[Bicycle.id])
+      let pair = try pairs.run(db)
+      #expect(pair.count == 1)
+      #expect(pair.first?.0.name == "New")
+      #expect(pair.first?.1.name == "Old")
+      #expect(
+        pairs.sql.hasSuffix(
+          #"FROM "bicycle" JOIN "archive"."bicycle" AS "old" ON "bicycle"."id" = "old"."id""#))
+      let selected = Bicycle.select(Bicycle.name).in(database: "archive").in("bicycle")
+      #expect(selected.sql == #"SELECT "name" FROM "archive"."bicycle""#)
+    }
+  }
+
+  @Test func untypedTablesAreFoundThereToo() throws {
+    try withArchive { db, _ in
+      let bicycles = Table("bicycle", "id", "name")
+      #expect(try bicycles.select(bicycles["name"].typed(as: String.self)).in(database: "archive").run(db) == ["Old"])
+      try bicycles.insert(["name": "Third"]).in(database: "archive").run(db)
+      #expect(try bicycles.count().in(database: "archive").run(db) == 2)
+      #expect(try bicycles.count().run(db) == 1)
+    }
+  }
+
+  @Test func aFullTextIndexIsThatOfTheSameFile() throws {
+    try withArchive { db, _ in
+      try db.createTable(Memo.self)
+      try Memo(text: "the red bicycle").insert().run(db)
+      try Memo(text: "the grey bicycle").insert().in(database: "archive").run(db)
+      #expect(try Memo.search(.words("grey")).run(db) == [])
+      let found = Memo.search(.words("grey")).in(database: "archive")
+      #expect(try found.run(db) == [Memo(id: 1, text: "the grey bicycle")])
+      #expect(try Memo.count().filter(Memo.matches(.words("bicycle"))).in(database: "archive").run(db) == 1)
+    }
+  }
+
+  @Test func childrenAndPoolsAttachTheSameFiles() throws {
+    try withArchive { db, directory in
+      let child = try db.createChild()
+      #expect(try Bicycle.read().in(database: "archive").run(child).map(\.name) == ["Old"])
+      let pool = try SqlitePool(filepath: directory + "/test.sqlite", configuration: .init(handles: db.configuration))
+      let read = try pool.read { try Bicycle.read().in(database: "archive").run($0) }
+      #expect(read.map(\.name) == ["Old"])
+      let id = try pool.transaction {
+        try Bicycle(name: "Pooled", color: "red").insert().in(database: "archive").run($0)
+      }
+      #expect(try Bicycle.byId(id).in(database: "archive").run(db)?.name == "Pooled")
+    }
+  }
+
+  @Test func aRelativePathKeepsItsMeaning() throws {
+    try withDirectory { directory in
+      let name = "sqlable-\(UUID().uuidString).sqlite"
+      defer { try? SqliteDatabase.deleteDatabase(at: name) }
+      let db = try SqliteDatabase(
+        filepath: directory + "/a.sqlite", configuration: Configuration(attached: ["other": name]))
+      #expect(db.configuration.attached["other"] == FileManager.default.currentDirectoryPath + "/" + name)
+      #expect(FileManager.default.fileExists(atPath: name))
+    }
+  }
+
+  @Test func theSettingsOfTheFileHoldForTheOtherOnes() throws {
+    try withDirectory { directory in
+      let path = directory + "/it's new/\"b\".sqlite"
+      let db = try SqliteDatabase(
+        filepath: directory + "/a.sqlite",
+        configuration: Configuration(synchronous: .full, attached: [#"or"der"#: path]))
+      #expect(FileManager.default.fileExists(atPath: path))
+      #expect(try db.query(#"PRAGMA "or""der".journal_mode"#, as: String.self) == ["wal"])
+      #expect(try db.query(#"PRAGMA "or""der".synchronous"#, as: Int.self) == [2])
+      let other = try SqliteDatabase(filepath: path)
+      try other.createTables(Person.self, Bicycle.self)
+      #expect(try Bicycle.count().in(database: #"or"der"#).run(db) == 0)
+    }
+  }
+
+  @Test func onlyTheHandlesOwnFileIsObserved() throws {
+    try withArchive { db, _ in
+      let log = EventLog()
+      log.listenToAll(of: db)
+      try Bicycle(id: 70, name: "There", color: "red").insert().in(database: "archive").run(db)
+      try Bicycle(id: 71, name: "Here", color: "red").insert().run(db)
+      #expect(log.take() == ["insert bicycle 71"])
+    }
+  }
+
+  @Test func aTableThatTheFileLacksIsMissing() throws {
+    try withArchive { db, directory in
+      let unknown = sqlError { _ = try Bicycle.read().in(database: "nosuch").run(db) }
+      #expect(unknown?.kind == .schema(.missingTable("nosuch.bicycle")))
+      let missing = sqlError { _ = try Bicycle.read().in("car").in(database: "archive").run(db) }
+      #expect(missing?.kind == .schema(.missingTable("archive.car")))
+      let hostile = sqlError { _ = try Bicycle.read().in(database: #"a"; DROP TABLE bicycle; --"#).run(db) }
+      #expect(hostile?.kind == .schema(.missingTable(#"a"; DROP TABLE bicycle; --.bicycle"#)))
+    }
+  }
+
+  @Test func whatCanNotBeAttachedIsRefusedBeforeAFileIsTouched() throws {
+    try withDirectory { directory in
+      for attached in [
+        ["main": "/a"], ["TEMP": "/a"], ["": "/a"], ["a\0": "/a"], ["a": ""], ["a": ":memory:"], ["a": "/\0"],
+        ["a": "/a", "A": "/b"],
+      ] {
+        expectMisuse {
+          _ = try SqliteDatabase(filepath: directory + "/x.sqlite", configuration: .init(attached: attached))
+        }
+      }
+      #expect(!FileManager.default.fileExists(atPath: directory + "/x.sqlite"))
+      let error = sqlError {
+        _ = try SqliteDatabase(filepath: directory + "/y.sqlite", configuration: .init(attached: ["b": directory]))
+      }
+      #expect(error?.kind == .cannotOpen)
+      try Data("no database, but a text that is long enough to be one".utf8).write(
+        to: URL(fileURLWithPath: directory + "/text"))
+      let format = sqlError {
+        _ = try SqliteDatabase(
+          filepath: directory + "/z.sqlite", configuration: .init(attached: ["b": directory + "/text"]))
+      }
+      #expect(format?.kind == .notADatabase)
+      #expect(format?.message.hasPrefix("the attached database b: ") == true)
+    }
+  }
+
+  @Test func aReadOnlyHandleNeitherCreatesNorWritesTheOtherFile() throws {
+    try withArchive { db, directory in
+      let missing = Configuration(isReadOnly: true, attached: ["b": directory + "/b.sqlite"])
+      expectError(.cannotOpen) { _ = try SqliteDatabase(filepath: directory + "/test.sqlite", configuration: missing) }
+      let configuration = Configuration(isReadOnly: true, attached: db.configuration.attached)
+      let reader = try SqliteDatabase(filepath: directory + "/test.sqlite", configuration: configuration)
+      #expect(try Bicycle.count().in(database: "archive").run(reader) == 1)
+      expectError(.readOnly) { try Bicycle.deleteAll().in(database: "archive").run(reader) }
+    }
+  }
+
+  @Test func statementsOnAnAttachedFileHaveNoFormAsData() throws {
+    let statements: [any Encodable] = [
+      Bicycle.read().in(database: "archive"), Bicycle.deleteAll().in(database: "archive"),
+      Bicycle.update(Bicycle.color.set(to: "red")).filter(Bicycle.id == 1).in(database: "archive"),
+      Bicycle.join(Alias(Bicycle.self, "old", database: "archive"), on: Bicycle.id == 1),
+    ]
+    for statement in statements {
+      let error = sqlError { _ = try JSONEncoder().encode(statement) }
+      #expect(error?.message == "a statement on a table of the attached database archive has no form as data")
+    }
+    #expect(Bicycle.read().in(database: "a") == Bicycle.read().in(database: "a"))
+    #expect(Bicycle.read().in(database: "a") != Bicycle.read().in(database: "b"))
+    expectInvalidStatement { _ = try Bicycle.read().in(database: "a").evaluate(over: [Bicycle]()) }
+  }
+}
