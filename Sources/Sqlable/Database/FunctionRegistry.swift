@@ -10,6 +10,8 @@ final class FunctionRegistry: Sendable {
     case function(UserFunction)
     case collation(UserCollation)
     case tokenizer(UserTokenizer)
+    /// Whether statements are measured.
+    case tracing(Bool)
 
     /// SQLite ignores the case of the letters A to Z in names.
     fileprivate var key: Key {
@@ -17,6 +19,7 @@ final class FunctionRegistry: Sendable {
       case .function(let function): .function(function.name.foldedName, argumentCount: function.argumentCount)
       case .collation(let collation): .collation(collation.name.foldedName)
       case .tokenizer(let tokenizer): .tokenizer(tokenizer.name.foldedName)
+      case .tracing: .tracing
       }
     }
 
@@ -29,6 +32,9 @@ final class FunctionRegistry: Sendable {
         if code == SQLITE_OK { observation?.collationsDidChange() }
         return code
       case .tokenizer(let tokenizer): return connection.register(tokenizer)
+      case .tracing(let isTraced):
+        observation?.trace(isTraced)
+        return SQLITE_OK
       }
     }
   }
@@ -37,10 +43,38 @@ final class FunctionRegistry: Sendable {
     case function([UInt8], argumentCount: Int)
     case collation([UInt8])
     case tokenizer([UInt8])
+    case tracing
   }
 
   private let entries = Guarded<[Key: (entry: Entry, version: Int)]>([:])
   private let latest = Atomic(0)
+  /// Those who receive what the handles' statements took.
+  let traces = TraceHub()
+
+  private struct Weak: Sendable {
+    weak var registry: FunctionRegistry?
+  }
+
+  /// All registries of the process.
+  private static let all = Guarded<[Weak]>([])
+
+  init() {
+    FunctionRegistry.all.withLock { all in
+      all.removeAll { $0.registry == nil }
+      all.append(Weak(registry: self))
+    }
+    if TraceHub.process.isActive { tracingDidChange() }
+  }
+
+  /// To be called when a trace of the handles, or of all handles, was added or removed.
+  func tracingDidChange() {
+    add(.tracing(traces.isActive || TraceHub.process.isActive))
+  }
+
+  /// To be called when a trace of all handles was added or removed.
+  static func tracingDidChange() {
+    for registry in all.withLock({ $0.compactMap(\.registry) }) { registry.tracingDidChange() }
+  }
 
   /// Incremented by every registration.
   var version: Int { latest.load(ordering: .acquiring) }
@@ -48,14 +82,20 @@ final class FunctionRegistry: Sendable {
   /// Whether an entry of this kind and name is registered.
   func holds(_ entry: Entry) -> Bool { entries.withLock { $0[entry.key] != nil } }
 
-  /// Adds what a connection has registered, for the other connections.
-  func add(_ entry: Entry, registeredOn connection: Connection) {
-    let version = entries.withLock { entries in
+  /// Adds an entry for all connections; returns its version.
+  @discardableResult
+  private func add(_ entry: Entry) -> Int {
+    entries.withLock { entries in
       let version = latest.load(ordering: .relaxed) + 1
       entries[entry.key] = (entry, version)
       latest.store(version, ordering: .releasing)
       return version
     }
+  }
+
+  /// Adds what a connection has registered, for the other connections.
+  func add(_ entry: Entry, registeredOn connection: Connection) {
+    let version = add(entry)
     if connection.functionsVersion == version - 1 { connection.functionsVersion = version }
   }
 

@@ -131,19 +131,20 @@ public final class SqliteDatabase: @unchecked Sendable {
     self.order = order
     filepath = location.filepath
     forkGeneration = ForkGuard.generation
-    let connection: Connection
+    let (connection, observation): (Connection, HandleObservation)
     do {
       try configuration.validate()
       connection = try open(configuration)
-      try functions.apply(to: connection)
+      observation = HandleObservation(
+        connection: connection, registry: registry, order: order, traces: functions.traces,
+        usesPreupdate: configuration.usesPreupdateHook)
+      try functions.apply(to: connection, observation)
     } catch {
       throw (error as? SqlError)?.labelled(configuration.label) ?? error
     }
     self.open.connection = connection
     self.open.functions = functions
-    self.open.observation = HandleObservation(
-      connection: connection, registry: registry, order: order,
-      usesPreupdate: configuration.usesPreupdateHook)
+    self.open.observation = observation
   }
 
   deinit {
@@ -297,7 +298,12 @@ public final class SqliteDatabase: @unchecked Sendable {
     lock.unlock()
     // After the lock: one that is abandoned from here on finds the lock free.
     finishAbandoned()
-    if let observation, observation.hasPending { observation.deliverPending() }
+    if let observation, observation.hasPending { deliver(observation) }
+  }
+
+  private func deliver(_ observation: HandleObservation) {
+    observation.deliverPending()
+    if let runs = observation.takeTraced() { deliver(runs, of: observation.number, to: observation.traces) }
   }
 
   /// Whether the process has forked since the handle was opened. This process must not touch the connection then.

@@ -46,6 +46,10 @@ final class Connection {
   }
   /// The same, checked by every statement without reference counting.
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
+  /// How long SQLite waits for a lock, in seconds.
+  private(set) var busyTimeout = 0.0
+  /// What measures its statements, while they are traced.
+  var tracer: Tracer?
   /// Whether delete triggers fire for rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
   /// How many cursors have not reached their end.
@@ -53,7 +57,7 @@ final class Connection {
   /// The user-defined collations, by their folded names.
   var collations: [[UInt8]: UserCollation] = [:]
   private(set) var schemaVersionStatement: PreparedStatement?
-  private var dataVersionStatement: PreparedStatement?
+  private(set) var dataVersionStatement: PreparedStatement?
   private var control: [PreparedStatement] = []
 
   /// The statements that every transaction needs, compiled when the connection opens: compiling a ROLLBACK when it is
@@ -176,6 +180,7 @@ final class Connection {
     }
     guard let count = Int32(exactly: text.count) else { throw error(SQLITE_TOOBIG, sql: nil) }
     if isShared, !isOwn { noteSettings(text) }
+    let begin = tracer == nil ? nil : ContinuousClock.now
     var handle: OpaquePointer?
     var used = text.count
     let code = start.withMemoryRebound(to: CChar.self, capacity: text.count) { start in
@@ -184,7 +189,12 @@ final class Connection {
       if let tail { used = tail - start }
       return code
     }
-    guard code == SQLITE_OK else { throw thrown(insteadOf: compileError(code, text)) }
+    guard code == SQLITE_OK else {
+      let error = compileError(code, text)
+      if let begin { tracer?.didFailToCompile(String(decoding: text, as: UTF8.self), since: begin, error) }
+      throw thrown(insteadOf: error)
+    }
+    if let begin, let handle { tracer?.didCompile(handle, since: begin) }
     let rest = UnsafeBufferPointer(rebasing: text[used...])
     guard let handle else { return (nil, UnsafeBufferPointer(rebasing: text[text.count...])) }
     return (PreparedStatement(handle: handle, connection: self), rest)
@@ -360,6 +370,7 @@ final class Connection {
   }
 
   func setBusyTimeout(milliseconds: Int32) {
+    busyTimeout = Double(milliseconds) / 1_000
     sqlite3_busy_timeout(handle, milliseconds)
   }
 

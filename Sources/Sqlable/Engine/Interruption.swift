@@ -83,6 +83,9 @@ final class Interruption: @unchecked Sendable {
   /// When the connection began to wait for a lock.
   @exclusivity(unchecked) fileprivate var waitingSince: ContinuousClock.Instant?
 
+  /// How long the connection has waited for locks, in total.
+  @exclusivity(unchecked) private(set) var waited = Duration.zero
+
   /// How much of the busy timeout passed before SQLite was called; the next wait for a lock counts it.
   @exclusivity(unchecked) var spent = Duration.zero
 
@@ -103,7 +106,9 @@ final class Interruption: @unchecked Sendable {
     guard !isRequested, let since = waitingSince, ContinuousClock.now - since < busyTimeout else { return false }
     // Random, so that waiting connections do not retry in step.
     let pause = min(500 << UInt32(min(attempts, 7)), 25_000)
+    let start = ContinuousClock.now
     usleep(UInt32.random(in: UInt32(pause) / 2...UInt32(pause)))
+    waited += start.duration(to: .now)
     return true
   }
 }
@@ -189,7 +194,7 @@ extension Connection {
     return (result, excess)
   }
 
-  private func stopUsingInterruption(busyTimeout: Double) {
+  func stopUsingInterruption(busyTimeout: Double) {
     interruption = nil
     sqlite3_progress_handler(handle, 0, nil, nil)
     setBusyTimeout(milliseconds: Int32(busyTimeout * 1_000))

@@ -107,7 +107,9 @@ final class PreparedStatement {
 
   @usableFromInline
   func failure(_ code: Int32) -> any Error {
-    connection.thrown(insteadOf: connection.error(code, sql: sql, running: self))
+    let error = connection.error(code, sql: sql, running: self)
+    connection.tracer?.didFail(error)
+    return connection.thrown(insteadOf: error)
   }
 
   // MARK: Without a model

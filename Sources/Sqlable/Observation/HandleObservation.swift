@@ -33,6 +33,15 @@ final class HandleObservation {
   /// Their number, to be checked after every statement without a lock.
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
+  /// What measures the handle's statements, while they are traced.
+  private let tracer = Guarded<Tracer?>(nil)
+  /// Whether it has measured something that was not taken.
+  private let hasTraced = Atomic(false)
+  /// Those who receive it.
+  let traces: TraceHub
+  /// The number of the handle.
+  let number = HandleObservation.count.add(1, ordering: .relaxed).newValue
+  private static let count = Atomic(0)
   /// Whether the schema may make a failed statement keep its changes.
   private var mayKeepFailedRows = false
   /// Whether that is known for the current schema.
@@ -45,8 +54,11 @@ final class HandleObservation {
     fileprivate let lock = Guarded(())
   }
 
-  init(connection: Connection, registry: ObserverRegistry, order: CommitOrder, usesPreupdate: Bool) {
+  init(
+    connection: Connection, registry: ObserverRegistry, order: CommitOrder, traces: TraceHub, usesPreupdate: Bool
+  ) {
     self.connection = connection
+    self.traces = traces
     self.registry = registry
     self.order = order
     witness = RollbackDetector(connection)
@@ -237,7 +249,7 @@ final class HandleObservation {
   // MARK: Delivery
 
   /// Whether commits wait for `deliverPending()`; reliable for commits of the calling thread only.
-  var hasPending: Bool { pendingCount.load(ordering: .acquiring) > 0 }
+  var hasPending: Bool { pendingCount.load(ordering: .acquiring) > 0 || hasTraced.load(ordering: .relaxed) }
 
   /// Calls the handle's own observers, commit by commit; to be called without the handle's lock.
   ///
@@ -258,6 +270,26 @@ final class HandleObservation {
       pendingCount.store(pending.count - 1, ordering: .releasing)
       return pending.removeFirst()
     }
+  }
+
+  // MARK: Tracing
+
+  /// Starts or stops to measure the handle's statements.
+  func trace(_ isTraced: Bool) {
+    guard isTraced != (connection.tracer != nil) else { return }
+    connection.stopTracing()
+    let new =
+      isTraced
+      ? connection.startTracing { [unowned self] in
+        hasTraced.store(true, ordering: .releasing)
+      } : nil
+    tracer.withLock { $0 = new }
+  }
+
+  /// The runs that have ended since the last call; nil if there are none. To be called without the handle's lock.
+  func takeTraced() -> [MeasuredRun]? {
+    guard hasTraced.exchange(false, ordering: .acquiringAndReleasing) else { return nil }
+    return tracer.withLock { $0 }?.take().runs
   }
 
   func close() {

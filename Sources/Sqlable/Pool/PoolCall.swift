@@ -50,6 +50,8 @@ final class PoolCall: @unchecked Sendable {
   let kind: Kind
   let place: CallSite
   let begin = ContinuousClock.now
+  /// The program's own words for its statements, if they are traced.
+  let context = TraceHub.isAnyActive ? Tracing.context : nil
   let deadline: ContinuousClock.Instant?
   /// When its wait for a handle times out.
   let waitEnd: ContinuousClock.Instant?
@@ -87,7 +89,8 @@ final class PoolCall: @unchecked Sendable {
   /// Runs the work; called again if a shared transaction was rolled back by another call's failure.
   func run(_ db: SqliteDatabase) throws -> TransactionResult {
     guard let work else { throw SqlError.misuse("can't run a pool call that has ended") }
-    return try work(db)
+    guard TraceHub.isAnyActive else { return try work(db) }
+    return try db.traced(as: TraceCaller(site: "\(place)", context: context)) { try work(db) }
   }
 
   /// To be called before the caller resumes.

@@ -1,0 +1,92 @@
+extension SqliteDatabase {
+  /// Calls `body` with every statement and transaction of this handle and its whole family, when it has ended.
+  ///
+  /// ```swift
+  /// let token = db.trace { event in print(event) }
+  /// let slow = db.trace(.slow(.milliseconds(50))) { event in log(event.sql, event.duration, event.plan) }
+  /// db.removeTrace(token)
+  /// ```
+  ///
+  /// The closure is called on the thread that ran the statement, without the handle's lock: after the statement, or
+  /// after the transaction that it is part of. It may use the database; what it runs itself is not traced, unless it
+  /// leaves that to another thread. A closure that blocks delays its caller only. Of a transaction at most 10,000
+  /// statements are reported.
+  ///
+  /// Without a trace nothing is measured. With one every statement takes about a microsecond more.
+  @discardableResult
+  public func trace(
+    _ options: TraceOptions = TraceOptions(), _ body: @escaping @Sendable (TraceEvent) -> Void
+  ) -> TraceToken {
+    guard let registry = lockedAnyway({ functions }) else { return TraceHub.newToken() }
+    defer { registry.tracingDidChange() }
+    return registry.traces.add(options, body)
+  }
+
+  /// Ends a trace; one that is not this family's is left alone. A call that runs on another thread is not waited for.
+  public func removeTrace(_ token: TraceToken) {
+    guard let registry = lockedAnyway({ functions }) else { return }
+    registry.traces.remove(token)
+    registry.tracingDidChange()
+  }
+
+  /// Calls `body` with every statement and transaction of all handles and pools of this process, open and to come.
+  ///
+  /// ```swift
+  /// SqliteDatabase.traceAll { event in print(event.label ?? "", event) }
+  /// ```
+  @discardableResult
+  public static func traceAll(
+    _ options: TraceOptions = TraceOptions(), _ body: @escaping @Sendable (TraceEvent) -> Void
+  ) -> TraceToken {
+    defer { FunctionRegistry.tracingDidChange() }
+    return TraceHub.process.add(options, body)
+  }
+
+  /// Ends a trace of all handles.
+  public static func removeTraceOfAll(_ token: TraceToken) {
+    TraceHub.process.remove(token)
+    FunctionRegistry.tracingDidChange()
+  }
+}
+
+extension SqliteDatabase {
+  /// Delivers the runs that were measured; to be called without the handle's lock.
+  func deliver(_ runs: [MeasuredRun], of handle: Int, to traces: TraceHub) {
+    guard !Tracing.isReceiving else { return }
+    let context = Tracing.context
+    Tracing.$isReceiving.withValue(true) {
+      for run in runs {
+        let origin = TraceEvent.Origin(
+          label: configuration.label, handle: handle, callSite: run.caller?.site,
+          context: run.caller.map { $0.context } ?? context)
+        let event = TraceEvent(run, ShapeCache.shared.shape(of: run.sql), origin)
+        for hub in [traces, TraceHub.process] { hub.deliver(event) { plan(of: run.sql) } }
+        guard let transaction = TraceEvent(transactionEndedBy: run, origin) else { continue }
+        for hub in [traces, TraceHub.process] { hub.deliver(transaction) { [] } }
+      }
+    }
+  }
+
+  /// Calls `body`, whose statements are those of a call on a pool.
+  func traced<Value>(as caller: TraceCaller, _ body: () throws -> Value) rethrows -> Value {
+    guard let tracer = connection?.tracer else { return try body() }
+    let outer = tracer.caller
+    tracer.caller = caller
+    defer { tracer.caller = outer }
+    return try body()
+  }
+
+  /// The steps of a plan, indented by their depth; none if it can't be had.
+  private func plan(of sql: String) -> [String] {
+    var steps: [(id: String, depth: Int, text: String)] = []
+    try? locked {
+      try openConnection().withoutTracing { connection in
+        try connection.eachRow("EXPLAIN QUERY PLAN " + sql) { row in
+          let depth = steps.last { $0.id == row[1] }.map { $0.depth + 1 } ?? 0
+          steps.append((row[0], depth, row[3]))
+        }
+      }
+    }
+    return steps.map { String(repeating: "  ", count: $0.depth) + $0.text }
+  }
+}

@@ -1,0 +1,255 @@
+import CSqlableSQLite
+import Synchronization
+
+/// What a statement took, measured while it ran.
+struct MeasuredRun: Sendable {
+  /// What became of a transaction that a run ended.
+  enum Outcome: Sendable {
+    case committed, rolledBack
+  }
+
+  var sql: String
+  var isReadOnly: Bool
+  /// Whether it was compiled before.
+  var isCached = true
+  /// Its wait for other connections' locks.
+  var waiting = Duration.zero
+  var compiling = Duration.zero
+  /// From its first step to its last, without the wait and the commit.
+  var stepping = Duration.zero
+  var committing = Duration.zero
+  var rowsRead = 0
+  var rowsChanged = 0
+  var rowsScanned = 0
+  var sorts = 0
+  var automaticIndexes = 0
+  var error: SqlError?
+  /// The transaction that it ended, if it was open before this statement.
+  var ended: (outcome: Outcome, since: ContinuousClock.Instant, statements: Int, rowsChanged: Int)?
+  /// The call that has run it; nil for one on a handle.
+  var caller: TraceCaller?
+  /// The moment at which it ended.
+  var end: ContinuousClock.Instant
+
+  var duration: Duration { waiting + compiling + stepping + committing }
+}
+
+/// The call of a pool that runs statements.
+struct TraceCaller: Sendable {
+  let site: String
+  let context: String?
+}
+
+/// Measures the statements of a connection, by SQLite's trace callbacks. A connection has one only while it is traced:
+/// without it nothing is measured.
+///
+/// Everything but `take()` must be called with the handle's lock held.
+final class Tracer {
+  /// The most runs that are kept until they are taken, which is not before a transaction ends.
+  static let maximumKept = 10_000
+
+  private unowned let connection: Connection
+  private let interruption: Interruption
+  /// Whether the interruption is there only to measure: without one SQLite waits for locks itself, and does not tell
+  /// for how long.
+  private let isInterruptedForThis: Bool
+  private var running: [OpaquePointer: Running] = [:]
+  private var compiled: (statement: OpaquePointer, time: Duration)?
+  private var commitBegan: ContinuousClock.Instant?
+  private var transaction: (since: ContinuousClock.Instant, statements: Int, changesAtBegin: Int32)?
+  private let measured = Guarded(Measured())
+  /// Called when the first run waits to be taken.
+  private let didMeasure: () -> Void
+  /// Whether the statements that run now are the library's own questions about others.
+  fileprivate var isPaused = false
+  /// The call that runs the statements to come.
+  var caller: TraceCaller?
+
+  private struct Measured {
+    var runs: [MeasuredRun] = []
+    var dropped = 0
+  }
+
+  /// A statement that runs, and what it had counted before.
+  private struct Running {
+    let begin: ContinuousClock.Instant
+    let waited: Duration
+    let changes: Int32
+    let counts: Counts
+    var compiling: Duration?
+    var rows = 0
+  }
+
+  /// Counts that SQLite keeps over all runs of a compiled statement.
+  private struct Counts {
+    let scanned, sorts, indexes: Int32
+
+    init(_ statement: OpaquePointer) {
+      scanned = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0)
+      sorts = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_SORT, 0)
+      indexes = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_AUTOINDEX, 0)
+    }
+  }
+
+  init(_ connection: Connection, didMeasure: @escaping () -> Void) {
+    (self.connection, self.didMeasure) = (connection, didMeasure)
+    isInterruptedForThis = connection.interruption == nil
+    interruption = connection.interruption ?? Interruption(busyTimeout: connection.busyTimeout)
+    if isInterruptedForThis { connection.use(interruption) }
+    // Unretained: the callbacks are removed, or the connection closed, before this object is deallocated.
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_trace_v2(
+      connection.handle, UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE | SQLITE_TRACE_ROW),
+      { event, context, statement, detail in
+        guard let context, let statement = statement.map(OpaquePointer.init) else { return 0 }
+        Unmanaged<Tracer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.note(event, statement, detail) }
+        return 0
+      }, context)
+    sqlite3_commit_hook(
+      connection.handle,
+      { context in
+        guard let context else { return 0 }
+        Unmanaged<Tracer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.commitBegan = .now }
+        return 0
+      }, context)
+    if !connection.isAutocommit { transaction = (.now, 0, connection.totalChanges) }
+  }
+
+  /// Ends the measurement.
+  func remove() {
+    sqlite3_trace_v2(connection.handle, 0, nil, nil)
+    sqlite3_commit_hook(connection.handle, nil, nil)
+    if isInterruptedForThis { connection.stopUsingInterruption(busyTimeout: connection.busyTimeout) }
+  }
+
+  /// The runs that have ended since the last call, and how many were dropped because nothing took them. Any thread.
+  func take() -> (runs: [MeasuredRun], dropped: Int) {
+    measured.withLock { measured in
+      defer { measured = Measured() }
+      return (measured.runs, measured.dropped)
+    }
+  }
+
+  // MARK: What is measured
+
+  /// To be called when a statement has been compiled.
+  func didCompile(_ statement: OpaquePointer, since begin: ContinuousClock.Instant) {
+    if !isPaused { compiled = (statement, begin.duration(to: .now)) }
+  }
+
+  /// To be called when a text can't be compiled.
+  func didFailToCompile(_ text: String, since begin: ContinuousClock.Instant, _ error: SqlError) {
+    guard !isPaused else { return }
+    let now = ContinuousClock.now
+    var run = MeasuredRun(
+      sql: text, isReadOnly: true, isCached: false, compiling: begin.duration(to: now), end: now)
+    (run.error, run.caller) = (error, caller)
+    keep(run)
+  }
+
+  /// To be called when a statement has failed, after its end was measured.
+  func didFail(_ error: SqlError) {
+    measured.withLock { measured in
+      if !measured.runs.isEmpty { measured.runs[measured.runs.count - 1].error = error }
+    }
+  }
+
+  private func note(_ event: UInt32, _ statement: OpaquePointer, _ detail: UnsafeMutableRawPointer?) {
+    guard !isPaused else { return }
+    switch Int32(event) {
+    case SQLITE_TRACE_ROW: running[statement]?.rows += 1
+    case SQLITE_TRACE_STMT:
+      // A trigger's program is reported as a comment; it belongs to the statement that fires it.
+      guard running[statement] == nil, !connection.isVersionCheck(statement) else { return }
+      begin(statement)
+    case SQLITE_TRACE_PROFILE:
+      if let run = running.removeValue(forKey: statement) { end(statement, run) }
+    default: break
+    }
+  }
+
+  private func begin(_ statement: OpaquePointer) {
+    var run = Running(
+      begin: .now, waited: interruption.waited, changes: connection.totalChanges, counts: Counts(statement))
+    if let compiled, compiled.statement == statement { run.compiling = compiled.time }
+    compiled = nil
+    running[statement] = run
+  }
+
+  private func end(_ statement: OpaquePointer, _ running: Running) {
+    let now = ContinuousClock.now
+    var run = MeasuredRun(
+      sql: sqlite3_sql(statement).map { String(cString: $0) } ?? "", isReadOnly: sqlite3_stmt_readonly(statement) != 0,
+      isCached: running.compiling == nil, end: now)
+    run.waiting = interruption.waited - running.waited
+    run.compiling = running.compiling ?? .zero
+    if let began = commitBegan, began >= running.begin { run.committing = began.duration(to: now) }
+    commitBegan = nil
+    run.stepping = max(.zero, running.begin.duration(to: now) - run.waiting - run.committing)
+    run.rowsRead = running.rows
+    run.rowsChanged = run.isReadOnly ? 0 : Int(connection.totalChanges &- running.changes)
+    run.caller = caller
+    let counts = Counts(statement)
+    run.rowsScanned = Int(counts.scanned &- running.counts.scanned)
+    run.sorts = Int(counts.sorts &- running.counts.sorts)
+    run.automaticIndexes = Int(counts.indexes &- running.counts.indexes)
+    noteTransaction(&run, begin: running.begin)
+    keep(run)
+  }
+
+  private func noteTransaction(_ run: inout MeasuredRun, begin: ContinuousClock.Instant) {
+    transaction?.statements += 1
+    guard connection.isAutocommit else {
+      if transaction == nil { transaction = (begin, 0, connection.totalChanges) }
+      return
+    }
+    guard let ended = transaction else { return }
+    transaction = nil
+    // Of the statements that end a transaction only these commit it; an error that rolls it back may end any.
+    let commits = [UInt8](run.sql.utf8)[...].firstKeywords(1).contains { ["COMMIT", "END", "RELEASE"].contains($0) }
+    run.ended = (
+      commits ? .committed : .rolledBack, ended.since, ended.statements - 1,
+      Int(connection.totalChanges &- ended.changesAtBegin)
+    )
+  }
+
+  private func keep(_ run: MeasuredRun) {
+    let isFirst = measured.withLock { measured in
+      guard measured.runs.count < Tracer.maximumKept else {
+        measured.dropped += 1
+        return false
+      }
+      measured.runs.append(run)
+      return measured.runs.count == 1
+    }
+    if isFirst { didMeasure() }
+  }
+}
+
+extension Connection {
+  /// Starts to measure all statements, and returns what does. `didMeasure` is called, with the handle's lock held, when
+  /// there is something to take.
+  func startTracing(didMeasure: @escaping () -> Void) -> Tracer {
+    let tracer = Tracer(self, didMeasure: didMeasure)
+    self.tracer = tracer
+    return tracer
+  }
+
+  func stopTracing() {
+    tracer?.remove()
+    tracer = nil
+  }
+
+  /// Calls `body`, whose statements are not measured.
+  func withoutTracing<Value>(_ body: (Connection) throws -> Value) rethrows -> Value {
+    let (tracer, wasPaused) = (tracer, tracer?.isPaused)
+    tracer?.isPaused = true
+    defer { tracer?.isPaused = wasPaused ?? false }
+    return try body(self)
+  }
+
+  /// Whether a statement only asks SQLite whether something has changed, on behalf of the library.
+  fileprivate func isVersionCheck(_ statement: OpaquePointer) -> Bool {
+    statement == schemaVersionStatement?.handle || statement == dataVersionStatement?.handle
+  }
+}

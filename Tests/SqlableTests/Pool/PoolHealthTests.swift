@@ -1,0 +1,78 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite struct PoolHealthTests {
+  private typealias Health = SqlitePool.Health
+
+  /// Accepts any disk, however full.
+  private static let limits = SqlitePool.HealthLimits(freeBytes: 0)
+
+  private func withPool(_ body: (SqlitePool, _ path: String) async throws -> Void) async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/test.sqlite"
+      let pool = try SqlitePool(filepath: path, readers: 1)
+      try await pool.withWriter { try $0.createTables(Person.self, Bicycle.self) }
+      try await body(pool, path)
+      try await pool.close()
+    }
+  }
+
+  @Test func aPoolThatAnswersIsHealthy() async throws {
+    try await withPool { pool, _ in
+      let health: Health = await pool.health(within: .seconds(60), limits: Self.limits)
+      #expect(health.problems == [] && health.isHealthy)
+      #expect(health.answer != nil)
+      #expect(health.walSize > 0)
+      #expect(health.freeBytes.map { $0 > 0 } == true)
+      #expect(health.oldestRead == nil && health.write == nil)
+    }
+  }
+
+  @Test func aClosedPoolIsNot() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/test.sqlite")
+      try await pool.close()
+      let health: Health = await pool.health(limits: Self.limits)
+      #expect(health.problems == [.closed] && health.answer == nil)
+    }
+  }
+
+  @Test func withoutAFreeReaderTheProbeEndsInTime() async throws {
+    try await withPool { pool, _ in
+      let (hasReader, isProbed) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      DispatchQueue.global().async {
+        try? pool.read { db in
+          _ = try Bicycle.count().run(db)
+          hasReader.signal()
+          isProbed.wait()
+        }
+      }
+      let health = await withCheckedContinuation { (continuation: CheckedContinuation<Health, Never>) in
+        DispatchQueue.global().async {
+          hasReader.wait()
+          let limits = SqlitePool.HealthLimits(freeBytes: 0, read: .zero)
+          continuation.resume(returning: pool.health(within: .milliseconds(50), limits: limits))
+        }
+      }
+      isProbed.signal()
+      #expect(health.problems.first == .noAnswer(.timeout))
+      let isLongRead = health.problems.contains { if case .longRead = $0 { true } else { false } }
+      #expect(isLongRead)
+      #expect(health.oldestRead?.callSite.hasPrefix("SqlableTests/PoolHealthTests.swift:") == true)
+    }
+  }
+
+  @Test func aLostFileAndItsLimitsAreProblems() async throws {
+    try await withPool { pool, path in
+      let strict = SqlitePool.HealthLimits(freeBytes: .max, walSize: 0)
+      let health: Health = await pool.health(within: .seconds(60), limits: strict)
+      #expect(health.problems.count == 2)
+      #expect(health.problems.last == .largeLog(bytes: health.walSize))
+      try FileManager.default.moveItem(atPath: path, toPath: path + "-away")
+      let lost: Health = await pool.health(within: .seconds(60), limits: Self.limits)
+      #expect(lost.problems.contains(.fileIsGone))
+      try FileManager.default.moveItem(atPath: path + "-away", toPath: path)
+    }
+  }
+}

@@ -1,0 +1,379 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Receives events, and gives those since the last call.
+final class TraceLog: @unchecked Sendable {
+  private let lock = NSLock()
+  private var events: [TraceEvent] = []
+
+  var receive: @Sendable (TraceEvent) -> Void {
+    { event in self.lock.withLock { self.events.append(event) } }
+  }
+
+  func take() -> [TraceEvent] {
+    lock.withLock {
+      defer { events = [] }
+      return events
+    }
+  }
+
+  /// What has been received since the last call, in words.
+  func takeWords() -> [String] {
+    take().map { event in
+      switch event.kind {
+      case .read: "read \(event.table ?? "-") \(event.rowsRead)"
+      case .write: "write \(event.table ?? "-") \(event.rowsChanged)"
+      case .schema: "schema \(event.table ?? "-")"
+      case .control: event.sql
+      case .other: "other"
+      case .transaction(let outcome): "\(outcome) \(event.statements) \(event.rowsChanged)"
+      }
+    }
+  }
+}
+
+/// Holds the write lock for a fifth of a second.
+private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
+  try? db.transaction(.immediate) { db in
+    try db.execute("INSERT INTO person (name) VALUES ('x')")
+    isHeld.signal()
+    Thread.sleep(forTimeInterval: 0.2)
+  }
+}
+
+@Suite struct TraceTests {
+  private func withTraced(_ body: (SqliteDatabase, TraceLog) throws -> Void) throws {
+    try withDatabase(Configuration(label: "main")) { db in
+      try db.createTables(Person.self, Bicycle.self)
+      let log = TraceLog()
+      let token = db.trace(.init(), log.receive)
+      defer { db.removeTrace(token) }
+      try body(db, log)
+    }
+  }
+
+  @Test func everyStatementAndTransactionIsReported() throws {
+    try withTraced { db, log in
+      try Bicycle(name: "Trek", color: "red").insert().run(db)
+      #expect(log.takeWords() == ["BEGIN IMMEDIATE", "write bicycle 1", "COMMIT", "committed 1 1"])
+      _ = try Bicycle.read().filter(Bicycle.color == "red").run(db)
+      #expect(log.takeWords() == ["read bicycle 1"])
+      try db.transaction { db in
+        try Bicycle(name: "A", color: "blue").insert().run(db)
+        try Bicycle.update(Bicycle.color.set(to: "green")).filter(Bicycle.color == "blue").run(db)
+        // The transaction has the handle's lock.
+        #expect(log.take() == [])
+      }
+      let words = log.takeWords()
+      #expect(words.filter { $0 == "write bicycle 1" }.count == 2)
+      #expect(words.first == "BEGIN IMMEDIATE")
+      #expect(words.last == "committed \(words.count - 3) 2")
+    }
+  }
+
+  @Test func aRemovedTraceReportsNothing() throws {
+    try withTraced { db, log in
+      let other = TraceLog()
+      let token = db.trace(.init(), other.receive)
+      _ = try Bicycle.count().run(db)
+      #expect(other.takeWords() == ["read bicycle 1"])
+      db.removeTrace(token)
+      _ = try Bicycle.count().run(db)
+      #expect(other.take() == [])
+      #expect(log.take().count == 2)
+    }
+  }
+
+  @Test func whatATransactionBecameIsReported() throws {
+    struct Failure: Error {}
+    try withTraced { db, log in
+      #expect(throws: Failure.self) {
+        try db.transaction { db in
+          try Bicycle(name: "Trek", color: "red").insert().run(db)
+          throw Failure()
+        }
+      }
+      let event = log.take().last
+      #expect(event?.kind == .transaction(.rolledBack))
+      #expect(event?.rowsChanged == 0)
+      #expect(event?.sql == "" && event?.table == nil && event?.label == "main")
+    }
+  }
+
+  @Test func aFailedStatementHasItsError() throws {
+    try withTraced { db, log in
+      try Bicycle(id: 1, name: "Trek", color: "red").insert().run(db)
+      _ = log.take()
+      expectSqlError { try Bicycle(id: 1, name: "Secret", color: "red").insert().run(db) }
+      let events = log.take()
+      let failed = events.first { $0.kind == .write }
+      #expect(failed?.error?.kind == .constraint(.primaryKey))
+      #expect(failed?.rowsChanged == 0)
+      #expect(events.last?.kind == .transaction(.rolledBack))
+      #expect(!events.map(\.description).joined().contains("Secret"))
+
+      expectSqlError { try db.execute("SELECT nosuch FROM bicycle WHERE name = 'Secret'") }
+      let refused = log.take().first { $0.error != nil }
+      #expect(refused?.error?.kind == .schema(.missingColumn("nosuch")))
+      #expect(refused?.sql == "SELECT nosuch FROM bicycle WHERE name = ?")
+    }
+  }
+
+  @Test func whatAStatementTookIsCounted() throws {
+    try withTraced { db, log in
+      try Bicycle.insert((1...100).map { Bicycle(name: "\($0)", color: "red") }).run(db)
+      _ = log.take()
+      _ = try Bicycle.read().orderBy(Bicycle.ownerId).run(db)
+      let scan = log.take()[0]
+      #expect(scan.rowsRead == 100 && scan.rowsScanned == 99 && scan.sorts == 1)
+      #expect(!scan.isCached && scan.compiling > .zero && scan.stepping > .zero)
+      #expect(scan.rowsChanged == 0 && scan.committing == .zero && scan.waiting == .zero)
+      #expect(scan.duration == scan.compiling + scan.stepping)
+      _ = try Bicycle.read().orderBy(Bicycle.ownerId).run(db)
+      let again = log.take()[0]
+      #expect(again.isCached && again.compiling == .zero && again.rowsRead == 100 && again.rowsScanned == 99)
+      _ = try Bicycle.byId(5).run(db)
+      let byKey = log.take()[0]
+      #expect(byKey.rowsRead == 1 && byKey.rowsScanned == 0 && byKey.sorts == 0)
+      #expect(byKey.handle == scan.handle)
+      try Bicycle.deleteAll().run(db)
+      let deletion = log.take()
+      #expect(deletion.first { $0.kind == .write }?.rowsChanged == 100)
+      #expect(deletion.last { $0.kind == .control }.map { $0.committing > .zero } == true)
+    }
+  }
+
+  @Test func anIndexOfSQLitesOwnIsCounted() throws {
+    try withTraced { db, log in
+      try db.execute("CREATE TABLE a (x); CREATE TABLE b (y)")
+      try db.execute(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO a SELECT i FROM n")
+      try db.execute("INSERT INTO b SELECT x FROM a")
+      _ = log.take()
+      _ = try db.query("SELECT count(*) FROM a JOIN b ON y = x", as: Int.self)
+      #expect(log.take().last.map { $0.automaticIndexRows > 0 } == true)
+    }
+  }
+
+  @Test func theWaitForALockIsNotPartOfTheSteps() throws {
+    try withTraced { db, log in
+      let other = try SqliteDatabase(filepath: db.filepath)
+      let isHeld = DispatchSemaphore(value: 0)
+      DispatchQueue.global().async { holdLock(of: other, isHeld) }
+      isHeld.wait()
+      try Bicycle(name: "Trek", color: "red").insert().run(db)
+      let begin = try #require(log.take().first { $0.sql == "BEGIN IMMEDIATE" })
+      let (waiting, stepping) = (begin.waiting, begin.stepping)
+      #expect(waiting > .milliseconds(20))
+      #expect(stepping < waiting)
+    }
+  }
+
+  // MARK: Shapes
+
+  @Test(arguments: [
+    ("SELECT 1, 'it''s', x'00', 1.5e-3, 0xFF", "SELECT ?…"),
+    ("select  *\n from\tperson -- 'all' of them\n where id=5", "select * from person where id = ?"),
+    (
+      "SELECT id FROM person WHERE id IN (1, 2,3) /* no \" here */ AND name='x'",
+      "SELECT id FROM person WHERE id IN (?…) AND name = ?"
+    ),
+    ("INSERT INTO person (id, name) VALUES (1, 'a'), (2, 'b'), (3, 'c')", "INSERT INTO person (id, name) VALUES (?…)…"),
+    ("INSERT INTO person VALUES (4, 'd')", "INSERT INTO person VALUES (?…)"),
+    (
+      "INSERT INTO person VALUES (5, 'd'), (6, 'e') ON CONFLICT DO NOTHING",
+      "INSERT INTO person VALUES (?…)… ON CONFLICT DO NOTHING"
+    ),
+    (
+      #"SELECT count(*), max("id") FROM "person" AS p WHERE p."id">-7"#,
+      #"SELECT count(*), max("id") FROM "person" AS p WHERE p."id" > - ?"#
+    ),
+    ("SELECT [id], `name` FROM person LIMIT 10 OFFSET 20;", "SELECT [id], `name` FROM person LIMIT ? OFFSET ?"),
+    ("SELECT coalesce(id, 1, 2) || 'x' FROM person", "SELECT coalesce(id, ?…) || ? FROM person"),
+  ])
+  func aShapeHasNoValues(_ sql: String, _ shape: String) throws {
+    try withTraced { db, log in
+      try db.execute(SQL(verbatim: sql))
+      #expect(log.take().first { $0.kind == .read || $0.kind == .write }?.sql == shape)
+    }
+  }
+
+  @Test(
+    arguments: [
+      (#"SELECT 1 FROM main."person""#, "person"), ("DELETE FROM person WHERE id = 1", "person"),
+      ("UPDATE OR IGNORE person SET name = 'x'", "person"), ("REPLACE INTO person VALUES (1, 'x')", "person"),
+      ("WITH n AS (SELECT 1) DELETE FROM person", "person"), ("SELECT 1 FROM (SELECT id FROM person) AS p", "person"),
+      ("CREATE TABLE IF NOT EXISTS other (x)", "other"), ("DROP TABLE IF EXISTS nosuch", "nosuch"),
+      ("SELECT 1", nil), (#"CREATE TABLE "a ""b"" c" (x)"#, #"a "b" c"#),
+    ] as [(String, String?)])
+  func theTableIsTheFirstThatIsNamed(_ sql: String, _ table: String?) throws {
+    try withTraced { db, log in
+      try db.execute("PRAGMA foreign_keys = OFF")
+      _ = log.take()
+      try db.execute(SQL(verbatim: sql))
+      #expect(log.take().first { $0.kind != .control }?.table == table)
+    }
+  }
+
+  @Test func theListsOfAFilterAreOneShape() throws {
+    try withTraced { db, log in
+      for count in [1, 2, 50, 3_000] {
+        _ = try Bicycle.read().filter(Bicycle.id.in(Array(1...count))).run(db)
+      }
+      let shapes = Set(log.take().filter { $0.kind == .read }.map(\.sql))
+      #expect(shapes.count <= 3, "\(shapes)")
+    }
+  }
+
+  @Test func aTextOfMegabytesIsCut() throws {
+    try withTraced { db, log in
+      let terms = (0..<2_000).map { "\"name\" != coalesce(\"name\", \($0))" }
+      _ = try? db.execute(SQL(verbatim: "SELECT \(terms.joined(separator: ", ")) FROM person"))
+      let sql = try #require(log.take().last?.sql)
+      #expect(sql.utf8.count < 4_200 && sql.hasSuffix("…"))
+    }
+  }
+
+  // MARK: Which are reported
+
+  @Test func onlySlowAndFailedStatementsAreReported() throws {
+    try withTraced { db, _ in
+      let log = TraceLog()
+      let token = db.trace(.init(slowerThan: .milliseconds(20)), log.receive)
+      defer { db.removeTrace(token) }
+      _ = try Bicycle.count().run(db)
+      #expect(log.take() == [])
+      let slow =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT count(*) FROM n"
+      _ = try db.query(SQL(verbatim: slow), as: Int.self)
+      #expect(log.take().map(\.kind) == [.read])
+      expectSqlError { try db.execute("SELECT nosuch") }
+      #expect(log.take().map { $0.error != nil } == [true])
+    }
+  }
+
+  @Test func aShapeIsReportedOnceInAnIntervalWithItsPlan() throws {
+    try withTraced { db, _ in
+      let log = TraceLog()
+      let token = db.trace(.init(interval: .seconds(600), explains: true), log.receive)
+      defer { db.removeTrace(token) }
+      for color in ["red", "blue", "green"] { _ = try Bicycle.read().filter(Bicycle.color == color).run(db) }
+      _ = try Bicycle.read().filter(Bicycle.ownerId == 1).run(db)
+      let events = log.take()
+      #expect(events.count == 2)
+      #expect(events.first?.plan == ["SEARCH bicycle USING INDEX bicycle_color (color=?)"])
+      #expect(events.last?.plan == ["SCAN bicycle"])
+    }
+  }
+
+  // MARK: Whose
+
+  @Test func childrenBelongToTheTrace() throws {
+    try withTraced { db, log in
+      let child = try db.createChild()
+      _ = try Bicycle.count().run(child)
+      _ = try Bicycle.count().run(db)
+      let events = log.take()
+      #expect(events.map(\.sql).filter { $0.hasPrefix("SELECT count") }.count == 2)
+      #expect(Set(events.map(\.handle)).count == 2)
+    }
+  }
+
+  @Test func aProcessTracesHandlesThatAreOpenAndThoseToCome() throws {
+    try withDirectory { directory in
+      let log = TraceLog()
+      let before = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: .init(label: "a-of-trace"))
+      let token = SqliteDatabase.traceAll(.init(), log.receive)
+      let after = try SqliteDatabase(filepath: directory + "/b.sqlite", configuration: .init(label: "b-of-trace"))
+      for db in [before, after] { _ = try db.query("SELECT 1", as: Int.self) }
+      SqliteDatabase.removeTraceOfAll(token)
+      for db in [before, after] { _ = try db.query("SELECT 2", as: Int.self) }
+      let own = log.take().filter { $0.label?.hasSuffix("-of-trace") == true && $0.sql == "SELECT ?" }
+      #expect(own.map(\.label) == ["a-of-trace", "b-of-trace"])
+    }
+  }
+
+  @Test func aReceiverMayUseTheDatabaseAndIsNotTraced() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      let count = TraceLog()
+      let token = db.trace { event in
+        count.receive(event)
+        #expect(throws: Never.self) { _ = try Bicycle.count().run(db) }
+        #expect(throws: Never.self) { try Person(id: nil, name: "x").insert().run(db) }
+      }
+      _ = try Bicycle.read().run(db)
+      #expect(count.take().count == 1)
+      db.removeTrace(token)
+      #expect(try Person.count().run(db) == 1)
+    }
+  }
+
+  @Test func aClosedHandleCanBeTracedWithoutEffect() throws {
+    try withDatabase { db in
+      try db.close()
+      let token = db.trace { _ in Issue.record("no statement runs") }
+      db.removeTrace(token)
+    }
+  }
+
+  @Test func ofALongTransactionTheFirstStatementsAreReported() throws {
+    try withTraced { db, log in
+      try db.transaction { db in
+        for id in 1...11_000 { _ = try Bicycle.byId(id).run(db) }
+      }
+      #expect(log.take().count >= 10_000)
+      _ = try Bicycle.count().run(db)
+      #expect(log.take().count == 1)
+    }
+  }
+
+  @Test func handlesOnManyThreadsAreTracedWhileTracesComeAndGo() async throws {
+    try await withDirectoryAsync { directory in
+      let db = try SqliteDatabase(filepath: directory + "/test.sqlite")
+      try db.createTables(Person.self, Bicycle.self)
+      let log = TraceLog()
+      let token = db.trace(.init(), log.receive)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<4 {
+          group.addTask {
+            let child = try db.createChild()
+            for id in 0..<200 {
+              try Bicycle(name: "\(number)-\(id)", color: "red").insert().run(child)
+              if id % 20 == 0 { child.removeTrace(child.trace { _ in }) }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(log.take().filter { $0.kind == .write }.count == 800)
+      db.removeTrace(token)
+    }
+  }
+
+  // MARK: Pools
+
+  @Test func theCallsOfAPoolHaveTheirPlaceAndContext() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/test.sqlite")
+      try await pool.withWriter { try $0.createTables(Person.self, Bicycle.self) }
+      let log = TraceLog()
+      let token = pool.trace(.init(), log.receive)
+      try await Tracing.$context.withValue("request 7") {
+        try await Bicycle(name: "Trek", color: "red").insert().run(pool)
+        _ = try await Bicycle.count().run(pool)
+      }
+      let events = log.take().filter { $0.kind == .write || $0.table == "bicycle" }
+      #expect(events.map(\.kind) == [.write, .read])
+      for event in events {
+        #expect(event.context == "request 7")
+        #expect(event.callSite?.hasPrefix("SqlableTests/TraceTests.swift:") == true, "\(event.callSite ?? "nil")")
+      }
+      try Tracing.$context.withValue("request 8") { _ = try Bicycle.count().run(pool) }
+      #expect(log.take().last?.context == "request 8")
+      pool.removeTrace(token)
+      try await pool.close()
+    }
+  }
+}
