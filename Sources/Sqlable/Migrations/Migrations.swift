@@ -8,6 +8,9 @@
 /// The database keeps the names and checksums of those that have run, in the table `sqlable_migration`. A value, which
 /// can be shared.
 public struct Migrations: Sendable {
+  /// The table with the records of the migrations that a database has run.
+  public static let tableName = "sqlable_migration"
+
   public let all: [Migration]
   private let fresh: (@Sendable (SqliteDatabase) throws -> Void)?
 
@@ -45,7 +48,7 @@ public struct Migrations: Sendable {
     public let name: String
     /// The place among all migrations, from 0.
     public let position: Int
-    /// How many batches are stored; 0 for a migration that begins.
+    /// How many batches this call has stored; 0 for a migration that begins, or goes on where it was stopped.
     public let batch: Int
   }
 
