@@ -61,6 +61,10 @@ public struct Migrations: Sendable {
   /// newer program; `.misuse` for two migrations of one name; and what a migration throws, whose changes are then
   /// undone, while those before it stay.
   ///
+  /// Foreign keys are not enforced while a migration runs, except in batches: a table can be dropped and made anew
+  /// without the rows that refer to it being deleted. Before the commit all are checked: a row that refers to one that
+  /// is not there throws `.constraint(.foreignKey)`.
+  ///
   /// `progress` is called when a migration begins, and after each batch.
   @discardableResult
   public func apply(
@@ -132,7 +136,9 @@ public struct Migrations: Sendable {
     do {
       switch migration.work {
       case .whole(let body):
-        try body(db)
+        // With foreign keys enforced, to drop a table is to delete its rows first, and those that refer to them.
+        let isEnforcing = try db.running { $0 }.withoutForeignKeys { try body(db) }
+        if isEnforcing { try db.running { try $0.checkForeignKeys() } }
         try record(position, isDone: true).insert().run(db)
         run.append(migration.name)
         return .whole
