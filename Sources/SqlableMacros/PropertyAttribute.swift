@@ -13,6 +13,7 @@ struct PropertyAttribute {
     case fullText = "FullText"
     case generated = "Generated"
     case index = "Index"
+    case notNull = "NotNull"
     case primaryKey = "PrimaryKey"
     case transient = "Transient"
     case unindexed = "Unindexed"
@@ -106,7 +107,7 @@ extension PropertyAttribute {
       }
       let type = syntax.attributeName.trimmedDescription
       return ["\(type)(\(parts.joined(separator: ", ")))"]
-    case .check, .generated, .primaryKey, .unindexed, .unique:
+    case .check, .generated, .notNull, .primaryKey, .unindexed, .unique:
       return ["\(kind.rawValue)(\(arguments.map(\.text).joined(separator: ", ")))"]
     }
   }

@@ -49,6 +49,9 @@ struct MigrateCommand: Subcommand {
       }
     } else {
       let migrations = try Migrations(directory: changes)
+      guard !migrations.all.isEmpty else {
+        throw FileProblem(description: "\(changes): has no file whose name ends with .sql")
+      }
       try change { db in
         _ = try migrations.apply(db) { progress in if progress.batch == 0 { report(progress.name) } }
       }
@@ -63,7 +66,7 @@ struct MigrateCommand: Subcommand {
 
   private func change(_ body: (SqliteDatabase) throws -> Void) throws {
     guard isDry, !FileManager.default.fileExists(atPath: database) else {
-      let db = try SqliteDatabase(filepath: database, configuration: Configuration(busyTimeout: 60))
+      let db = try SqliteDatabase(filepath: database, configuration: Configuration(label: database, busyTimeout: 60))
       defer { try? db.close() }
       guard isDry else { return try body(db) }
       _ = try db.transaction { db -> TransactionResult in

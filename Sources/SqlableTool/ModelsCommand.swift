@@ -87,7 +87,8 @@ struct ModelsCommand: Subcommand {
     return lines + [""] + (needsFoundation ? ["import Foundation"] : []) + ["import Sqlable"]
   }
 
-  /// Reads the tables and views to print. Full-text tables that are indexes of one of them are left out.
+  /// Reads the tables and views to print. Left out are full-text tables that are indexes of one of them, and the
+  /// records of migrations.
   private func read(
     _ db: SqliteDatabase
   ) throws -> (tables: [ReadTable], searches: [(name: String, arguments: FullTextArguments)]) {
@@ -96,7 +97,7 @@ struct ModelsCommand: Subcommand {
       throw UsageError(description: "--table: there is no table or view \(name)")
     }
     func isNamed(_ name: String) -> Bool { names.contains { SchemaText($0.quotedName).isName(name) } }
-    let chosen = names.isEmpty ? schema.tables : schema.tables.filter { isNamed($0.name) }
+    let chosen = schema.tables.filter { names.isEmpty ? $0.name != Migrations.tableName : isNamed($0.name) }
     let searches = schema.tables.compactMap { table in
       FullTextArguments(table.module).map { (name: table.name, arguments: $0) }
     }

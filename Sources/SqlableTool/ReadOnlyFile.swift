@@ -8,7 +8,7 @@ import Sqlable
 /// it did.
 func withReadOnlyDatabase<Value>(_ path: String, _ body: (SqliteDatabase) throws -> Value) throws -> Value {
   guard FileManager.default.fileExists(atPath: path) else { throw FileProblem(description: "\(path): no such file") }
-  var configuration = Configuration(isReadOnly: true)
+  var configuration = Configuration(label: path, isReadOnly: true)
   let before = FileState(path)
   if before.isQuietWAL {
     configuration.isImmutable = true

@@ -8,8 +8,9 @@ struct SchemaCommand: Subcommand {
   static let usage = """
     Usage: sqlable schema PATH [--json]
 
-    Prints the statements that made the tables, views, indexes and triggers of a database, in the order of their names.
-    SQLite's own tables, and those in which virtual tables keep their rows, are left out. The database is only read.
+    Prints the statements that made the tables, views, indexes and triggers of a database, in an order in which they can
+    run. SQLite's own tables, and those in which virtual tables keep their rows, are left out. The database is only
+    read.
 
       PATH                         the database
       --json                       print the JSON of DatabaseSchema, which a program can decode and compare

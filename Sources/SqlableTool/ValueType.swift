@@ -92,7 +92,8 @@ extension ValueType {
   init(_ profile: ColumnProfile, declared: String, refers: Bool, hasOtherDefault: Bool) {
     // ANY is the type of a STRICT table.
     let declared = declared.uppercased() == "ANY" ? "" : declared
-    let affinity = Affinity(of: declared)
+    // To SQLite a number, but what programs store there is text.
+    let affinity = declared.isJSONType ? Affinity.text : Affinity(of: declared)
     let classes = profile.classes
     guard !classes.isEmpty else {
       self = ValueType(declared, affinity)
@@ -186,6 +187,8 @@ extension String {
   }
 
   fileprivate var isTruthType: Bool { uppercased().hasPrefix("BOOL") }
+
+  fileprivate var isJSONType: Bool { uppercased() == "JSON" }
 }
 
 extension ColumnProfile {

@@ -42,7 +42,15 @@ public macro Column(_ option: any ColumnOption, _ options: any ColumnOption...) 
 /// An integer key whose property is optional is nil until the struct is stored. Its column has the type without the
 /// question mark: filters, joins and selected rows have an `Int`.
 @attached(peer)
-public macro PrimaryKey(autoincrement: Bool = false, descending: Bool = false) =
+public macro PrimaryKey(
+  autoincrement: Bool = false, descending: Bool = false, onConflict: ConflictPolicy? = nil, name: String? = nil
+) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+
+/// Says what a NULL in the column does, or how the constraint is called, as ``NotNull-struct`` says. That it is NOT
+/// NULL follows from the property's type.
+@attached(peer)
+public macro NotNull(onConflict: ConflictPolicy? = nil, name: String? = nil) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
 /// The value that an insert stores when the column is left out, as ``Default-struct`` says.
@@ -60,11 +68,13 @@ public macro Default() = #externalMacro(module: "SqlableMacros", type: "Property
 
 /// Requires the column's values to be unique, as ``Unique-struct`` does.
 @attached(peer)
-public macro Unique() = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+public macro Unique(onConflict: ConflictPolicy? = nil, name: String? = nil) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
 /// A condition in SQL that every row must satisfy, as ``Check-struct`` says.
 @attached(peer)
-public macro Check(_ sql: String) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
+public macro Check(_ sql: String, name: String? = nil) =
+  #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
 /// The collation of the column, as ``Collate-enum`` says.
 @attached(peer)
@@ -87,7 +97,8 @@ public macro Generated(_ sql: String, stored: Bool = false) =
 /// ```
 @attached(peer)
 public macro ForeignKey<Target>(
-  onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false
+  onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false,
+  name: String? = nil
 ) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
 /// Makes the column reference a unique column of another table, by the key path of its property.
@@ -98,7 +109,7 @@ public macro ForeignKey<Target>(
 @attached(peer)
 public macro ForeignKey<Target>(
   column: PartialKeyPath<Target>, onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction,
-  deferred: Bool = false
+  deferred: Bool = false, name: String? = nil
 ) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
 /// Declares an index of the property's column. One of several columns is declared in `tableIndexes`.

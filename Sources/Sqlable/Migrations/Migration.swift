@@ -77,7 +77,7 @@ public struct Migration: Sendable {
 
 /// The record of a migration in the database.
 struct MigrationRecord: Sqlable, Equatable {
-  static let tableName = "sqlable_migration"
+  static let tableName = Migrations.tableName
   static let position = column("position", Int.self, PrimaryKey())
   static let name = column("name", String.self, Unique())
   static let checksum = column("checksum", String.self)

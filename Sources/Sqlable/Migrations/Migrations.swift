@@ -8,6 +8,9 @@
 /// The database keeps the names and checksums of those that have run, in the table `sqlable_migration`. A value, which
 /// can be shared.
 public struct Migrations: Sendable {
+  /// The table with the records of the migrations that a database has run.
+  public static let tableName = "sqlable_migration"
+
   public let all: [Migration]
   private let fresh: (@Sendable (SqliteDatabase) throws -> Void)?
 
@@ -45,7 +48,7 @@ public struct Migrations: Sendable {
     public let name: String
     /// The place among all migrations, from 0.
     public let position: Int
-    /// How many batches are stored; 0 for a migration that begins.
+    /// How many batches this call has stored; 0 for a migration that begins, or goes on where it was stopped.
     public let batch: Int
   }
 
@@ -57,6 +60,10 @@ public struct Migrations: Sendable {
   /// Throws `.schema(.mismatch)` if a migration was changed or removed after it has run, or if the database is of a
   /// newer program; `.misuse` for two migrations of one name; and what a migration throws, whose changes are then
   /// undone, while those before it stay.
+  ///
+  /// Foreign keys are not enforced while a migration runs, except in batches: a table can be dropped and made anew
+  /// without the rows that refer to it being deleted. Before the commit all are checked: a row that refers to one that
+  /// is not there throws `.constraint(.foreignKey)`.
   ///
   /// `progress` is called when a migration begins, and after each batch.
   @discardableResult
@@ -129,7 +136,9 @@ public struct Migrations: Sendable {
     do {
       switch migration.work {
       case .whole(let body):
-        try body(db)
+        // With foreign keys enforced, to drop a table is to delete its rows first, and those that refer to them.
+        let isEnforcing = try db.running { $0 }.withoutForeignKeys { try body(db) }
+        if isEnforcing { try db.running { try $0.checkForeignKeys() } }
         try record(position, isDone: true).insert().run(db)
         run.append(migration.name)
         return .whole

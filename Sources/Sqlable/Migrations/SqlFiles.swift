@@ -15,7 +15,9 @@ extension Migrations {
     func problem(_ path: String) -> SqlError {
       SqlError(.cannotOpen, message: "\(path) can't be read as UTF-8 text")
     }
-    guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { throw problem(directory) }
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
+      throw SqlError(.cannotOpen, message: "the directory of the migrations can't be read: \(directory)")
+    }
     let files = names.filter { $0.hasSuffix(".sql") }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     self.init(
       try files.map { name in

@@ -37,17 +37,13 @@ extension StatementWriter {
     return table.key.filter { !row[$0].isSet || chosen?.contains($0) == false }.map { table.columns[$0] }
   }
 
-  /// Writes an insert of the rows of a query.
+  /// Writes an insert of the rows of a query. Of whole rows, those columns are left out that SQLite computes.
   func writeInsertOfQuery(_ query: InsertQuery) throws {
     let rest = query.rest.value
     guard let source = rest.source else { throw SqlError.invalidStatement("an insert without its query") }
-    let chosen = try rest.columns.map { try chosenColumns($0) }
-    let positions = chosen ?? table.columns.indices.filter { !table.cells[$0].isGenerated }
-    if chosen == nil, positions.count < table.count {
-      throw SqlError.invalidStatement("an insert from a query must name the columns, since some are generated").at(
-        table: table.name)
-    }
-    if !sql.isKey { try check(source, fits: positions) }
+    let given = try rest.columns.map { try chosenColumns($0) } ?? Array(table.columns.indices)
+    let positions = rest.columns == nil ? given.filter { !table.cells[$0].isGenerated } : given
+    if !sql.isKey { try check(source, fits: given) }
     writeInto(query, conflict: query.conflict)
     sql.append(" (")
     renderer.writeColumns(positions)
@@ -55,11 +51,16 @@ extension StatementWriter {
     let writer = SelectWriter(
       sql: sql, parameters: parameters, outer: sql.isKey ? nil : renderer.scope.outer,
       isInText: renderer.scope.isInText)
-    guard let upsert = rest.upsert else { return try writer.write(source) }
-    // The parser would treat ON CONFLICT after a table as a join's ON; after WHERE it does not.
-    sql.append("SELECT * FROM (")
+    let isWhole = positions.count == given.count
+    guard rest.upsert != nil || !isWhole else { return try writer.write(source) }
+    sql.append("SELECT ")
+    if isWhole { sql.append("*") } else { renderer.writeColumns(positions) }
+    sql.append(" FROM (")
     try writer.write(source)
-    sql.append(") WHERE 1")
+    sql.append(")")
+    guard let upsert = rest.upsert else { return }
+    // The parser would treat ON CONFLICT after a table as a join's ON; after WHERE it does not.
+    sql.append(" WHERE 1")
     try writeUpsert(upsert, positions, returnsId: false)
   }
 

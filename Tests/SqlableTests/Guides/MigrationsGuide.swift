@@ -120,7 +120,7 @@ import Testing
         let files = try Migrations(directory: "Migrations")
         return files
       }
-      #expect(sqlError { _ = try read() }?.message == "Migrations can't be read as UTF-8 text")
+      #expect(sqlError { _ = try read() }?.message == "the directory of the migrations can't be read: Migrations")
       let columns = try db.schema()[table: "bicycle"]?.columns.map(\.name)
       #expect(columns == ["id", "name", "color", "owner_id"])
     }

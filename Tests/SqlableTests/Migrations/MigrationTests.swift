@@ -94,6 +94,45 @@ import Testing
     #expect(first.checksum != second.checksum && revisions[0] != revisions[1])
   }
 
+  private let owners = Migration(
+    "owners",
+    sql: """
+      CREATE TABLE owner (id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE pet (id INTEGER PRIMARY KEY, owner_id INTEGER NOT NULL REFERENCES owner (id) ON DELETE CASCADE);
+      INSERT INTO owner VALUES (1, 'Ann'), (2, NULL);
+      INSERT INTO pet VALUES (1, 1), (2, 2)
+      """)
+
+  @Test func aTableThatIsMadeAnewKeepsTheRowsThatReferToIt() throws {
+    let rebuild = Migration(
+      "names",
+      sql: """
+        CREATE TABLE new_owner (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+        INSERT INTO new_owner SELECT id, ifnull(name, '') FROM owner;
+        DROP TABLE owner;
+        ALTER TABLE new_owner RENAME TO owner
+        """)
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      #expect(try Migrations([owners, rebuild]).apply(db) == ["owners", "names"])
+      #expect(try db.query("SELECT owner_id FROM pet ORDER BY id", as: Int.self) == [1, 2])
+      #expect(sqlError { try db.execute("INSERT INTO pet VALUES (3, 3)") }?.kind == .constraint(.foreignKey))
+      try db.execute("DELETE FROM owner WHERE id = 2")
+      #expect(try db.query("SELECT id FROM pet", as: Int.self) == [1])
+    }
+  }
+
+  @Test func aMigrationThatLeavesRowsWithoutTheirParentIsUndone() throws {
+    let deletion = Migration("nameless", sql: "DELETE FROM owner WHERE name IS NULL")
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      let error = sqlError { try Migrations([owners, deletion]).apply(db) }
+      #expect(error?.kind == .constraint(.foreignKey) && error?.table == "pet" && error?.rowId == 2)
+      #expect(
+        error?.message == "migration nameless: rows of pet refer to rows of owner that are not there, such as 2")
+      #expect(try db.query("SELECT count(*) FROM owner", as: Int.self) == [2] && records(db) == ["owners"])
+      #expect(sqlError { try db.execute("INSERT INTO pet VALUES (3, 3)") }?.kind == .constraint(.foreignKey))
+    }
+  }
+
   @Test func batchesGoOnWhereTheyWere() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try Migrations([first]).apply(db)

@@ -313,7 +313,8 @@ struct ExplainTests {
     try withGarage { directory in
       try Data("no database, and long enough for one".utf8).write(to: URL(fileURLWithPath: directory + "/text"))
       for (database, error) in [
-        ("missing.sqlite", "sqlable: missing.sqlite: no such file\n"), ("text", "sqlable: SqlError.notADatabase"),
+        ("missing.sqlite", "sqlable: missing.sqlite: no such file\n"),
+        ("text", "sqlable: SqlError.notADatabase [text]"),
       ] {
         let run = try explain(reds, database: database, in: directory)
         #expect(run.exitCode == 1 && run.output == "" && run.errors.hasPrefix(error), "\(run.errors)")

@@ -183,6 +183,18 @@ struct ModelsTests {
       ])
   }
 
+  @Test func columnsDeclaredAsJSONHoldText() throws {
+    #expect(
+      try columns("CREATE TABLE t (a JSON, b JSON NOT NULL)", rows: #"(NULL, '{"c":1}')"#) == [
+        "static let a = column(\"a\", String?.self)  // JSON", "static let b = column(\"b\", String.self)  // JSON",
+      ])
+    #expect(
+      try columns("CREATE TABLE t (a JSON)", rows: "('[]'), (5)") == [
+        "// declared JSON, but holds INTEGER and TEXT", "// only TEXT can be written",
+        "static let a = column(\"a\", StoredValue?.self, as: .text)  // JSON",
+      ])
+  }
+
   @Test func typesAreThoseThatReadEveryRow() throws {
     let found = try columns(
       "CREATE TABLE t (a INTEGER, b INTEGER, c TEXT NOT NULL, d INTEGER, e REAL, f, g TEXT, h BLOB, i BOOL, j NUMERIC)",

@@ -87,7 +87,14 @@ struct SchemaToolsTests {
       #expect(try db.query("SELECT b FROM a", as: Int.self) == [1, 2])
       #expect(try db.query("SELECT name FROM sqlable_migration", as: String.self) == ["1-a", "2-rows"])
       let gone = try Program.tool.run(["migrate", "new.sqlite", "none"], in: directory)
-      #expect(gone.exitCode == 1 && gone.errors.contains("none can't be read"))
+      #expect(gone.exitCode == 1 && gone.errors.contains("the directory of the migrations can't be read: none"))
+      try FileManager.default.createDirectory(atPath: directory + "/empty", withIntermediateDirectories: true)
+      let empty = try Program.tool.run(["migrate", "other.sqlite", "empty"], in: directory)
+      #expect(empty.exitCode == 1 && empty.errors == "sqlable: empty: has no file whose name ends with .sql\n")
+      let models = try Program.tool.run(["models", "new.sqlite"], in: directory).output
+      #expect(models.contains("struct A {") && !models.contains("SqlableMigration"))
+      let records = try Program.tool.run(["models", "new.sqlite", "--table", "sqlable_migration"], in: directory).output
+      #expect(records.contains("struct SqlableMigration {"))
     }
   }
 }

@@ -92,7 +92,7 @@ extension Sqlable {
       .insert(InsertQuery(.rows, into: TableInfo.unchecked(Self.self), writing: columns)), rows: .models(Array(rows)))
   }
 
-  /// Inserts the rows of a query and returns the number of rows inserted.
+  /// Inserts the rows of a query, without generated columns, and returns the number of rows inserted.
   ///
   /// ```swift
   /// Bicycle.insert(from: Bicycle.read().filter(Bicycle.color == "red")).in("archive")

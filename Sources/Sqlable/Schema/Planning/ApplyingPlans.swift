@@ -147,11 +147,14 @@ extension SqlError {
 
 extension Connection {
   /// Calls `body` without enforcing foreign keys, also inside a transaction, where the pragma would do nothing.
-  func withoutForeignKeys(_ body: () throws -> Void) throws {
+  /// Returns whether they are enforced otherwise.
+  @discardableResult
+  func withoutForeignKeys(_ body: () throws -> Void) throws -> Bool {
     let isEnforcing = try pragma("PRAGMA foreign_keys") == "1"
     try setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, false)
     defer { try? setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, isEnforcing) }
     try body()
+    return isEnforcing
   }
 
   /// Throws if rows of the tables, or rows that refer to them, refer to rows that are not there.

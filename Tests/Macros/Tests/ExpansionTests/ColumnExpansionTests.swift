@@ -102,6 +102,9 @@ import Testing
       #"@Check("a > 0") @Check("a < 9")"#, "var a: Int",
       #"static let a = column("a", Int.self, Check("a > 0"), Check("a < 9"))"#)
     expectColumn(
+      #"@Check("a > 0", name: "positive") @NotNull(onConflict: .ignore)"#, "var a: Int",
+      #"static let a = column("a", Int.self, Check("a > 0", name: "positive"), NotNull(onConflict: .ignore))"#)
+    expectColumn(
       "@Collate(.nocase)", "var a: String", #"static let a = column("a", String.self, Collate.nocase)"#)
     expectColumn(
       #"@Collate(.named("local"))"#, "var a: String",

@@ -16,6 +16,9 @@ CREATE TABLE left_side (a TEXT UNIQUE REFERENCES right_side (b), b TEXT);
 CREATE TABLE right_side (b TEXT UNIQUE REFERENCES left_side (a));
 CREATE TABLE countdown (number INTEGER, note TEXT, PRIMARY KEY (number DESC));
 CREATE TABLE "odd ""table""" (a INT);
+CREATE TABLE rule (
+  id INTEGER PRIMARY KEY ON CONFLICT REPLACE, a TEXT CONSTRAINT filled NOT NULL ON CONFLICT REPLACE DEFAULT 'x',
+  b TEXT CONSTRAINT only_one UNIQUE ON CONFLICT IGNORE, c INTEGER CONSTRAINT parent REFERENCES rule (id));
 CREATE VIRTUAL TABLE memo USING fts5(title, source UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2');
 CREATE VIEW cheap AS SELECT id, price FROM product;
 INSERT INTO maker VALUES ('n', 'Norco'), ('k', 'Kona');
@@ -25,4 +28,5 @@ INSERT INTO berth VALUES (1, 2, 'Anna', 5), (1, 3, NULL, 6);
 INSERT INTO left_side VALUES ('x', 'y');
 INSERT INTO countdown (note) VALUES ('ten'), ('nine');
 INSERT INTO "odd ""table""" VALUES (1), ('one');
+INSERT INTO rule (b) VALUES ('y');
 INSERT INTO memo (title, source) VALUES ('running', 'here');

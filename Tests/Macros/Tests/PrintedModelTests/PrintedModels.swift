@@ -65,6 +65,13 @@ import Sqlable
   static let tableConstraints: [TableConstraint] = [ForeignKeys([b], to: LeftSide.self, [LeftSide.a])]
 }
 
+@Sqlable struct Rule {
+  @PrimaryKey(onConflict: .replace) var id: Int?
+  @Default("x") @NotNull(onConflict: .replace) var a: String
+  @Unique(onConflict: .ignore, name: "only_one") var b: String?
+  @ForeignKey<Rule>(name: "parent") var c: Int?
+}
+
 @Sqlable(options: [.fullText(tokenizer: .porter)]) struct Memo {
   @PrimaryKey var rowid: Int?
   var title: String?
