@@ -187,11 +187,16 @@ private enum SwiftCompiler {
     for source in sources {
       try Data(source.text.utf8).write(to: URL(fileURLWithPath: directory + "/\(source.name).swift"))
     }
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../Sources")
+      .standardizedFileURL.path
+    // An object of a source that is gone stays in the folder.
+    let names = Set(
+      FileManager.default.enumerator(atPath: root + "/Sqlable")?.compactMap {
+        ($0 as? String)?.split(separator: "/").last.map { $0 + ".o" }
+      } ?? [])
     let objects = try FileManager.default.contentsOfDirectory(atPath: products + "/Sqlable.build")
-      .filter { $0.hasSuffix(".swift.o") }.map { products + "/Sqlable.build/" + $0 }
-    let map = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
-      "../../../Sources/CSqlableSQLite/module.modulemap"
-    ).standardizedFileURL.path
+      .filter { $0.hasSuffix(".swift.o") && names.contains($0) }.map { products + "/Sqlable.build/" + $0 }
+    let map = root + "/CSqlableSQLite/module.modulemap"
     let compiler = try ChildProcess(
       #require(path),
       ["-swift-version", "6", "-warnings-as-errors", "-I", products + "/Modules", "-Xcc", "-fmodule-map-file=" + map]
