@@ -67,6 +67,57 @@ private enum Paint: TableDeclaration {
     }
   }
 
+  @Test func aColumnThatStaysKeepsADefaultThatIsABareWord() throws {
+    try withDatabase { db in
+      try db.execute(
+        """
+        CREATE TABLE t (id INTEGER PRIMARY KEY, "text" TEXT NOT NULL, a TEXT DEFAULT black, b INT DEFAULT -5,
+          c INT DEFAULT true, d TEXT DEFAULT 'it''s', e TEXT DEFAULT current_date, f INT DEFAULT (1 + 2));
+        INSERT INTO t (id, "text") VALUES (1, 'x')
+        """)
+      try Schema(Entry<Narrow>.self).plan(db).apply(db)
+      try db.execute("INSERT INTO t (id, \"text\") VALUES (2, 'y')")
+      let rows = try db.query(
+        "SELECT a || b || c || d || (e = current_date) || f FROM t ORDER BY id", as: String.self)
+      #expect(rows == ["black-51it's13", "black-51it's13"])
+      try Schema(Entry<Narrow>.self).verify(db)
+    }
+  }
+
+  @Test func aTableWithTheFirstAndLastIdIsKnownToHaveRows() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+      try db.execute("INSERT INTO t VALUES (\(Int.min)), (\(Int.max))")
+      let error = sqlError { _ = try Schema(Entry<Narrow>.self).plan(db) }
+      #expect(error?.message.contains(#"filling: ["t.text": …]"#) == true, "\(String(describing: error))")
+      let plan = try Schema(Entry<Narrow>.self).plan(db, filling: ["text": "x"])
+      #expect(plan.steps.map(\.rows) == [2])
+      try plan.apply(db)
+      #expect(try db.query("SELECT count(*) FROM t WHERE text = 'x'", as: Int.self) == [2])
+    }
+  }
+
+  @Test func aRenameOfAColumnThatIsNotThereIsAQuestion() throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, colour TEXT)")
+      try db.execute("INSERT INTO t VALUES (1, 'red')")
+      let schema = Schema(Entry<Paint>.self)
+      let plan = try schema.plan(db, renamed: ["color": "paint"])
+      #expect(plan.questions.map(\.description) == ["was t.colour renamed to paint?"])
+      #expect(sqlError { try plan.apply(db) } != nil)
+      for wrong in [["colour": "pant"], ["other.colour": "paint"]] {
+        let error = sqlError { _ = try schema.plan(db, renamed: wrong) }
+        #expect(error?.message.contains("can't be renamed: no model of the schema has a column") == true)
+      }
+      // A program whose users skip a release says that the column is another one.
+      #expect(try schema.plan(db, renamed: ["color": "paint"], notRenamed: ["colour"]).questions.isEmpty)
+      try schema.plan(db, renamed: ["t.colour": "paint"]).apply(db)
+      #expect(try db.query("SELECT paint FROM t", as: String.self) == ["red"])
+      // Once it is done, and in a new file, there is nothing to ask.
+      #expect(try schema.plan(db, renamed: ["colour": "paint"]).isEmpty)
+    }
+  }
+
   @Test func aSchemaThatWasEditedByHandIsReported() throws {
     try withDirectory { directory in
       let path = directory + "/edited.sqlite"

@@ -190,10 +190,8 @@ private enum SwiftCompiler {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../Sources")
       .standardizedFileURL.path
     // An object of a source that is gone stays in the folder.
-    let names = Set(
-      FileManager.default.enumerator(atPath: root + "/Sqlable")?.compactMap {
-        ($0 as? String)?.split(separator: "/").last.map { $0 + ".o" }
-      } ?? [])
+    let files = FileManager.default.enumerator(atPath: root + "/Sqlable")?.compactMap { $0 as? String } ?? []
+    let names = Set(files.map { ($0 as NSString).lastPathComponent + ".o" })
     let objects = try FileManager.default.contentsOfDirectory(atPath: products + "/Sqlable.build")
       .filter { $0.hasSuffix(".swift.o") && names.contains($0) }.map { products + "/Sqlable.build/" + $0 }
     let map = root + "/CSqlableSQLite/module.modulemap"

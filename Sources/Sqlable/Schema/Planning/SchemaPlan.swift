@@ -93,7 +93,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
   /// Something that only its author knows.
   public struct Question: Sendable, Hashable, Codable {
     public let table: String
-    /// A column of the table that would be dropped.
+    /// A column of the table that no model has.
     public let dropped: String
     /// The columns of the same type that would be added.
     public let added: [String]

@@ -21,6 +21,28 @@ struct SchemaPlanner {
     var filling: [String: DatabaseValue] = [:]
     var dropping: SchemaDropping = []
 
+    /// Whether a column of a table was to become this one.
+    func isNewName(_ column: String, in table: String) -> Bool {
+      renamed.contains { Answers.canBe(of: table, $0.key) && $0.value.isSameName(as: column) }
+    }
+
+    /// Whether a key, `color` or `bicycle.color`, may be a column of a table.
+    private static func canBe(of table: String, _ key: String) -> Bool {
+      !key.utf8.contains(UInt8(ascii: ".")) || key.foldedName.starts(with: "\(table).".foldedName)
+    }
+
+    /// Throws `.misuse` for a new name that no model has.
+    func check(for tables: [TableInfo]) throws {
+      for (old, new) in renamed {
+        let isThere = tables.contains { table in
+          Answers.canBe(of: table.name, old) && table.columns.contains { $0.name.isSameName(as: new) }
+        }
+        guard isThere else {
+          throw SqlError.misuse("column \(old) can't be renamed: no model of the schema has a column \(new)")
+        }
+      }
+    }
+
     /// The entry for a column, which may be given with its table.
     static func entry<Value>(_ entries: [String: Value], _ table: String, _ column: String) -> Value? {
       entries.first { $0.key.isSameName(as: "\(table).\(column)") || $0.key.isSameName(as: column) }?.value
@@ -36,6 +58,7 @@ struct SchemaPlanner {
   }
 
   mutating func plan(for tables: [TableInfo]) throws -> SchemaPlan {
+    try answers.check(for: tables)
     let fingerprint = try connection.schemaFingerprint()
     // A view may read any table.
     for table in tables where table.view == nil { try plan(table) }
@@ -136,8 +159,12 @@ struct SchemaPlanner {
     let old = answers.renamedTables.first { $0.value.isSameName(as: table) }?.key
     guard let found = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
     let hasRowid = !found.isWithoutRowid && String.rowidName(beside: found.columns.map(\.name)) != nil
-    let count = hasRowid ? "coalesce(max(rowid) - min(rowid) + 1, 0)" : "count(*)"
-    return Int(try connection.pragma("SELECT \(count) FROM main.\(found.name.quotedName)") ?? "") ?? 0
+    let select = { (count: String) in
+      try Int(connection.pragma("SELECT \(count) FROM main.\(found.name.quotedName)") ?? "")
+    }
+    // A distance beyond 64 bits is no integer.
+    let distance = hasRowid ? try select("coalesce(max(rowid) - min(rowid) + 1, 0)") : nil
+    return try distance ?? select("count(*)") ?? 0
   }
 
   // MARK: Views
@@ -197,18 +224,20 @@ struct SchemaPlanner {
     for step in try change.steps() { try add(step) }
   }
 
-  /// Asks where a column that would be dropped may be the one that would be added.
+  /// Asks where a column that no model has may be one that would be added: if it would be dropped, or if the added one
+  /// was to be the new name of a column that is not there.
   private mutating func ask(
     _ differences: [SchemaDifference], _ found: DatabaseSchema.Table, _ model: DatabaseSchema.Table
   ) {
-    guard answers.dropping.contains(.columns) else { return }
-    for dropped in differences where dropped.kind == .column && dropped.isExtra {
-      guard let old = dropped.column,
+    let added = differences.filter { $0.kind == .column && $0.isMissing }.compactMap(\.column).filter {
+      answers.dropping.contains(.columns) || answers.isNewName($0, in: found.name)
+    }
+    for extra in differences where extra.kind == .column && extra.isExtra {
+      guard let old = extra.column,
         !answers.notRenamed.contains(where: {
           $0.isSameName(as: old) || $0.isSameName(as: "\(found.name).\(old)")
         })
       else { continue }
-      let added = differences.filter { $0.kind == .column && $0.isMissing }.compactMap(\.column)
       let alike = added.filter { model[column: $0]?.type == found[column: old]?.type }
       if !alike.isEmpty { questions.append(.init(table: found.name, dropped: old, added: alike)) }
     }

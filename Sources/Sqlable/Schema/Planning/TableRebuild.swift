@@ -159,8 +159,17 @@ extension DatabaseSchema.Column {
   /// Its declaration without keys and constraints.
   fileprivate var sql: String {
     "\(name.quotedName) \(type)" + (isNotNull ? " NOT NULL" : "") + (notNullConflict.map { " ON CONFLICT \($0)" } ?? "")
-      + (defaultValue.map { " DEFAULT (\($0))" } ?? "")
+      + (defaultValue.map { " DEFAULT \($0.isLiteral ? $0.text : "(\($0))")" } ?? "")
       + (collation.map { " COLLATE \($0)" } ?? "")
       + (generated.map { " GENERATED ALWAYS AS (\($0.expression)) \($0.isStored ? "STORED" : "VIRTUAL")" } ?? "")
+  }
+}
+
+extension SchemaText {
+  /// Whether it is a default that stands without parentheses: a word of its own is a text there, `DEFAULT black`, and a
+  /// column in them.
+  fileprivate var isLiteral: Bool {
+    let tokens = SqlTokens(text)
+    return tokens.count == 1 || tokens.count == 2 && (text.begins(with: "-") || text.begins(with: "+"))
   }
 }
