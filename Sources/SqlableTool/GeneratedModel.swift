@@ -103,7 +103,12 @@ extension GeneratedModel {
       }
     case .fullText(let arguments): declareFullText(arguments)
     case .virtual(let module): remarks.append("A virtual table, which is only read: \(module.text)")
-    case .view: remarks.append("A view, which is only read.")
+    case .view(let view):
+      remarks.append("A view, which is only read.")
+      if let query = view.parts?.query, !source.lacksColumns {
+        options.append(".view(View(sql: \(query.text.swiftLiteral)))")
+      }
+      for trigger in view.triggers { undeclared.append(trigger.sql.text) }
     }
   }
 
@@ -135,15 +140,18 @@ extension GeneratedModel {
         let stored = generated.isStored ? ", stored: true" : ""
         properties[place].options.append("Generated(\(generated.expression.text.swiftLiteral)\(stored))")
       }
-      if let conflict = column.schema?.notNullConflict {
-        if conflict.canBeDeclared, !properties[place].isNullable {
-          let arguments = clauses(nil, conflict).joined(separator: ", ")
-          properties[place].options.append("NotNull(\(arguments))")
-        } else {
-          undeclared.append("\(column.name) NOT NULL ON CONFLICT \(conflict)")
-        }
-      }
+      declareNotNull(of: column.schema, at: place)
     }
+  }
+
+  private mutating func declareNotNull(of column: DatabaseSchema.Column?, at place: Int) {
+    guard let column, column.notNullConflict != nil || column.notNullName != nil else { return }
+    guard column.notNullConflict.canBeDeclared, !properties[place].isNullable else {
+      if let conflict = column.notNullConflict { undeclared.append("\(column.name) NOT NULL ON CONFLICT \(conflict)") }
+      return
+    }
+    let arguments = clauses(column.notNullName, column.notNullConflict)
+    if !arguments.isEmpty { properties[place].options.append("NotNull(\(arguments.joined(separator: ", ")))") }
   }
 
   private mutating func declareKey(of table: DatabaseSchema.Table) {

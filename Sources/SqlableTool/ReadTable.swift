@@ -8,7 +8,7 @@ struct ReadTable {
     case fullText(FullTextArguments)
     /// A table of another module.
     case virtual(SchemaText)
-    case view
+    case view(DatabaseSchema.View)
   }
 
   struct Column {
@@ -52,7 +52,7 @@ struct ReadTable {
 
   init(_ view: DatabaseSchema.View, in db: SqliteDatabase, sample: Int?) throws {
     name = view.name
-    kind = .view
+    kind = .view(view)
     try read(db, sample)
   }
 

@@ -191,7 +191,7 @@ extension TableInfo {
 
 extension [String] {
   /// The first of these names that SQLite treats as the name of an earlier one.
-  fileprivate var firstDoubled: String? {
+  var firstDoubled: String? {
     var seen: Set<[UInt8]> = []
     return first { !seen.insert($0.foldedName).inserted }
   }

@@ -46,11 +46,38 @@ extension SqliteDatabase {
     try createTables(of: Schema(models))
   }
 
-  /// Creates the tables of a schema's models; see ``createTables(_:)``.
+  /// Creates the tables of a schema's models, and its triggers; see ``createTables(_:)``.
+  ///
+  /// A trigger that differs from the schema's is left as it is, and reported as drift.
   @discardableResult
   public func createTables(of schema: Schema) throws -> [SchemaChange] {
-    for table in schema.tables { if let defect = table.defect { throw defect } }
-    return try transaction { db in try Schema.ordered(schema.tables).map { try db.createTable($0) } }
+    try schema.check()
+    return try transaction { db in
+      var changes = try Schema.ordered(schema.tables).map { try db.createTable($0) }
+      for (place, table) in Schema.ordered(schema.tables).enumerated() {
+        try db.createTriggers(of: table, in: schema, &changes[place])
+      }
+      return changes
+    }
+  }
+
+  /// Creates the triggers of a table that are missing.
+  private func createTriggers(of table: TableInfo, in schema: Schema, _ change: inout SchemaChange) throws {
+    try running { connection in
+      let triggers = try schema.triggers(of: table, for: connection)
+      guard !triggers.isEmpty else { return }
+      let found = try connection.schema(of: [table.name.foldedName])[table: table.name]?.triggers ?? []
+      for trigger in triggers {
+        guard let own = found.first(where: { $0.name.isSameName(as: trigger.name) }) else {
+          try execute(SQL(verbatim: trigger.sql.text))
+          change.addedTriggers.append(trigger.name)
+          continue
+        }
+        guard own.sql != trigger.sql else { continue }
+        change.drift.append(
+          SchemaDifference(table.name, .trigger, name: own.name, expected: trigger.sql.text, found: own.sql.text))
+      }
+    }
   }
 
   private func createTable(_ table: TableInfo) throws -> SchemaChange {
@@ -163,6 +190,8 @@ public struct SchemaChange: Sendable, Hashable {
   public internal(set) var addedColumns: [String] = []
   /// The indexes that were created.
   public internal(set) var addedIndexes: [String] = []
+  /// The triggers of a schema that were created.
+  public internal(set) var addedTriggers: [String] = []
 
   /// Whether the full-text index was created, or rebuilt because the model declares it differently.
   public internal(set) var builtFullText = false
@@ -177,5 +206,7 @@ public struct SchemaChange: Sendable, Hashable {
   init(table: String) { self.table = table }
 
   /// Whether nothing changed: the database already matched the model.
-  public var isEmpty: Bool { !createdTable && addedColumns.isEmpty && addedIndexes.isEmpty && !builtFullText }
+  public var isEmpty: Bool {
+    !createdTable && addedColumns.isEmpty && addedIndexes.isEmpty && addedTriggers.isEmpty && !builtFullText
+  }
 }

@@ -10,6 +10,7 @@
 /// A value that can be shared; it reads the models' declarations when it is used.
 public struct Schema: Sendable {
   private(set) var tables: [TableInfo]
+  private(set) var triggers: [Trigger] = []
 
   public init(_ models: any Sqlable.Type...) { self.init(models) }
 
@@ -23,6 +24,40 @@ public struct Schema: Sendable {
     var schema = self
     schema.tables.append(TableInfo.unchecked(model).named(name))
     return schema
+  }
+
+  /// The same schema with a trigger on one of its tables.
+  ///
+  /// ```swift
+  /// let schema = Schema(Bicycle.self, Remark.self).adding(repainted)
+  /// try schema.plan(db).apply(db)     // CREATE TRIGGER "repainted" …, after DROP TRIGGER if it was another
+  /// ```
+  ///
+  /// The trigger is compared with the database's by its text; `createTables(of:)` creates it if it is missing. What the
+  /// schema is used for throws `.misuse` for a trigger that can't be created, on a table that is not in the schema, or
+  /// with the name of another.
+  public func adding(_ trigger: Trigger) -> Schema {
+    var schema = self
+    schema.triggers.append(trigger)
+    return schema
+  }
+
+  /// The triggers of a table, as a database's schema has them.
+  func triggers(of table: TableInfo, for connection: Connection) throws -> [DatabaseSchema.Trigger] {
+    try triggers.filter { $0.table.name.isSameName(as: table.name) }.map {
+      DatabaseSchema.Trigger(name: $0.name, sql: SchemaText(try $0.create(for: connection)))
+    }
+  }
+
+  /// Throws `.misuse` for a model or trigger that contradicts itself or the schema.
+  func check() throws {
+    for table in tables { if let defect = table.defect { throw defect } }
+    for trigger in triggers where !tables.contains(where: { $0.name.isSameName(as: trigger.table.name) }) {
+      throw SqlError.misuse("the trigger \(trigger.name) is on table \(trigger.table.name), which is not in the schema")
+    }
+    if let name = triggers.map(\.name).firstDoubled {
+      throw SqlError.misuse("the schema has two triggers with the same name, \(name)")
+    }
   }
 
   /// Returns how the tables of a database differ from the models.
@@ -87,8 +122,12 @@ struct SchemaComparison: Runnable {
 
   func run(_ db: SqliteDatabase) throws -> [SchemaDifference] {
     try db.running { connection in
+      try schema.check()
       let found = try connection.schema()
-      return try schema.tables.flatMap { try SchemaComparison.differences(of: found, from: $0, connection) }
+      return try schema.tables.flatMap { table in
+        let triggers = try schema.triggers(of: table, for: connection)
+        return try SchemaComparison.differences(of: found, from: table, with: triggers, connection)
+      }
     }
   }
 
@@ -96,12 +135,13 @@ struct SchemaComparison: Runnable {
     throw SqlError.misuse("a schema is compared on a handle or pool")
   }
 
-  /// How a database differs from a model.
+  /// How a database differs from a model and the triggers of its table.
   static func differences(
-    of found: DatabaseSchema, from table: TableInfo, _ connection: Connection
+    of found: DatabaseSchema, from table: TableInfo, with triggers: [DatabaseSchema.Trigger] = [],
+    _ connection: Connection
   ) throws -> [SchemaDifference] {
-    let model = try DatabaseSchema(of: table, for: connection)
-    var differences = model.views.compactMap { found.difference(from: $0) }
+    let model = try DatabaseSchema(of: table, with: triggers, for: connection)
+    var differences = model.views.compactMap { found.difference(from: $0, connection) }
     for expected in model.tables {
       guard let table = found[table: expected.name] else {
         let view = found.views.first { $0.name.isSameName(as: expected.name) }
@@ -136,7 +176,7 @@ extension DatabaseSchema.Table {
 
 extension DatabaseSchema {
   /// What a model declares: its table, and the full-text index beside it.
-  init(of table: TableInfo, for connection: Connection) throws {
+  init(of table: TableInfo, with triggers: [Trigger] = [], for connection: Connection) throws {
     if let defect = table.defect { throw defect }
     let definition = TableDefinition(table)
     if let view = table.view {
@@ -153,6 +193,7 @@ extension DatabaseSchema {
       for trigger in table.fullText.map({ FullTextDefinition($0).triggers() }) ?? [] {
         declared.triggers.append(Trigger(name: trigger.name, sql: SchemaText(trigger.sql)))
       }
+      declared.triggers += triggers
       tables.append(declared)
     }
     if let fullText = table.fullText {
@@ -164,12 +205,26 @@ extension DatabaseSchema {
 
 extension DatabaseSchema {
   /// How the view of a name differs from a model's; nil if it does not.
-  fileprivate func difference(from model: View) -> SchemaDifference? {
+  fileprivate func difference(from model: View, _ connection: Connection) -> SchemaDifference? {
     let view = views.first { $0.name.isSameName(as: model.name) }
-    guard view?.sql != model.sql else { return nil }
+    if let view, connection.isSame(view, as: model) { return nil }
     return SchemaDifference(
       model.name, .view, name: model.name, expected: model.sql.text,
       found: view?.sql.text ?? self[table: model.name]?.sql)
+  }
+}
+
+extension Connection {
+  /// Whether a view of the database is a model's: it may take the names of its columns from its query.
+  func isSame(_ view: DatabaseSchema.View, as model: DatabaseSchema.View) -> Bool {
+    if view.sql == model.sql { return true }
+    guard let own = view.parts, let other = model.parts, own.columns == nil, own.query == other.query else {
+      return false
+    }
+    var columns: [SchemaText] = []
+    // A view of what is not there has no columns.
+    try? eachRow("PRAGMA main.table_xinfo(\(view.name.quotedName))") { columns.append(SchemaText(name: $0[1])) }
+    return columns == other.columns
   }
 }
 

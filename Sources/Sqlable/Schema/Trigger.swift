@@ -21,7 +21,7 @@ public struct Trigger: Sendable, Hashable {
   @ByBytes private var givenName: String?
   private let time: Time
   private let event: Event
-  private unowned(unsafe) let table: TableInfo
+  unowned(unsafe) let table: TableInfo
   private let condition: SqlExpression?
   private let trees: [StatementTree]
   private var isLenient = false
@@ -119,8 +119,7 @@ extension Trigger: Runnable {
 
   public func run(_ db: SqliteDatabase) throws {
     try db.running { connection in
-      let sql = try text { try connection.literal($0, isConstant: false) }
-      try db.execute(SQL(verbatim: sql))
+      try db.execute(SQL(verbatim: try create(for: connection, isLenient: isLenient)))
     }
   }
 
@@ -128,10 +127,17 @@ extension Trigger: Runnable {
     _ = try await transport.answers(to: requests())
   }
 
+  /// `connection` finds the literals for numbers.
+  func create(for connection: Connection, isLenient: Bool = false) throws -> String {
+    try text(isLenient: isLenient) { try connection.literal($0, isConstant: false) }
+  }
+
+  private func text() throws -> String {
+    try text(isLenient: isLenient) { $0.isFinite ? "\($0)" : $0 > 0 ? "9e999" : "(-9e999)" }
+  }
+
   /// - Parameter real: Spells a number so that SQLite reads it exactly.
-  private func text(real: (Double) throws -> String = { $0.isFinite ? "\($0)" : $0 > 0 ? "9e999" : "(-9e999)" }) throws
-    -> String
-  {
+  private func text(isLenient: Bool, real: (Double) throws -> String) throws -> String {
     try check()
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))
     let scope = try Scope(triggeredBy: table, event.rows)
@@ -166,6 +172,7 @@ extension Trigger: Runnable {
     if let defect = table.defect { throw defect }
     guard !name.isEmpty, !name.utf8.contains(0) else { throw wrong("has an empty name, or one with a NUL byte") }
     guard table.view == nil else { throw wrong("is on a view, which can't be changed") }
+    guard table.fullText?.isExternal != false else { throw wrong("is on a full-text table, where SQLite allows none") }
     guard !trees.isEmpty else { throw wrong("has no statements") }
     for tree in trees {
       guard tree.changesRows else { throw wrong("reads rows, which no caller gets") }

@@ -239,6 +239,10 @@ struct ColorCount: Sqlable {
         when: Bicycle.color.new != Bicycle.color.old,
         run: Person.update(Person.name.set(to: Bicycle.color.new)).filter(Person.id == Bicycle.ownerId.new))
       try trigger.ifNotExists().run(db)
+      let schema = Schema(Person.self, Bicycle.self).adding(trigger)
+      try db.createTables(of: schema)  // creates it if it is missing
+      try schema.verify(db)  // throws if the database has another of its name
+      try schema.plan(db).apply(db)  // drops the other and creates it
       #expect(
         try db.schema().views.first?.sql.text
           == #"""
@@ -347,12 +351,13 @@ struct ColorCount: Sqlable {
       try db.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, weight REAL)")
       let change = try db.createTable(Bicycle.self)
       // SchemaChange(table: "bicycle", createdTable: false, addedColumns: ["color", "owner_id"],
-      //   addedIndexes: ["bicycle_color"], builtFullText: false,
+      //   addedIndexes: ["bicycle_color"], addedTriggers: [], builtFullText: false,
       //   drift: [bicycle: the unique is missing: UNIQUE (name, color)], possibleRenames: [:])
       #expect(
         "\(change)".hasSuffix(
-          #"addedColumns: ["color", "owner_id"], addedIndexes: ["bicycle_color"], builtFullText: false, "#
-            + "drift: [bicycle: the unique is missing: UNIQUE (name, color)], possibleRenames: [:])"))
+          #"addedColumns: ["color", "owner_id"], addedIndexes: ["bicycle_color"], addedTriggers: [], "#
+            + "builtFullText: false, drift: [bicycle: the unique is missing: UNIQUE (name, color)], possibleRenames: [:])"
+        ))
       #expect(change.addedColumns == ["color", "owner_id"] && change.addedIndexes == ["bicycle_color"])
       #expect(try db.createTable(Bicycle.self).isEmpty)
       let columns = try db.query("SELECT name FROM pragma_table_info('bicycle')", as: String.self)

@@ -118,6 +118,82 @@ private struct Remark: Sqlable, Equatable {
     }
   }
 
+  @Test func aSchemaHasTriggers() throws {
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      func note(_ text: String) -> Trigger {
+        let remark = Remark.insert(Remark.text.column, from: values([text]))
+        return Trigger("noted", after: .insert, on: Bicycle.self, run: remark)
+      }
+      let models = Schema(Person.self, Bicycle.self, Remark.self)
+      let (first, second) = (models.adding(note("first")), models.adding(note("second")))
+      #expect(try first.differences(db).map(\.description) == ["bicycle: the trigger noted is missing"])
+      let changes = try db.createTables(of: first)
+      #expect(changes.flatMap(\.addedTriggers) == ["noted"] && changes.count { $0.isEmpty } == 2)
+      try first.verify(db)
+      #expect(try db.createTables(of: first).allSatisfy(\.isEmpty))
+      // One that differs is reported, and a plan makes it anew.
+      let error = sqlError { try second.verify(db) }
+      #expect(error?.message.contains("bicycle: the trigger noted is CREATE TRIGGER") == true)
+      #expect(try db.createTables(of: second).flatMap(\.drift).map(\.name) == ["noted"])
+      let plan = try second.plan(db)
+      #expect(plan.steps.flatMap { $0.changes.map(\.description) } == ["drop trigger noted", "create trigger noted"])
+      #expect(!plan.losesData && !plan.rebuilds)
+      try plan.apply(db)
+      try second.verify(db)
+      #expect(try second.plan(db).isEmpty)
+      try Bicycle(name: "a", color: "red").insert().run(db)
+      #expect(try Remark.read().run(db) == [Remark("second", nil)])
+      // Triggers of no schema stay, and make no difference.
+      try db.execute("CREATE TRIGGER other AFTER DELETE ON bicycle BEGIN SELECT 1; END")
+      try second.verify(db)
+      #expect(try second.plan(db).isEmpty && db.schema()[table: "bicycle"]?.triggers.count == 2)
+    }
+  }
+
+  @Test func aTriggerThatNamesAColumnThatGoesIsDroppedFirst() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.execute(
+        """
+        CREATE TABLE remark (text TEXT NOT NULL, bicycle INTEGER, weight REAL, size TEXT NOT NULL DEFAULT 'M');
+        CREATE TRIGGER noted AFTER INSERT ON remark WHEN new.size = 'L' BEGIN SELECT 1; END;
+        INSERT INTO remark (text) VALUES ('kept');
+        """)
+      let trigger = Trigger("NOTED", after: .insert, on: Remark.self, run: Remark.delete(Remark.text == "x"))
+      let schema = Schema(Remark.self).adding(trigger)
+      try schema.plan(db, dropping: .columns).apply(db, allowing: .dataLoss)
+      try schema.verify(db)
+      try Remark("x", 1).insert().run(db)
+      #expect(try Remark.read().run(db) == [Remark("kept", nil)])
+    }
+  }
+
+  @Test func aTriggerThatASchemaCantHaveIsRefused() throws {
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      let remark = Remark.insert(Remark.text.column, from: values(["x"]))
+      let trigger = Trigger("t", after: .insert, on: Bicycle.self, run: remark)
+      func messages(_ schema: Schema) -> Set<String?> {
+        [
+          sqlError { try schema.verify(db) }?.message, sqlError { _ = try schema.plan(db) }?.message,
+          sqlError { try db.createTables(of: schema) }?.message,
+        ]
+      }
+      #expect(
+        messages(Schema(Remark.self).adding(trigger))
+          == ["the trigger t is on table bicycle, which is not in the schema"])
+      #expect(
+        messages(
+          Schema(Bicycle.self).adding(trigger).adding(Trigger("T", after: .delete, on: Bicycle.self, run: remark)))
+          == ["the schema has two triggers with the same name, T"])
+      #expect(
+        messages(Schema(Bicycle.self).adding(Trigger("t", after: .insert, on: Bicycle.self)))
+          == ["the trigger t has no statements"])
+      #expect(
+        messages(Schema(Memo.self).adding(Trigger("t", after: .insert, on: Memo.self, run: remark)))
+          == ["the trigger t is on a full-text table, where SQLite allows none"])
+      #expect(try db.schema().tables.allSatisfy(\.triggers.isEmpty))
+    }
+  }
+
   @Test func whatMakesNoSenseSaysWhy() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let note = Remark.insert(Remark.text.column, from: values(["x"]))

@@ -75,6 +75,13 @@ private enum BySQL: TableDeclaration {
   static let options: [TableOption] = [.view(View(sql: "SELECT count FROM color_sum"))]
 }
 
+private enum Named: TableDeclaration {
+  static let name = "named"
+  static let a = Column("a b", .integer)
+  static let columns = [a]
+  static let options: [TableOption] = [.view(View(sql: "SELECT [a b] FROM color_sum"))]
+}
+
 /// A view is a model that can only be read.
 @Suite struct ViewTests {
   private func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
@@ -167,6 +174,25 @@ private enum BySQL: TableDeclaration {
       try schema.verify(db)
       #expect(try db.schema().views.first?.triggers.map(\.name) == ["kept"])
       #expect(try schema.plan(db).isEmpty)
+    }
+  }
+
+  @Test func itMayTakeTheNamesOfItsColumnsFromItsQuery() throws {
+    try withBicycles { (db: SqliteDatabase) throws -> Void in
+      let schema = Schema(Entry<BySQL>.self)
+      try db.execute("CREATE VIEW \"by sql\" AS select \"count\" from color_sum -- as the model's, but for the name")
+      #expect(try schema.differences(db).map(\.kind) == [.view])
+      try db.execute("DROP VIEW \"by sql\"; CREATE VIEW \"by sql\" (\"A B\") AS SELECT count /**/ FROM color_sum")
+      try schema.verify(db)
+      try db.execute(
+        "DROP VIEW color_sum; CREATE VIEW color_sum AS SELECT color, count(id) AS \"a b\" FROM bicycle GROUP BY color")
+      let renamed = Schema(Entry<Named>.self)
+      try db.execute("CREATE VIEW named AS SELECT \"a b\" FROM color_sum")
+      try renamed.verify(db)
+      #expect(try renamed.plan(db).isEmpty && db.createTable(Entry<Named>.self).drift.isEmpty)
+      // Of what is not there: its columns are not known.
+      try db.execute("DROP VIEW color_sum")
+      #expect(try renamed.differences(db).map(\.kind) == [.view])
     }
   }
 

@@ -40,7 +40,9 @@ struct CompiledModelsTests {
             let rows = try model.read().run(db)
             let count = try db.query("SELECT count(*) FROM \\(table: model.tableName)", as: Int.self)[0]
             print(rows.count == count ? "read" : "lost", count, model.tableName)
-            if [\(names.joined(separator: ", "))].contains(model.tableName) {
+            let isView = model.tableOptions.description.contains("view(")
+            if isView { print("view", model.tableName) }
+            if isView || [\(names.joined(separator: ", "))].contains(model.tableName) {
               print("declared", model.tableName)
               for difference in try Schema(model).differences(db) { print("differs", difference) }
             }
@@ -54,9 +56,11 @@ struct CompiledModelsTests {
         """
       let output = try SwiftCompiler.run([("Models", models.output), ("main", main)], [path], in: directory)
       let lines = output.split(separator: "\n").map(String.init)
-      #expect(lines.filter { !$0.hasPrefix("read ") && !$0.hasPrefix("declared ") } == [])
+      let kinds = ["read ", "declared ", "view "]
+      #expect(lines.filter { line in !kinds.contains { line.hasPrefix($0) } } == [])
+      #expect(lines.filter { $0.hasPrefix("view ") } == ["view named", "view totals"])
       #expect(lines.count { $0.hasPrefix("read ") } == types.count)
-      #expect(lines.count { $0.hasPrefix("declared ") } == CompiledModelsTests.own.count)
+      #expect(lines.count { $0.hasPrefix("declared ") } == CompiledModelsTests.own.count + 2)
       #expect(lines.contains("read 3 moz_places") && lines.contains("read 2 select"))
     }
   }
@@ -154,6 +158,7 @@ private enum ForeignDatabases {
     "CREATE TABLE sets (a DATE, b DATETIME, c TIMESTAMP, d BOOLEAN, e TEXT, f DECIMAL)",
     "INSERT INTO sets VALUES (1700000000, 1700000000123, 1.5e9, 1, '2024-05-06 07:08:09', 9007199254740993)",
     "CREATE VIEW totals AS SELECT count(*) AS n, 'x' || a AS \"x a\", a FROM left_side GROUP BY a",
+    "CREATE VIEW \"named\" (\"first one\", second) AS /* of the left */ SELECT a, 'it''s \\' FROM left_side -- all",
     "INSERT INTO left_side VALUES (1, 1), (2, NULL)",
   ]
 

@@ -305,7 +305,7 @@ struct ModelsTests {
       "CREATE TABLE p (id INTEGER CONSTRAINT k PRIMARY KEY ON CONFLICT REPLACE, code TEXT UNIQUE)",
       """
       CREATE TABLE t (a TEXT NOT NULL ON CONFLICT IGNORE CONSTRAINT one UNIQUE ON CONFLICT REPLACE, \
-      b INTEGER CONSTRAINT up REFERENCES p (code), CONSTRAINT one CHECK (b > 0), CONSTRAINT "it's" CHECK (b < 9), \
+      b INTEGER CONSTRAINT up REFERENCES p (code), c TEXT CONSTRAINT full NOT NULL, CONSTRAINT one CHECK (b > 0), CONSTRAINT "it's" CHECK (b < 9), \
       CONSTRAINT pk PRIMARY KEY (a, b) ON CONFLICT IGNORE)
       """,
       "CREATE UNIQUE INDEX part ON t (a DESC) WHERE b > 0", "CREATE INDEX expression ON t (lower(a), b + 1 DESC)",
@@ -315,6 +315,7 @@ struct ModelsTests {
       #"static let id = column("id", Int.self, PrimaryKey(onConflict: .replace, name: "k"))"#,
       #"NotNull(onConflict: .ignore), Unique(onConflict: .replace, name: "one")"#,
       #"ForeignKey<P>(column: P.code, name: "up")"#,
+      #"static let c = column("c", String.self, NotNull(name: "full"))"#,
       #"PrimaryKeys(a, b, onConflict: .ignore, name: "pk")"#, #"Check("b > 0")"#, #"Check("b < 9", name: "it's")"#,
       #"Index(IndexColumn(sql: "a COLLATE NOCASE"), name: "collated")"#,
       #"Index(IndexColumn(sql: "lower(a)"), IndexColumn(sql: "b + 1", descending: true), name: "expression")"#,

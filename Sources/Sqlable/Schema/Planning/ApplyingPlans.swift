@@ -46,7 +46,7 @@ extension Schema {
     return try db.withTransaction(.deferred, file: file, line: line) { db in
       try db.running { connection in
         var planner = try SchemaPlanner(connection, functions: db.functions, answers: answers)
-        return try planner.plan(for: tables)
+        return try planner.plan(for: self)
       }
     }
   }

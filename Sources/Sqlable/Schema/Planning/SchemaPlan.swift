@@ -87,6 +87,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
       case addIndex, changeIndex, dropIndex
       case buildFullText
       case addView, changeView
+      case addTrigger, dropTrigger
     }
   }
 
@@ -160,6 +161,8 @@ extension SchemaPlan.Change: CustomStringConvertible {
     case .buildFullText: "build the full-text index \(name)"
     case .addView: "create the view"
     case .changeView: "change the view"
+    case .addTrigger: "create trigger \(name)"
+    case .dropTrigger: "drop trigger \(name)"
     }
   }
 }

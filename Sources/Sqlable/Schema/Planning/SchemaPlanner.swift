@@ -57,12 +57,16 @@ struct SchemaPlanner {
     changed = try copy.connection.schema()
   }
 
-  mutating func plan(for tables: [TableInfo]) throws -> SchemaPlan {
+  mutating func plan(for schema: Schema) throws -> SchemaPlan {
+    let tables = schema.tables
+    try schema.check()
     try answers.check(for: tables)
     let fingerprint = try connection.schemaFingerprint()
+    try dropOutdated(schema.triggers)
     // A view may read any table.
     for table in tables where table.view == nil { try plan(table) }
     for table in tables where table.view != nil { try plan(table) }
+    try create(schema.triggers)
     return SchemaPlan(steps: steps, questions: questions, schema: fingerprint)
   }
 
@@ -178,12 +182,40 @@ struct SchemaPlanner {
     guard let found else {
       return try add(SchemaPlan.Step(table.name, [.init(.addView)], [.init(create)]))
     }
-    guard found.sql != SchemaText(create) else { return }
+    let model = DatabaseSchema.View(name: table.name, sql: SchemaText(create))
+    guard !copy.connection.isSame(found, as: model) else { return }
     let triggers = found.triggers.map { SchemaPlan.Statement($0.sql.text) }
     try add(
       SchemaPlan.Step(
         table.name, [.init(.changeView)],
         [.init("DROP VIEW \(table.name.quotedName)"), .init(create)] + triggers))
+  }
+
+  // MARK: Triggers
+
+  /// Drops the triggers that differ before their tables change: they may name columns that go.
+  private mutating func dropOutdated(_ triggers: [Trigger]) throws {
+    for trigger in triggers {
+      for table in changed.tables {
+        guard let own = table.triggers.first(where: { $0.name.isSameName(as: trigger.name) }),
+          own.sql != SchemaText(try trigger.create(for: connection))
+        else { continue }
+        try add(
+          SchemaPlan.Step(
+            table.name, [.init(.dropTrigger, own.name)], [.init("DROP TRIGGER \(own.name.quotedName)")]))
+      }
+    }
+  }
+
+  /// Creates the triggers that are not there.
+  private mutating func create(_ triggers: [Trigger]) throws {
+    for trigger in triggers {
+      let own = changed[table: trigger.table.name]?.triggers ?? []
+      guard !own.contains(where: { $0.name.isSameName(as: trigger.name) }) else { continue }
+      try add(
+        SchemaPlan.Step(
+          trigger.table.name, [.init(.addTrigger, trigger.name)], [.init(try trigger.create(for: connection))]))
+    }
   }
 
   // MARK: Columns

@@ -46,6 +46,8 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var isNotNull = false
     /// What `ON CONFLICT` says behind NOT NULL: `REPLACE`; nil for `ABORT`.
     public var notNullConflict: SchemaText?
+    /// The name of the constraint NOT NULL; not compared.
+    @Uncompared public var notNullName: String?
     /// The default, an expression; nil for none, which is NULL.
     public var defaultValue: SchemaText?
     /// The collation; nil for `BINARY`.
@@ -120,6 +122,13 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var name: String
     public var sql: SchemaText
     public var triggers: [Trigger] = []
+
+    /// The names that it gives its columns, nil if they are those of its query, and the query; nil for text that can't
+    /// be read.
+    package var parts: (columns: [SchemaText]?, query: SchemaText)? {
+      var reader = SchemaReader(sql.text)
+      return try? reader.view()
+    }
   }
 
   /// The texts that created the tables, indexes, views and triggers, in an order in which they can run.

@@ -57,6 +57,17 @@ struct SchemaReader {
     return (index, table)
   }
 
+  /// The names that a view gives its columns, nil if they are those of its query, and the query.
+  mutating func view() throws -> (columns: [SchemaText]?, query: SchemaText) {
+    try expect("create")
+    _ = accept("temp") || accept("temporary")
+    try expect("view")
+    _ = try qualifiedName()
+    let columns = isSign("(") ? try names() : nil
+    try expect("as")
+    return (columns, SchemaText(tokens, at..<tokens.count))
+  }
+
   // MARK: Columns
 
   private mutating func column(of table: inout DatabaseSchema.Table) throws {
@@ -80,6 +91,7 @@ struct SchemaReader {
         try expect("null")
         column.isNotNull = true
         column.notNullConflict = try conflict()
+        column.notNullName = constraintName
       } else if accept("null") {
         _ = try conflict()
       } else if accept("unique") {

@@ -67,7 +67,7 @@ import Sqlable
 
 @Sqlable struct Rule {
   @PrimaryKey(onConflict: .replace) var id: Int?
-  @Default("x") @NotNull(onConflict: .replace) var a: String
+  @Default("x") @NotNull(onConflict: .replace, name: "filled") var a: String
   @Unique(onConflict: .ignore, name: "only_one") var b: String?
   @ForeignKey<Rule>(name: "parent") var c: Int?
 }
@@ -88,6 +88,7 @@ extension Cheap: Sqlable {
   static let id = column("id", Int?.self)
   static let price = column("price", Double?.self)
   static let tableLayout = [id.column, price.column]
+  static let tableOptions: [TableOption] = [.view(View(sql: "SELECT id, price FROM product"))]
 
   init(row: ReadRow) throws {
     id = try row.get(Cheap.id)
