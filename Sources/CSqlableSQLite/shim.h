@@ -3,13 +3,21 @@
 #define SQLABLE_SHIM_H
 
 #include <pthread.h>
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 // Whether a path is in an in-memory file system (TMPFS_MAGIC); Swift's Glibc module lacks statfs.
 static inline int sqlable_is_in_memory(const char *path) {
   struct statfs info;
   return statfs(path, &info) == 0 && info.f_type == 0x01021994;
+}
+
+// Renames a file unless there is one of the new name (RENAME_NOREPLACE); Swift's Glibc module lacks renameat2.
+static inline int sqlable_rename_to_new(const char *from, const char *to) {
+  return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 1u);
 }
 
 // sqlite3_db_config is variadic.

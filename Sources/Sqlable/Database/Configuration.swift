@@ -80,6 +80,12 @@ public struct Configuration: Sendable, Hashable {
   /// every reader of each, but a power failure or killed process can leave it in some of them and not in others.
   public var attached: [String: String]
 
+  /// The extensions of SQLite that every connection loads, in this order. Default: none.
+  public var extensions: [LoadableExtension]
+
+  /// What runs on each connection when it has opened; see ``onOpen(_:order:_:)``.
+  var openActions: [OpenAction] = []
+
   /// Reads the file as one that nothing changes: without locks, and without files beside it. A log beside it is not
   /// read. Only together with `isReadOnly`.
   package var isImmutable = false
@@ -100,7 +106,8 @@ public struct Configuration: Sendable, Hashable {
     maximumPageCount: Int? = nil,
     usesPreupdateHook: Bool = true,
     trustsSchema: Bool = true,
-    attached: [String: String] = [:]
+    attached: [String: String] = [:],
+    extensions: [LoadableExtension] = []
   ) {
     self.label = label
     self.isReadOnly = isReadOnly
@@ -118,6 +125,7 @@ public struct Configuration: Sendable, Hashable {
     self.usesPreupdateHook = usesPreupdateHook
     self.trustsSchema = trustsSchema
     self.attached = attached
+    self.extensions = extensions
   }
 
   public enum JournalMode: String, Sendable, Hashable {
@@ -141,6 +149,7 @@ extension Configuration {
       let isFile = !path.isEmpty && path != ":memory:"
       return !isFile || path.begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
+    configuration.extensions = extensions.map(\.withAbsolutePath)
     return configuration
   }
 
@@ -157,6 +166,7 @@ extension Configuration {
     if let maximumPageCount, !(1...Int(UInt32.max) - 1).contains(maximumPageCount) {
       throw SqlError.misuse("the maximum page count must be from 1 to 4,294,967,294")
     }
+    for item in extensions { try item.validate() }
     var names: Set<[UInt8]> = [[UInt8]("main".utf8), [UInt8]("temp".utf8)]
     for (name, path) in attached {
       guard !name.isEmpty, !name.utf8.contains(0), names.insert(name.foldedName).inserted else {

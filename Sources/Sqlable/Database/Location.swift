@@ -40,8 +40,7 @@ enum Location: Sendable {
       }
     }
     for path in configuration.attached.values { try Location.prepareDirectory(for: path, configuration) }
-    try connection.apply(configuration, isInMemory: filepath.isEmpty)
-    try connection.attach(configuration)
+    try connection.prepare(configuration, isInMemory: filepath.isEmpty)
     return connection
   }
 
@@ -60,8 +59,7 @@ enum Location: Sendable {
     let connection = try Location.connect(to: parent.absolutePath, SQLITE_OPEN_READWRITE, configuration)
     try Location.check(connection)
     try Location.check(parent)
-    try connection.apply(configuration, isInMemory: false)
-    try connection.attach(configuration)
+    try connection.prepare(configuration, isInMemory: false)
     return connection
   }
 
@@ -129,8 +127,16 @@ enum Location: Sendable {
 }
 
 extension Connection {
+  /// Makes the connection what the configuration says.
+  fileprivate func prepare(_ configuration: Configuration, isInMemory: Bool) throws {
+    try apply(configuration, isInMemory: isInMemory)
+    // Before the other files, which may need them.
+    for item in configuration.extensions { try load(item) }
+    try attach(configuration)
+  }
+
   /// Applies the settings of the connection; SQLite's defaults date from 2004 and are kept for compatibility.
-  fileprivate func apply(_ configuration: Configuration, isInMemory: Bool) throws {
+  private func apply(_ configuration: Configuration, isInMemory: Bool) throws {
     setBusyTimeout(milliseconds: Int32(configuration.busyTimeout * 1000))
     try setFlag(SQLITE_DBCONFIG_DQS_DML, false)  // "nosuch" is a missing column, not a string
     try setFlag(SQLITE_DBCONFIG_DQS_DDL, false)
@@ -162,7 +168,7 @@ extension Connection {
   }
 
   /// Attaches the other databases, in the order of their names, and applies the settings of a file to each.
-  fileprivate func attach(_ configuration: Configuration) throws {
+  private func attach(_ configuration: Configuration) throws {
     for (name, path) in configuration.attached.sorted(by: { $0.key < $1.key }) {
       do {
         try pragma("ATTACH \(path.quotedText) AS \(name.quotedName)")

@@ -145,6 +145,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     self.open.connection = connection
     self.open.functions = functions
     self.open.observation = observation
+    if !configuration.openActions.isEmpty { try runOpenActions() }
   }
 
   deinit {
@@ -216,25 +217,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   ///
   /// Missing files are not an error. Throws `.misuse` for a directory, which stays. Close the handles first: one that
   /// is still open would write to a deleted file, and throws `.io` instead.
-  public static func deleteDatabase(at filepath: String) throws {
-    guard !filepath.isEmpty, !filepath.utf8.contains(0) else {
-      throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
-    }
-    // removeItem would delete a directory with everything in it.
-    var isDirectory = false
-    if FileManager.default.fileExists(atPath: filepath, isDirectory: &isDirectory), isDirectory {
-      throw SqlError.misuse("the path of the database is a directory: \(filepath)")
-    }
-    for suffix in ["-gate", "-journal", "-shm", "-wal", ""] {
-      do {
-        try FileManager.default.removeItem(atPath: filepath + suffix)
-      } catch let error as CocoaError where error.code == .fileNoSuchFile {
-        continue
-      } catch {
-        throw SqlError(.io, message: "can't delete the database file, or one that belongs to it")
-      }
-    }
-  }
+  public static func deleteDatabase(at filepath: String) throws { try DatabaseFiles(of: filepath).remove() }
 
   // MARK: Use
 

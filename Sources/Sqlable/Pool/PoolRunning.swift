@@ -121,6 +121,15 @@ extension SqlitePool {
     }
   }
 
+  /// Gives a handle that no call had to the next waiting call.
+  func giveBack(_ handle: PooledHandle) {
+    let next = withState { state in
+      state.ended()
+      return state.next(for: handle)
+    }
+    if let next { handOn(handle, to: next) }
+  }
+
   /// Runs a call, then those that wait for the handle.
   private func work(_ call: PoolCall, _ handle: PooledHandle) {
     var next: PoolCall? = call

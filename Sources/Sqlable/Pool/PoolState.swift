@@ -110,6 +110,16 @@ extension SqlitePool.State {
     return reader
   }
 
+  /// Takes the handles that no call has; `giveBack` returns them.
+  mutating func takeIdle(_ label: String?) throws -> [PooledHandle] {
+    try checkIsOpen(label)
+    let handles = idleReaders + (writerIsIdle ? [writer] : [])
+    (idleReaders, writerIsIdle) = ([], false)
+    // The pool is not closed while they are out.
+    calls += handles.count
+    return handles
+  }
+
   /// Gives the handle to the call.
   mutating func give(_ handle: PooledHandle, to call: PoolCall) {
     call.gotHandle = call.isWaiting ? .now : call.begin

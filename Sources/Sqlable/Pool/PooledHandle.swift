@@ -71,6 +71,9 @@ final class PooledHandle: @unchecked Sendable {
   }
 
   /// To be called by its holder.
+  func releaseMemory() { database?.lockedAnyway { database?.connection?.releaseMemory() } }
+
+  /// To be called by its holder.
   func noteCacheUse() {
     if let cache = database?.connection?.cache { cacheUse = StatementCacheUse(of: cache) }
   }

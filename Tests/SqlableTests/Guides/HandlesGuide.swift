@@ -22,6 +22,24 @@ import Testing
     }
   }
 
+  @Test func moreForEveryConnection() throws {
+    try withDirectory { directory in
+      let (path, archivePath) = (directory + "/bikes.sqlite", directory + "/archive.sqlite")
+      var configuration = Configuration()
+      configuration.onOpen("memory map") { db in try db.execute("PRAGMA mmap_size = 268435456") }
+      configuration.onOpen("scratch", order: 1) { db in try db.execute("CREATE TEMP TABLE scratch (id INTEGER)") }
+      let mapped = try SqliteDatabase(filepath: path, configuration: configuration)
+      #expect(try mapped.query("SELECT count(*) FROM scratch", as: Int.self) == [0])
+      try mapped.close()
+      #expect(SqliteDatabase.canOpen(at: path))
+      let files = DatabaseFiles(of: path)
+      let size = files.size  // of all files, in bytes; also db.files.size and pool.files.size
+      try files.move(to: archivePath)
+      try DatabaseFiles(of: archivePath).remove(overwriting: true)
+      #expect(size >= 0 && SqlableTests.files(in: directory) == [])
+    }
+  }
+
   @Test func otherFilesBesideIt() throws {
     try withDirectory { directory in
       let (path, archivePath) = (directory + "/bikes.sqlite", directory + "/archive.sqlite")

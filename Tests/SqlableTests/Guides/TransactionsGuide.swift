@@ -137,6 +137,15 @@ import Testing
     }
   }
 
+  @Test func callsAreRetried() throws {
+    try withTables { db in
+      let id = try retrying(attempts: 5, within: .seconds(2)) {
+        try db.transaction { db in try Bicycle(name: "Trek", color: "red").insert().run(db) }
+      }
+      #expect(id == 1)
+    }
+  }
+
   @Test func aBatchIsOneTransaction() throws {
     try withTables { db in
       let bikes = [

@@ -162,13 +162,14 @@ struct SchemaPlanner {
   func rowCount(of table: String) throws -> Int {
     let old = answers.renamedTables.first { $0.value.isSameName(as: table) }?.key
     guard let found = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
-    let hasRowid = !found.isWithoutRowid && String.rowidName(beside: found.columns.map(\.name)) != nil
-    let select = { (count: String) in
-      try Int(connection.pragma("SELECT \(count) FROM main.\(found.name.quotedName)") ?? "")
+    let table = "main.\(found.name.quotedName)"
+    if !found.isWithoutRowid, let id = String.rowidName(beside: found.columns.map(\.name)) {
+      // One query for both ends would read the whole table: SQLite seeks a single min or max only.
+      let ends = ["max", "min"].map { "(SELECT \($0)(\(id)) FROM \(table))" }.joined(separator: " - ")
+      // A distance beyond 64 bits is no integer.
+      if let distance = try Int(connection.pragma("SELECT coalesce(\(ends) + 1, 0)") ?? "") { return distance }
     }
-    // A distance beyond 64 bits is no integer.
-    let distance = hasRowid ? try select("coalesce(max(rowid) - min(rowid) + 1, 0)") : nil
-    return try distance ?? select("count(*)") ?? 0
+    return try Int(connection.pragma("SELECT count(*) FROM \(table)") ?? "") ?? 0
   }
 
   // MARK: Views

@@ -1,0 +1,203 @@
+import Foundation
+import Glibc
+import Sqlable
+import Testing
+
+/// The files of a database: their size, moving and deleting them, and whether one can be opened.
+@Suite struct DatabaseFilesTests {
+  private func withFile(_ body: (_ path: String, _ directory: String) throws -> Void) throws {
+    try withDirectory { directory in
+      let path = directory + "/bikes.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      try db.createTables(Person.self, Bicycle.self)
+      try Bicycle.insert((0..<100).map { Bicycle(name: "\($0)", color: "red") }).run(db)
+      try db.close()
+      try body(path, directory)
+    }
+  }
+
+  @Test func sizeAndPathsAreThoseOfAllFiles() throws {
+    try withFile { path, directory in
+      let files = DatabaseFiles(of: path)
+      #expect(files.paths == [path])
+      let alone = files.size
+      let db = try SqliteDatabase(filepath: path)
+      try Bicycle(name: "one", color: "red").insert().run(db)
+      #expect(db.files == files && files.paths == [path, path + "-wal", path + "-shm"])
+      #expect(files.size > alone + 4_096)
+      #expect(DatabaseFiles(of: directory + "/none").paths.isEmpty && DatabaseFiles(of: directory + "/none").size == 0)
+      #expect(try SqliteDatabase.inMemory().files.size == 0)
+    }
+  }
+
+  @Test func aMovedDatabaseIsWholeAndTheOldPlaceEmpty() throws {
+    try withFile { path, directory in
+      // A process that was killed leaves a log behind.
+      let other = try SQLiteProcess(path)
+      try other.run("PRAGMA wal_autocheckpoint = 0; INSERT INTO bicycle (name, color) VALUES ('killed', 'blue');")
+      other.kill()
+      #expect(files(in: directory).contains("bikes.sqlite-wal"))
+      try DatabaseFiles(of: path).move(to: directory + "/moved.sqlite")
+      #expect(files(in: directory) == ["moved.sqlite"])
+      let db = try SqliteDatabase(filepath: directory + "/moved.sqlite")
+      #expect(try Bicycle.count().run(db) == 101)
+    }
+  }
+
+  @Test func aMoveThatCantBeIsRefusedAndChangesNothing() throws {
+    try withFile { path, directory in
+      let files = DatabaseFiles(of: path)
+      let target = directory + "/target.sqlite"
+      func message(to path: String) -> String? { sqlError { try files.move(to: path) }?.message }
+      do {
+        let db = try SqliteDatabase(filepath: path)
+        expectError(.busy) { try files.move(to: target) }
+        try db.execute("CREATE TABLE still (works)")
+        try db.close()
+      }
+      try Data("mine".utf8).write(to: URL(filePath: target))
+      #expect(message(to: target) == "there is a file at \(target), or one of a database there")
+      #expect(try String(contentsOf: URL(filePath: target), encoding: .utf8) == "mine")
+      try FileManager.default.moveItem(atPath: target, toPath: target + "-wal")
+      #expect(message(to: target)?.hasPrefix("there is a file at") == true)
+      #expect(message(to: path)?.hasPrefix("there is a file at") == true)
+      #expect(message(to: directory)?.contains("is a directory") == true)
+      expectMisuse { try files.move(to: "") }
+      expectError(.io) { try files.move(to: directory + "/no/such/place") }
+      #expect(FileManager.default.fileExists(atPath: path))
+      expectError(.cannotOpen) { try DatabaseFiles(of: directory + "/none").move(to: directory + "/other") }
+      #expect(!FileManager.default.fileExists(atPath: directory + "/none"))
+      let db = try SqliteDatabase(filepath: path)
+      #expect(try Bicycle.count().run(db) == 100)
+    }
+  }
+
+  @Test(.enabled(if: Administrator.canMount, "no file system can be mounted"))
+  func anotherFileSystemIsRefused() throws {
+    try withFile { path, _ in
+      try withSmallDisk(size: "1m") { disk in
+        expectError(.io) { try DatabaseFiles(of: path).move(to: disk + "/bikes.sqlite") }
+        #expect(files(in: disk) == [])
+      }
+      #expect(SqliteDatabase.canOpen(at: path))
+    }
+  }
+
+  @Test func removedFilesAreOverwrittenIfAsked() throws {
+    try withFile { path, directory in
+      // Another name of the file shows what was left in it.
+      #expect(link(path, directory + "/other") == 0)
+      let size = DatabaseFiles(of: path).size
+      try DatabaseFiles(of: path).remove(overwriting: true)
+      #expect(files(in: directory) == ["other"])
+      let data = try Data(contentsOf: URL(filePath: directory + "/other"))
+      #expect(data.count == size && data.allSatisfy { $0 == 0 })
+      try DatabaseFiles(of: path).remove(overwriting: true)
+      expectMisuse { try DatabaseFiles(of: directory).remove() }
+    }
+  }
+
+  @Test func whatCanBeOpenedIsKnownWithoutOpeningIt() throws {
+    try withFile { path, directory in
+      func canOpen(_ name: String, _ configuration: Configuration = .init()) -> Bool {
+        SqliteDatabase.canOpen(at: directory + "/" + name, configuration: configuration)
+      }
+      #expect(canOpen("bikes.sqlite") && canOpen("bikes.sqlite", Configuration(isReadOnly: true)))
+      let db = try SqliteDatabase(filepath: path)
+      try db.transaction { _ in #expect(canOpen("bikes.sqlite")) }
+      try db.close()
+      #expect(canOpen("new.sqlite") && canOpen("a/b/c.sqlite"))
+      #expect(!canOpen("a/b/c.sqlite", Configuration(createsDirectories: false)))
+      #expect(!canOpen("new.sqlite", Configuration(isReadOnly: true)))
+      #expect(!canOpen("bikes.sqlite/x") && !SqliteDatabase.canOpen(at: directory) && !SqliteDatabase.canOpen(at: ""))
+      #expect(!canOpen("new.sqlite", Configuration(busyTimeout: -1)))
+      try Data("This is no database, but it is longer than a header would be.".utf8)
+        .write(to: URL(filePath: directory + "/text"))
+      try Data().write(to: URL(filePath: directory + "/empty"))
+      #expect(!canOpen("text") && canOpen("empty"))
+      #expect(files(in: directory) == ["bikes.sqlite", "empty", "text"])
+    }
+  }
+
+  @Test func databasesAreOpenedByURL() async throws {
+    try await withDirectoryAsync { directory in
+      let url = URL(filePath: directory + "/a b%20ü.sqlite")
+      let db = try SqliteDatabase(url: url)
+      #expect(db.filepath == directory + "/a b%20ü.sqlite")
+      try db.createTables(Person.self, Bicycle.self)
+      let pool = try SqlitePool(url: url)
+      #expect(try await Bicycle.count().run(pool) == 0)
+      #expect(pool.files.paths.contains(directory + "/a b%20ü.sqlite"))
+      try await pool.close()
+      let web = try #require(URL(string: "https://example.com/bikes.sqlite"))
+      expectMisuse { _ = try SqliteDatabase(url: web) }
+      expectMisuse { _ = try SqlitePool(url: web) }
+    }
+  }
+
+  // MARK: Pools
+
+  @Test func aPoolReleasesTheMemoryOfIdleHandles() throws {
+    try withPool { pool in
+      try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
+      #expect(try Bicycle.count().run(pool) == 0)
+      let (before, _) = (pool.statistics.statementCache, try pool.releaseMemory())
+      #expect(before.statements > 0)
+      try pool.read { db in
+        // Busy handles keep theirs, and nothing waits for them.
+        try pool.releaseMemory()
+        #expect(try Bicycle.count().run(db) == 0)
+      }
+      let misses = try pool.read { db in try db.statementCacheUse.misses }
+      #expect(misses > 0)
+      try pool.transaction { db in try Person(id: nil, name: "Ann").insert().run(db) }
+      #expect(pool.statistics.idleReaders == pool.statistics.openReaders && !pool.statistics.isWriting)
+      try pool.close()
+      expectError(.closed) { try pool.releaseMemory() }
+    }
+  }
+
+  @Test func releasingBesideManyCallsLosesNone() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite", readers: 2)
+      try await pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<8 {
+          group.addTask {
+            for _ in 0..<50 {
+              try await Person(id: nil, name: "\(number)").insert().run(pool)
+              _ = try await Person.count().run(pool)
+            }
+          }
+        }
+        group.addTask { for _ in 0..<200 { try pool.releaseMemory() } }
+        try await group.waitForAll()
+      }
+      #expect(try await Person.count().run(pool) == 400)
+      try await pool.close()
+    }
+  }
+
+  @Test func functionsAreRegisteredOnAPool() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      #expect(try await pool.read { db in try db.query("SELECT 1", as: Int.self) } == [1])
+      try pool.register(ScalarFunction("twice") { (value: Int) in 2 * value })
+      try pool.register(
+        AggregateFunction("product", initial: 1) { (product: inout Int, value: Int) in
+          product *= value
+        } finish: {
+          $0
+        })
+      try pool.register(Collation("backwards") { $1.compare($0) })
+      let text: @Sendable (SqliteDatabase) throws -> [Int] = { db in
+        try db.query("SELECT twice(product(column1)) FROM (VALUES (2), (3))", as: Int.self)
+          + db.query("SELECT 'a' < 'b' COLLATE backwards", as: Int.self)
+      }
+      #expect(try await pool.read(text) == [12, 0])
+      #expect(try await pool.transaction(text) == [12, 0])
+      expectMisuse { try pool.register(ScalarFunction("") { (value: Int) in value }) }
+      try await pool.close()
+    }
+  }
+}
