@@ -46,6 +46,11 @@ private enum DatedInText: TableDeclaration {
   static let columns = [id, Column("at", .date(.iso8601))]
 }
 
+private enum Cents: TableDeclaration { static let columns = [id, Column("a", .nullable(.decimal(scale: 2)))] }
+private enum Milliseconds: TableDeclaration {
+  static let columns = [id, Column("a", .nullable(.date(.unixMilliseconds)))]
+}
+
 private let id = Column("id", .integer, PrimaryKey())
 
 /// What a plan can't keep as it is, it refuses: no row goes or changes silently.
@@ -136,6 +141,23 @@ private let id = Column("id", .integer, PrimaryKey())
       [0.5, -0.25, 1e300, .real(0.1 + 0.2)])
     try expect("INTEGER", "(9223372036854775807), (0)", Entry<Texts>.self, ["9223372036854775807", "0"])
     try expect("REAL", "(0.5), (1e300)", Entry<Texts>.self, ["0.5", "1.0e+300"])
+  }
+
+  @Test func aNumberIsNotTakenForOneOfUnits() throws {
+    for type in ["REAL", "NUMERIC", "TEXT", "DECIMAL(10, 2)"] {
+      let setup = "CREATE TABLE t (id INTEGER PRIMARY KEY, a \(type)); INSERT INTO t VALUES (1, NULL), (2, 12)"
+      try expectRefusal(
+        setup, Entry<Cents>.self,
+        "rows of t have values that are not stored as a Decimal with 2 digits after the point in column a, such as 2")
+      try expectRefusal(
+        setup, Entry<Milliseconds>.self,
+        "rows of t have values that are not stored as INTEGER (date as unixMilliseconds) in column a, such as 2")
+    }
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); INSERT INTO t VALUES (1, 1250)")
+      try Schema(Entry<Cents>.self).plan(db).apply(db)
+      #expect(try rows(db) == [[1, 1250]])
+    }
   }
 
   @Test func aRowWithoutAKeyGetsNone() throws {

@@ -83,8 +83,8 @@ extension SchemaPlanner {
         name = new
         guard name.isSameName(as: column) else { continue }
         throw SqlError.misuse(
-          "column \(column) can't be renamed: the new names go in a circle, so that it can't be seen whether it has been "
-            + "done; rename them in a migration, with SQL"
+          "column \(column) can't be renamed: the new names go in a circle, so that it can't be seen whether it has "
+            + "been done; rename them in a migration, with SQL"
         ).at(table: table.name, column: column)
       }
     }

@@ -128,7 +128,12 @@ struct TableRebuild {
             sql:
               "SELECT \(newRowid) FROM \(old) WHERE typeof(\(column.name.quotedName)) NOT IN (\(classes)) LIMIT 10",
             time: .after))
-        if let condition = column.type.loss(of: column.name.quotedName) {
+        if column.type.countsUnits, found[column: column.name]?.type.isInteger != true {
+          diagnoses.append(
+            .init(
+              column: column.name, fault: "have values that are not stored as \(column.type.name)",
+              sql: "SELECT \(rowid) FROM \(old) WHERE \(column.name.quotedName) IS NOT NULL LIMIT 10", time: .before))
+        } else if let condition = column.type.loss(of: column.name.quotedName) {
           diagnoses.append(
             .init(
               column: column.name, fault: "have values that \(column.type.sqlName) can't hold exactly",
@@ -164,6 +169,9 @@ extension ColumnType {
     case .null: []
     }
   }
+
+  /// Whether a stored number is one of smaller units than that which it stands for: 1234 for 12.34.
+  fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
 
   /// A condition for values of another type that would be changed by becoming this one; nil if there are none.
   ///
@@ -207,6 +215,9 @@ extension DatabaseSchema.Column {
 }
 
 extension SchemaText {
+  /// Whether it is a declared type that SQLite treats as INTEGER.
+  fileprivate var isInteger: Bool { text.uppercased().contains("INT") }
+
   /// Whether it is a default that stands without parentheses: a word of its own is a text there, `DEFAULT black`, and a
   /// column in them.
   fileprivate var isLiteral: Bool {
