@@ -42,8 +42,9 @@ private struct FileState: Equatable {
       changed = (info.st_mtim.tv_sec, info.st_mtim.tv_nsec)
     }
     hasLog = FileManager.default.fileExists(atPath: path + "-wal")
-    // The version that a reader needs: 2 for WAL.
-    let header = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 20)
+    // The version that a reader needs: 2 for WAL. Opening a pipe would wait for a program that writes into it.
+    let isFile = info.st_mode & S_IFMT == S_IFREG
+    let header = !isFile ? nil : try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 20)
     isWAL = header?.count == 20 && header?.last == 2
   }
 

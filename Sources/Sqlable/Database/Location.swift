@@ -108,10 +108,12 @@ enum Location: Sendable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
     }
-    var isDirectory = false
-    // SQLite opens a directory for reading, and reports the first read from it as a disk I/O error.
-    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
-      throw SqlError(.cannotOpen, message: "the path of the database is a directory: \(path)")
+    var info = stat()
+    // SQLite opens a directory for reading, and reports the first read from it as a disk I/O error. Opening a pipe
+    // would wait for a program that writes into it.
+    if stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFREG {
+      let kind = info.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is no regular file"
+      throw SqlError(.cannotOpen, message: "the path of the database \(kind): \(path)")
     }
     let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let directory = end.map { String(decoding: path.utf8[..<$0], as: UTF8.self) } ?? ""

@@ -15,7 +15,8 @@ extension SqliteDatabase {
   /// schemas and rows have equal dumps, tables in the order of their names, rows in that of their ids or keys.
   ///
   /// It reads in one transaction and holds the text in memory; ``dump(to:)`` passes each statement on. Throws
-  /// `.schema(.mismatch)` for a full-text table that does not store its text.
+  /// `.schema(.mismatch)` for a full-text table that does not store its text, and `.decoding` for text that is not
+  /// UTF-8: a ``backup(to:_:)-(String,_)`` copies that.
   public func dump() throws -> String {
     var text = ""
     try dump { text += $0 + ";\n" }

@@ -4,21 +4,22 @@ import CSqlableSQLite
 struct SchemaCopy {
   let connection: Connection
 
-  init(of original: Connection, functions: FunctionRegistry?, withTriggers: Bool = false) throws {
+  /// - Parameter isOfFile: Whether it has the triggers, and nothing that is temporary; otherwise what a query can read.
+  init(of original: Connection, functions: FunctionRegistry?, isOfFile: Bool = false) throws {
     connection = try Connection(
       path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
       cacheCapacity: 0)
     try functions?.apply(to: connection)
     var (virtual, others): ([String], [String]) = ([], [])
     // A program may replace LIKE and every function, so the texts are filtered in Swift.
+    let temporary = isOfFile ? "" : "UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema"
     try original.eachRow(
       """
-      SELECT sql, type FROM (SELECT type, sql, rowid AS place FROM main.sqlite_schema
-        UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema)
+      SELECT sql, type FROM (SELECT type, sql, rowid AS place FROM main.sqlite_schema \(temporary))
       WHERE sql IS NOT NULL ORDER BY type = 'trigger', type = 'index', place
       """
     ) { row in
-      if row[1] == "trigger", !withTriggers { return }
+      if row[1] == "trigger", !isOfFile { return }
       if row[0].virtualTableModule != nil {
         virtual.append(row[0])
       } else if !row[0].foldedName.starts(with: "create table sqlite_".utf8) {

@@ -87,6 +87,16 @@ import Testing
     }
   }
 
+  @Test func aPipeIsNoDatabaseAndIsNotWaitedFor() throws {
+    try withDirectory { directory in
+      #expect(mkfifo(directory + "/pipe", 0o600) == 0)
+      for isReadOnly in [false, true] {
+        let configuration = Configuration(isReadOnly: isReadOnly)
+        expectError(.cannotOpen) { _ = try SqliteDatabase(filepath: directory + "/pipe", configuration: configuration) }
+      }
+    }
+  }
+
   @Test func aPathBelowAFileCannotBeOpened() throws {
     try withDirectory { directory in
       try Data("text".utf8).write(to: URL(fileURLWithPath: directory + "/file"))

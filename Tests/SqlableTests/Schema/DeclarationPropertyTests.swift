@@ -90,6 +90,83 @@ private enum Parent: TableDeclaration {
   }
 }
 
+extension DeclarationPropertyTests {
+  private func columns(_ db: SqliteDatabase) throws -> [DatabaseSchema.Column] {
+    try #require(db.schema()[table: "whole"]).columns
+  }
+
+  private func rows(_ db: SqliteDatabase, _ columns: [String]) throws -> [[DatabaseValue]] {
+    let names = columns.map { "\"\($0)\"" }.joined(separator: ", ")
+    return try db.query(SQL(verbatim: "SELECT \(names) FROM whole ORDER BY number"), as: DynamicRow.self).map(\.values)
+  }
+
+  /// Puts rows into a table, as many as fit.
+  private func fill(_ db: SqliteDatabase, _ random: inout SeededGenerator) throws {
+    let columns = try columns(db).filter { $0.generated == nil }
+    try db.execute("INSERT INTO parent VALUES (1, '1'), (2, '2'), (3, 'x')")
+    for number in 1...Int.random(in: 1...12, using: &random) {
+      let values = columns.map { column in
+        if column.name == "number" { return "\(number)" }
+        if column.name == "id" { return "\(number * 3 - 7)" }
+        return random.pick([
+          "NULL", "1", "2", "3", "'x'", "'1'", "'1.5'", "'04'", "x'00'", "9007199254740993", "\(number)",
+        ])
+      }
+      try? db.execute(SQL(verbatim: "INSERT INTO whole VALUES (\(values.joined(separator: ", ")))"))
+    }
+  }
+
+  @Test func aPlanKeepsEveryRowOrChangesNothing() throws {
+    var (last, random): ((any Sqlable.Type)?, SeededGenerator) = (nil, SeededGenerator(seed: SeededGenerator.seed))
+    var (applied, refused) = (0, 0)
+    try eachOfSome(300) { model in
+      defer { last = model }
+      guard let last else { return }
+      let db = try SqliteDatabase.inMemory()
+      try db.createTables(of: Schema(Entry<Parent>.self, last))
+      try fill(db, &random)
+      let old = try columns(db)
+      let before = try (db.schema(), rows(db, old.map(\.name)))
+      let filling: [String: any SqlValue] = random.chance(50) ? ["whole.first": 1, "whole.second": "x"] : [:]
+      let isRefused = sqlError {
+        let notRenamed: Set = ["whole.id", "whole.key", "whole.first", "whole.second"]
+        try Schema(model).plan(db, notRenamed: notRenamed, filling: filling).apply(db)
+      }
+      guard isRefused == nil else {
+        refused += 1
+        #expect(try before == (db.schema(), rows(db, old.map(\.name))), "\(last) → \(model)")
+        return
+      }
+      applied += 1
+      let new = try columns(db)
+      // No column goes unless the plan says so. One that is computed has other values.
+      for column in old where column.generated == nil {
+        let now = try #require(new.first { $0.name == column.name })
+        #expect(now.generated == nil)
+        let place = try #require(old.firstIndex(of: column))
+        let was: [DatabaseValue] = before.1.map { $0[place] }
+        let values: [DatabaseValue] = try rows(db, [column.name]).map { $0[0] }
+        let filled = try filling["whole.\(column.name)"]?.databaseValue
+        let kept = zip(was, values).allSatisfy { (old: DatabaseValue, new: DatabaseValue) -> Bool in
+          if old == new || (old == .null && new == filled) { return true }
+          return column.type != now.type && "\(old)".number == "\(new)".number
+        }
+        #expect(was.count == values.count && kept, "\(last) → \(model): \(column.name) \(was) \(values)")
+      }
+      #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+      #expect(try db.query("PRAGMA foreign_key_check", as: DynamicRow.self).isEmpty)
+    }
+    #expect(applied > 10 && refused > 10)
+  }
+}
+
+extension String {
+  /// The number in a value's description.
+  fileprivate var number: Double? {
+    Double(drop { $0 != "(" }.filter { "0123456789.-e+".contains($0) })
+  }
+}
+
 private enum Keys {
   enum Rowid: Part { static let column = Column("id", .integer, PrimaryKey()) }
   enum Counted: Part { static let column = Column("id", .integer, PrimaryKey(autoincrement: true, name: "k")) }

@@ -144,6 +144,26 @@ private enum New: TableDeclaration {
     }
   }
 
+  @Test func aRenamedTableTakesItsFullTextIndexWithIt() throws {
+    try withDatabase { db in
+      try db.createTable(Story.self, named: "tale")
+      try Story(1, "The fox", "jumps").insert().in("tale").run(db)
+      let schema = Schema(Story.self)
+      try schema.plan(db, renamedTables: ["tale": "story"]).apply(db)
+      try schema.verify(db)
+      #expect(try db.schema().tables.map(\.name) == ["story", "story_fulltext"])
+      #expect(try db.schema()[table: "story"]?.triggers.count == 3)
+      try Story(2, "The hen").insert().run(db)
+      try Story.delete(Story.id == 1).run(db)
+      #expect(try db.query("SELECT rowid FROM story_fulltext('hen OR fox')", as: Int.self) == [2])
+      // Another table is in the way.
+      try db.execute("CREATE TABLE tale (id INTEGER PRIMARY KEY)")
+      #expect(
+        sqlError { _ = try schema.plan(db, renamedTables: ["tale": "story"]) }?.message
+          == "table tale can't be renamed: there is a table story already")
+    }
+  }
+
   @Test func losingDataNeedsPermission() throws {
     try withOld { db in
       try db.execute("INSERT INTO t VALUES (1, 'x', '1', x'00')")

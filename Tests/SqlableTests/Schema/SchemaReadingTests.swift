@@ -16,6 +16,7 @@ import Testing
     "CREATE TABLE made (a INT, b INT AS (a + 1) UNIQUE, c TEXT GENERATED ALWAYS AS (a || ')') STORED)",
     "CREATE TABLE refers (a INT CONSTRAINT own REFERENCES plain ON DELETE CASCADE ON UPDATE SET NULL DEFERRABLE "
       + "INITIALLY DEFERRED, b INT REFERENCES plain (a) MATCH FULL NOT DEFERRABLE NOT NULL, c, d, "
+      + "e REFERENCES plain NOT NULL DEFERRABLE INITIALLY DEFERRED, f NOT DEFERRABLE, "
       + "CONSTRAINT two FOREIGN KEY (c, d) REFERENCES keys (b, a) ON DELETE SET DEFAULT CHECK (c) CONSTRAINT last UNIQUE (d))",
     "CREATE TABLE copied AS SELECT 1 AS x, 'y' AS \"y z\"",
   ]
@@ -83,14 +84,16 @@ import Testing
       let rows = try #require(schema[table: "rows"])
       #expect(rows.isStrict && rows.isWithoutRowid && rows.primaryKey?.onConflict == "ignore")
       let refers = try #require(schema[table: "refers"])
-      #expect(refers.foreignKeys.map(\.table) == ["plain", "plain", "keys"])
-      #expect(refers.foreignKeys.map(\.references) == [[], ["a"], ["b", "a"]])
-      #expect(refers.foreignKeys.map(\.onDelete) == [.cascade, .noAction, .setDefault])
-      #expect(refers.foreignKeys.map(\.onUpdate) == [.setNull, .noAction, .noAction])
-      #expect(refers.foreignKeys.map(\.isDeferred) == [true, false, false])
-      #expect(refers.foreignKeys.map(\.name) == ["own", nil, "two"])
+      #expect(refers.foreignKeys.map(\.table) == ["plain", "plain", "plain", "keys"])
+      #expect(refers.foreignKeys.map(\.references) == [[], ["a"], [], ["b", "a"]])
+      #expect(refers.foreignKeys.map(\.onDelete) == [.cascade, .noAction, .noAction, .setDefault])
+      #expect(refers.foreignKeys.map(\.onUpdate) == [.setNull, .noAction, .noAction, .noAction])
+      #expect(refers.foreignKeys.map(\.isDeferred) == [true, false, false, false])
+      #expect(refers.foreignKeys.map(\.name) == ["own", nil, nil, "two"])
       #expect(refers.checks.map(\.expression) == ["c"] && refers.uniques.map(\.name) == ["last"])
       #expect(refers[column: "B"]?.isNotNull == true)
+      try db.execute("CREATE TABLE late (a REFERENCES plain NOT NULL DEFERRABLE INITIALLY DEFERRED UNIQUE)")
+      #expect(try db.schema()[table: "late"]?.foreignKeys.map(\.isDeferred) == [true])
       let made = try #require(schema[table: "made"])
       #expect(made[column: "b"]?.generated?.expression == "A+1" && made[column: "b"]?.generated?.isStored == false)
       #expect(made[column: "c"]?.generated?.expression == "a || ')'" && made[column: "c"]?.generated?.isStored == true)

@@ -41,25 +41,13 @@ extension Schema {
     file: StaticString = #fileID, line: UInt = #line
   ) throws -> SchemaPlan {
     let answers = SchemaPlanner.Answers(
-      renamed: renamed, renamedTables: renamedTables, notRenamed: notRenamed,
-      filling: try filling.reduce(into: [:]) { $0[$1.key] = try self.stored($1.value, in: $1.key) }, dropping: dropping)
+      renamed: renamed, renamedTables: renamedTables, notRenamed: notRenamed, filling: filling, dropping: dropping)
     return try db.withTransaction(.deferred, file: file, line: line) { db in
       try db.running { connection in
         var planner = try SchemaPlanner(connection, functions: db.functions, answers: answers)
         return try planner.plan(for: self)
       }
     }
-  }
-
-  /// A value in the form of the column with that name, `bicycle.price` or `price`.
-  private func stored(_ value: any SqlValue, in name: String) throws -> DatabaseValue {
-    for table in tables {
-      for column in table.columns
-      where name.isSameName(as: column.name) || name.isSameName(as: "\(table.name).\(column.name)") {
-        return try value.databaseValue(in: column.type).checked()
-      }
-    }
-    throw SqlError.misuse("filling names column \(name), which no model has")
   }
 }
 
@@ -70,9 +58,10 @@ extension SchemaPlan {
   /// try plan.apply(db, allowing: .dataLoss) { print($0.step, $0.rows) }
   /// ```
   ///
-  /// Before the commit it checks the foreign keys of the tables that it has rebuilt. Foreign keys are not enforced
-  /// meanwhile, and no triggers fire. On a handle or pool; inside another transaction of a handle it is a savepoint.
-  /// A plan is SQL: apply one that was stored only if you trust where it was stored.
+  /// Before the commit it checks the integrity of the tables that it has rebuilt, and the foreign keys of these and of
+  /// those whose columns it has filled or dropped, or whose indexes it has dropped. Foreign keys are not enforced meanwhile, and no triggers fire. On a
+  /// handle or pool; inside another transaction of a handle it is a savepoint. A plan is SQL: apply one that was stored
+  /// only if you trust where it was stored.
   ///
   /// Throws `.misuse` for a plan that loses data without permission or has questions; `.schema(.mismatch)` for one that
   /// was made for another schema, and for rows that do not fit, with their ids; `.constraint`, `.full`, `.busy` and
@@ -92,12 +81,15 @@ extension SchemaPlan {
       try db.running { connection in
         try check(connection)
         try connection.withoutForeignKeys {
-          for (place, step) in steps.enumerated() {
-            progress(SchemaProgress(step: place, rows: 0))
-            try run(step, on: connection) { progress(SchemaProgress(step: place, rows: $0)) }
+          try connection.withoutTriggers {
+            for (place, step) in steps.enumerated() {
+              progress(SchemaProgress(step: place, rows: 0))
+              try run(step, on: connection) { progress(SchemaProgress(step: place, rows: $0)) }
+            }
           }
-          let rebuilt = Set(steps.filter(\.rebuilds).map(\.table))
-          if !rebuilt.isEmpty { try connection.checkForeignKeys(of: rebuilt) }
+          let referring = Set(steps.filter(\.concernsForeignKeys).map(\.table))
+          if !referring.isEmpty { try connection.checkForeignKeys(of: referring) }
+          for step in steps where step.rebuilds { try connection.checkIntegrity(of: step.table) }
         }
       }
       // Other parts of the handle must learn that the schema has changed.
@@ -120,19 +112,32 @@ extension SchemaPlan {
     let before = try connection.pragma("PRAGMA legacy_alter_table")
     try connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
     defer { _ = try? connection.pragma("PRAGMA legacy_alter_table = \(before ?? "OFF")") }
+    try diagnose(step, .before, on: connection)
     do {
       for statement in step.statements { try connection.run(statement, progress) }
     } catch let error as SqlError {
       guard case .constraint = error.kind else { throw error.at(table: step.table) }
-      for diagnosis in step.diagnoses where !diagnosis.isAlways {
+      for diagnosis in step.diagnoses where diagnosis.time == .failure {
         // Of what was there before the step; a query for something else fails.
         if let found = try? connection.fault(diagnosis, in: step.table) { throw found.with(error) }
       }
       throw error.at(table: step.table)
     }
-    for diagnosis in step.diagnoses where diagnosis.isAlways {
+    try diagnose(step, .after, on: connection)
+  }
+
+  private func diagnose(_ step: Step, _ time: Diagnosis.Time, on connection: Connection) throws {
+    for diagnosis in step.diagnoses where diagnosis.time == time {
       if let fault = try connection.fault(diagnosis, in: step.table) { throw fault }
     }
+  }
+}
+
+extension SchemaPlan.Step {
+  /// Whether it may leave rows that refer to rows, or to a key, that are not there.
+  fileprivate var concernsForeignKeys: Bool {
+    rebuilds || statements.contains { !$0.values.isEmpty }
+      || changes.contains { [.dropColumn, .dropIndex, .changeIndex].contains($0.kind) }
   }
 }
 
@@ -157,6 +162,13 @@ extension Connection {
     return isEnforcing
   }
 
+  /// Calls `body` without firing triggers.
+  fileprivate func withoutTriggers(_ body: () throws -> Void) throws {
+    try setFlag(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
+    defer { try? setFlag(SQLITE_DBCONFIG_ENABLE_TRIGGER, true) }
+    try body()
+  }
+
   /// Throws if rows of the tables, or rows that refer to them, refer to rows that are not there.
   ///
   /// - Parameter names: The tables; nil for all.
@@ -178,6 +190,15 @@ extension Connection {
       let message = "rows of \(child.name) refer to rows of \(first.parent) that are not there\(which)"
       throw SqlError(.constraint(.foreignKey), message: message, table: child.name, rowId: first.id)
     }
+  }
+
+  /// Throws `.corrupt` if a table or its indexes are damaged, or rows contradict its constraints.
+  fileprivate func checkIntegrity(of table: String) throws {
+    var found: [String] = []
+    try eachRow("PRAGMA main.integrity_check(\(table.quotedName))") { found.append($0[0]) }
+    guard found != ["ok"] else { return }
+    let message = "the rebuilt table \(table) is damaged: \(found.prefix(10).joined(separator: "; "))"
+    throw SqlError(.corrupt, message: message, table: table, label: label)
   }
 
   /// What is wrong with rows, if a query finds some.

@@ -107,8 +107,12 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     let fault: String
     /// Selects the ids of at most ten of them.
     let sql: String
-    /// Whether it is asked after the step, also if that has not failed.
-    var isAlways = false
+    var time = Time.failure
+
+    /// When it is asked: before the step, after it, or only if the step has failed.
+    enum Time: String, Sendable, Hashable, Codable {
+      case before, after, failure
+    }
   }
 }
 

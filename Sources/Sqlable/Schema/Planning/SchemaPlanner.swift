@@ -7,52 +7,12 @@ struct SchemaPlanner {
   private var questions: [SchemaPlan.Question] = []
   /// The schema as it is, and as the steps leave it.
   private let schema: DatabaseSchema
-  private var changed: DatabaseSchema
-
-  /// What the program says about a plan.
-  struct Answers {
-    /// The new names of columns by their old ones, `color` or `bicycle.color`.
-    var renamed: [String: String] = [:]
-    /// The new names of tables by their old ones.
-    var renamedTables: [String: String] = [:]
-    /// Columns that were not renamed, though they look so.
-    var notRenamed: Set<String> = []
-    /// What columns get where they have no value.
-    var filling: [String: DatabaseValue] = [:]
-    var dropping: SchemaDropping = []
-
-    /// Whether a column of a table was to become this one.
-    func isNewName(_ column: String, in table: String) -> Bool {
-      renamed.contains { Answers.canBe(of: table, $0.key) && $0.value.isSameName(as: column) }
-    }
-
-    /// Whether a key, `color` or `bicycle.color`, may be a column of a table.
-    private static func canBe(of table: String, _ key: String) -> Bool {
-      !key.utf8.contains(UInt8(ascii: ".")) || key.foldedName.starts(with: "\(table).".foldedName)
-    }
-
-    /// Throws `.misuse` for a new name that no model has.
-    func check(for tables: [TableInfo]) throws {
-      for (old, new) in renamed {
-        let isThere = tables.contains { table in
-          Answers.canBe(of: table.name, old) && table.columns.contains { $0.name.isSameName(as: new) }
-        }
-        guard isThere else {
-          throw SqlError.misuse("column \(old) can't be renamed: no model of the schema has a column \(new)")
-        }
-      }
-    }
-
-    /// The entry for a column, which may be given with its table.
-    static func entry<Value>(_ entries: [String: Value], _ table: String, _ column: String) -> Value? {
-      entries.first { $0.key.isSameName(as: "\(table).\(column)") || $0.key.isSameName(as: column) }?.value
-    }
-  }
+  private(set) var changed: DatabaseSchema
+  private let functions: FunctionRegistry?
 
   init(_ connection: Connection, functions: FunctionRegistry?, answers: Answers) throws {
-    self.connection = connection
-    self.answers = answers
-    copy = try SchemaCopy(of: connection, functions: functions, withTriggers: true)
+    (self.connection, self.functions, self.answers) = (connection, functions, answers)
+    copy = try SchemaCopy(of: connection, functions: functions, isOfFile: true)
     schema = try connection.schema()
     changed = try copy.connection.schema()
   }
@@ -61,12 +21,17 @@ struct SchemaPlanner {
     let tables = schema.tables
     try schema.check()
     try answers.check(for: tables)
+    try checkTemporary(tables)
     let fingerprint = try connection.schemaFingerprint()
     try dropOutdated(schema.triggers)
     // A view may read any table.
     for table in tables where table.view == nil { try plan(table) }
     for table in tables where table.view != nil { try plan(table) }
     try create(schema.triggers)
+    if !steps.isEmpty {
+      try copy.checkDependents(
+        of: self.schema, in: SchemaCopy(of: connection, functions: functions, isOfFile: true), changed)
+    }
     return SchemaPlan(steps: steps, questions: questions, schema: fingerprint)
   }
 
@@ -85,6 +50,17 @@ struct SchemaPlanner {
       try create(table)
     }
     try buildFullText(of: table)
+  }
+
+  /// Throws `.schema(.mismatch)` if SQLite would take a temporary table for a model's.
+  private func checkTemporary(_ tables: [TableInfo]) throws {
+    var names: [String] = []
+    try connection.eachRow("SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'view')") {
+      names.append($0[0])
+    }
+    for table in tables where names.contains(where: table.name.isSameName) {
+      throw SchemaPlanner.mismatch("a temporary table has the name of table \(table.name); drop it first", table.name)
+    }
   }
 
   /// Adds a step, and takes it on the copy.
@@ -107,11 +83,26 @@ struct SchemaPlanner {
 
   private mutating func renameTable(_ table: TableInfo) throws {
     let named = answers.renamedTables.first { $0.value.isSameName(as: table.name) }
-    guard let old = named?.key, changed[table: table.name] == nil, let found = changed[table: old] else { return }
+    guard let old = named?.key, let found = changed[table: old], !old.isSameName(as: table.name) else { return }
+    guard changed[table: table.name] == nil else {
+      throw SqlError.misuse("table \(old) can't be renamed: there is a table \(table.name) already").at(table: old)
+    }
+    let rename = SchemaPlan.Statement("ALTER TABLE \(found.name.quotedName) RENAME TO \(table.name.quotedName)")
     try add(
       SchemaPlan.Step(
-        table.name, [.init(.renameTable, table.name, from: found.name)],
-        [.init("ALTER TABLE \(found.name.quotedName) RENAME TO \(table.name.quotedName)")]))
+        table.name, [.init(.renameTable, table.name, from: found.name)], fullTextDrops(of: table, found) + [rename]))
+  }
+
+  /// What drops the full-text index that a table has under its old name; the one of its new name is built afterwards.
+  private func fullTextDrops(of table: TableInfo, _ found: DatabaseSchema.Table) -> [SchemaPlan.Statement] {
+    guard let old = table.named(found.name).fullText, old.isExternal, old.name != table.fullText?.name,
+      changed[table: old.name] != nil
+    else { return [] }
+    let names = FullTextDefinition(old).triggers().map(\.name)
+    let triggers = found.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
+    // Otherwise it is another table, which has its name by chance.
+    guard !triggers.isEmpty else { return [] }
+    return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
   }
 
   private mutating func create(_ table: TableInfo) throws {
@@ -222,22 +213,19 @@ struct SchemaPlanner {
   // MARK: Columns
 
   private mutating func renameColumns(of table: TableInfo, _ found: DatabaseSchema.Table) throws {
-    for column in found.columns where table.columns.allSatisfy({ !$0.name.isSameName(as: column.name) }) {
-      guard let new = Answers.entry(answers.renamed, table.name, column.name) else { continue }
-      guard let target = table.columns.first(where: { $0.name.isSameName(as: new) }) else {
-        throw SqlError.misuse("column \(column.name) can't be renamed: the model has no column \(new)")
-          .at(table: table.name, column: column.name)
-      }
-      guard found[column: target.name] == nil else {
-        throw SqlError.misuse("column \(column.name) can't be renamed: the table has a column \(target.name) already")
-          .at(table: table.name, column: column.name)
-      }
-      let (from, to) = (column.name.quotedName, target.name.quotedName)
+    var (names, waiting) = (found.columns.map(\.name), try answers.renames(of: table, found))
+    // A column whose new name is still another's waits until that has its own.
+    while let place = waiting.firstIndex(where: { !names.contains(where: $0.new.isSameName) }) {
+      let (old, new) = waiting.remove(at: place)
+      names = names.map { $0.isExactly(old) ? new : $0 }
       try add(
         SchemaPlan.Step(
-          table.name, [.init(.renameColumn, target.name, from: column.name)],
-          [.init("ALTER TABLE \(table.name.quotedName) RENAME COLUMN \(from) TO \(to)")]))
+          table.name, [.init(.renameColumn, new, from: old)],
+          [.init("ALTER TABLE \(table.name.quotedName) RENAME COLUMN \(old.quotedName) TO \(new.quotedName)")]))
     }
+    guard let (old, new) = waiting.first else { return }
+    throw SqlError.misuse("column \(old) can't be renamed: the table has a column \(new) already")
+      .at(table: table.name, column: old)
   }
 
   /// Changes a table that is there, in a rebuild if SQLite can't alter it so.
@@ -258,7 +246,8 @@ struct SchemaPlanner {
   }
 
   /// Asks where a column that no model has may be one that would be added: if it would be dropped, or if the added one
-  /// was to be the new name of a column that is not there.
+  /// was to be the new name of a column that is not there. Also where a column that the model has, too, was to get the
+  /// name of one that would be added, in an entry that may be of another table.
   private mutating func ask(
     _ differences: [SchemaDifference], _ found: DatabaseSchema.Table, _ model: DatabaseSchema.Table
   ) {
@@ -266,14 +255,22 @@ struct SchemaPlanner {
       answers.dropping.contains(.columns) || answers.isNewName($0, in: found.name)
     }
     for extra in differences where extra.kind == .column && extra.isExtra {
-      guard let old = extra.column,
-        !answers.notRenamed.contains(where: {
-          $0.isSameName(as: old) || $0.isSameName(as: "\(found.name).\(old)")
-        })
-      else { continue }
+      guard let old = extra.column, !isAnswered(old, of: found.name) else { continue }
       let alike = added.filter { model[column: $0]?.type == found[column: old]?.type }
       if !alike.isEmpty { questions.append(.init(table: found.name, dropped: old, added: alike)) }
     }
+    for column in found.columns where model[column: column.name] != nil && !isAnswered(column.name, of: found.name) {
+      let new = Answers.entry(answers.renamed, found.name, column.name)
+      let named = added.filter { new?.isSameName(as: $0) ?? false }
+      if !named.isEmpty { questions.append(.init(table: found.name, dropped: column.name, added: named)) }
+    }
+  }
+}
+
+extension SchemaPlanner {
+  /// Whether the program says that the column was not renamed.
+  private func isAnswered(_ column: String, of table: String) -> Bool {
+    answers.notRenamed.contains { $0.isSameName(as: column) || $0.isSameName(as: "\(table).\(column)") }
   }
 }
 

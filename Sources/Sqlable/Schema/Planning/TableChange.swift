@@ -101,7 +101,8 @@ struct TableChange {
 
   /// What a column gets where it has no value; nil for what SQLite gives it.
   func filling(of column: Column) throws -> DatabaseValue? {
-    guard let value = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }
+    guard let given = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }
+    let value = try given.databaseValue(in: column.type).checked()
     guard column.type.stores(value) else {
       throw column.type.mismatch(value.storageClass).at(table: table.name, column: column.name)
     }
@@ -199,6 +200,11 @@ struct TableChange {
       try copy.pragma("ALTER TABLE \(name) DROP COLUMN \(column.quotedName)")
       return true
     } catch { return false }
+  }
+
+  /// Whether a column that is stored will be computed, so that its values go.
+  func isComputedNow(_ column: String) -> Bool {
+    found[column: column]?.generated == nil && model[column: column]?.generated != nil
   }
 
   // MARK: Rows at fault

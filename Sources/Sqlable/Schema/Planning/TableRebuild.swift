@@ -22,13 +22,15 @@ struct TableRebuild {
     if !copied.isEmpty {
       let names = copied.map(\.column).joined(separator: ", ")
       let terms = copied.map(\.term).joined(separator: ", ")
+      // Not as the table's constraints say: what conflicts must not be left out, replaced or filled.
       var copy = SchemaPlan.Statement(
-        "INSERT INTO \(new) (\(names)) SELECT \(terms) FROM \(old)", copied.compactMap(\.value))
+        "INSERT OR ABORT INTO \(new) (\(names)) SELECT \(terms) FROM \(old)", copied.compactMap(\.value))
       if change.rowid != "NULL" { copy.copy = .init(table: old, rowid: change.rowid) }
       statements.append(copy)
     }
     if change.model.primaryKey?.isAutoincrement == true, found.primaryKey?.isAutoincrement == true {
-      let (oldText, newText) = (table.name.quotedText, TableRebuild.temporaryName(of: table.name).quotedText)
+      // SQLite compares names of counters as texts.
+      let (oldText, newText) = (found.name.quotedText, TableRebuild.temporaryName(of: table.name).quotedText)
       statements.append(.init("DELETE FROM sqlite_sequence WHERE name = \(newText)"))
       statements.append(
         .init(
@@ -40,8 +42,14 @@ struct TableRebuild {
     statements += try indexes().map { .init($0) }
     statements += found.triggers.map { .init($0.sql.text) }
     return SchemaPlan.Step(
-      table.name, changes, statements, losesData: changes.contains { $0.kind == .dropColumn }, rebuilds: true,
-      rows: rows, diagnoses: diagnoses())
+      table.name, changes, statements, losesData: losesData, rebuilds: true, rows: rows, diagnoses: diagnoses())
+  }
+
+  /// Whether a column goes, or its values, because they are computed from now on.
+  private var losesData: Bool {
+    changes.contains { change in
+      change.kind == .dropColumn || change.kind == .changeGenerated && self.change.isComputedNow(change.name ?? "")
+    }
   }
 
   /// The columns that get values, the terms that select these, and their values.
@@ -119,8 +127,26 @@ struct TableRebuild {
             fault: "have values that are not \(change.model[column: column.name]?.type.text ?? "")",
             sql:
               "SELECT \(newRowid) FROM \(old) WHERE typeof(\(column.name.quotedName)) NOT IN (\(classes)) LIMIT 10",
-            isAlways: true))
+            time: .after))
+        if column.type.countsUnits, found[column: column.name]?.type.isInteger != true {
+          diagnoses.append(
+            .init(
+              column: column.name, fault: "have values that are not stored as \(column.type.name)",
+              sql: "SELECT \(rowid) FROM \(old) WHERE \(column.name.quotedName) IS NOT NULL LIMIT 10", time: .before))
+        } else if let condition = column.type.loss(of: column.name.quotedName) {
+          diagnoses.append(
+            .init(
+              column: column.name, fault: "have values that \(column.type.sqlName) can't hold exactly",
+              sql: "SELECT \(rowid) FROM \(old) WHERE \(condition) LIMIT 10", time: .before))
+        }
       }
+    }
+    if table.keyIsRowid, !found.keyIsRowid, let key = found[column: table.columns[table.key[0]].name] {
+      // SQLite would give them numbers.
+      diagnoses.append(
+        .init(
+          column: key.name, fault: "have no value",
+          sql: "SELECT \(rowid) FROM \(old) WHERE \(key.name.quotedName) IS NULL LIMIT 10", time: .before))
     }
     let keys =
       change.differences.contains { $0.kind == .primaryKey } ? change.model.primaryKey.map { [$0.columns] } ?? [] : []
@@ -141,6 +167,29 @@ extension ColumnType {
     case .text: ["text"]
     case .blob: ["blob"]
     case .null: []
+    }
+  }
+
+  /// Whether a stored number is one of smaller units than that which it stands for: 1234 for 12.34.
+  fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
+
+  /// A condition for values of another type that would be changed by becoming this one; nil if there are none.
+  ///
+  /// SQLite converts a text that looks like a number, such as a code that begins with 0 or +, and rounds an integer
+  /// beyond 2⁵³ in a column of reals. Reals become texts of 15 digits.
+  fileprivate func loss(of column: String) -> String? {
+    let isCode = "(\(column) GLOB '+*' OR ltrim(\(column), ' -') GLOB '0[0-9]*')"
+    switch storageClass {
+    case .integer: return "typeof(\(column)) = 'text' AND \(isCode)"
+    case .real:
+      let number = "CAST(\(column) AS NUMERIC)"
+      // 2⁶³ - 1024 is the highest integer that is a real.
+      let isRounded = "(\(number) > 9223372036854774784 OR CAST(CAST(\(column) AS REAL) AS INTEGER) <> \(number))"
+      let isLong = "\(column) NOT GLOB '*[eE]*' AND length(ltrim(\(column), ' +-0.')) > 18"
+      return "typeof(\(number)) = 'integer' AND typeof(\(column)) <> 'real' AND \(isRounded)"
+        + " OR typeof(\(column)) = 'text' AND (\(isCode) OR abs(CAST(\(column) AS REAL)) = 9e999 OR \(isLong))"
+    case .text: return "typeof(\(column)) = 'real' AND CAST(CAST(\(column) AS TEXT) AS REAL) <> \(column)"
+    case .blob, .null: return nil
     }
   }
 }
@@ -166,6 +215,9 @@ extension DatabaseSchema.Column {
 }
 
 extension SchemaText {
+  /// Whether it is a declared type that SQLite treats as INTEGER.
+  fileprivate var isInteger: Bool { text.uppercased().contains("INT") }
+
   /// Whether it is a default that stands without parentheses: a word of its own is a text there, `DEFAULT black`, and a
   /// column in them.
   fileprivate var isLiteral: Bool {

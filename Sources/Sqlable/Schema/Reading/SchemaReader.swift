@@ -86,8 +86,11 @@ struct SchemaReader {
         table.primaryKey = DatabaseSchema.PrimaryKey(
           columns: [DatabaseSchema.Term(expression: SchemaText(name: name), isDescending: isDescending)],
           isAutoincrement: accept("autoincrement"), onConflict: conflict, name: constraintName)
+      } else if isDeferral {
+        // SQLite reads it as of the last reference, also behind other constraints.
+        let isDeferred = try deferral()
+        if let last = table.foreignKeys.indices.last { table.foreignKeys[last].isDeferred = isDeferred }
       } else if accept("not") {
-        // NOT DEFERRABLE after a reference was read with it.
         try expect("null")
         column.isNotNull = true
         column.notNullConflict = try conflict()
@@ -177,20 +180,24 @@ struct SchemaReader {
         if isUpdate { key.onUpdate = action }
       } else if accept("match") {
         _ = try name()
-      } else if isWord("not"), tokens.isWord(at + 1, "deferrable") {
-        at += 2
-        _ = try isInitiallyDeferred()
-      } else if accept("deferrable") {
-        key.isDeferred = try isInitiallyDeferred()
+      } else if isDeferral {
+        key.isDeferred = try deferral()
       } else {
         return key
       }
     }
   }
 
-  private mutating func isInitiallyDeferred() throws -> Bool {
+  private var isDeferral: Bool {
+    isWord("deferrable") || (isWord("not") && tokens.isWord(at + 1, "deferrable"))
+  }
+
+  /// Reads DEFERRABLE and what follows it, and returns whether the constraint is deferred.
+  private mutating func deferral() throws -> Bool {
+    let isDeferrable = !accept("not")
+    try expect("deferrable")
     guard accept("initially") else { return false }
-    if accept("deferred") { return true }
+    if accept("deferred") { return isDeferrable }
     try expect("immediate")
     return false
   }
@@ -303,7 +310,7 @@ struct SchemaReader {
 
   private var isColumnConstraint: Bool {
     isWord("constraint") || isWord("primary") || isWord("not") || isWord("null") || isWord("unique") || isWord("check")
-      || isWord("default") || isWord("collate") || isWord("references") || isWord("as")
+      || isWord("default") || isWord("collate") || isWord("references") || isWord("as") || isWord("deferrable")
       || (isWord("generated") && tokens.isWord(at + 1, "always"))
   }
 
