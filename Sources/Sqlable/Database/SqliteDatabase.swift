@@ -108,17 +108,37 @@ public final class SqliteDatabase: @unchecked Sendable {
   public func createChild() throws -> SqliteDatabase { try createChild(isReadOnly: configuration.isReadOnly) }
 
   /// Opens another connection to the same database. No SQL can make a read-only one writable.
-  func createChild(isReadOnly: Bool) throws -> SqliteDatabase {
+  ///
+  /// - Parameter attached: The other databases that it attaches; nil for those of the configuration.
+  func createChild(isReadOnly: Bool, attached: [String: String]? = nil) throws -> SqliteDatabase {
     try locked {
       let connection = try openConnection()
       var configuration = configuration
       configuration.isReadOnly = isReadOnly
+      configuration.attached = attached ?? configuration.attached
       return try SqliteDatabase(
         location, configuration, registry: ObserverRegistry(parent: registry), order: order,
         functions: functions ?? .init()
       ) { try location.openChild(of: connection, $0) }
     }
   }
+
+  /// Opens another file read-only, with the functions and collations of this handle.
+  ///
+  /// - Parameter isImmutable: Whether nothing changes it: it is read without locks, and without files beside it.
+  func openFile(at path: String, isImmutable: Bool) throws -> SqliteDatabase {
+    var other = Configuration(
+      label: configuration.label, isReadOnly: true, busyTimeout: configuration.busyTimeout,
+      trustsSchema: configuration.trustsSchema)
+    other.isImmutable = isImmutable
+    let location = Location.file(path)
+    return try SqliteDatabase(
+      location, other, registry: ObserverRegistry(parent: nil), order: .init(), functions: functions ?? .init(),
+      location.open)
+  }
+
+  /// Whether the database is in memory.
+  var isInMemory: Bool { if case .memory = location { true } else { false } }
 
   private init(
     _ location: Location, _ configuration: Configuration, registry: ObserverRegistry,

@@ -223,6 +223,19 @@ final class HandleObservation {
     notifyLatecomers()
   }
 
+  /// Commits with `commit` what may have changed anything and was not recorded, such as a restored backup; `commit`
+  /// returns whether it did.
+  func commitUnrecorded(_ commit: () throws -> Bool) throws {
+    let sinks = ancestors.compactMap(\.sink)
+    try order.lock.withLock { _ in
+      for sink in sinks { sink.commitBegins() }
+      defer { for sink in sinks { sink.commitEnds() } }
+      guard try commit() else { return }
+      for sink in sinks { sink.didCommit(CommittedChanges(isUnknown: true)) }
+    }
+    (schemaVersion, isFailureKnown) = (nil, false)
+  }
+
   private func handOver(isWanted: Bool = false, isUnknown: Bool = false) {
     guard isWanted || !buffer.isEmpty else { return }
     var commit = buffer.takeAll()

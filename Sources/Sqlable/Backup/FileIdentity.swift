@@ -1,0 +1,64 @@
+import Glibc
+
+/// What tells a file from all others, whatever its path, without opening it: closing a descriptor of a database drops
+/// the locks that SQLite has on it in this process.
+struct FileIdentity: Equatable {
+  private let device: dev_t
+  private let inode: ino_t
+
+  init(_ info: stat) { (device, inode) = (info.st_dev, info.st_ino) }
+
+  /// Nil if there is no file.
+  init?(_ path: String) {
+    guard let info = FileIdentity.info(path) else { return nil }
+    self.init(info)
+  }
+
+  /// What the system knows of a file, or of the one that a symbolic link leads to; nil if there is none.
+  static func info(_ path: String) -> stat? {
+    var info = stat()
+    return stat(path, &info) == 0 ? info : nil
+  }
+
+  /// The same of a symbolic link itself.
+  static func linkInfo(_ path: String) -> stat? {
+    var info = stat()
+    return lstat(path, &info) == 0 ? info : nil
+  }
+}
+
+extension stat {
+  var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
+  var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
+}
+
+/// A file's state, which a write to it changes.
+struct FileState: Equatable {
+  private let identity: FileIdentity?
+  private let size: off_t
+  private let changed: [Int]
+  /// Whether a log or journal is beside it.
+  let hasLog: Bool
+
+  init(_ path: String) {
+    let info = FileIdentity.info(path)
+    identity = info.map { FileIdentity($0) }
+    size = info?.st_size ?? -1
+    changed = info.map { [$0.st_mtim.tv_sec, $0.st_mtim.tv_nsec, $0.st_ctim.tv_sec, $0.st_ctim.tv_nsec] } ?? []
+    hasLog = ["-wal", "-journal"].contains { FileIdentity.linkInfo(path + $0) != nil }
+  }
+}
+
+extension SqlError {
+  /// The error for a failed system call on a file.
+  static func system(_ what: String, _ path: String, _ code: Int32) -> SqlError {
+    let kind: Kind =
+      switch code {
+      case ENOSPC, EDQUOT: .full
+      case EACCES, EPERM, EROFS: .readOnly
+      case ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP, EMFILE, ENFILE, ENXIO: .cannotOpen
+      default: .io
+      }
+    return SqlError(kind, message: "can't \(what) \(path): \(String(cString: strerror(code)))")
+  }
+}
