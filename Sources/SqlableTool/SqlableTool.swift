@@ -5,8 +5,8 @@ import Foundation
 struct SqlableTool {
   /// What it can do, by name.
   static let subcommands: [any Subcommand.Type] = [
-    ExplainCommand.self, MigrateCommand.self, ModelsCommand.self, PlanCommand.self, SchemaCommand.self,
-    VerifyCommand.self,
+    ExplainCommand.self, MigrateCommand.self, ModelsCommand.self, PlanCommand.self, SalvageCommand.self,
+    SchemaCommand.self, VerifyCommand.self,
   ]
 
   static func main() { exit(run(Array(CommandLine.arguments.dropFirst()))) }
