@@ -65,6 +65,10 @@ public struct Configuration: Sendable, Hashable {
   /// `isAllowedInSchema: true`.
   public var trustsSchema: Bool
 
+  /// Refuses to write once SQLite has found that the file is damaged, on any handle of the family: writes throw
+  /// `.corrupt`, reads go on. Default: false. See ``SqliteDatabase/onCorruption(exclusively:_:)``.
+  public var stopsWritesWhenDamaged: Bool
+
   /// The files of other databases, by the names under which statements find them. Default: none.
   ///
   /// ```swift
@@ -106,6 +110,7 @@ public struct Configuration: Sendable, Hashable {
     maximumPageCount: Int? = nil,
     usesPreupdateHook: Bool = true,
     trustsSchema: Bool = true,
+    stopsWritesWhenDamaged: Bool = false,
     attached: [String: String] = [:],
     extensions: [LoadableExtension] = []
   ) {
@@ -124,6 +129,7 @@ public struct Configuration: Sendable, Hashable {
     self.maximumPageCount = maximumPageCount
     self.usesPreupdateHook = usesPreupdateHook
     self.trustsSchema = trustsSchema
+    self.stopsWritesWhenDamaged = stopsWritesWhenDamaged
     self.attached = attached
     self.extensions = extensions
   }

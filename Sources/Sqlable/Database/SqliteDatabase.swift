@@ -158,8 +158,10 @@ public final class SqliteDatabase: @unchecked Sendable {
       observation = HandleObservation(
         connection: connection, registry: registry, order: order, traces: functions.traces,
         usesPreupdate: configuration.usesPreupdateHook)
+      connection.didFindDamage = functions.corruption.receive
       try functions.apply(to: connection, observation)
     } catch {
+      if let error = error as? SqlError { functions.corruption.receive(error) }
       throw (error as? SqlError)?.labelled(configuration.label) ?? error
     }
     self.open.connection = connection

@@ -220,7 +220,10 @@ extension SqliteDatabase {
     try checkIsNotInFunction(connection)
     try checkTransactionIsAlive(connection)
     if transactions.levels.isEmpty {
-      if kind != .deferred { try checkFile(connection) }
+      if kind != .deferred {
+        try checkMayWrite()
+        try checkFile(connection)
+      }
       observation?.refresh()
       if kind == .deferred { try observation?.refreshKeys(isBeginning: true) }
       do { try connection.run(.begin(kind)) } catch {

@@ -30,6 +30,7 @@ extension SqliteDatabase {
 
   private func beginWrite(_ connection: Connection, atomically isAtomic: Bool, mayKeep: Bool) throws -> Write {
     try checkIsNotInFunction(connection)
+    try checkMayWrite()
     // Checked again: code of a struct or value may have caused a rollback.
     try checkTransactionIsAlive(connection)
     guard let observation else { return Write() }

@@ -48,6 +48,8 @@ final class Connection {
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
   /// How long SQLite waits for a lock, in seconds.
   private(set) var busyTimeout = 0.0
+  /// Receives every error of SQLite's that may show a damaged file.
+  var didFindDamage: ((SqlError) -> Void)?
   /// What measures its statements, while they are traced.
   var tracer: Tracer?
   /// Whether delete triggers fire for rows that REPLACE deletes.

@@ -20,6 +20,7 @@ extension Connection {
       error.transaction = isAutocommit ? .rolledBack : .untouched
       if isAutocommit, lostTransaction == nil { lostTransaction = error }
     }
+    if primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB { didFindDamage?(error) }
     return error
   }
 

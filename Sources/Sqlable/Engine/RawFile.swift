@@ -1,0 +1,52 @@
+import CSqlableSQLite
+import FoundationEssentials
+
+/// A file read as bytes, without locks.
+///
+/// SQLite opens it: closing a descriptor of one's own would release the locks that other connections of the process
+/// have on the file.
+final class RawFile {
+  private let handle: OpaquePointer
+  private let file: UnsafeMutablePointer<sqlite3_file>
+  /// The size in bytes when it was opened.
+  let size: Int
+
+  /// Throws `.cannotOpen` for a file that can't be read.
+  init(path: String) throws {
+    var handle: OpaquePointer?
+    let name = path.begins(with: "file:") ? "./" + path : path
+    let code = sqlite3_open_v2(name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK, let handle else {
+      let failure = Connection.failure(code, handle: handle)
+      sqlite3_close_v2(handle)
+      throw Connection.error(code, extendedCode: failure.extendedCode, message: failure.message, label: path)
+    }
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    var size: sqlite3_int64 = 0
+    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+      let methods = file.pointee.pMethods, methods.pointee.xFileSize?(file, &size) == SQLITE_OK
+    else {
+      sqlite3_close_v2(handle)
+      throw SqlError(.cannotOpen, message: "the file can't be read", label: path)
+    }
+    (self.handle, self.file, self.size) = (handle, file, Int(size))
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  /// The file at a path, or nil if there is none.
+  static func ifThere(_ path: String) throws -> RawFile? {
+    FileManager.default.fileExists(atPath: path) ? try RawFile(path: path) : nil
+  }
+
+  /// The bytes from `offset` on; fewer than `count` at the end of the file, and none where the disk can't be read.
+  func bytes(at offset: Int, count: Int) -> [UInt8] {
+    let count = min(count, size - offset)
+    guard offset >= 0, count > 0, let read = file.pointee.pMethods?.pointee.xRead, let length = Int32(exactly: count)
+    else { return [] }
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      let code = read(file, buffer.baseAddress, length, sqlite3_int64(offset))
+      initialized = code == SQLITE_OK ? count : 0
+    }
+  }
+}

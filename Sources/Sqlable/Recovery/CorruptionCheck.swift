@@ -1,0 +1,152 @@
+import CSqlableSQLite
+import Dispatch
+
+/// A check of a database on a connection of its own.
+struct CorruptionCheck {
+  let path: String
+  let label: String?
+  let functions: FunctionRegistry
+
+  /// Checks the database, and calls `body` with what is damaged. No other connection can write meanwhile, unless it
+  /// does not give up its lock within five seconds.
+  func run<Result>(
+    because error: SqlError?, exclusively: Bool, _ body: (CorruptionReport) throws -> Result
+  ) throws -> Result {
+    var report = CorruptionReport()
+    report.error = error
+    let connection = try? Connection(path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0)
+    guard let connection else { return try body(report) }
+    connection.setBusyTimeout(milliseconds: 5_000)
+    try? functions.apply(to: connection)
+    _ = try? connection.pragma(exclusively ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE")
+    let isLocked = !connection.isAutocommit
+    // Without the lock a tree may change while it is read.
+    if isLocked || error?.kind == .notADatabase { checkPages(&report) }
+    checkContent(connection, &report)
+    report.isExclusive = isLocked && exclusively
+    if !exclusively { _ = try? connection.pragma("ROLLBACK") }
+    defer { if exclusively { _ = try? connection.pragma("ROLLBACK") } }
+    return try body(report)
+  }
+
+  /// Reads the trees themselves: SQLite's check says which page is damaged, but not whose it is.
+  private func checkPages(_ report: inout CorruptionReport) {
+    guard let file = try? DamagedFile(path: path) else {
+      report.isSchemaDamaged = true
+      return
+    }
+    let crawler = TreeCrawler(file)
+    _ = crawler.marks.markFreelist(of: file)
+    guard let schema = try? SalvagedSchema(of: crawler, completedBy: []) else { return }
+    report.isSchemaDamaged = schema.isDamaged || file.header == nil
+    for entry in schema.entries where entry.root > 0 {
+      let shape = entry.type == "table" ? (try? SchemaReader.table(entry.sql)).map { TableShape($0) } : nil
+      guard let tally = try? crawler.check(entry.root, shape, isIndex: entry.type == "index"), !tally.isComplete else {
+        continue
+      }
+      if entry.type == "index" { report.indexes.append(entry.name) } else { report.tables.append(entry.name) }
+      report.pages += tally.badPages.map(Int.init)
+    }
+  }
+
+  private func checkContent(_ connection: Connection, _ report: inout CorruptionReport) {
+    var tables: [String] = []
+    var lines: [String] = []
+    do {
+      try connection.eachRow("SELECT name FROM main.sqlite_schema WHERE type = 'table'") { tables.append($0[0]) }
+      try connection.eachRow("PRAGMA main.integrity_check") { row in
+        lines += row[0].split(separator: "\n").map(String.init)
+      }
+    } catch let error as SqlError {
+      lines.append(error.message)
+      if tables.isEmpty { report.isSchemaDamaged = true }
+    } catch {}
+    for line in lines where line != "ok" && !line.hasPrefix("*** in database") { report.add(line, tables: tables) }
+  }
+}
+
+extension SqliteDatabase {
+  /// The first error that showed that the file is damaged, on any handle of this one's family; nil if there was none.
+  public var corruption: SqlError? { lockedAnyway { functions }?.corruption.first }
+
+  /// Calls `body` once, with what is damaged, after SQLite's first `SQLITE_CORRUPT` or `SQLITE_NOTADB` on any handle of
+  /// this one's family: its parent, its children, and those of its pool.
+  ///
+  /// ```swift
+  /// db.onCorruption { report in alert(report.tables, report.indexes, report.pages) }
+  /// ```
+  ///
+  /// It is called on a thread of its own. The file was then checked on a connection of its own, which takes as long as
+  /// reading all of it, and keeps writers waiting; with `exclusively` they wait until `body` returns, and so do readers
+  /// if the database is not in WAL mode. If the file was found damaged before, it is called soon. An intact file costs
+  /// nothing.
+  public func onCorruption(
+    exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
+  ) {
+    guard let check = lockedAnyway({ corruptionCheck }) else { return }
+    check.functions.corruption.add { error in
+      DispatchQueue(label: "Sqlable.onCorruption").async {
+        try? check.run(because: error, exclusively: exclusively, body)
+      }
+    }
+  }
+
+  private var corruptionCheck: CorruptionCheck? {
+    guard let connection, let functions else { return nil }
+    return CorruptionCheck(path: connection.absolutePath, label: configuration.label, functions: functions)
+  }
+
+  /// Checks the file, and returns what is damaged.
+  ///
+  /// ```swift
+  /// let report = try db.checkForCorruption()     // PRAGMA integrity_check
+  /// if report.isMendedByReindex { try db.reindex(report) }
+  /// ```
+  ///
+  /// It runs on a connection of its own, and keeps writers waiting; it may take long. Throws `.misuse` inside a
+  /// transaction, whose lock it would wait for, and in memory.
+  public func checkForCorruption() throws -> CorruptionReport {
+    guard transactionLevel == 0 else { throw misuse("the file can't be checked inside a transaction") }
+    guard let check = lockedAnyway({ corruptionCheck }) else {
+      throw SqlError(.closed, message: "the handle is closed", label: configuration.label)
+    }
+    guard !check.path.isEmpty else { throw misuse("a database in memory has no file to check") }
+    return try check.run(because: corruption, exclusively: false) { $0 }
+  }
+
+  /// Builds the damaged indexes of a report again, checks the file again, and returns what is still damaged. If nothing
+  /// is, writes are no longer stopped, and the next error notifies again.
+  ///
+  /// ```swift
+  /// try db.reindex(report)     // REINDEX "bicycle_color"
+  /// ```
+  ///
+  /// Throws `.constraint(.unique)` if the table has rows that a unique index can't have, and `.corrupt` if pages of the
+  /// index are lost: then ``Salvage`` makes a new file.
+  @discardableResult
+  public func reindex(_ report: CorruptionReport) throws -> CorruptionReport {
+    try running { connection in
+      for index in report.indexes { try connection.pragma("REINDEX main.\(index.quotedName)") }
+    }
+    let rest = try checkForCorruption()
+    if rest.isSound { forgetCorruption() }
+    return rest
+  }
+
+  /// Forgets the damage, after the file was mended or replaced: writes are no longer stopped, and the next error
+  /// notifies again.
+  public func forgetCorruption() { lockedAnyway { functions }?.corruption.clear() }
+}
+
+extension SqlitePool {
+  /// The first error that showed that the file is damaged, on any connection of the pool; nil if there was none.
+  public var corruption: SqlError? { root.corruption }
+
+  /// Calls `body` once, with what is damaged, after the first error that shows it; see `SqliteDatabase.onCorruption`.
+  public func onCorruption(
+    exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
+  ) { root.onCorruption(exclusively: exclusively, body) }
+
+  /// Forgets the damage, after the file was mended or replaced.
+  public func forgetCorruption() { root.forgetCorruption() }
+}

@@ -1,0 +1,71 @@
+/// A table on its way from the damaged file to the new one.
+final class SalvagedTable {
+  /// What its rows are used for.
+  enum Use {
+    case rows
+    /// The rows of a virtual table's own form, which replace those of the new one.
+    case copies
+    /// Nothing: the virtual table computes them again.
+    case none
+  }
+
+  let entry: SchemaEntry
+  /// Nil if its text can't be read.
+  let shape: TableShape?
+  private let source: SalvageReport.SchemaSource
+  var tally = RowTally()
+  private(set) var sink: TableSink?
+  var use = Use.rows
+  /// The virtual table that keeps its rows in this one.
+  var virtual: SchemaEntry?
+  var rowsFromPages = 0
+  var rowsFromBackup = 0
+  var rowsSetAside = 0
+  /// How many rows it had, by an index that is complete.
+  var rowsByIndex: Int?
+  /// The rows that the backup has where rows are missing, if it answers for all of these.
+  var isCompletedByBackup = false
+  var problem: String?
+  /// The rows of `sqlite_sequence`.
+  private(set) var sequences: [(name: String, number: Int64)] = []
+
+  init(_ entry: SchemaEntry, source: SalvageReport.SchemaSource) {
+    (self.entry, self.source) = (entry, source)
+    do {
+      var table = try SchemaReader.table(entry.sql)
+      table.name = entry.name
+      shape = table.columns.isEmpty ? nil : TableShape(table)
+    } catch { shape = nil }
+    if shape == nil { problem = "its definition can't be read" }
+  }
+
+  /// Lets its rows in, now that it exists in the new file.
+  func fill(isPlain: Bool = false, isReplacing: Bool = false) {
+    sink = shape.map { TableSink($0, isPlain: isPlain, isReplacing: isReplacing) }
+  }
+
+  func sequence(_ row: TreeCrawler.FoundRow, _ encoding: TextEncoding) {
+    guard row.isSound, let record = row.record, record.fields.count == 2, let name = record.text(0, encoding),
+      !name.utf8.contains(0), let number = record.integer(record.fields[1])
+    else { return }
+    sequences.append((name, number))
+  }
+
+  func report(usable: Int) -> SalvageReport.Table {
+    var report = SalvageReport.Table(name: entry.name)
+    (report.rowsFromPages, report.rowsFromBackup) = (rowsFromPages, rowsFromBackup)
+    (report.rowsSetAside, report.unreadablePages) = (rowsSetAside, tally.unreadablePages)
+    (report.schemaSource, report.problem) = (source, problem)
+    guard !tally.isComplete else { return report }
+    // Few rows are longer than ten bytes a column, and pages are two thirds full on average.
+    let guess = Double(usable) * 2 / 3 / Double(10 * (shape?.columns.count ?? 5) + 4)
+    if let rowsByIndex {
+      report.estimatedRowsLost = max(rowsByIndex - rowsFromPages - rowsSetAside - rowsFromBackup, 0)
+      return report
+    }
+    let loss = tally.estimatedLoss(rowsPerLeaf: guess)
+    report.estimatedRowsLost = max(Int(min(loss.rounded(), 1e15)) - rowsFromBackup, 0)
+    report.isLossExact = tally.gaps.isEmpty
+    return report
+  }
+}

@@ -1,0 +1,240 @@
+/// Reads the b-trees of a damaged file page by page, and marks the pages that it meets.
+///
+/// A page belongs to one tree only, so cycles end, and a pointer to the page of another tree counts as damaged.
+final class TreeCrawler {
+  let file: DamagedFile
+  var marks: PageMarks
+
+  init(_ file: DamagedFile) {
+    self.file = file
+    marks = PageMarks(of: file)
+  }
+
+  /// Looks for damage below the root of a table or index.
+  func check(_ root: UInt32, _ shape: TableShape?, isIndex: Bool) throws -> RowTally {
+    var tally = RowTally()
+    if isIndex || shape?.isWithoutRowid == true {
+      try crawlIndex(root, shape, &tally) { _ in }
+    } else {
+      try crawl(root, shape, &tally) { _ in }
+    }
+    return tally
+  }
+
+  /// A row of a leaf, or a key of an index.
+  struct FoundRow {
+    let page: UInt32
+    let rowid: Int64
+    /// Nil if its header is damaged.
+    let record: StoredRecord?
+    /// Whether all of it is there, and fits its table.
+    let isSound: Bool
+  }
+
+  /// A page to read, and the rowids that can be below it.
+  private struct Step {
+    let number: UInt32
+    let rowids: ClosedRange<Int64>
+    /// Those that can be below the page that leads to it.
+    let outer: ClosedRange<Int64>
+    let depth: Int
+  }
+
+  static let allRowids = Int64.min...Int64.max
+
+  // MARK: Tables
+
+  /// Reads the rows below a page of a table's b-tree in the order of their rowids.
+  ///
+  /// - Parameter isOrphan: Whether nothing intact leads to the page.
+  func crawl(
+    _ root: UInt32, _ shape: TableShape?, in rowids: ClosedRange<Int64> = allRowids, depth: Int = 0, isOrphan: Bool = false,
+    _ tally: inout RowTally, _ body: (FoundRow) throws -> Void
+  ) throws {
+    var steps = [Step(number: root, rowids: rowids, outer: rowids, depth: depth)]
+    while let step = steps.popLast() {
+      let isRoot = step.number == root
+      let mark = marks[step.number]
+      guard step.depth < 64, marks.claim(step.number, as: .tree) else {
+        tally.miss(step.outer, depth: step.depth, mayHaveOrphans: true)
+        continue
+      }
+      guard let page = file.tree(step.number) else {
+        tally.addBadPage(step.number, isReadable: false)
+        // Above a leaf, the pages below are still there.
+        let mayHaveOrphans = isRoot || tally.leafDepth.map { step.depth < $0 } ?? true
+        tally.miss(step.rowids, depth: step.depth, mayHaveOrphans: mayHaveOrphans)
+        continue
+      }
+      guard fits(page, step, shape, isRoot: isRoot) else {
+        marks.release(step.number, to: mark)
+        tally.addBadPage(step.number, isReadable: true)
+        tally.miss(step.outer, depth: step.depth, mayHaveOrphans: true)
+        continue
+      }
+      if page.kind.isLeaf {
+        try visit(page, step, shape, isOrphan: isOrphan, &tally, body)
+      } else {
+        steps += children(of: page, step, &tally).reversed()
+      }
+    }
+  }
+
+  private func fits(_ page: TreePage, _ step: Step, _ shape: TableShape?, isRoot: Bool) -> Bool {
+    guard page.kind.isTable else { return false }
+    if page.cells.isEmpty { return isRoot && page.isEmptyLeaf }
+    let sound = page.cells.compactMap { $0 }
+    guard sound.count(where: { step.rowids.contains($0.rowid) }) * 2 > sound.count else { return false }
+    guard page.kind.isLeaf, let shape else { return true }
+    let records = sound.prefix(50).compactMap { sample($0, page) }
+    return records.isEmpty || records.count(where: { shape.contradicts($0) }) * 2 < records.count
+  }
+
+  /// The record of a cell, without its overflow pages; nil if it is damaged.
+  func sample(_ cell: TreePage.Cell, _ page: TreePage) -> StoredRecord? {
+    StoredRecord(Array(page.bytes[cell.local]), length: cell.length)
+  }
+
+  private func children(of page: TreePage, _ step: Step, _ tally: inout RowTally) -> [Step] {
+    tally.addInterior(cells: page.cells.count)
+    var children: [Step] = []
+    var first = step.rowids.lowerBound
+    var damaged = 0
+    func missDamaged(_ rowids: ClosedRange<Int64>) {
+      for _ in 0..<damaged { tally.miss(rowids, depth: step.depth + 1, mayHaveOrphans: true) }
+      damaged = 0
+    }
+    for cell in page.cells {
+      guard let cell, let rowids = ClosedRange.between(first, cell.rowid), step.rowids.contains(cell.rowid) else {
+        damaged += 1
+        continue
+      }
+      missDamaged(rowids)
+      children.append(Step(number: cell.child, rowids: rowids, outer: step.rowids, depth: step.depth + 1))
+      guard cell.rowid < step.rowids.upperBound else { break }
+      first = cell.rowid + 1
+    }
+    let rest = first...step.rowids.upperBound
+    missDamaged(rest)
+    if page.cells.last??.rowid != step.rowids.upperBound || children.isEmpty {
+      children.append(Step(number: page.rightmost, rowids: rest, outer: step.rowids, depth: step.depth + 1))
+    }
+    return children
+  }
+
+  private func visit(
+    _ page: TreePage, _ step: Step, _ shape: TableShape?, isOrphan: Bool, _ tally: inout RowTally,
+    _ body: (FoundRow) throws -> Void
+  ) throws {
+    var first = step.rowids.lowerBound
+    var (damaged, sound) = (0, 0)
+    var range: ClosedRange<Int64>?
+    for cell in page.cells {
+      guard let cell, step.rowids.contains(cell.rowid), cell.rowid >= first else {
+        damaged += 1
+        continue
+      }
+      if damaged > 0 { tally.lose(damaged, in: first...cell.rowid) }
+      damaged = 0
+      range = (range?.lowerBound ?? cell.rowid)...cell.rowid
+      let row = found(cell, page, shape)
+      if row.isSound { sound += 1 } else { tally.lose(1, in: cell.rowid...cell.rowid) }
+      try body(row)
+      if cell.rowid == .max { break }
+      first = cell.rowid + 1
+    }
+    if damaged > 0 { tally.lose(damaged, in: min(first, step.rowids.upperBound)...step.rowids.upperBound) }
+    tally.addLeaf(cells: sound, rowids: range, depth: step.depth, isOrphan: isOrphan)
+  }
+
+  private func found(_ cell: TreePage.Cell, _ page: TreePage, _ shape: TableShape?) -> FoundRow {
+    let (payload, isComplete) = payload(of: cell, page)
+    let record = StoredRecord(payload, length: cell.length)
+    let isSound = isComplete && record.map { shape?.contradicts($0) != true } == true
+    return FoundRow(page: page.number, rowid: cell.rowid, record: record, isSound: isSound)
+  }
+
+  // MARK: Indexes
+
+  /// Counts the keys below a page of an index's b-tree.
+  func countKeys(_ root: UInt32, _ tally: inout RowTally) throws {
+    try crawlIndex(root, nil, readsRows: false, &tally) { _ in }
+  }
+
+  /// Reads the rows of a table without a rowid below a page of its b-tree, in no order.
+  func crawlIndex(
+    _ root: UInt32, _ shape: TableShape?, isOrphan: Bool = false, readsRows: Bool = true, _ tally: inout RowTally,
+    _ body: (FoundRow) throws -> Void
+  ) throws {
+    var steps: [(number: UInt32, depth: Int)] = [(root, 0)]
+    while let (number, depth) = steps.popLast() {
+      let mark = marks[number]
+      guard depth < 64, marks.claim(number, as: .tree) else {
+        tally.miss(TreeCrawler.allRowids, depth: depth, mayHaveOrphans: true)
+        continue
+      }
+      let page = file.tree(number)
+      guard let page, !page.kind.isTable, fitsIndex(page, shape, isRoot: depth == 0) else {
+        if page != nil { marks.release(number, to: mark) }
+        tally.addBadPage(number, isReadable: page != nil)
+        tally.miss(TreeCrawler.allRowids, depth: depth, mayHaveOrphans: true)
+        continue
+      }
+      let damaged = page.cells.count(where: { $0 == nil })
+      if damaged > 0 { tally.lose(damaged, in: TreeCrawler.allRowids) }
+      var sound = 0
+      for case let cell? in page.cells {
+        if !page.kind.isLeaf { steps.append((cell.child, depth + 1)) }
+        guard readsRows else {
+          sound += 1
+          continue
+        }
+        let row = found(cell, page, shape)
+        if row.isSound { sound += 1 } else { tally.lose(1, in: TreeCrawler.allRowids) }
+        try body(row)
+      }
+      if page.kind.isLeaf {
+        tally.addLeaf(cells: sound, rowids: nil, depth: depth, isOrphan: isOrphan)
+      } else {
+        tally.addInterior(cells: sound)
+        for _ in 0..<damaged { tally.miss(TreeCrawler.allRowids, depth: depth + 1, mayHaveOrphans: true) }
+        steps.append((page.rightmost, depth + 1))
+      }
+    }
+  }
+
+  private func fitsIndex(_ page: TreePage, _ shape: TableShape?, isRoot: Bool) -> Bool {
+    if page.cells.isEmpty { return isRoot && page.isEmptyLeaf }
+    guard let shape else { return true }
+    let records = page.cells.prefix(50).compactMap { $0.flatMap { sample($0, page) } }
+    return records.isEmpty || records.count(where: { shape.contradicts($0) }) * 2 < records.count
+  }
+
+  // MARK: Payload
+
+  /// The bytes of a row or key; incomplete where its chain of overflow pages is broken.
+  private func payload(of cell: TreePage.Cell, _ page: TreePage) -> (bytes: [UInt8], isComplete: Bool) {
+    var bytes = Array(page.bytes[cell.local])
+    var next = cell.overflow
+    while bytes.count < cell.length {
+      guard next > 0, marks.claim(next, as: .overflow) else { return (bytes, false) }
+      guard let page = file.page(next), page.count >= file.usable, let link = page.word(0) else {
+        return (bytes, false)
+      }
+      let part = min(file.usable - 4, cell.length - bytes.count)
+      // A page of nothing but zeros was more likely overwritten than written, unless zeros lead to it.
+      if page.isZero(0..<file.usable), !bytes.suffix(16).allSatisfy({ $0 == 0 }) { return (bytes, false) }
+      bytes += page[4..<(4 + part)]
+      next = link
+    }
+    return (bytes, next == 0)
+  }
+}
+
+extension TreePage {
+  /// Whether it is a leaf without rows, as that of an empty table.
+  var isEmptyLeaf: Bool {
+    let start = number == 1 ? 100 : 0
+    return kind.isLeaf && bytes.short(start + 3) == 0 && bytes.short(start + 1) == 0
+  }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite("Corruption: noticed once, and named")
+struct CorruptionTests {
+  /// Reports, received on another thread.
+  private final class Reports: Sendable {
+    private let list = Mutex<[CorruptionReport]>([])
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func receive(_ report: CorruptionReport) {
+      list.withLock { $0.append(report) }
+      semaphore.signal()
+    }
+
+    var all: [CorruptionReport] { list.withLock { $0 } }
+
+    /// The next report, or nil after a while.
+    func next(within seconds: Double = 20) -> CorruptionReport? {
+      semaphore.wait(timeout: .now() + seconds) == .success ? all.last : nil
+    }
+  }
+
+  private func damagedDatabase(_ directory: String) throws -> DamagedDatabase {
+    let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 3_000) }
+    let leaves = try damaged.pages(ofType: 13)
+    try damaged.zero(page: leaves[leaves.count / 2])
+    return damaged
+  }
+
+  @Test func theFirstErrorMarksTheWholeFamilyAndNotifiesOnce() throws {
+    try withDirectory { directory in
+      let damaged = try damagedDatabase(directory)
+      let db = try SqliteDatabase(filepath: damaged.path)
+      let child = try db.createChild()
+      let reports = Reports()
+      db.onCorruption { reports.receive($0) }
+      #expect(db.corruption == nil)
+      #expect(try child.query("SELECT name FROM bicycle WHERE id = 1", as: String.self) == ["bicycle 1"])
+      #expect(child.corruption == nil)
+      for _ in 0..<3 {
+        #expect(sqlError { _ = try child.query("SELECT count(name) FROM bicycle", as: Int.self) }?.kind == .corrupt)
+      }
+      #expect(db.corruption?.kind == .corrupt)
+      let report = try #require(reports.next())
+      #expect(report.error?.kind == .corrupt)
+      #expect(report.tables == ["bicycle"])
+      #expect(report.indexes.allSatisfy { $0 == "by_color" })
+      #expect(report.pages.count == 1)
+      #expect(!report.messages.isEmpty && !report.isSound && !report.isMendedByReindex)
+      #expect(reports.next(within: 0.3) == nil)
+      // Writes go on, unless the configuration stops them.
+      try db.execute("INSERT INTO bicycle VALUES (9999, 'new', NULL, 0)")
+    }
+  }
+
+  @Test func aPoolStopsItsWritesIfItsConfigurationSaysSo() throws {
+    try withDirectory { directory in
+      let damaged = try damagedDatabase(directory)
+      let pool = try SqlitePool(
+        filepath: damaged.path, configuration: .init(handles: .init(stopsWritesWhenDamaged: true)))
+      let reports = Reports()
+      pool.onCorruption(exclusively: true) { reports.receive($0) }
+      try pool.withWriter { try $0.execute("INSERT INTO bicycle VALUES (9999, 'new', NULL, 0)") }
+      #expect(sqlError { try pool.read { _ = try $0.query("SELECT count(name) FROM bicycle", as: Int.self) } } != nil)
+      let refused = sqlError { try pool.withWriter { try $0.execute("DELETE FROM bicycle") } }
+      #expect(refused?.kind == .corrupt)
+      #expect(refused?.message.hasPrefix("the database is damaged, so nothing is written to it") == true)
+      #expect(reports.next()?.isExclusive == true)
+      // Reads go on.
+      #expect(try pool.read { try $0.query("SELECT name FROM bicycle WHERE id = 9999", as: String.self) } == ["new"])
+      pool.forgetCorruption()
+      try pool.withWriter { try $0.execute("INSERT INTO bicycle VALUES (9998, 'new', NULL, 0)") }
+      try pool.close()
+    }
+  }
+
+  @Test func anIndexThatContradictsItsTableIsBuiltAgain() throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 100) }
+      // A key of the index gets another value, in place.
+      let root = try damaged.root(of: "by_color")
+      let leaf = try damaged.bytes(ofPage: root)[0] == 10 ? root : try damaged.pages(ofType: 10)[0]
+      let bytes = try damaged.bytes(ofPage: leaf)
+      let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("red".utf8)) })
+      try damaged.overwrite(page: leaf, at: place, with: Array("rod".utf8))
+      let db = try SqliteDatabase(filepath: damaged.path)
+      let report = try db.checkForCorruption()
+      #expect(report.isMendedByReindex)
+      #expect(report.indexes == ["by_color"])
+      #expect(report.tables.isEmpty && report.pages.isEmpty)
+      #expect(try db.reindex(report).isSound)
+      #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+    }
+  }
+
+  @Test func anIntactFileIsSound() throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 1_000) }
+      let db = try SqliteDatabase(filepath: damaged.path)
+      try db.createTables(Person.self, Bicycle.self)
+      let report = try db.checkForCorruption()
+      #expect(report.isSound, "\(report)")
+      #expect(db.corruption == nil)
+    }
+  }
+
+  @Test func aFileThatIsReplacedByAnotherFormatIsNoticed() throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 1_000) }
+      let db = try SqliteDatabase(filepath: damaged.path, configuration: Configuration(journalMode: .delete))
+      let reports = Reports()
+      db.onCorruption { reports.receive($0) }
+      try damaged.zero(page: 1)
+      let error = sqlError { _ = try db.query("SELECT count(*) FROM bicycle", as: Int.self) }
+      #expect(error?.kind == .notADatabase || error?.kind == .corrupt)
+      #expect(reports.next()?.isSchemaDamaged == true)
+    }
+  }
+}

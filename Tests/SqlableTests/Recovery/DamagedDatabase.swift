@@ -1,0 +1,70 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// A database file with damage, and what was in it before.
+struct DamagedDatabase {
+  let path: String
+  let pageSize: Int
+  private var file: FileHandle { get throws { try FileHandle(forUpdating: URL(fileURLWithPath: path)) } }
+
+  /// Makes a database by SQL, and leaves no log beside it.
+  init(
+    _ path: String, pageSize: Int = 1_024, encoding: String = "UTF-8", pragmas: [String] = [],
+    _ body: (SqliteDatabase) throws -> Void
+  ) throws {
+    (self.path, self.pageSize) = (path, pageSize)
+    let db = try SqliteDatabase(filepath: path, configuration: Configuration(journalMode: .delete, synchronous: .off))
+    try db.execute(SQL(verbatim: "PRAGMA page_size = \(pageSize); PRAGMA encoding = '\(encoding)'"))
+    for pragma in pragmas { try db.execute(SQL(verbatim: "PRAGMA \(pragma)")) }
+    try body(db)
+    try db.close()
+  }
+
+  var size: Int { get throws { try Data(contentsOf: URL(fileURLWithPath: path)).count } }
+  var pageCount: Int { get throws { try size / pageSize } }
+
+  func overwrite(page number: Int, at offset: Int = 0, with bytes: [UInt8]) throws {
+    let file = try file
+    try file.seek(toOffset: UInt64((number - 1) * pageSize + offset))
+    try file.write(contentsOf: Data(bytes))
+    try file.close()
+  }
+
+  func zero(page number: Int) throws {
+    try overwrite(page: number, with: [UInt8](repeating: 0, count: pageSize))
+  }
+
+  func bytes(ofPage number: Int) throws -> [UInt8] {
+    let data = try Data(contentsOf: URL(fileURLWithPath: path))
+    return [UInt8](data[((number - 1) * pageSize)..<(number * pageSize)])
+  }
+
+  /// The pages whose b-trees have this type: 2 and 5 are interior, 10 and 13 leaves.
+  func pages(ofType type: UInt8) throws -> [Int] {
+    try (1...pageCount).filter { try bytes(ofPage: $0)[$0 == 1 ? 100 : 0] == type }
+  }
+
+  /// The root of a table or index, read before the damage.
+  func root(of name: String) throws -> Int {
+    let db = try SqliteDatabase(filepath: path, configuration: Configuration(journalMode: .delete))
+    defer { try? db.close() }
+    return try #require(
+      try db.query("SELECT rootpage FROM sqlite_schema WHERE name = \(name)", as: Int.self).first)
+  }
+}
+
+/// The rows of a query as texts, each value as its SQL literal.
+func literals(_ path: String, _ columns: [String], from table: String) throws -> [String] {
+  let db = try SqliteDatabase(filepath: path, configuration: Configuration(isReadOnly: true))
+  defer { try? db.close() }
+  let values = columns.map { "quote(\"\($0)\")" }.joined(separator: " || ', ' || ")
+  return try db.query(SQL(verbatim: "SELECT \(values) FROM \"\(table)\" ORDER BY 1"), as: String.self)
+}
+
+/// What SQLite says about the integrity of a file.
+func integrity(_ path: String) throws -> [String] {
+  let db = try SqliteDatabase(filepath: path, configuration: Configuration(journalMode: .delete))
+  defer { try? db.close() }
+  return try db.query("PRAGMA integrity_check", as: String.self)
+}
