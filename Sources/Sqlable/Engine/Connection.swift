@@ -49,7 +49,7 @@ final class Connection {
   /// How long SQLite waits for a lock, in seconds.
   private(set) var busyTimeout = 0.0
   /// What measures its statements, while they are traced.
-  var tracer: Tracer?
+  var tracer: StatementTracer?
   /// Whether delete triggers fire for rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
   /// How many cursors have not reached their end.
