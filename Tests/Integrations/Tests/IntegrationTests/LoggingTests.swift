@@ -119,7 +119,7 @@ struct RecordingHandler: LogHandler {
   @Test func longReadsWaitsAndTheEndOfThePoolAreLogged() async throws {
     let handler = RecordingHandler()
     let configuration = PoolConfiguration(
-      handles: .init(label: "bikes"), readers: 1, waitTimeout: .milliseconds(100), longRead: .milliseconds(20))
+      handles: .init(label: "bikes"), readers: 1, waitTimeout: .milliseconds(100), longRead: .milliseconds(500))
     try await withPool(configuration) { pool in
       pool.log(to: handler.logger)
       let read = Task { try await pool.read { db in try db.query(endless, as: Int.self) } }
