@@ -7,7 +7,8 @@ let syntaxProducts = [
 ]
 
 // The trait Macros, off by default, adds the macros, which need swift-syntax. While it is off, nothing of that is
-// resolved or built, and the macro target is an empty program.
+// resolved or built, and the macro target is an empty program. The other traits, off by default too, each need one
+// package for logs, metrics, spans or services.
 let package = Package(
   name: "Sqlable",
   products: [
@@ -16,10 +17,18 @@ let package = Package(
     .executable(name: "sqlable", targets: ["SqlableTool"]),
   ],
   traits: [
-    .trait(name: "Macros", description: "The macros @Sqlable and @SqlEmbedded, which write a model's conformance.")
+    .trait(name: "Macros", description: "The macros @Sqlable and @SqlEmbedded, which write a model's conformance."),
+    .trait(name: "Logging", description: "Slow statements and errors to a Logger of swift-log."),
+    .trait(name: "Metrics", description: "Durations, waits and the state of pools to swift-metrics."),
+    .trait(name: "Tracing", description: "A span of swift-distributed-tracing for each statement and transaction."),
+    .trait(name: "Lifecycle", description: "Pools are services of swift-service-lifecycle."),
   ],
   dependencies: [
-    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1")
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     .systemLibrary(
@@ -35,7 +44,15 @@ let package = Package(
     ),
     .target(
       name: "Sqlable",
-      dependencies: ["CSqlableSQLite", .target(name: "SqlableMacros", condition: .when(traits: ["Macros"]))]
+      dependencies: [
+        "CSqlableSQLite",
+        .target(name: "SqlableMacros", condition: .when(traits: ["Macros"])),
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
+        .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+        .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
+        .product(
+          name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
+      ]
     ),
     .executableTarget(
       name: "Flights",

@@ -52,28 +52,33 @@ extension SqliteDatabase {
 extension SqliteDatabase {
   /// Delivers the runs that were measured; to be called without the handle's lock.
   func deliver(_ runs: [MeasuredRun], of handle: Int, to traces: TraceHub) {
-    guard !Tracing.isReceiving else { return }
-    let context = Tracing.context
+    let (context, isReceiving) = (Tracing.context, Tracing.isReceiving)
     Tracing.$isReceiving.withValue(true) {
-      for run in runs {
+      // A receiver that has the writer of a pool may run the calls of others.
+      for run in runs where !(run.caller?.isReceiver ?? isReceiving) {
         let origin = TraceEvent.Origin(
           label: configuration.label, handle: handle, callSite: run.caller?.site,
           context: run.caller.map { $0.context } ?? context)
         let event = TraceEvent(run, ShapeCache.shared.shape(of: run.sql), origin)
-        for hub in [traces, TraceHub.process] { hub.deliver(event) { plan(of: run.sql) } }
-        guard let transaction = TraceEvent(transactionEndedBy: run, origin) else { continue }
-        for hub in [traces, TraceHub.process] { hub.deliver(transaction) { [] } }
+        let transaction = TraceEvent(transactionEndedBy: run, origin)
+        run.task.restoring {
+          for hub in [traces, TraceHub.process] { hub.deliver(event) { plan(of: run.sql) } }
+          guard let transaction else { return }
+          for hub in [traces, TraceHub.process] { hub.deliver(transaction) { [] } }
+        }
       }
     }
   }
 
-  /// Calls `body`, whose statements are those of a call on a pool.
-  func traced<Value>(as caller: TraceCaller, _ body: () throws -> Value) rethrows -> Value {
-    guard let tracer = connection?.tracer else { return try body() }
+  /// Calls `body`, whose statements are those of a call on a pool; nil if nothing was traced when it was made.
+  func traced<Value, Failure: Error>(
+    as caller: TraceCaller?, _ body: () throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    guard let caller, let tracer = connection?.tracer else { return try body() }
     let outer = tracer.caller
     tracer.caller = caller
     defer { tracer.caller = outer }
-    return try body()
+    return try caller.task.restoring(body)
   }
 
   /// The steps of a plan, indented by their depth; none if it can't be had.

@@ -184,7 +184,8 @@ extension SqlError: CustomStringConvertible {
     return "at line \(lines.count), column \(column + 1) "
   }
 
-  private var kindName: String {
+  /// The name of the kind, without the names in it.
+  var kindName: String {
     switch kind {
     case .constraint(let constraint): "constraint(\(constraint))"
     case .schema: "schema"

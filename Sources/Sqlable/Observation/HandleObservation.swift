@@ -34,7 +34,7 @@ final class HandleObservation {
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
   /// What measures the handle's statements, while they are traced.
-  private let tracer = Guarded<Tracer?>(nil)
+  private let tracer = Guarded<StatementTracer?>(nil)
   /// Whether it has measured something that was not taken.
   private let hasTraced = Atomic(false)
   /// Those who receive it.

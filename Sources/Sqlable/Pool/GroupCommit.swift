@@ -15,7 +15,10 @@ extension SqlitePool {
         // so it needs no turn.
         if first.kind != .detection { try gate.take(writer.interruption) }
         defer { gate.giveBack() }
-        outcomes = first.kind.isAlone ? [(first, alone(first, writer, db))] : group(first, writer, db)
+        // The transaction is that of the call that leads it.
+        outcomes = db.traced(as: first.caller) {
+          first.kind.isAlone ? [(first, alone(first, writer, db))] : group(first, writer, db)
+        }
       }
     } catch {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
@@ -122,6 +125,7 @@ extension SqlitePool {
     _ call: PoolCall, _ writer: PooledHandle, _ outcome: Result<Void, any Error>
   ) -> Result<Void, any Error> {
     withState { $0.take(writer, from: call) }
+    reportEnd(of: call)
     return outcome.mapError { call.error($0, label: configuration.handles.label) }
   }
 

@@ -38,6 +38,7 @@ extension SqlitePool {
     guard !reads.isEmpty else { return }
     let size = Location.size(ofFileAt: filepath + "-wal")
     for read in reads {
+      events.send(.longRead(read, walSize: size))
       root.fail(
         SqlError(
           .timeout,

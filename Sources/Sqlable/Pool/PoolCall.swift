@@ -50,8 +50,8 @@ final class PoolCall: @unchecked Sendable {
   let kind: Kind
   let place: CallSite
   let begin = ContinuousClock.now
-  /// The program's own words for its statements, if they are traced.
-  let context = TraceHub.isAnyActive ? Tracing.context : nil
+  /// Whose its statements are, if anything is traced.
+  let caller: TraceCaller?
   let deadline: ContinuousClock.Instant?
   /// When its wait for a handle times out.
   let waitEnd: ContinuousClock.Instant?
@@ -77,6 +77,7 @@ final class PoolCall: @unchecked Sendable {
   ) {
     self.kind = kind
     self.place = place
+    caller = TraceHub.isAnyActive ? TraceCaller(at: place) : nil
     self.work = work
     self.resume = resume
     let deadline = configuration.deadline.map(Deadline.after) ?? Deadline.current
@@ -89,8 +90,8 @@ final class PoolCall: @unchecked Sendable {
   /// Runs the work; called again if a shared transaction was rolled back by another call's failure.
   func run(_ db: SqliteDatabase) throws -> TransactionResult {
     guard let work else { throw SqlError.misuse("can't run a pool call that has ended") }
-    guard TraceHub.isAnyActive else { return try work(db) }
-    return try db.traced(as: TraceCaller(site: "\(place)", context: context)) { try work(db) }
+    guard caller != nil else { return try work(db) }
+    return try db.traced(as: caller) { () throws(any Error) in try work(db) }
   }
 
   /// To be called before the caller resumes.
@@ -124,6 +125,13 @@ final class PoolCall: @unchecked Sendable {
         .closed, message: "the pool was closed while the call at \(place) was running",
         transaction: cause.transaction, label: label)
     }
+  }
+}
+
+extension TraceCaller {
+  fileprivate init(at place: PoolCall.CallSite) {
+    self.init(
+      site: "\(place)", context: Tracing.context, task: TaskValues.current, isReceiver: Tracing.isReceiving)
   }
 }
 

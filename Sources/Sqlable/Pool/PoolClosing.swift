@@ -68,6 +68,7 @@ extension SqlitePool {
     }
     try root.close()
     memory?.remove()
+    events.send(.closed)
   }
 
   /// Whether the pool accepts calls.

@@ -176,6 +176,7 @@ extension SqlitePool {
       state.ended()
       return state.next(for: handle)
     }
+    reportEnd(of: call)
     return (outcome, next)
   }
 
@@ -236,7 +237,9 @@ extension SqlitePool {
     if let oldest, let since = oldest.gotHandle {
       message += "; the call at \(oldest.place) has held it for \(since.duration(to: .now).seconds) s"
     }
-    return SqlError(.timeout, message: message, label: configuration.handles.label)
+    let error = SqlError(.timeout, message: message, label: configuration.handles.label)
+    events.send(.timedOut(error))
+    return error
   }
 
   // MARK: Timeouts

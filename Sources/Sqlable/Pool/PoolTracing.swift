@@ -12,5 +12,8 @@ extension SqlitePool {
   ) -> TraceToken { root.trace(options, body) }
 
   /// Ends a trace.
-  public func removeTrace(_ token: TraceToken) { root.removeTrace(token) }
+  public func removeTrace(_ token: TraceToken) {
+    root.removeTrace(token)
+    events.remove(token)
+  }
 }

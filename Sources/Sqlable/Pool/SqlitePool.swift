@@ -42,6 +42,8 @@ public final class SqlitePool: Sendable {
   /// The directory of an in-memory pool.
   let memory: MemoryDirectory?
   private let guarded: Guarded<State>
+  /// Those who receive what happens in the pool beside statements.
+  let events = PoolEvents()
   private let longReads = Guarded<LongReads?>(nil)
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)

@@ -34,6 +34,9 @@ public struct TraceEvent: Sendable, Hashable {
   public let handle: Int
   /// The first table that the statement names.
   public let table: String?
+  /// The statement's first word, upper-cased: `SELECT`; for one that begins with `WITH` the word after its queries; for
+  /// a transaction `TRANSACTION`.
+  public let operation: String
   /// The SQL without its values; empty for a transaction.
   public let sql: String
   /// The wait for locks of other connections.
@@ -68,6 +71,9 @@ public struct TraceEvent: Sendable, Hashable {
   /// The steps of the query plan, indented; empty unless they were asked for.
   public internal(set) var plan: [String]
 
+  /// The moment at which it ended.
+  public let end: ContinuousClock.Instant
+
   /// The sum of the four durations.
   public var duration: Duration { waiting + compiling + stepping + committing }
 }
@@ -86,7 +92,8 @@ extension TraceEvent: CustomStringConvertible {
     return sql.isEmpty ? text : text + ": " + sql
   }
 
-  private var name: String {
+  /// The name of its kind.
+  var name: String {
     switch kind {
     case .read: "read"
     case .write: "write"
@@ -129,11 +136,12 @@ extension TraceEvent {
 
   init(_ run: MeasuredRun, _ shape: StatementShape, _ origin: Origin) {
     self.init(
-      kind: Kind(run, shape), label: origin.label, handle: origin.handle, table: shape.table, sql: shape.sql,
-      waiting: run.waiting, compiling: run.compiling, stepping: run.stepping, committing: run.committing,
-      rowsRead: run.rowsRead, rowsChanged: run.rowsChanged, rowsScanned: run.rowsScanned, sorts: run.sorts,
-      automaticIndexRows: run.automaticIndexes, isCached: run.isCached, statements: 1, callSite: origin.callSite,
-      context: origin.context, error: run.error, plan: [])
+      kind: Kind(run, shape), label: origin.label, handle: origin.handle, table: shape.table,
+      operation: shape.verb, sql: shape.sql, waiting: run.waiting, compiling: run.compiling,
+      stepping: run.stepping, committing: run.committing, rowsRead: run.rowsRead, rowsChanged: run.rowsChanged,
+      rowsScanned: run.rowsScanned, sorts: run.sorts, automaticIndexRows: run.automaticIndexes,
+      isCached: run.isCached, statements: 1, callSite: origin.callSite, context: origin.context, error: run.error,
+      plan: [], end: run.end)
   }
 
   /// The transaction that a run has ended; nil if it has ended none.
@@ -142,11 +150,11 @@ extension TraceEvent {
     let isCommitted = ended.outcome == .committed
     self.init(
       kind: .transaction(isCommitted ? .committed : .rolledBack), label: origin.label, handle: origin.handle,
-      table: nil, sql: "", waiting: .zero, compiling: .zero,
+      table: nil, operation: "TRANSACTION", sql: "", waiting: .zero, compiling: .zero,
       stepping: max(.zero, ended.since.duration(to: run.end) - run.committing), committing: run.committing,
       rowsRead: 0, rowsChanged: isCommitted ? ended.rowsChanged : 0, rowsScanned: 0, sorts: 0, automaticIndexRows: 0,
       isCached: false, statements: ended.statements, callSite: origin.callSite, context: origin.context,
-      error: run.error, plan: [])
+      error: run.error, plan: [], end: run.end)
   }
 }
 

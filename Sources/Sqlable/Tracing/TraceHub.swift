@@ -10,13 +10,14 @@ final class TraceHub: Sendable {
 
   private struct State {
     var receivers: [Receiver] = []
-    /// When each shape was last reported, by receiver.
+    /// When each shape was last reported, by receiver; one that fails is another than one that is slow.
     var reported: [Reported: ContinuousClock.Instant] = [:]
   }
 
   private struct Reported: Hashable {
     let token: TraceToken
     let sql: String
+    let error: SqlError.Kind?
   }
 
   /// The receivers of all handles' events.
@@ -84,7 +85,7 @@ final class TraceHub: Sendable {
       state.receivers.filter { receiver in
         guard event.error != nil || event.duration >= receiver.options.slowerThan else { return false }
         guard let interval = receiver.options.interval else { return true }
-        let key = Reported(token: receiver.token, sql: event.sql)
+        let key = Reported(token: receiver.token, sql: event.sql, error: event.error?.kind)
         if let last = state.reported[key], now - last < interval { return false }
         if state.reported.count >= TraceHub.maximumReported { state.reported = [:] }
         state.reported[key] = now

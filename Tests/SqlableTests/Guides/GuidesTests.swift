@@ -154,12 +154,12 @@ extension GuidesTests {
     }
   }
 
-  /// The sources that guides may quote: this folder, the models that all tests share, those with macros, and the flight
-  /// questions.
+  /// The sources that guides may quote: this folder, the models that all tests share, those with macros, those of the
+  /// traits, and the flight questions.
   static func sources() throws -> [Source] {
     let folders = [
       "Tests/SqlableTests/Guides", "Tests/SqlableTests/Support", "Tests/Macros/Tests/ModelTests",
-      "Sources/Flights/Questions",
+      "Tests/Integrations/Tests/IntegrationTests", "Sources/Flights/Questions",
     ]
     return try folders.flatMap { folder in
       let directory = root.appending(path: folder)

@@ -253,6 +253,29 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
+  @Test func aShapeThatFailsIsReportedThoughItWasSlowLately() throws {
+    try withTraced { db, _ in
+      let log = TraceLog()
+      let token = db.trace(.slow(.nanoseconds(1)), log.receive)
+      try Bicycle(name: "Trek", color: "red").insert().run(db)
+      for _ in 1...2 { _ = try? Bicycle(id: 1, name: "Trek", color: "red").insert().run(db) }
+      let writes = log.take().filter { $0.kind == .write }
+      #expect(writes.filter { $0.error == nil }.count == 1)
+      #expect(writes.filter { $0.error?.kind == .constraint(.primaryKey) }.count == 1)
+      db.removeTrace(token)
+    }
+  }
+
+  @Test func anEventHasItsOperationAndItsEnd() throws {
+    try withTraced { db, log in
+      let before = ContinuousClock.now
+      try db.execute("WITH r AS (SELECT 1 AS n) INSERT INTO bicycle (name, color) SELECT 'x', 'red' FROM r")
+      let event = try #require(log.take().first { $0.kind == .write })
+      #expect(event.operation == "INSERT")
+      #expect(event.end > before && event.end < .now)
+    }
+  }
+
   @Test func aShapeIsReportedOnceInAnIntervalWithItsPlan() throws {
     try withTraced { db, _ in
       let log = TraceLog()
@@ -372,6 +395,35 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       }
       try Tracing.$context.withValue("request 8") { _ = try Bicycle.count().run(pool) }
       #expect(log.take().last?.context == "request 8")
+
+      try await Tracing.$context.withValue("request 9") {
+        try await Bicycle(name: "Norco", color: "red").insert().run(pool)
+      }
+      let transaction = try #require(log.take().first { $0.kind == .transaction(.committed) })
+      #expect(transaction.operation == "TRANSACTION")
+      #expect(transaction.context == "request 9")
+      #expect(transaction.callSite?.hasPrefix("SqlableTests/TraceTests.swift:") == true)
+      pool.removeTrace(token)
+      try await pool.close()
+    }
+  }
+
+  @Test func whatAReceiverRunsOnAThreadOfThePoolIsNotTraced() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/test.sqlite")
+      try await pool.withWriter { try $0.createTables(Person.self, Bicycle.self) }
+      _ = try await Bicycle.count().run(pool)
+      let log = TraceLog()
+      let writes = Collected<Int?>()
+      let token = pool.trace { event in
+        log.receive(event)
+        let number = writes.values.count
+        Task { writes.append(try? await Bicycle(name: "\(number)", color: "red").insert().run(pool)) }
+      }
+      _ = try await Bicycle.count().run(pool)
+      try await until { writes.values.count == 1 }
+      try await Task.sleep(for: .milliseconds(50))
+      #expect(log.takeWords() == ["read bicycle 1"])
       pool.removeTrace(token)
       try await pool.close()
     }

@@ -28,6 +28,8 @@ struct MeasuredRun: Sendable {
   var ended: (outcome: Outcome, since: ContinuousClock.Instant, statements: Int, rowsChanged: Int)?
   /// The call that has run it; nil for one on a handle.
   var caller: TraceCaller?
+  /// What the task had that ran it.
+  var task: TaskValues?
   /// The moment at which it ended.
   var end: ContinuousClock.Instant
 
@@ -38,13 +40,16 @@ struct MeasuredRun: Sendable {
 struct TraceCaller: Sendable {
   let site: String
   let context: String?
+  let task: TaskValues?
+  /// Whether it was made by a closure that receives events: its statements are not reported.
+  let isReceiver: Bool
 }
 
 /// Measures the statements of a connection, by SQLite's trace callbacks. A connection has one only while it is traced:
 /// without it nothing is measured.
 ///
 /// Everything but `take()` must be called with the handle's lock held.
-final class Tracer {
+final class StatementTracer {
   /// The most runs that are kept until they are taken, which is not before a transaction ends.
   static let maximumKept = 10_000
 
@@ -102,14 +107,14 @@ final class Tracer {
       connection.handle, UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE | SQLITE_TRACE_ROW),
       { event, context, statement, detail in
         guard let context, let statement = statement.map(OpaquePointer.init) else { return 0 }
-        Unmanaged<Tracer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.note(event, statement, detail) }
+        Unmanaged<StatementTracer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.note(event, statement, detail) }
         return 0
       }, context)
     sqlite3_commit_hook(
       connection.handle,
       { context in
         guard let context else { return 0 }
-        Unmanaged<Tracer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.commitBegan = .now }
+        Unmanaged<StatementTracer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.commitBegan = .now }
         return 0
       }, context)
     if !connection.isAutocommit { transaction = (.now, 0, connection.totalChanges) }
@@ -214,8 +219,10 @@ final class Tracer {
   }
 
   private func keep(_ run: MeasuredRun) {
+    var run = run
+    run.task = TaskValues.current
     let isFirst = measured.withLock { measured in
-      guard measured.runs.count < Tracer.maximumKept else {
+      guard measured.runs.count < StatementTracer.maximumKept else {
         measured.dropped += 1
         return false
       }
@@ -229,8 +236,8 @@ final class Tracer {
 extension Connection {
   /// Starts to measure all statements, and returns what does. `didMeasure` is called, with the handle's lock held, when
   /// there is something to take.
-  func startTracing(didMeasure: @escaping () -> Void) -> Tracer {
-    let tracer = Tracer(self, didMeasure: didMeasure)
+  func startTracing(didMeasure: @escaping () -> Void) -> StatementTracer {
+    let tracer = StatementTracer(self, didMeasure: didMeasure)
     self.tracer = tracer
     return tracer
   }

@@ -1,0 +1,66 @@
+import InMemoryTracing
+import Logging
+import ServiceLifecycle
+import Sqlable
+import Testing
+import Tracing
+
+/// The Swift blocks of Docs/Integrations.md, which the library's own tests look for here.
+@Suite(.timeLimit(.minutes(2))) struct IntegrationsGuide {
+  @Test func allAtOnce() async throws {
+    try await withPool { pool in
+      let logger = RecordingHandler().logger
+      pool.log(to: logger, .slow(.milliseconds(50)))
+      pool.reportMetrics(every: .seconds(10))
+      let token = pool.traceSpans()
+      pool.removeTrace(token)
+      _ = try await Bicycle.count().run(pool)
+    }
+  }
+
+  @Test func aLogger() async throws {
+    try await withPool { pool in
+      let logger = Logger(label: "bikes")
+      pool.log(to: logger)  // what took 100 ms, and what failed
+      _ = try await Bicycle.count().run(pool)
+    }
+  }
+
+  @Test func aSpanBelowAnother() async throws {
+    try await withPool { pool in
+      let tracer = InMemoryTracer()
+      pool.traceSpans(with: tracer)
+      let bikes = try await tracer.withSpan("GET /bicycles") { _ in
+        try await Bicycle.read().filter(Bicycle.color == "red").run(pool)
+      }
+      #expect(bikes.count == 1)
+      let span = try #require(try await tracer.spans("SELECT bicycle").first)
+      let parent = try await tracer.spans("GET /bicycles").first
+      #expect(span.parentSpanID == parent?.spanID)
+    }
+  }
+
+  @Test func aGroupOfServices() async throws {
+    try await withPool { pool in
+      let logger = RecordingHandler().logger
+      let server = ClosureService { try? await gracefulShutdown() }
+      let run = Task {
+        let group = ServiceGroup(services: [pool, server], logger: logger)
+        try await group.run()
+      }
+      run.cancel()
+      _ = await run.result
+      try await until { !pool.isOpen }
+    }
+  }
+
+  @Test func aLimitOfItsOwn() async throws {
+    try await withPool { pool in
+      let service = ClosureService { try await pool.run(closingWithin: .seconds(2)) }
+      let run = Task { try await service.run() }
+      run.cancel()
+      try await run.value
+      #expect(!pool.isOpen)
+    }
+  }
+}
