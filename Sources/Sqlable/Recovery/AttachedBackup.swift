@@ -83,7 +83,8 @@ extension SalvageRun {
     let values = (taken ?? columns).map(\.quotedName).joined(separator: ", ")
     let connection = output.connection
     let before = connection.totalChanges
-    let sql = "INSERT OR IGNORE INTO main.\(table.entry.name.quotedName)(\(list)) SELECT \(values) FROM \(source) \(condition)"
+    let target = "main.\(table.entry.name.quotedName)(\(list))"
+    let sql = "INSERT OR IGNORE INTO \(target) SELECT \(values) FROM \(source) \(condition)"
     do { try connection.pragma(sql) } catch let error as SqlError where !error.endsSalvage || error.kind == .corrupt {
       report.problems.append("\(table.entry.name) was not completed from the backup: \(error.message)")
     }

@@ -31,7 +31,7 @@ extension CorruptionReport {
   mutating func add(_ message: String, tables known: [String]) {
     messages.append(message)
     if let index = message.rest(after: [" index "]), !indexes.contains(index) { indexes.append(index) }
-    let row = message.rest(after: ["NULL value in ", "CHECK constraint failed in ", "NUMERIC value in ", "TEXT value in "])
+    let row = message.rest(after: [" value in ", "CHECK constraint failed in "])
     guard let row else { return }
     // `t.c`, or the table alone; both names may have points.
     for table in known where row.isSameName(as: table) || row.foldedName.starts(with: (table + ".").foldedName) {

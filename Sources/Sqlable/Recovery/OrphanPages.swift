@@ -51,11 +51,17 @@ extension SalvageRun {
     }
     guard !candidates.isEmpty else { return nil }
     let records = samples(of: page)
+    guard !records.isEmpty else { return nil }
+    // A page of an index can look like one of a table without a rowid.
+    if !page.kind.isTable, damagedIndexes.contains(where: { $0 == nil || $0 == records[0].fields.count }) { return nil }
     var best: [(table: SalvagedTable, points: Int)] = []
     for table in candidates {
       guard let shape = table.shape, !records.contains(where: shape.contradicts), try !overlaps(page, table) else {
         continue
       }
+      // Only rows from before a column was added have fewer values.
+      let least = table.tally.leastFields ?? shape.columns.count
+      guard records.allSatisfy({ $0.fields.count >= least }) else { continue }
       best.append((table, records.reduce(0) { $0 + shape.likelihood(of: $1) }))
     }
     let most = best.map(\.points).max()
@@ -91,8 +97,9 @@ extension SalvageRun {
   private func samples(of page: TreePage) -> [StoredRecord] {
     var page = page
     for _ in 0..<40 where page.kind == .interiorTable {
-      guard let child = page.cells.lazy.compactMap({ $0 }).compactMap({ self.file.tree($0.child) })
-        .first(where: { $0.kind.isTable })
+      guard
+        let child = page.cells.lazy.compactMap({ $0 }).compactMap({ self.file.tree($0.child) })
+          .first(where: { $0.kind.isTable })
       else { return [] }
       page = child
     }

@@ -226,7 +226,7 @@ extension SqlError {
   /// Whether the new file can't be written to, whatever the row.
   var endsSalvage: Bool {
     switch kind {
-    case .full, .io, .outOfMemory, .readOnly, .corrupt, .cannotOpen, .busy, .interrupted: true
+    case .full, .io, .outOfMemory, .corrupt, .cannotOpen, .busy, .interrupted: true
     default: false
     }
   }

@@ -38,7 +38,12 @@ struct RowTally {
   /// The entries of an index.
   var entries: Int { leafCells + interiorCells }
 
+  /// The fewest values that a row of an intact page has; nil before the first.
+  private(set) var leastFields: Int?
+
   // MARK: Counting
+
+  mutating func addFields(_ count: Int) { leastFields = min(leastFields ?? count, count) }
 
   mutating func addBadPage(_ number: UInt32, isReadable: Bool) {
     if !isReadable { unreadablePages += 1 }
@@ -64,7 +69,9 @@ struct RowTally {
     children += cells + 1
   }
 
-  mutating func lose(_ count: Int, in rowids: ClosedRange<Int64>) { lost.append(LostRows(rowids: rowids, count: count)) }
+  mutating func lose(_ count: Int, in rowids: ClosedRange<Int64>) {
+    lost.append(LostRows(rowids: rowids, count: count))
+  }
 
   /// - Parameter depth: Of the page that is missing.
   mutating func miss(_ rowids: ClosedRange<Int64>, depth: Int, mayHaveOrphans: Bool) {

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let report = try Salvage(damaged: "bikes.sqlite", backup: "yesterday.sqlite").recover(into: "recovered.sqlite")
-/// for table in report.tables where !table.isComplete { print(table.name, table.rowsFromPages, table.estimatedRowsLost) }
+/// for table in report.tables where !table.isComplete { print(table.name, table.estimatedRowsLost) }
 /// ```
 ///
 /// It reads the pages of the file and of its write-ahead log itself, so it needs neither an intact header nor an intact

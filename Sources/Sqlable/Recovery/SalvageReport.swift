@@ -76,7 +76,9 @@ extension SalvageReport: CustomStringConvertible {
   /// A line for each table, then the problems.
   public var description: String {
     var lines = tables.map(\.description)
-    if rowsOfUnknownTables > 0 { lines.append("\(rowsOfUnknownTables) rows of unknown tables are in \(lostAndFound ?? "")") }
+    if rowsOfUnknownTables > 0 {
+      lines.append("\(rowsOfUnknownTables) rows of unknown tables are in \(lostAndFound ?? "")")
+    }
     if rowsPossiblyDeleted > 0 { lines.append("\(rowsPossiblyDeleted) rows were probably deleted before the damage") }
     lines += problems
     lines.append("\(unreadablePages) of \(pages) pages are unreadable; \(percent) % of the rows came back")

@@ -9,6 +9,8 @@ final class SalvageRun {
   var report = SalvageReport()
   private(set) var schema = SalvagedSchema()
   private(set) var tables: [SalvagedTable] = []
+  /// How many values the keys of each index with lost pages have; nil if that is not known.
+  private(set) var damagedIndexes: [Int?] = []
   var file: DamagedFile { crawler.file }
 
   init(_ salvage: Salvage, into path: String) throws {
@@ -145,6 +147,7 @@ final class SalvageRun {
       var tally = RowTally()
       try crawler.countKeys(entry.root, &tally)
       report.unreadablePages += tally.unreadablePages
+      if tally.mayHaveOrphans { damagedIndexes.append(tally.leastFields) }
       let isFull = entry.sql.isEmpty || (try? SchemaReader.index(entry.sql).condition) == .some(nil)
       guard tally.isComplete, isFull,
         let table = tables.first(where: { $0.entry.name.isSameName(as: entry.table) })

@@ -23,8 +23,6 @@ final class SalvagedTable {
   var rowsSetAside = 0
   /// How many rows it had, by an index that is complete.
   var rowsByIndex: Int?
-  /// The rows that the backup has where rows are missing, if it answers for all of these.
-  var isCompletedByBackup = false
   var problem: String?
   /// The rows of `sqlite_sequence`.
   private(set) var sequences: [(name: String, number: Int64)] = []

@@ -48,8 +48,8 @@ final class TreeCrawler {
   ///
   /// - Parameter isOrphan: Whether nothing intact leads to the page.
   func crawl(
-    _ root: UInt32, _ shape: TableShape?, in rowids: ClosedRange<Int64> = allRowids, depth: Int = 0, isOrphan: Bool = false,
-    _ tally: inout RowTally, _ body: (FoundRow) throws -> Void
+    _ root: UInt32, _ shape: TableShape?, in rowids: ClosedRange<Int64> = allRowids, depth: Int = 0,
+    isOrphan: Bool = false, _ tally: inout RowTally, _ body: (FoundRow) throws -> Void
   ) throws {
     var steps = [Step(number: root, rowids: rowids, outer: rowids, depth: depth)]
     while let step = steps.popLast() {
@@ -139,6 +139,7 @@ final class TreeCrawler {
       range = (range?.lowerBound ?? cell.rowid)...cell.rowid
       let row = found(cell, page, shape)
       if row.isSound { sound += 1 } else { tally.lose(1, in: cell.rowid...cell.rowid) }
+      if row.isSound, !isOrphan, let record = row.record { tally.addFields(record.fields.count) }
       try body(row)
       if cell.rowid == .max { break }
       first = cell.rowid + 1
@@ -183,6 +184,9 @@ final class TreeCrawler {
       let damaged = page.cells.count(where: { $0 == nil })
       if damaged > 0 { tally.lose(damaged, in: TreeCrawler.allRowids) }
       var sound = 0
+      if !isOrphan, let record = page.cells.first.flatMap({ $0 }).flatMap({ sample($0, page) }) {
+        tally.addFields(record.fields.count)
+      }
       for case let cell? in page.cells {
         if !page.kind.isLeaf { steps.append((cell.child, depth + 1)) }
         guard readsRows else {

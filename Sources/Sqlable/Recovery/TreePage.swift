@@ -7,7 +7,7 @@ struct TreePage {
     case leafTable = 13
 
     var isLeaf: Bool { self == .leafIndex || self == .leafTable }
-    var isTable: Bool { self == .interiorTable || self == .leafTable }
+    var isTable: Bool { self != .interiorIndex && self != .leafIndex }
   }
 
   /// A cell whose parts are all inside the page.

@@ -19,4 +19,35 @@ import Testing
       #expect(report[table: "bicycle"]?.rowsFromPages == 100)
     }
   }
+
+  @Test func damageIsReported() throws {
+    try withDirectory { directory in
+      let path = directory + "/bikes.sqlite"
+      let alert = { @Sendable (_: Any...) in }
+      _ = try DamagedDatabase(path) { try SalvageTests.bicycles($0, 100) }
+      let db = try SqliteDatabase(filepath: path, configuration: .init(stopsWritesWhenDamaged: true))
+      db.onCorruption { report in alert(report.tables, report.indexes, report.pages) }
+      let report = try db.checkForCorruption()
+      if report.isMendedByReindex { try db.reindex(report) }
+      #expect(report.isSound)
+    }
+  }
+
+  @Test func theProgramGoesOnWithANewFile() throws {
+    try withDirectory { directory in
+      let path = directory + "/bikes.sqlite"
+      let schema = Schema(Person.self)
+      _ = try DamagedDatabase(path) { db in
+        try db.createTables(of: schema)
+        for id in 1...10 { try Person(id: id, name: "person").insert().run(db) }
+      }
+      let aside = try Salvage.putAside(path)
+      let fresh = try SqliteDatabase(filepath: path)
+      try fresh.createTables(of: schema)
+      for table in try Salvage(damaged: aside).merge(into: fresh) {
+        print(table.table, table.added, table.conflicts, table.withoutParent)
+      }
+      #expect(try Person.count().run(fresh) == 10)
+    }
+  }
 }

@@ -76,7 +76,8 @@ struct SalvageFormTests {
     try withDirectory { directory in
       for vacuum in ["auto_vacuum = 1", "auto_vacuum = 0"] {
         let damaged = try DamagedDatabase(directory + "/\(vacuum).sqlite", pragmas: [vacuum]) { db in
-          try db.execute("CREATE TABLE one(id INTEGER PRIMARY KEY, a TEXT); CREATE TABLE two(id INTEGER PRIMARY KEY, a TEXT)")
+          try db.execute(
+            "CREATE TABLE one(id INTEGER PRIMARY KEY, a TEXT); CREATE TABLE two(id INTEGER PRIMARY KEY, a TEXT)")
           try db.transaction { _ in
             for id in 1...2_000 {
               try db.execute("INSERT INTO one VALUES (\(id), \("one \(id)"))")
@@ -147,9 +148,10 @@ struct SalvageFormTests {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let process = try SQLiteProcess(path)
-      try process.run(".filectrl reserve_bytes 32\nPRAGMA page_size = 1024; VACUUM; CREATE TABLE t(a, b); " +
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) " +
-        "INSERT INTO t SELECT i, hex(randomblob(i % 600)) FROM n;")
+      try process.run(
+        ".filectrl reserve_bytes 32\nPRAGMA page_size = 1024; VACUUM; CREATE TABLE t(a, b); "
+          + "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
+          + "INSERT INTO t SELECT i, hex(randomblob(i % 600)) FROM n;")
       process.quit()
       let all = try literals(path, ["rowid", "a", "b"], from: "t")
       #expect(try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))[20] == 32)
@@ -228,7 +230,10 @@ struct SalvageFormTests {
       #expect(with.isComplete, "\(with)")
       // Without it the rows come back all the same.
       let without = try Salvage(damaged: damaged.path).recover(into: directory + "/c.sqlite")
-      #expect(try literals(directory + "/c.sqlite", ["id", "a"], from: without[table: "t"]?.problem != nil ? "t" : "lost_and_found").count == 20)
+      #expect(
+        try literals(
+          directory + "/c.sqlite", ["id", "a"], from: without[table: "t"]?.problem != nil ? "t" : "lost_and_found"
+        ).count == 20)
     }
   }
 }

@@ -20,11 +20,18 @@ struct SalvagePropertyTests {
       for (number, ids) in ids.enumerated() {
         let columns = (0..<number).map { "c\($0) \($0 % 2 == 0 ? "TEXT" : "INTEGER")" }
         try db.execute(
-          SQL(verbatim: "CREATE TABLE t\(number)(\((["id INTEGER PRIMARY KEY"] + columns + ["z TEXT"]).joined(separator: ", ")))"))
+          SQL(
+            verbatim:
+              "CREATE TABLE t\(number)(\((["id INTEGER PRIMARY KEY"] + columns + ["z TEXT"]).joined(separator: ", ")))")
+        )
         let values = (0..<number).map { $0 % 2 == 0 ? "hex(randomblob(\(length / 5)))" : "random()" }
         try db.transaction { _ in
           for id in ids {
-            try db.execute(SQL(verbatim: "INSERT INTO t\(number) VALUES (\((["\(id)"] + values + ["hex(randomblob(\(length)))"]).joined(separator: ", ")))"))
+            try db.execute(
+              SQL(
+                verbatim:
+                  "INSERT INTO t\(number) VALUES (\((["\(id)"] + values + ["hex(randomblob(\(length)))"]).joined(separator: ", ")))"
+              ))
           }
           try db.execute(SQL(verbatim: "DELETE FROM t\(number) WHERE random() % 20 = 0"))
         }
@@ -66,7 +73,8 @@ struct SalvagePropertyTests {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     try withDirectory { directory in
       let originals = try (0..<4).map { number in
-        try Data(contentsOf: URL(fileURLWithPath: database(directory + "/\(number).sqlite", &random).path)).prefix(60_000)
+        try Data(contentsOf: URL(fileURLWithPath: database(directory + "/\(number).sqlite", &random).path)).prefix(
+          60_000)
       }
       let path = directory + "/a.sqlite"
       for _ in 0..<seeds {
@@ -97,7 +105,9 @@ struct SalvagePropertyTests {
     for _ in 0..<Int.random(in: 1...20, using: &random) where bytes.count > 600 {
       // Headers of pages are hit as often as all the rest.
       let page = Int.random(in: 0..<(bytes.count / 512), using: &random) * 512
-      let place = random.chance(50) ? page + Int.random(in: 0..<20, using: &random) : Int.random(in: 0..<bytes.count, using: &random)
+      let place =
+        random.chance(50)
+        ? page + Int.random(in: 0..<20, using: &random) : Int.random(in: 0..<bytes.count, using: &random)
       switch Int.random(in: 0..<6, using: &random) {
       case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
       case 1: bytes[place] = random.pick([0, 1, 0x7F, 0x80, 0xFF])

@@ -10,7 +10,8 @@ struct SalvageTests {
     try db.transaction { _ in
       for id in 1...count {
         try db.execute(
-          "INSERT INTO bicycle VALUES (\(id), \("bicycle \(id)"), \(id % 3 == 0 ? nil as String? : "red"), \(Double(id) / 2))")
+          "INSERT INTO bicycle VALUES (\(id), \("bicycle \(id)"), \(id % 3 == 0 ? nil as String? : "red"), \(Double(id) / 2))"
+        )
       }
     }
     try db.execute("CREATE INDEX by_color ON bicycle(color)")
@@ -80,7 +81,8 @@ struct SalvageTests {
       let names = try literals(damaged.path, SalvageTests.columns, from: "bicycle")
       for name in ["bicycle", "note"] { try damaged.zero(page: damaged.root(of: name)) }
       let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
-      #expect(try ["bicycle", "note"].map { try literals(directory + "/b.sqlite", ["id"], from: $0) } == all)
+      let found = try ["bicycle", "note"].map { try literals(directory + "/b.sqlite", ["id"], from: $0) }
+      #expect(found == all)
       #expect(try literals(directory + "/b.sqlite", SalvageTests.columns, from: "bicycle") == names)
       #expect(report.share > 0.98)
       #expect(report.rowsOfUnknownTables == 0)
@@ -127,16 +129,20 @@ struct SalvageTests {
         }
       }
       try FileManager.default.copyItem(atPath: damaged.path, toPath: directory + "/backup.sqlite")
-      let tables = [("person", ["id", "name"]), ("bicycle", ["id", "name", "color", "owner_id"]), ("car", ["id", "price"])]
+      let tables = [
+        ("person", ["id", "name"]), ("bicycle", ["id", "name", "color", "owner_id"]), ("car", ["id", "price"]),
+      ]
       let all = try tables.map { try literals(damaged.path, $0.1, from: $0.0) }
       try damaged.zero(page: 1)
       let schema = Schema(Person.self, Bicycle.self, Car.self)
       let byModels = try Salvage(damaged: damaged.path, schema: schema).recover(into: directory + "/b.sqlite")
-      #expect(try tables.map { try literals(directory + "/b.sqlite", $0.1, from: $0.0) } == all)
+      let foundB = try tables.map { try literals(directory + "/b.sqlite", $0.1, from: $0.0) }
+      #expect(foundB == all)
       #expect(byModels[table: "car"]?.schemaSource == .models)
       let byBackup = try Salvage(damaged: damaged.path, backup: directory + "/backup.sqlite")
         .recover(into: directory + "/c.sqlite")
-      #expect(try tables.map { try literals(directory + "/c.sqlite", $0.1, from: $0.0) } == all)
+      let foundC = try tables.map { try literals(directory + "/c.sqlite", $0.1, from: $0.0) }
+      #expect(foundC == all)
       #expect(byBackup.tables.allSatisfy { $0.schemaSource == .backup && $0.source == .pages })
       // With neither, every row is kept, with its id and values.
       let byNothing = try Salvage(damaged: damaged.path).recover(into: directory + "/d.sqlite")
@@ -176,10 +182,12 @@ struct SalvageTests {
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b BLOB)")
         for id in 1...20 {
-          try db.execute("INSERT INTO t VALUES (\(id), \("a \(id)"), CAST(\(String(repeating: "x", count: 5_000)) AS BLOB))")
+          try db.execute(
+            "INSERT INTO t VALUES (\(id), \("a \(id)"), CAST(\(String(repeating: "x", count: 5_000)) AS BLOB))")
         }
       }
-      let isOverflow = { (page: Int) in try damaged.bytes(ofPage: page)[10...20].allSatisfy { $0 == UInt8(ascii: "x") } }
+      let isOverflow = { (page: Int) in try damaged.bytes(ofPage: page)[10...20].allSatisfy { $0 == UInt8(ascii: "x") }
+      }
       let pages = try (2...damaged.pageCount).filter(isOverflow)
       try damaged.zero(page: pages[7])
       let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")

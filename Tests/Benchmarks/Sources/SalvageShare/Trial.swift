@@ -47,7 +47,8 @@ struct Trial {
         switch type {
         case "TEXT":
           let isLong = Int.random(in: 0..<500, using: &random) == 0
-          let size = isLong ? Int.random(in: 3_000...20_000, using: &random) : Int.random(in: 1...length, using: &random)
+          let size =
+            isLong ? Int.random(in: 3_000...20_000, using: &random) : Int.random(in: 1...length, using: &random)
           values.append(.text("x" + String(random.next(), radix: 36) + String(repeating: "y", count: size)))
         case "REAL": values.append(.real(Double.random(in: 0...1, using: &random)))
         default: values.append(.integer(Int64.random(in: 0...1_000_000, using: &random)))
@@ -90,7 +91,9 @@ struct Trial {
     let start = ContinuousClock.now
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", "\"$0\" \"$1\" .recover 2>/dev/null | \"$0\" \"$2\" >/dev/null 2>&1", shell, path, output]
+    process.arguments = [
+      "-c", "\"$0\" \"$1\" .recover 2>/dev/null | \"$0\" \"$2\" >/dev/null 2>&1", shell, path, output,
+    ]
     try process.run()
     process.waitUntilExit()
     return try compare(ContinuousClock.now - start)
