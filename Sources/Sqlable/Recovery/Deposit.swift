@@ -84,8 +84,11 @@ extension Salvage {
 
   private func add(_ columns: [String], of table: String, to db: SqliteDatabase) throws -> Merged {
     let (list, name) = (columns.map(\.quotedName).joined(separator: ", "), table.quotedName)
-    let count = { try db.query(SQL(verbatim: "SELECT count(*) FROM \($0)"), as: Int.self).first ?? 0 }
-    let (before, all) = (try count("main.\(name)"), try count("sqlable_salvaged.\(name)"))
+    func count(_ table: String) throws -> Int {
+      try db.query(SQL(verbatim: "SELECT count(*) FROM \(table)"), as: Int.self).first ?? 0
+    }
+    let before = try count("main.\(name)")
+    let all = try count("sqlable_salvaged.\(name)")
     try db.execute(
       SQL(verbatim: "INSERT OR IGNORE INTO main.\(name)(\(list)) SELECT \(list) FROM sqlable_salvaged.\(name)"))
     let added = try count("main.\(name)") - before
