@@ -53,7 +53,7 @@ extension SalvageRun {
     let records = samples(of: page)
     guard !records.isEmpty else { return nil }
     // A page of an index can look like one of a table without a rowid.
-    if !page.kind.isTable, damagedIndexes.contains(where: { $0 == nil || $0 == records[0].fields.count }) { return nil }
+    if !page.kind.isTable, damagedIndexes.contains(where: { $0 == nil || $0 == records[0].count }) { return nil }
     var best: [(table: SalvagedTable, points: Int)] = []
     for table in candidates {
       guard let shape = table.shape, !records.contains(where: shape.contradicts), try !overlaps(page, table) else {
@@ -61,7 +61,7 @@ extension SalvageRun {
       }
       // Only rows from before a column was added have fewer values.
       let least = table.tally.leastFields ?? shape.columns.count
-      guard records.allSatisfy({ $0.fields.count >= least }) else { continue }
+      guard records.allSatisfy({ $0.count >= least }) else { continue }
       best.append((table, records.reduce(0) { $0 + shape.likelihood(of: $1) }))
     }
     let most = best.map(\.points).max()

@@ -27,6 +27,12 @@ struct PageGeometry: Equatable {
     guard let best = trials.max(by: { $0.share < $1.share }), best.share > 0 else { return claimed }
     if let claimed, let own = trials.first(where: { $0.pageSize == claimed.pageSize }) {
       let fitting = own.matching.count { $0 >= claimed.pageSize - claimed.usable }
+      // Every page leaves the same bytes free: the header has a wrong number of reserved ones.
+      if let least = own.matching.min(), own.matching.count > 9, own.matching.allSatisfy({ $0 == least }),
+        least > claimed.pageSize - claimed.usable, own.share * 2 >= best.share
+      {
+        return PageGeometry(pageSize: claimed.pageSize, reserved: least)
+      }
       if own.share * 2 >= best.share, fitting * 2 >= own.matching.count { return claimed }
     }
     // What all but a few pages leave free at their ends.

@@ -120,6 +120,7 @@ struct RowTally {
     if level == 0, !gap.mayHaveOrphans {
       // The last leaf of a table that grows at its end is half full on average.
       if isOpen { return leaves > 0 ? perLeaf / 2 : perLeaf }
+      if gap.rowids.lowerBound == .min { return perLeaf }
       return density > 0.2 ? gap.rowids.width * density : min(perLeaf, gap.rowids.width)
     }
     let inside = orphans.filter { $0.overlaps(gap.rowids) }.sorted { $0.lowerBound < $1.lowerBound }

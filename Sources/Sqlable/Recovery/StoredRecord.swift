@@ -18,6 +18,8 @@ struct StoredRecord {
 
   let payload: [UInt8]
   let fields: [Field]
+  /// How many values it has, also those that an incomplete payload lacks.
+  let count: Int
 
   /// Nil if the header is damaged, or its values do not fill the payload exactly, which SQLite's always do.
   ///
@@ -29,17 +31,19 @@ struct StoredRecord {
     let bodyStart = Int(header.value)
     var (offset, start) = (header.end, bodyStart)
     var fields: [Field] = []
+    var count = 0
     while offset < bodyStart {
       guard let serial = payload.variable(offset, before: bodyStart), serial.value <= UInt64(Int32.max) * 2 + 13,
-        let size = StoredRecord.size(Int(serial.value)), fields.count < 32_767
+        let size = StoredRecord.size(Int(serial.value)), count < 32_767
       else { return nil }
       let end = start + size
       guard end <= length else { return nil }
       if end <= payload.count { fields.append(Field(serial: Int(serial.value), start: start, end: end)) }
       (offset, start) = (serial.end, end)
+      count += 1
     }
     guard start == length, offset == bodyStart else { return nil }
-    (self.payload, self.fields) = (payload, fields)
+    (self.payload, self.fields, self.count) = (payload, fields, count)
   }
 
   /// The number of bytes of a value; nil for the two types that SQLite does not use.

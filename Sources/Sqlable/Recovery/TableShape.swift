@@ -62,13 +62,13 @@ struct TableShape {
 
   /// Whether the table can't have this record.
   func contradicts(_ record: StoredRecord) -> Bool {
-    record.fields.isEmpty || record.fields.count > columns.count
+    record.count == 0 || record.count > columns.count
       || zip(record.fields, columns).contains { field, column in column.contradicts(field.storage) }
   }
 
   /// How well a record fits, to choose between tables that can have it.
   func likelihood(of record: StoredRecord) -> Int {
-    var points = record.fields.count == columns.count ? 3 : 0
+    var points = record.count == columns.count ? 3 : 0
     for (field, column) in zip(record.fields, columns) {
       switch (column.affinity, field.storage) {
       case (_, .null): break

@@ -139,7 +139,7 @@ final class TreeCrawler {
       range = (range?.lowerBound ?? cell.rowid)...cell.rowid
       let row = found(cell, page, shape)
       if row.isSound { sound += 1 } else { tally.lose(1, in: cell.rowid...cell.rowid) }
-      if row.isSound, !isOrphan, let record = row.record { tally.addFields(record.fields.count) }
+      if row.isSound, !isOrphan, let record = row.record { tally.addFields(record.count) }
       try body(row)
       if cell.rowid == .max { break }
       first = cell.rowid + 1
@@ -185,7 +185,7 @@ final class TreeCrawler {
       if damaged > 0 { tally.lose(damaged, in: TreeCrawler.allRowids) }
       var sound = 0
       if !isOrphan, let record = page.cells.first.flatMap({ $0 }).flatMap({ sample($0, page) }) {
-        tally.addFields(record.fields.count)
+        tally.addFields(record.count)
       }
       for case let cell? in page.cells {
         if !page.kind.isLeaf { steps.append((cell.child, depth + 1)) }
