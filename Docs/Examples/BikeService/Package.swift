@@ -6,10 +6,11 @@ let package = Package(
   name: "BikeService",
   dependencies: [
     // In a service of your own: the address of the repository instead of the path.
-    .package(name: "Sqlable", path: "../../.."),
+    .package(name: "Sqlable", path: "../../..", traits: ["Logging", "Metrics", "Lifecycle"]),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     // The tests' client: HummingbirdTesting's own waits for the end of a response, which an event stream does not have.
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -22,6 +23,7 @@ let package = Package(
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
       ]
     ),
     .executableTarget(

@@ -7,14 +7,18 @@ import Sqlable
 public struct BikeService: Sendable {
   let pool: SqlitePool
   let logger: Logger
+  let metrics = PrometheusMetrics()
 
   public init(filepath: String, logger: Logger = Logger(label: "BikeService")) throws {
     var configuration = PoolConfiguration()
     // Who was told "created" is to find the bicycle after a loss of power too. Requests that come together share the
     // disk's flush, so this costs less than it sounds.
     configuration.handles.synchronous = .full
+    configuration.handles.label = "bikes"
     pool = try SqlitePool(filepath: filepath, configuration: configuration)
     self.logger = logger
+    pool.log(to: logger, .slow(.milliseconds(50)))
+    pool.reportMetrics(to: metrics, every: .seconds(1))
   }
 
   /// The application, with the pool as one of its services.
@@ -22,6 +26,11 @@ public struct BikeService: Sendable {
     let router = Router()
     router.get("hello") { _, _ in "hello" }  // what Hummingbird alone costs
     router.get("health") { _, _ in Health(pool.statistics) }
+    router.get("metrics") { _, _ in
+      Response(
+        status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+        body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.text)))
+    }
     router.addMiddleware {
       SqlErrorMiddleware()
       DeadlineMiddleware(duration: .seconds(2))
@@ -31,7 +40,9 @@ public struct BikeService: Sendable {
     SearchRoutes(pool: pool).add(to: router.group("search"))
     var application = Application(
       router: router, configuration: .init(address: .hostname(hostname, port: port), serverName: "BikeService"),
-      services: [PoolService(pool: pool)], logger: logger)
+      // Services are shut down in reverse order, each when the one before has ended, and the server is the last of them:
+      // when it is the pool's turn no request is left.
+      services: [ClosureService { try await pool.run(closingWithin: .seconds(5)) }], logger: logger)
     application.beforeServerStarts { _ = try await pool.transaction { db in try db.createTable(Bicycle.self) } }
     return application
   }
@@ -44,16 +55,5 @@ public struct BikeService: Sendable {
     // A client that does not read its answer can hold up the server for no longer than this.
     configuration.maximumGracefulShutdownDuration = .seconds(10)
     try await ServiceGroup(configuration: configuration).run()
-  }
-}
-
-/// Closes the pool at shutdown. Services are shut down in reverse order, each when the one before has ended, and the server
-/// is the last of them: when it is this one's turn no request is left.
-struct PoolService: Service {
-  let pool: SqlitePool
-
-  func run() async throws {
-    try? await gracefulShutdown()  // throws when it is cancelled instead, which is a reason to close as well
-    try await pool.close(within: .seconds(5))
   }
 }
