@@ -48,17 +48,3 @@ struct FileState: Equatable {
     hasLog = ["-wal", "-journal"].contains { FileIdentity.linkInfo(path + $0) != nil }
   }
 }
-
-extension SqlError {
-  /// The error for a failed system call on a file.
-  static func system(_ what: String, _ path: String, _ code: Int32) -> SqlError {
-    let kind: Kind =
-      switch code {
-      case ENOSPC, EDQUOT: .full
-      case EACCES, EPERM, EROFS: .readOnly
-      case ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP, EMFILE, ENFILE, ENXIO: .cannotOpen
-      default: .io
-      }
-    return SqlError(kind, message: "can't \(what) \(path): \(String(cString: strerror(code)))")
-  }
-}

@@ -112,10 +112,7 @@ final class PartialFile: @unchecked Sendable {
       throw SqlError.system("rename the backup to", target.path, errno)
     }
     isKept = true
-    let directory = open(target.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard directory >= 0 else { throw SqlError.system("open", target.directory, errno) }
-    defer { close(directory) }
-    guard fsync(directory) == 0 else { throw SqlError.system("sync", target.directory, errno) }
+    try syncDirectory(target.directory)
   }
 
   /// Removes its name; its contents stay until it is released.

@@ -75,7 +75,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
     // Empty files of the old place; a failure leaves nothing that a new database there could take for its own.
     try? remove()
-    for directory in Set([filepath, path].map(DatabaseFiles.directory)) { DatabaseFiles.flush(directory) }
+    for directory in Set([filepath, path].map(DatabaseFiles.directory)) { try? syncDirectory(directory) }
   }
 
   /// Copies the log into the file and deletes it. Leaving WAL mode needs the file for itself, so it throws `.busy` if
@@ -116,14 +116,6 @@ public struct DatabaseFiles: Sendable, Hashable {
   private static func directory(of path: String) -> String {
     guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return end == path.startIndex ? "/" : String(decoding: path.utf8[..<end], as: UTF8.self)
-  }
-
-  /// Makes what was renamed in a directory survive a power failure.
-  private static func flush(_ directory: String) {
-    let file = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard file >= 0 else { return }
-    fsync(file)
-    close(file)
   }
 }
 

@@ -45,6 +45,8 @@ public final class SqlitePool: Sendable {
   /// Those who receive what happens in the pool beside statements.
   let events = PoolEvents()
   private let longReads = Guarded<LongReads?>(nil)
+  /// What is done before the pool's database is closed.
+  private let closingActions = Guarded<(count: Int, actions: [Int: @Sendable () -> Void])>((0, [:]))
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)
 
@@ -97,7 +99,25 @@ public final class SqlitePool: Sendable {
     weak.withLock { $0.pool = self }
   }
 
-  deinit { endWatching() }
+  deinit {
+    endWatching()
+    runClosingActions()
+  }
+
+  /// Has `body` called when the pool's calls have ended and its database is still open; returns a token.
+  func beforeClosing(_ body: @escaping @Sendable () -> Void) -> Int {
+    closingActions.withLock { actions in
+      actions.count += 1
+      actions.actions[actions.count] = body
+      return actions.count
+    }
+  }
+
+  func removeBeforeClosing(_ token: Int) { closingActions.withLock { $0.actions[token] = nil } }
+
+  func runClosingActions() {
+    for action in closingActions.withLock({ $0.actions.sorted { $0.key < $1.key } }) { action.value() }
+  }
 
   /// Ends all loops, and the reports of long reads.
   func endWatching() {

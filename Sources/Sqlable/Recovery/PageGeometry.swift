@@ -27,11 +27,13 @@ struct PageGeometry: Equatable {
     guard let best = trials.max(by: { $0.share < $1.share }), best.share > 0 else { return claimed }
     if let claimed, let own = trials.first(where: { $0.pageSize == claimed.pageSize }) {
       let fitting = own.matching.count { $0 >= claimed.pageSize - claimed.usable }
-      // Every page leaves the same bytes free: the header has a wrong number of reserved ones.
-      if let least = own.matching.min(), own.matching.count > 9, own.matching.allSatisfy({ $0 == least }),
-        least > claimed.pageSize - claimed.usable, own.share * 2 >= best.share
+      // Nearly every page leaves the same bytes free: the header has a wrong number of reserved ones.
+      let usual = own.usualDistance
+      if own.matching.count > 9, own.matching.count(where: { $0 == usual }) * 4 >= own.matching.count * 3,
+        own.matching.count(where: { $0 < usual }) * 20 <= own.matching.count,
+        usual > claimed.pageSize - claimed.usable, own.share * 2 >= best.share
       {
-        return PageGeometry(pageSize: claimed.pageSize, reserved: least)
+        return PageGeometry(pageSize: claimed.pageSize, reserved: usual)
       }
       if own.share * 2 >= best.share, fitting * 2 >= own.matching.count { return claimed }
     }
@@ -48,6 +50,11 @@ struct PageGeometry: Equatable {
     private let tried: Int
 
     var share: Double { Double(matching.count) / Double(max(tried, 1)) }
+
+    /// The most frequent distance.
+    var usualDistance: Int {
+      Dictionary(grouping: matching) { $0 }.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }?.key ?? 0
+    }
 
     init(of file: RawFile, pageSize: Int) {
       self.pageSize = pageSize

@@ -103,7 +103,9 @@ struct RowTally {
   /// - Parameter guess: How many rows fit on a leaf, if none was found.
   func estimatedLoss(rowsPerLeaf guess: Double) -> Double {
     let perLeaf = leaves > 0 ? Double(leafCells) / Double(leaves) : guess
-    let density = span > 0 ? Double(leafCells) / span : 0
+    // Between the rows of a leaf: the ids of leaves with one row each say nothing of what is between them.
+    let (steps, width) = (Double(leafCells - leaves), span - Double(leaves))
+    let density = leafCells > 2 * leaves && width > 0 ? steps / width : 0
     var loss = Double(lost.reduce(0) { $0 + $1.count })
     let holes = gaps.filter { gap in gap.mayHaveOrphans && orphans.contains { $0.overlaps(gap.rowids) } }
     for gap in gaps {
@@ -124,13 +126,14 @@ struct RowTally {
       return density > 0.2 ? gap.rowids.width * density : min(perLeaf, gap.rowids.width)
     }
     let inside = orphans.filter { $0.overlaps(gap.rowids) }.sorted { $0.lowerBound < $1.lowerBound }
+    let fanOut = interiorPages > 0 ? Double(children) / Double(interiorPages) : 1
+    let below = (0..<min(level ?? 0, 8)).reduce(1.0) { leaves, _ in leaves * fanOut }
     guard let first = inside.first, let last = inside.last else {
-      let fanOut = interiorPages > 0 ? Double(children) / Double(interiorPages) : 1
-      var loss = perLeaf
-      for _ in 0..<min(level ?? 0, 8) { loss *= fanOut }
+      let loss = perLeaf * below
       // Without rowids it is not known which of the orphans were there.
       return isOpen ? max(loss - Double(orphanCells), 0) : min(loss, gap.rowids.width)
     }
+    if density == 0 { return max(below - Double(inside.count), 0) * perLeaf }
     // Between the leaves that were found: what is more than chance leaves between neighbours.
     var holes = zip(inside, inside.dropFirst()).map { Double($1.lowerBound) - Double($0.upperBound) - 1 }
     if gap.rowids.lowerBound != .min { holes.append(Double(first.lowerBound) - Double(gap.rowids.lowerBound)) }

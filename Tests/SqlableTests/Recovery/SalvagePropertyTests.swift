@@ -54,6 +54,8 @@ struct SalvagePropertyTests {
         // Page 1 stays: without it and a backup, tables have no names.
         for _ in 0..<max(count / 50, 1) { try damaged.zero(page: Int.random(in: 2...count, using: &random)) }
         let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
+        // Nor have they where a page of the schema is lost that is not the first.
+        if report.problems.contains("the schema of the file is damaged") { return }
         var (recovered, rows) = (0, 0)
         for (place, (table, columns)) in SalvagePropertyTests.tables.enumerated() {
           let found = try literals(directory + "/b.sqlite", columns, from: table)

@@ -59,9 +59,9 @@ extension SchemaPlan {
   /// ```
   ///
   /// Before the commit it checks the integrity of the tables that it has rebuilt, and the foreign keys of these and of
-  /// those whose columns it has filled or dropped, or whose indexes it has dropped. Foreign keys are not enforced meanwhile, and no triggers fire. On a
-  /// handle or pool; inside another transaction of a handle it is a savepoint. A plan is SQL: apply one that was stored
-  /// only if you trust where it was stored.
+  /// those whose columns it has filled or dropped, or whose indexes it has dropped. Foreign keys are not enforced
+  /// meanwhile, and no triggers fire. On a handle or pool; inside another transaction of a handle it is a savepoint. A
+  /// plan is SQL: apply one that was stored only if you trust where it was stored.
   ///
   /// Throws `.misuse` for a plan that loses data without permission or has questions; `.schema(.mismatch)` for one that
   /// was made for another schema, and for rows that do not fit, with their ids; `.constraint`, `.full`, `.busy` and

@@ -1,0 +1,251 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+
+/// Archives the commits of a pool.
+///
+/// Sound as `Sendable`:
+/// 1. Until `start()` only its maker has it; from then on mutable state is used on `queue` only.
+/// 2. `state` has its own lock.
+final class ArchiveRun: @unchecked Sendable {
+  private let queue = DispatchQueue(label: "sqlable.archive")
+  private var timer: (any DispatchSourceTimer)?
+  private var isEnded = false
+  let state = Guarded(ArchiveStatus())
+  private let files: ArchiveFiles
+  private var lock: ArchiveLock?
+  private let options: ArchiveOptions
+  private weak var pool: SqlitePool?
+  private let root: SqliteDatabase
+  private let hold: ArchiveHold
+  private let checkpointer: SqliteDatabase
+  private let filepath: String
+  private var log: LogReader?
+  private var position = LogReader.Position()
+  private var pageSize = 0
+  /// The number of frames at which the log is to be begun anew.
+  private var checkpointAt = ArchiveRun.checkpointFrames
+  private static let checkpointFrames = 1_000
+
+  /// The generation that is being written; nil if one must be begun.
+  private var output: ArchiveLog?
+  private var generation = 0
+  private var generationBegin = ContinuousClock.now
+  private var number = 0
+  private var time: Int64 = 0
+
+  init(_ pool: SqlitePool, at path: String, _ options: ArchiveOptions) throws {
+    try options.validate()
+    self.options = options
+    self.pool = pool
+    root = pool.root
+    files = ArchiveFiles(path: path)
+    filepath = try root.locked { [root] in try root.openConnection().absolutePath }
+    lock = try files.lock()
+    hold = try ArchiveHold(root)
+    checkpointer = try root.createChild()
+    (number, time) = try files.last()
+    try beginGeneration()
+  }
+
+  /// Archives from now on.
+  func start() {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.setEventHandler { [weak self] in try? self?.archive() }
+    timer.schedule(deadline: .now() + options.interval.dispatched, repeating: options.interval.dispatched)
+    timer.resume()
+    self.timer = timer
+  }
+
+  /// Archives what is committed; returns the number of the last commit. Throws `.closed` after `end()`.
+  func flush() throws -> Int {
+    try queue.sync {
+      guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
+      try archive()
+      return number
+    }
+  }
+
+  /// Archives what is committed, and lets the log go. Does nothing a second time.
+  func end() throws {
+    try queue.sync {
+      guard !isEnded else { return }
+      isEnded = true
+      timer?.cancel()
+      try finish()
+    }
+  }
+
+  // MARK: On the queue
+
+  private func archive() throws {
+    // A last event of the timer may come after its end.
+    guard !isEnded else { return }
+    do {
+      if output == nil || !hold.isHeld { try beginGeneration() }
+      try archiveCommits()
+      try tidy()
+      state.withLock { $0.error = nil }
+    } catch {
+      note(error)
+      throw error
+    }
+  }
+
+  private func finish() throws {
+    defer {
+      output = nil
+      hold.close()
+      try? checkpointer.close()
+      lock = nil
+    }
+    guard output != nil, hold.isHeld else { return }
+    try archiveCommits()
+  }
+
+  private func note(_ error: any Error) {
+    let error = (error as? SqlError) ?? SqlError(.other, message: "the archive could not be written to")
+    let isNew = state.withLock { state in
+      defer { state.error = error }
+      return state.error != error
+    }
+    if isNew { root.fail(error) }
+    guard hold.isHeld, output != nil, let end = try? hold.logEnd() else { return }
+    guard end.frames * (pageSize + 24) > options.maximumLog else { return }
+    // Better a gap than a disk that the log has filled.
+    hold.end()
+    output = nil
+    state.withLock { $0.gaps += 1 }
+  }
+
+  // MARK: Generations
+
+  /// Copies the database, with the commits up to now.
+  private func beginGeneration() throws {
+    hold.end()
+    output = nil
+    var start = LogReader.Position()
+    let log = try self.log ?? openLog()
+    self.log = log
+    // Without the writer's lock, so that writers wait for the end of the log only.
+    if let end = try logEnd() { try log.read(from: &start, to: end) { _ in } }
+    try withWriteLock {
+      try hold.begin()
+      if let end = try hold.logEnd() { try log.read(from: &start, to: end) { _ in } }
+    }
+    position = start
+    let first = number + 1
+    time = max(time, archiveTime())
+    try files.makeGeneration(first) { directory in
+      try hold.copy(to: directory + "/" + ArchiveFiles.baseName)
+      try ArchiveFiles.write(GenerationDescription(commit: first, time: time), to: directory)
+    }
+    (generation, generationBegin, number) = (first, .now, first)
+    output = try ArchiveLog(
+      in: files.directory(ofGeneration: first), from: first + 1, after: LogChecksum(isBigEndian: false))
+    noteArchived()
+    try removeOld()
+  }
+
+  /// The log's file is there once a connection has read.
+  private func openLog() throws -> LogReader {
+    try hold.begin()
+    defer { hold.end() }
+    return try LogReader(besideFileAt: filepath)
+  }
+
+  private func logEnd() throws -> (frames: Int, salts: UInt64)? {
+    try hold.begin()
+    defer { hold.end() }
+    return try hold.logEnd()
+  }
+
+  private func removeOld() throws {
+    guard let keep = options.keep else { return }
+    let oldest = archiveTime() - Int64(keep / .microseconds(1))
+    let generations = try files.generations()
+    // A generation is needed until the next one is too old.
+    for (old, next) in zip(generations, generations.dropFirst()) {
+      guard try files.description(ofGeneration: next).time < oldest else { return }
+      try files.removeGeneration(old)
+    }
+  }
+
+  // MARK: Commits
+
+  private func archiveCommits() throws {
+    guard var output, let log, let end = try hold.logEnd() else { return }
+    let salts = position.salts
+    let pending = end.frames - (end.salts == salts ? position.frames : 0)
+    state.withLock { $0.pendingBytes = max(0, pending) * (pageSize + 24) }
+    var isNew = false
+    try log.read(from: &position, to: end) { commit in
+      if output.size >= options.fileSize {
+        try output.sync()
+        output = try ArchiveLog(in: files.directory(ofGeneration: generation), from: number + 1, after: output.sum)
+        self.output = output
+      }
+      pageSize = commit.pageSize
+      let now = max(time, archiveTime())
+      let record = ArchiveRecord(
+        number: number + 1, time: now, pageCount: commit.pages.count, databasePages: Int(commit.databasePages),
+        pageSize: commit.pageSize)
+      try output.append(commit, record, from: log)
+      (number, time, isNew) = (number + 1, now, true)
+    }
+    if position.salts != salts { checkpointAt = ArchiveRun.checkpointFrames }
+    guard isNew else { return }
+    do { try output.sync() } catch {
+      // What the file has of these commits is not known any more: a new copy of the database has them.
+      self.output = nil
+      throw error
+    }
+    noteArchived()
+  }
+
+  private func noteArchived() {
+    state.withLock { state in
+      (state.commit, state.time, state.pendingBytes) = (number, Date(archived: time), 0)
+    }
+  }
+
+  /// Lets the log be begun anew once it is long, and makes a new copy of the database once the present one is old.
+  private func tidy() throws {
+    if generationBegin.duration(to: .now) >= options.baseInterval { return try beginGeneration() }
+    guard position.frames >= checkpointAt, pool?.isOpen == true else { return }
+    // Outside the writer's turn: what can be copied while others write.
+    try checkpoint()
+    try withWriteLock {
+      try archiveCommits()
+      // Nothing is committed, and the log is not begun anew, until the writer's lock is released.
+      hold.end()
+      defer { if !hold.isHeld { output = nil } }
+      try checkpoint()
+      try hold.begin()
+    }
+    // If other readers keep the log, the next attempt waits until it has grown as much again.
+    checkpointAt = position.frames + ArchiveRun.checkpointFrames
+  }
+
+  private func checkpoint() throws { _ = try checkpointer.query("PRAGMA wal_checkpoint(PASSIVE)") { _ in } }
+
+  /// Calls `body` while nothing is written to the database.
+  private func withWriteLock(_ body: () throws -> Void) throws {
+    guard let pool else { throw SqlError(.closed, message: "the pool of the archive is gone") }
+    try pool.withWriter { db in
+      try db.beginTransaction()
+      defer { try? db.rollbackTransaction() }
+      try body()
+    }
+  }
+}
+
+extension Date {
+  init(archived time: Int64) { self.init(timeIntervalSince1970: Double(time) / 1_000_000) }
+
+  /// The time in microseconds since 1970; the first or last that there is for one beyond.
+  var archived: Int64 {
+    let time = (timeIntervalSince1970 * 1_000_000).rounded(.down)
+    return Int64(exactly: time) ?? (time < 0 ? .min : .max)
+  }
+}

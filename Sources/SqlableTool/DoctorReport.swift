@@ -1,0 +1,201 @@
+import Foundation
+import Sqlable
+
+/// What `sqlable doctor` has found.
+struct DoctorReport: Encodable {
+  struct Setting: Encodable {
+    let name: String
+    let value: String
+    let usual: String
+    let meaning: String
+  }
+
+  /// A table or index, and the pages that it takes.
+  struct Tree: Encodable {
+    let name: String
+    let pages: Int
+    let bytes: Int
+    let unusedBytes: Int
+  }
+
+  let path: String
+  private let size: Int
+  private let logSize: Int
+  private let freeBytes: Int?
+  /// As the header says: SQLite reports another mode of a file that it takes for one that does not change.
+  private let isWAL: Bool
+  private let users: [FileUsers.User]
+  private var pageSize = 0
+  private var pages = 0
+  private var freePages = 0
+  private var settings: [Setting] = []
+  private var trees: [Tree] = []
+  /// What is wrong with the data.
+  private(set) var problems: [String] = []
+  /// What costs time or space.
+  private var remarks: [String] = []
+
+  init(path: String) {
+    self.path = path
+    users = FileUsers(of: path).users
+    (size, logSize) = (DoctorReport.size(path), DoctorReport.size(path + "-wal"))
+    let header = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 20)
+    isWAL = header?.count == 20 && header?.last == 2
+    let system = try? FileManager.default.attributesOfFileSystem(forPath: path)
+    freeBytes = (system?[.systemFreeSize] as? NSNumber)?.intValue
+  }
+
+  private static func size(_ path: String) -> Int {
+    var info = stat()
+    return stat(path, &info) == 0 ? Int(info.st_size) : 0
+  }
+
+  // MARK: Examining
+
+  /// What can't be read is a problem, and the rest is examined all the same.
+  mutating func examine(_ db: SqliteDatabase) {
+    do { try examineSize(db) } catch { problems.append("damage: \(error)") }
+    do { try examineSettings(db) } catch { problems.append("damage: \(error)") }
+    do { try examineIndexes(db) } catch { problems.append("damage: \(error)") }
+    // A build of SQLite may lack the table.
+    let tree: SQL = """
+      SELECT name, count(*) AS pages, sum(pgsize) AS bytes, sum(unused) AS unused
+      FROM dbstat GROUP BY 1 ORDER BY 3 DESC, 1
+      """
+    let rows = try? db.query(tree, as: DynamicRow.self).map { row in
+      Tree(
+        name: try row.get("name"), pages: try row.get("pages"), bytes: try row.get("bytes"),
+        unusedBytes: try row.get("unused"))
+    }
+    trees = rows ?? []
+  }
+
+  private mutating func examineSize(_ db: SqliteDatabase) throws {
+    func number(_ pragma: SQL) throws -> Int { try db.query(pragma, as: Int.self).first ?? 0 }
+    pageSize = try number("PRAGMA page_size")
+    pages = try number("PRAGMA page_count")
+    freePages = try number("PRAGMA freelist_count")
+    if pages > 1_000, freePages * 4 > pages {
+      remarks.append("\(freePages) of \(pages) pages are free: VACUUM would give them back to the file system")
+    }
+  }
+
+  private mutating func examineSettings(_ db: SqliteDatabase) throws {
+    if !isWAL {
+      settings.append(
+        Setting(
+          name: "journal_mode", value: "a rollback journal", usual: "wal",
+          meaning: "readers and the writer keep one another waiting"))
+    }
+    let vacuum = ["0": "none", "1": "full", "2": "incremental"]
+    let usual: [(String, SQL, String, String)] = [
+      ("page_size", "PRAGMA page_size", "4096", "chosen when the file was made, or by VACUUM"),
+      ("auto_vacuum", "PRAGMA auto_vacuum", "none", "each commit moves pages, which makes tables less orderly"),
+      ("encoding", "PRAGMA encoding", "UTF-8", "texts are converted whenever they are read or written"),
+    ]
+    for (name, pragma, value, meaning) in usual {
+      let row = try db.query(pragma, as: DynamicRow.self).first
+      let found =
+        switch row?.values.first {
+        case .text(let text): text
+        case .integer(let number): "\(number)"
+        default: ""
+        }
+      let text = name == "auto_vacuum" ? vacuum[found] ?? found : found
+      if text != value { settings.append(Setting(name: name, value: text, usual: value, meaning: meaning)) }
+    }
+  }
+
+  private mutating func examineIndexes(_ db: SqliteDatabase) throws {
+    let schema = try db.schema()
+    let hasStatistics =
+      try db.query("SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", as: Int.self) != [0]
+    let known = Set(try hasStatistics ? db.query("SELECT DISTINCT tbl FROM sqlite_stat1", as: String.self) : [])
+    for table in schema.tables where table.module == nil {
+      if !table.indexes.isEmpty, !known.contains(table.name), try !isEmpty(table.name, db) {
+        remarks.append("\(table.name) has indexes and no statistics: PRAGMA optimize lets SQLite choose between them")
+      }
+      let keys = [table.primaryKey?.columns ?? []] + table.uniques.map(\.columns) + table.indexes.map(\.terms)
+      for key in table.foreignKeys where !keys.contains(where: { $0.map(\.expression).starts(with: key.columns) }) {
+        let columns = key.columns.map(\.description).joined(separator: ", ")
+        remarks.append(
+          "no index of \(table.name) begins with \(columns): a change of a key in \(key.table) reads all its rows")
+      }
+    }
+  }
+
+  private func isEmpty(_ table: String, _ db: SqliteDatabase) throws -> Bool {
+    try db.query("SELECT 1 FROM \(table: table) LIMIT 1", as: Int.self).isEmpty
+  }
+
+  mutating func check(_ db: SqliteDatabase) {
+    do {
+      let found = try db.query("PRAGMA integrity_check(20)", as: String.self)
+      if found != ["ok"] { problems += found.map { "damage: \($0)" } }
+    } catch { problems.append("damage: \(error)") }
+    do {
+      var rows: [(text: String, ids: [Int], count: Int)] = []
+      for row in try db.query("PRAGMA foreign_key_check", as: DynamicRow.self) {
+        guard case .text(let table)? = row.values.first, row.values.count > 2, case .text(let parent) = row.values[2]
+        else { continue }
+        let text = "rows of \(table) refer to rows of \(parent) that are not there"
+        let place = rows.firstIndex { $0.text == text } ?? rows.count
+        if place == rows.count { rows.append((text, [], 0)) }
+        rows[place].count += 1
+        if case .integer(let id) = row.values[1], rows[place].ids.count < 10 { rows[place].ids.append(Int(id)) }
+      }
+      problems += rows.map { row in
+        "\(row.count) \(row.text)"
+          + (row.ids.isEmpty ? "" : ", such as \(row.ids.map(String.init).joined(separator: ", "))")
+      }
+    } catch { problems.append("the foreign keys can't be checked: \(error)") }
+  }
+
+  mutating func findUnusedIndexes(_ db: SqliteDatabase, used: Set<String>) throws {
+    for table in try db.schema().tables {
+      for index in table.indexes where !index.isUnique && !used.contains(index.name) {
+        remarks.append("none of the statements uses the index \(index.name) of \(table.name)")
+      }
+    }
+  }
+
+  /// Says why a log is large.
+  mutating func explainLog() {
+    guard logSize > 16 << 20 else { return }
+    let readers = users.filter { $0.holds.contains("reads a snapshot in the log") }.map { "\($0.process)" }
+    let reason =
+      if !readers.isEmpty {
+        "read transactions of process \(readers.joined(separator: ", ")) need it"
+      } else if users.isEmpty {
+        "a process has ended without closing the database: the next that opens and closes it copies the log"
+      } else {
+        "it keeps its largest size until the last connection closes, or PRAGMA wal_checkpoint(TRUNCATE)"
+      }
+    remarks.append("the write-ahead log has \(logSize) bytes: \(reason)")
+  }
+
+  // MARK: As text
+
+  var text: String {
+    var lines = ["\(path): \(size) bytes, \(pages) pages of \(pageSize), \(freePages) free"]
+    if logSize > 0 { lines.append("write-ahead log: \(logSize) bytes") }
+    if let freeBytes { lines.append("free space of the file system: \(freeBytes) bytes") }
+    func add(_ title: String, _ items: [String]) {
+      guard !items.isEmpty else { return }
+      lines += ["", title] + items.map { "  \($0)" }
+    }
+    add(
+      "Open in",
+      users.map { user in
+        let name = user.process == 0 ? "a process" : "process \(user.process) (\(user.program ?? "?"))"
+        return name + (user.holds.isEmpty ? "" : ": " + user.holds.joined(separator: ", "))
+      })
+    add("Settings", settings.map { "\($0.name) is \($0.value), usually \($0.usual): \($0.meaning)" })
+    add(
+      "Tables and indexes", trees.map { "\($0.name): \($0.pages) pages, \($0.bytes) bytes, \($0.unusedBytes) unused" })
+    add("Remarks", remarks)
+    add("Problems", problems)
+    if problems.isEmpty { lines += ["", "Nothing is wrong."] }
+    return lines.joined(separator: "\n") + "\n"
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Glibc
+import Sqlable
+import Testing
+
+/// A machine burns: the process is killed, and only its archive is left.
+@Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
+struct ArchiveProcesses {
+  fileprivate static let variable = "SQLABLE_ARCHIVE_WORKER"
+  fileprivate static let mark = "<stored>"
+
+  @Test func atMostTheLastSecondIsLost() throws {
+    var random = SeededGenerator(seed: 19)
+    for _ in 0..<times(100) / (ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all" ? 1 : 20) {
+      try withDirectory { directory in
+        let worker = try TestProgram.start("ArchiveWorkerProcess", environment: [ArchiveProcesses.variable: directory])
+        let end = ContinuousClock.now + .milliseconds(Int.random(in: 1_200..<2_500, using: &random))
+        var (text, stored) = ("", [(id: Int, at: ContinuousClock.Instant)]())
+        var isRunning = false
+        while !isRunning || ContinuousClock.now < end {
+          let data = worker.output.availableData
+          if data.isEmpty { break }
+          text += String(decoding: data, as: UTF8.self)
+          while let line = text.firstIndex(of: "\n") {
+            if text[..<line].hasPrefix(ArchiveProcesses.mark) {
+              stored.append((Int(text[..<line].dropFirst(ArchiveProcesses.mark.count)) ?? 0, .now))
+              isRunning = true
+            }
+            text = String(text[text.index(after: line)...])
+          }
+        }
+        let killed = ContinuousClock.now
+        worker.signal(SIGKILL)
+        worker.waitUntilExit()
+        for file in files(in: directory) where file != "archive" {
+          try FileManager.default.removeItem(atPath: directory + "/" + file)
+        }
+        try DatabaseArchive(at: directory + "/archive").restore(to: directory + "/restored.sqlite")
+        let db = try SqliteDatabase(filepath: directory + "/restored.sqlite")
+        let ids = try db.query("SELECT id FROM bicycle ORDER BY id", as: Int.self)
+        // Without a hole, and with all that was stored a second before.
+        #expect(ids == Array(1..<(ids.count + 1)))
+        let old = stored.filter { $0.at.duration(to: killed) > .seconds(1) }
+        #expect(ids.count >= old.last?.id ?? 0 && (stored.isEmpty || !ids.isEmpty))
+      }
+    }
+  }
+}
+
+/// What such a process does: it stores rows, and says which.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment[ArchiveProcesses.variable] != nil, "a process of its own"))
+struct ArchiveWorkerProcess {
+  @Test func work() throws {
+    let directory = try #require(ProcessInfo.processInfo.environment[ArchiveProcesses.variable])
+    let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+    try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
+    let archive: PoolArchive = try pool.archive(to: directory + "/archive")
+    let end = ContinuousClock.now + .seconds(60)
+    while ContinuousClock.now < end {
+      let id = try Bicycle(name: "\(UInt64.random(in: 0...(.max)))", color: "red").insert().run(pool)
+      try FileHandle.standardOutput.write(contentsOf: Data("\(ArchiveProcesses.mark)\(id)\n".utf8))
+      // Some hundred commits a second: without an optimizer and beside other tests no more are archived in time.
+      usleep(3_000)
+    }
+    try archive.stop()
+  }
+}
