@@ -17,6 +17,9 @@ struct ToolGuide {
       for model: any Sqlable.Type in [Person.self, Bicycle.self, Car.self] { try db.createTable(model) }
       let plan = try JSONEncoder().encode(Schema(Person.self).adding(Person.self, named: "driver").plan(db))
       try db.close()
+      let pool = try SqlitePool(filepath: directory + "/garage.sqlite")
+      _ = try pool.archive(to: directory + "/archived")
+      try pool.close()
       try FileManager.default.copyItem(atPath: directory + "/garage.sqlite", toPath: directory + "/production.sqlite")
       func write(_ text: String, to name: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/" + name))
@@ -34,9 +37,11 @@ struct ToolGuide {
         runs.append(try Program.tool.run(Array(parts[0].dropFirst(3)), in: directory))
         if parts.count > 1, let last = runs.last { try write(last.output, to: parts[1][0]) }
       }
-      #expect(runs.map(\.exitCode) == Array(repeating: 0, count: 11) && runs.allSatisfy { $0.errors == "" })
+      #expect(runs.map(\.exitCode) == Array(repeating: 0, count: 17) && runs.allSatisfy { $0.errors == "" })
       #expect(runs[7].output == "" && runs[9].output.hasSuffix("could be done\n"))
       #expect(runs[10].output.hasSuffix("\ndone\n"))
+      #expect(runs[11...12].map(\.output) == ["done\n", "done\n"] && runs[14].output.hasPrefix("commits 1 to 1, "))
+      #expect(runs[16].output.hasSuffix("Nothing is wrong.\n"))
       #expect(runs[0].output == printed[0] && runs[2].output == printed[0])
       #expect(runs[1].output.contains(#"WHERE "owner_id" = ? AND "color" = ?"#))
       #expect(runs[3].output == printed[2])
