@@ -9,7 +9,7 @@ import Glibc
 /// print(restored.commit, restored.time)
 /// ```
 ///
-/// It only reads the archive, also while a pool writes to it: ``SqlitePool/archive(to:_:)``.
+/// It only reads the archive, also while a pool writes to it: `SqlitePool.archive(to:)`.
 public struct DatabaseArchive: Sendable, Hashable {
   /// The directory.
   public let path: String

@@ -67,6 +67,8 @@ extension SqliteDatabase {
         guard let observation else { throw misuse("the handle was closed while its database was replaced") }
         try observation.commitUnrecorded(last)
       }
+      // What was damaged is no longer there.
+      functions?.corruption.clear()
       shrinkLog(connection)
     }
   }

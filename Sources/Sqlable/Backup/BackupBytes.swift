@@ -11,8 +11,8 @@ extension SqliteDatabase {
   /// temporary file, then reads it. All chunks but the last have `chunkSize` bytes; the last may have fewer. The file
   /// has no name by the time the first chunk is there, and is freed when the loop ends. Throws what the backup throws.
   ///
-  /// - Parameter directory: Where the temporary file is made; nil for the directory of the database, or that of
-  ///   temporary files for a database in memory.
+  /// The temporary file is made in `directory`; nil is the directory of the database, or that of temporary files for a
+  /// database in memory.
   public func backupBytes(
     _ options: BackupOptions = BackupOptions(), chunkSize: Int = 1 << 20, directory: String? = nil
   ) -> BackupBytes {

@@ -48,4 +48,14 @@ extension SqlitePool {
             """, sql: read.sql, label: configuration.handles.label))
     }
   }
+
+  /// Ends the reads that have been running for longer than `maximumRead`.
+  func endOldReads() {
+    guard let limit = configuration.maximumRead else { return }
+    let now = ContinuousClock.now
+    let calls = withState { state in
+      state.readers.filter { $0.since.map { $0.duration(to: now) >= limit } ?? false }.compactMap(\.call)
+    }
+    for call in calls { stop(call, .tooOld) }
+  }
 }

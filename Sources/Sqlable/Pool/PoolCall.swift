@@ -19,6 +19,8 @@ final class PoolCall: @unchecked Sendable {
   /// Why a call is stopped.
   enum Reason {
     case cancelled, deadline, closing
+    /// A read that has run for longer than `maximumRead`.
+    case tooOld
   }
 
   /// The source location of a call.
@@ -119,6 +121,10 @@ final class PoolCall: @unchecked Sendable {
     case .deadline:
       return SqlError(
         .timeout, message: "the deadline passed while the call at \(place) was running", sql: cause.sql,
+        transaction: cause.transaction, label: label)
+    case .tooOld:
+      return SqlError(
+        .timeout, message: "the read at \(place) has run for longer than maximumRead", sql: cause.sql,
         transaction: cause.transaction, label: label)
     case .closing:
       return SqlError(

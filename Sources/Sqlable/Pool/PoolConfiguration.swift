@@ -35,6 +35,10 @@ public struct PoolConfiguration: Sendable, Hashable {
   /// reused, and grows. Default: 60 seconds; nil reports none.
   public var longRead: Duration?
 
+  /// How long a read may run before it is ended, so that the write-ahead log stays small: its statement is interrupted,
+  /// and it throws `.timeout`. Code between two statements is not stopped; the next one throws. Default: nil, no limit.
+  public var maximumRead: Duration?
+
   public init(
     handles: Configuration = .init(),
     readers: Int = 4,
@@ -44,7 +48,8 @@ public struct PoolConfiguration: Sendable, Hashable {
     maximumGroup: Int = 256,
     maximumGroupTime: Duration = .milliseconds(10),
     pollInterval: Duration? = .milliseconds(500),
-    longRead: Duration? = .seconds(60)
+    longRead: Duration? = .seconds(60),
+    maximumRead: Duration? = nil
   ) {
     self.handles = handles
     self.readers = readers
@@ -55,6 +60,7 @@ public struct PoolConfiguration: Sendable, Hashable {
     self.maximumGroupTime = maximumGroupTime
     self.pollInterval = pollInterval
     self.longRead = longRead
+    self.maximumRead = maximumRead
   }
 
   /// Throws `.misuse` for invalid settings, before any file is touched.
@@ -64,6 +70,9 @@ public struct PoolConfiguration: Sendable, Hashable {
     guard maximumGroup >= 1 else { throw SqlError.misuse("maximumGroup must be at least 1") }
     guard longRead.map({ $0 >= .milliseconds(1) }) ?? true else {
       throw SqlError.misuse("longRead must be at least 1 millisecond")
+    }
+    guard maximumRead.map({ $0 >= .milliseconds(1) }) ?? true else {
+      throw SqlError.misuse("maximumRead must be at least 1 millisecond")
     }
     guard waitTimeout.map({ $0 >= .zero }) ?? true, deadline.map({ $0 >= .zero }) ?? true,
       maximumGroupTime >= .zero

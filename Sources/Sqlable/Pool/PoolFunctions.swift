@@ -1,5 +1,5 @@
 extension SqlitePool {
-  /// Registers a function on all handles of the pool; see ``SqliteDatabase/register(_:)-(ScalarFunction<_,_>)``.
+  /// Registers a function on all handles of the pool; see `SqliteDatabase.register(_:)`.
   ///
   /// ```swift
   /// try pool.register(ScalarFunction("distance") { (a: Double, b: Double) in abs(a - b) })

@@ -218,7 +218,7 @@ extension SqlitePool {
     guard wasWaiting else { return }
     switch reason {
     case .cancelled: end(call, .failure(CancellationError()))
-    case .deadline: end(call, .failure(waitedTooLong(call)))
+    case .deadline, .tooOld: end(call, .failure(waitedTooLong(call)))
     case .closing:
       end(
         call,

@@ -94,7 +94,13 @@ public final class SqlitePool: Sendable {
     gate = FileGate(besideFileAt: path, label: configuration.handles.label)
     guarded = Guarded(State(writer: PooledHandle(configuration.handles, isWriter: true, number: 0)))
     longReads.withLock { reads in
-      reads = configuration.longRead.map { LongReads($0) { [weak self] in self?.reportLongReads() } }
+      let shortest = [configuration.longRead, configuration.maximumRead].compactMap(\.self).min()
+      reads = shortest.map { limit in
+        LongReads(limit) { [weak self] in
+          self?.reportLongReads()
+          self?.endOldReads()
+        }
+      }
     }
     weak.withLock { $0.pool = self }
   }

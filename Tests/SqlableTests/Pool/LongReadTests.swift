@@ -28,6 +28,29 @@ struct LongReadTests {
     }
   }
 
+  @Test func aReadThatIsTooOldIsEndedAndTheNextOneRuns() async throws {
+    try await withMembers(.init(readers: 1, longRead: nil, maximumRead: .milliseconds(200))) { pool in
+      let begin = ContinuousClock.now
+      let error = await #expect(throws: SqlError.self) {
+        try await pool.read { db in try db.query(LongReadTests.slow, as: Int.self) }
+      }
+      #expect(error?.kind == .timeout && error?.sql == LongReadTests.slow.text)
+      #expect(error?.message.contains("has run for longer than maximumRead") == true)
+      #expect(begin.duration(to: .now) >= .milliseconds(200))
+      // A closure that goes on is ended by its next statement.
+      let late = await #expect(throws: SqlError.self) {
+        try await pool.read { db in
+          usleep(600_000)
+          return try db.query("SELECT count(*) FROM member", as: Int.self)
+        }
+      }
+      #expect(late?.kind == .timeout)
+      let next = try await pool.read { db in try db.query("SELECT 1", as: Int.self) }
+      #expect(next == [1])
+      expectMisuse { _ = try SqlitePool(filepath: pool.filepath, configuration: .init(maximumRead: .zero)) }
+    }
+  }
+
   /// A reader that is held by Swift code has no SQL to tell.
   @Test func aReaderThatIsHeldIsReportedToo() async throws {
     try await withMembers(.init(longRead: .milliseconds(40))) { pool in

@@ -77,6 +77,23 @@ struct CorruptionTests {
     }
   }
 
+  @Test func aRestoreTakesTheMarkBack() throws {
+    try withDirectory { directory in
+      let whole = try SqliteDatabase(filepath: directory + "/whole.sqlite")
+      try SalvageTests.bicycles(whole, 10)
+      try whole.backup(to: directory + "/backup.sqlite")
+      let damaged = try damagedDatabase(directory)
+      let db = try SqliteDatabase(
+        filepath: damaged.path, configuration: Configuration(stopsWritesWhenDamaged: true))
+      #expect(sqlError { _ = try db.query("SELECT count(name) FROM bicycle", as: Int.self) }?.kind == .corrupt)
+      expectError(.corrupt) { try db.execute("DELETE FROM bicycle") }
+      try db.restore(from: directory + "/backup.sqlite")
+      #expect(db.corruption == nil)
+      try db.execute("INSERT INTO bicycle VALUES (9999, 'new', NULL, 0)")
+      #expect(try db.query("SELECT count(*) FROM bicycle", as: Int.self) == [11])
+    }
+  }
+
   @Test func anIndexThatContradictsItsTableIsBuiltAgain() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 100) }
