@@ -16,7 +16,8 @@ struct FileUsers {
   init(of path: String) {
     var locks: [Int: Set<String>] = [:]
     let files = ["", "-shm", "-gate"].map { (ending: $0, inode: FileUsers.inode(path + $0)) }
-    for line in FileUsers.text("/proc/locks").split(separator: "\n") {
+    // The kernel gives the list in pieces, between which locks come and go: one reading may miss some.
+    for line in Set((0..<3).flatMap { _ in FileUsers.text("/proc/locks").split(separator: "\n").map(FileUsers.lock) }) {
       // 1: POSIX  ADVISORY  READ 1234 fd:01:5678 128 128
       let words = line.split(separator: " ").map(String.init)
       guard let kind = words.firstIndex(where: { $0 == "READ" || $0 == "WRITE" }), words.count > kind + 4,
@@ -38,6 +39,9 @@ struct FileUsers {
       return User(process: process, program: program.isEmpty ? nil : program, holds: holds.sorted())
     }
   }
+
+  /// A line without the number that it begins with, which changes.
+  private static func lock(_ line: Substring) -> Substring { line.drop { $0 != " " } }
 
   /// The bytes that SQLite locks.
   private static func meaning(_ ending: String, _ range: ClosedRange<Int>, isWriting: Bool) -> [String] {

@@ -133,7 +133,10 @@ struct RowTally {
       // Without rowids it is not known which of the orphans were there.
       return isOpen ? max(loss - Double(orphanCells), 0) : min(loss, gap.rowids.width)
     }
-    if density == 0 { return max(below - Double(inside.count), 0) * perLeaf }
+    if density == 0 {
+      // A root has as many children as it needs, and no number of them is usual.
+      return gap.depth == 0 ? 0 : max(below - Double(inside.count), 0) * perLeaf
+    }
     // Between the leaves that were found: what is more than chance leaves between neighbours.
     var holes = zip(inside, inside.dropFirst()).map { Double($1.lowerBound) - Double($0.upperBound) - 1 }
     if gap.rowids.lowerBound != .min { holes.append(Double(first.lowerBound) - Double(gap.rowids.lowerBound)) }
