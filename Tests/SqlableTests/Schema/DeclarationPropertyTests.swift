@@ -156,7 +156,8 @@ extension DeclarationPropertyTests {
       #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
       #expect(try db.query("PRAGMA foreign_key_check", as: DynamicRow.self).isEmpty)
     }
-    #expect(applied > 10 && refused > 10)
+    // Under a sanitizer there are fewer.
+    #expect(applied > times(300) / 30 && refused > times(300) / 30)
   }
 }
 
