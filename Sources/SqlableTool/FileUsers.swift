@@ -80,5 +80,16 @@ struct FileUsers {
     return stat(path, &info) == 0 ? UInt64(info.st_ino) : nil
   }
 
-  private static func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+  /// The text of a file of the kernel, which gives a page at a time: Foundation takes the first for the whole.
+  private static func text(_ path: String) -> String {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return "" }
+    defer { close(descriptor) }
+    var (text, part): ([UInt8], [UInt8]) = ([], Array(repeating: 0, count: 1 << 16))
+    while true {
+      let count = read(descriptor, &part, part.count)
+      guard count > 0 else { return String(decoding: text, as: UTF8.self) }
+      text += part[..<count]
+    }
+  }
 }
