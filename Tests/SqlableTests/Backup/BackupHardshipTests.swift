@@ -158,7 +158,8 @@ import Testing
         } catch { Issue.record(error) }
       }
       let all = counts.withLock { $0 }
-      #expect(all == all.sorted() && (all.last ?? 0) > (all.first ?? 0))
+      // Under a sanitizer there is one round in this mode.
+      #expect(all == all.sorted() && (all.count == 1 || (all.last ?? 0) > (all.first ?? 0)))
     }
   }
 
