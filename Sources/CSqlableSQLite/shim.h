@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sqlite3.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -13,6 +14,20 @@
 static inline int sqlable_is_in_memory(const char *path) {
   struct statfs info;
   return statfs(path, &info) == 0 && info.f_type == 0x01021994;
+}
+
+// Whether an open file is one of the kernel's own: in /proc (PROC_SUPER_MAGIC) or of a control group
+// (CGROUP2_SUPER_MAGIC).
+static inline int sqlable_is_of_kernel(int descriptor) {
+  struct statfs info;
+  return fstatfs(descriptor, &info) == 0 && (info.f_type == 0x9FA0 || info.f_type == 0x63677270);
+}
+
+// Returns freed memory to the system, where the C library can; Swift's Glibc module lacks malloc_trim.
+static inline void sqlable_return_memory(void) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 // Renames a file unless there is one of the new name (RENAME_NOREPLACE); Swift's Glibc module lacks renameat2.

@@ -55,9 +55,8 @@ struct ArchiveFiles {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
     defer { close(descriptor) }
-    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0 else {
-      throw SqlError.system("write to", path, errno)
-    }
+    try bytes.withUnsafeBytes { try writeAll($0, to: descriptor, at: 0, path) }
+    guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
   }
 
   /// Makes a generation: `body` fills its directory, which then gets its name.

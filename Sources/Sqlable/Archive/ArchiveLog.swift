@@ -58,14 +58,7 @@ final class ArchiveLog: @unchecked Sendable {
   func sync() throws { guard fdatasync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) } }
 
   private func write(_ bytes: [UInt8]) throws {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes { bytes in
-        bytes.baseAddress.map { pwrite(descriptor, $0 + written, bytes.count - written, off_t(size)) } ?? -1
-      }
-      guard count > 0 else { throw SqlError.system("write to", path, count < 0 ? errno : ENOSPC) }
-      written += count
-      size += count
-    }
+    try bytes.withUnsafeBytes { try writeAll($0, to: descriptor, at: size, path) }
+    size += bytes.count
   }
 }

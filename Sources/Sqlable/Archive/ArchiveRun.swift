@@ -11,6 +11,8 @@ final class ArchiveRun: @unchecked Sendable {
   private let queue = DispatchQueue(label: "sqlable.archive")
   private var timer: (any DispatchSourceTimer)?
   private var isEnded = false
+  /// Whether the pool's file is closed, or about to be.
+  private var isPaused = false
   let state = Guarded(ArchiveStatus())
   private let files: ArchiveFiles
   private var lock: ArchiveLock?
@@ -61,6 +63,9 @@ final class ArchiveRun: @unchecked Sendable {
   func flush() throws -> Int {
     try queue.sync {
       guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
+      guard !isPaused else {
+        throw SqlError(.busy, message: "withClosed has closed the pool's file; the archive goes on afterwards")
+      }
       try archive()
       return number
     }
@@ -76,11 +81,31 @@ final class ArchiveRun: @unchecked Sendable {
     }
   }
 
+  // MARK: While the pool's file is closed
+
+  /// Archives nothing more; to be called before the pool keeps its calls waiting, as this one's would wait too.
+  func pause() { queue.sync { isPaused = true } }
+
+  /// Archives the last commits, and ends all use of the file.
+  func release() {
+    queue.sync {
+      guard !isEnded else { return }
+      if output != nil, hold.isHeld {
+        do { try archiveCommits() } catch { note(error) }
+      }
+      hold.end()
+      (output, log) = (nil, nil)
+    }
+  }
+
+  /// Goes on, with a new generation: the file may be another one.
+  func resume() { queue.sync { isPaused = false } }
+
   // MARK: On the queue
 
   private func archive() throws {
     // A last event of the timer may come after its end.
-    guard !isEnded else { return }
+    guard !isEnded, !isPaused else { return }
     do {
       if output == nil || !hold.isHeld { try beginGeneration() }
       try archiveCommits()

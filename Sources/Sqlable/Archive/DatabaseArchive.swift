@@ -74,9 +74,8 @@ public struct DatabaseArchive: Sendable, Hashable {
     try file.demandNoLog()
     try file.sync()
     let options = BackupOptions(checks: checks, schema: schema)
-    let handle = try SqliteDatabase.inMemory()
-    let copy = try BackupSource.file(file.path, for: handle, BackupStop(handle.configuration, options))
-    try copy.check(options, "the restored database", for: handle)
+    let copy = try BackupSource.file(file.path, for: nil, BackupStop(Configuration(), options))
+    try copy.check(options, "the restored database", for: nil)
     try file.rename(to: target)
     return commit
   }
@@ -151,14 +150,7 @@ public struct DatabaseArchive: Sendable, Hashable {
 
 extension PartialFile {
   fileprivate func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes { bytes in
-        bytes.baseAddress.map { pwrite(descriptor, $0 + written, bytes.count - written, off_t(offset + written)) } ?? -1
-      }
-      guard count > 0 else { throw SqlError.system("write to", path, count < 0 ? errno : ENOSPC) }
-      written += count
-    }
+    try bytes.withUnsafeBytes { try writeAll($0, to: descriptor, at: offset, path) }
   }
 
   fileprivate func cut(to size: Int) throws {

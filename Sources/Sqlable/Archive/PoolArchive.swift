@@ -40,7 +40,8 @@ extension SqlitePool {
 public final class PoolArchive: Sendable {
   private let run: ArchiveRun
   private let pool: Guarded<WeakPool>
-  private let token: Int
+  private let closing: Int
+  private let fileUse: Int
 
   private struct WeakPool: Sendable {
     weak var pool: SqlitePool?
@@ -49,7 +50,8 @@ public final class PoolArchive: Sendable {
   init(_ run: ArchiveRun, _ pool: SqlitePool) {
     self.run = run
     self.pool = Guarded(WeakPool(pool: pool))
-    token = pool.beforeClosing { try? run.end() }
+    closing = pool.beforeClosing { try? run.end() }
+    fileUse = pool.add(FileUser(pause: run.pause, release: run.release, resume: run.resume))
     run.start()
   }
 
@@ -75,7 +77,9 @@ public final class PoolArchive: Sendable {
   /// Archives what is committed, and ends. Stopping again does nothing. Throws what kept the last commits from being
   /// archived.
   public func stop() throws {
-    pool.withLock { $0.pool }?.removeBeforeClosing(token)
+    let pool = pool.withLock { $0.pool }
+    pool?.removeBeforeClosing(closing)
+    pool?.removeFileUser(fileUse)
     try run.end()
   }
 }

@@ -112,11 +112,6 @@ extension SqliteDatabase {
     try BackupSource.file(copy.path, for: self, source.stop).vacuum(into: converted.path, options, pageSize: size)
     return try BackupSource.file(converted, for: self, source.stop)
   }
-
-  /// Adds the handle's label to errors.
-  func labelling<Value>(_ body: () throws -> Value) throws -> Value {
-    do { return try body() } catch let error as SqlError { throw error.labelled(configuration.label) }
-  }
 }
 
 extension BackupSource {

@@ -6,13 +6,15 @@ extension BackupSource {
   ///
   /// - Parameters:
   ///   - what: What it is, for the error.
-  ///   - handle: Whose settings count.
-  func check(_ options: BackupOptions, _ what: String, for handle: SqliteDatabase) throws {
+  ///   - handle: Whose settings count; nil for the default ones.
+  func check(_ options: BackupOptions, _ what: String, for handle: SqliteDatabase?) throws {
     do {
       try db.locked {
         let connection = try db.openConnection()
         if options.checks.contains(.integrity) { try checkIntegrity(connection) }
-        if options.checks.contains(.foreignKeys), handle.configuration.foreignKeys { try checkForeignKeys(connection) }
+        if options.checks.contains(.foreignKeys), handle?.configuration.foreignKeys != false {
+          try checkForeignKeys(connection)
+        }
       }
       if let schema = options.schema {
         guard name == "main" else { throw SqlError.misuse("only a handle's own database has models to compare") }

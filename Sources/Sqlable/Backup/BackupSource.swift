@@ -53,7 +53,9 @@ final class BackupSource: @unchecked Sendable {
   /// Reading a file in WAL mode makes two files beside it, which a connection that may not write can't delete again.
   /// Where no other connection has it open, it is read as a file that does not change; ``checkUnchanged()`` finds out
   /// whether it did.
-  static func file(_ path: String, for handle: SqliteDatabase, _ stop: BackupStop) throws -> BackupSource {
+  ///
+  /// - Parameter handle: The handle whose functions and label it has; nil for a file of none.
+  static func file(_ path: String, for handle: SqliteDatabase?, _ stop: BackupStop) throws -> BackupSource {
     try BackupTarget.check(path)
     guard let info = FileIdentity.info(path) else { throw SqlError.system("find the backup", path, errno) }
     guard info.isRegular else {
@@ -63,14 +65,25 @@ final class BackupSource: @unchecked Sendable {
     guard info.st_size > 0 else { throw SqlError(.notADatabase, message: "the backup is an empty file: \(path)") }
     let before = FileState(path)
     do {
-      let probe = try handle.openFile(at: path, isImmutable: true)
+      func open(isImmutable: Bool) throws -> SqliteDatabase {
+        try handle?.openFile(at: path, isImmutable: isImmutable)
+          ?? SqliteDatabase.openFile(at: path, isImmutable: isImmutable, as: Configuration())
+      }
+      let probe = try open(isImmutable: true)
       let demandsLog = try probe.locked { try probe.openConnection().demandsLog() }
       try probe.close()
       let isQuiet = demandsLog && !before.hasLog
-      let source = try BackupSource(handle.openFile(at: path, isImmutable: isQuiet), "main", stop)
+      let source = try BackupSource(open(isImmutable: isQuiet), "main", stop)
       if isQuiet { source.unlocked = (path, before) }
       return source
     } catch var error as SqlError {
+      // SQLITE_READONLY_ROLLBACK
+      if error.extendedCode == 776 {
+        error.message = """
+          a process was killed while it wrote to the file, and left a journal beside it, which only a connection that \
+          may write rolls back; open the file once with a handle that is not read-only
+          """
+      }
       error.message = "can't open the backup \(path): \(error.message)"
       error.sql = nil
       throw error

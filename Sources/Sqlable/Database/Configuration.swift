@@ -12,6 +12,17 @@ public struct Configuration: Sendable, Hashable {
   /// Opens the file read-only; it must exist. Default: false.
   public var isReadOnly: Bool
 
+  /// Opens the file when the handle, or the pool, is first used. Default: false.
+  ///
+  /// ```swift
+  /// let db = try SqliteDatabase(filepath: path, configuration: Configuration(opensLazily: true))
+  /// let bikes = try Bicycle.read().run(db)     // opens the file
+  /// ```
+  ///
+  /// What would be thrown for the file is then thrown by that use, and the next use tries again. An invalid
+  /// configuration throws at once. A relative path is that of the working directory when the handle is created.
+  public var opensLazily: Bool
+
   /// Creates missing directories above the file. Default: true.
   public var createsDirectories: Bool
 
@@ -97,6 +108,7 @@ public struct Configuration: Sendable, Hashable {
   public init(
     label: String? = nil,
     isReadOnly: Bool = false,
+    opensLazily: Bool = false,
     createsDirectories: Bool = true,
     busyTimeout: Double = 5,
     journalMode: JournalMode = .wal,
@@ -116,6 +128,7 @@ public struct Configuration: Sendable, Hashable {
   ) {
     self.label = label
     self.isReadOnly = isReadOnly
+    self.opensLazily = opensLazily
     self.createsDirectories = createsDirectories
     self.busyTimeout = busyTimeout
     self.journalMode = journalMode

@@ -58,15 +58,7 @@ public struct DatabaseFiles: Sendable, Hashable {
   /// Throws `.misuse` if there is a file at the new path already, which stays, `.cannotOpen` if there is no database,
   /// and `.io` if the path is on another file system or can't be written to. The files are then where they were.
   public func move(to path: String) throws {
-    try check(filepath)
-    try check(path)
-    guard FileManager.default.fileExists(atPath: filepath) else {
-      throw SqlError(.cannotOpen, message: "there is no database file at \(filepath)")
-    }
-    let target = DatabaseFiles(of: path)
-    guard target.paths.allSatisfy({ $0 == path + "-gate" }) else {
-      throw SqlError.misuse("there is a file at \(path), or one of a database there")
-    }
+    try checkTarget(path)
     try settle()
     // Unlike rename, this replaces nothing that came into being meanwhile.
     guard sqlable_rename_to_new(filepath, path) == 0 else {
@@ -76,6 +68,57 @@ public struct DatabaseFiles: Sendable, Hashable {
     // Empty files of the old place; a failure leaves nothing that a new database there could take for its own.
     try? remove()
     for directory in Set([filepath, path].map(DatabaseFiles.directory)) { try? syncDirectory(directory) }
+  }
+
+  /// Copies the database into a new file, which has its name once it is complete and synced.
+  ///
+  /// It first copies the write-ahead log into the file, which must be nowhere open, as for ``move(to:)``: inside
+  /// `withClosed` of its handles or pool. A database that is in use is copied by
+  /// ``SqliteDatabase/backup(to:_:)-(String,_)``. A crash leaves at most a file whose name ends in `.sqlable-copy`.
+  ///
+  /// Throws `.misuse` if there is a file at the path already, which stays, `.cannotOpen` if there is no database, and
+  /// `.full` and others of the file system.
+  public func copy(to path: String) throws {
+    try checkTarget(path)
+    try settle()
+    let partial = path + ".sqlable-copy"
+    let source = open(filepath, O_RDONLY | O_CLOEXEC)
+    guard source >= 0 else { throw SqlError.system("open", filepath, errno) }
+    defer { close(source) }
+    let target = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard target >= 0 else { throw SqlError.system("create", partial, errno) }
+    defer {
+      close(target)
+      unlink(partial)
+    }
+    var (bytes, offset) = ([UInt8](repeating: 0, count: 1 << 20), 0)
+    while true {
+      let count = read(source, &bytes, bytes.count)
+      guard count >= 0 else { throw SqlError.system("read", filepath, errno) }
+      if count == 0 { break }
+      try bytes.withUnsafeBytes { bytes in
+        try writeAll(UnsafeRawBufferPointer(rebasing: bytes[..<count]), to: target, at: offset, path)
+      }
+      offset += count
+    }
+    var info = stat()
+    guard fstat(source, &info) == 0, fchmod(target, info.st_mode & 0o777) == 0, fsync(target) == 0 else {
+      throw SqlError.system("sync", partial, errno)
+    }
+    guard sqlable_rename_to_new(partial, path) == 0 else { throw SqlError.system("rename a file to", path, errno) }
+    try syncDirectory(DatabaseFiles.directory(of: path))
+  }
+
+  /// Throws unless there is a database, and nothing at a path where it is to be.
+  private func checkTarget(_ path: String) throws {
+    try check(filepath)
+    try check(path)
+    guard FileManager.default.fileExists(atPath: filepath) else {
+      throw SqlError(.cannotOpen, message: "there is no database file at \(filepath)")
+    }
+    guard DatabaseFiles(of: path).paths.allSatisfy({ $0 == path + "-gate" }) else {
+      throw SqlError.misuse("there is a file at \(path), or one of a database there")
+    }
   }
 
   /// Copies the log into the file and deletes it. Leaving WAL mode needs the file for itself, so it throws `.busy` if
@@ -104,11 +147,11 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
     defer { close(file) }
     let (zeros, size) = ([UInt8](repeating: 0, count: 1 << 20), Location.size(ofFileAt: path))
-    var written = 0
-    while written < size {
-      let count = write(file, zeros, min(zeros.count, size - written))
-      guard count > 0 else { throw SqlError(.io, message: "can't overwrite the file \(path)") }
-      written += count
+    for offset in stride(from: 0, to: size, by: zeros.count) {
+      try zeros.withUnsafeBytes { zeros in
+        let part = UnsafeRawBufferPointer(rebasing: zeros[..<min(zeros.count, size - offset)])
+        try writeAll(part, to: file, at: offset, path)
+      }
     }
     guard fsync(file) == 0 else { throw SqlError(.io, message: "can't overwrite the file \(path)") }
   }
@@ -120,6 +163,13 @@ public struct DatabaseFiles: Sendable, Hashable {
 }
 
 extension SqliteDatabase {
+  /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`), rollback
+  /// journal (`-journal`), and the lock file of pools (`-gate`).
+  ///
+  /// Missing files are not an error. Throws `.misuse` for a directory, which stays. Close the handles first: one that
+  /// is still open would write to a deleted file, and throws `.io` instead.
+  public static func deleteDatabase(at filepath: String) throws { try DatabaseFiles(of: filepath).remove() }
+
   /// The files of the database; those of no file if it is in memory.
   public var files: DatabaseFiles { DatabaseFiles(of: filepath) }
 

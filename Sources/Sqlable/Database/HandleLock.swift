@@ -34,6 +34,27 @@ final class HandleLock {
     return true
   }
 
+  /// Takes the lock, or gives up at `end`; returns whether it has it.
+  func lock(until end: ContinuousClock.Instant) -> Bool {
+    while true {
+      // In pieces: the system measures them by its clock, which may be set back.
+      var time = timespec()
+      clock_gettime(CLOCK_REALTIME, &time)
+      let left = min(max(ContinuousClock.now.duration(to: end), .zero), .milliseconds(100)) / .nanoseconds(1)
+      let nanoseconds = time.tv_nsec + Int(left)
+      time.tv_sec += nanoseconds / 1_000_000_000
+      time.tv_nsec = nanoseconds % 1_000_000_000
+      if pthread_mutex_timedlock(mutex, &time) == 0 {
+        depth += 1
+        return true
+      }
+      if ContinuousClock.now >= end { return false }
+    }
+  }
+
+  /// The system's number of the thread that has it, for an error; 0 if none has it any more.
+  var holder: Int32 { mutex.pointee.__data.__owner }
+
   @usableFromInline
   func unlock() {
     depth -= 1

@@ -17,12 +17,43 @@ enum Location: Sendable {
     }
   }
 
-  func open(_ configuration: Configuration) throws -> Connection {
+  /// The path as it is found from the present working directory, without symbolic links; empty in memory.
+  var absolutePath: String {
+    guard case .file(let path) = self else { return "" }
+    return Location.absolutePath(path, links: 0)
+  }
+
+  private static func absolutePath(_ path: String, links: Int) -> String {
+    let absolute = path.begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    if let resolved = resolved(absolute) { return resolved }
+    // The file, or its directory, may not be there yet.
+    let end = absolute.utf8.lastIndex(of: UInt8(ascii: "/")) ?? absolute.startIndex
+    let directory = resolved(String(absolute[..<end])) ?? String(absolute[..<end])
+    if links < 40, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: absolute) {
+      return absolutePath(target.begins(with: "/") ? target : directory + "/" + target, links: links + 1)
+    }
+    return (directory == "/" ? "" : directory) + String(absolute[end...])
+  }
+
+  private static func resolved(_ path: String) -> String? {
+    guard let resolved = realpath(path.isEmpty ? "/" : path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// Opens the database.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file, if that is not the location's own.
+  ///   - creates: Whether it may create files.
+  func open(_ configuration: Configuration, at path: String?, creates: Bool) throws -> Connection {
     let connection: Connection
     switch self {
-    case .file(let path):
+    case .file(let given):
+      let path = path ?? given
       try Location.prepareDirectory(for: path, configuration)
-      connection = try Location.connect(to: path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, configuration)
+      let flags = creates ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE
+      connection = try Location.connect(to: path, flags, configuration)
     case .memory(let name):
       guard !configuration.isReadOnly else { throw SqlError.misuse("an in-memory database can't be opened read-only") }
       let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -42,6 +73,10 @@ enum Location: Sendable {
     for path in configuration.attached.values { try Location.prepareDirectory(for: path, configuration) }
     try connection.prepare(configuration, isInMemory: filepath.isEmpty)
     return connection
+  }
+
+  func open(_ configuration: Configuration) throws -> Connection {
+    try open(configuration, at: nil, creates: true)
   }
 
   /// Opens another connection to the database of `parent`. Throws `.io` if its file is no longer the one at its path.

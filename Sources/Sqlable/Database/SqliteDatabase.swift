@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// Sound as `Sendable`, though the compiler can't check it:
 /// 1. `open` and `transactions` are accessed with `lock` held, or by the pool or filter that alone has the handle.
-/// 2. `registry`, `order`, `abandoned` and the function registry have their own locks.
+/// 2. `registry`, `order`, `abandoned`, `family` and the function registry have their own locks.
 /// 3. `borrower` and `isConnected` are atomic.
 /// 4. Everything else is immutable.
 public final class SqliteDatabase: @unchecked Sendable {
@@ -43,10 +43,21 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// The statements of cursors that were released while another thread had the lock.
   let abandoned = AbandonedStatements()
 
-  /// The state of a handle that is not closed.
+  /// The handles that were created from one another.
+  let family: HandleFamily
+  /// Whether it is a child, which must not create the file.
+  private let isChild: Bool
+  /// The number of the handle in this process.
+  let number = SqliteDatabase.count.add(1, ordering: .relaxed).newValue
+  private static let count = Atomic(0)
+
+  /// The state of a handle that is not closed. One that has functions and no connection opens that when it is used.
   private struct Open {
     var connection: Connection?
     var observation: HandleObservation?
+    /// What the next connection takes over from the last one.
+    var kept: [KeptStatement] = []
+    var interruption: Interruption?
     var functions: FunctionRegistry? {
       didSet { unretainedFunctions = functions.map(Unmanaged.passUnretained) }
     }
@@ -115,10 +126,11 @@ public final class SqliteDatabase: @unchecked Sendable {
       let connection = try openConnection()
       var configuration = configuration
       configuration.isReadOnly = isReadOnly
+      configuration.opensLazily = false
       configuration.attached = attached ?? configuration.attached
       return try SqliteDatabase(
         location, configuration, registry: ObserverRegistry(parent: registry), order: order,
-        functions: functions ?? .init()
+        functions: functions ?? .init(), family: family
       ) { try location.openChild(of: connection, $0) }
     }
   }
@@ -127,6 +139,13 @@ public final class SqliteDatabase: @unchecked Sendable {
   ///
   /// - Parameter isImmutable: Whether nothing changes it: it is read without locks, and without files beside it.
   func openFile(at path: String, isImmutable: Bool) throws -> SqliteDatabase {
+    try SqliteDatabase.openFile(at: path, isImmutable: isImmutable, as: configuration, functions)
+  }
+
+  /// Opens a file read-only; the label, the busy timeout and the trust are those of a configuration.
+  static func openFile(
+    at path: String, isImmutable: Bool, as configuration: Configuration, _ functions: FunctionRegistry? = nil
+  ) throws -> SqliteDatabase {
     var other = Configuration(
       label: configuration.label, isReadOnly: true, busyTimeout: configuration.busyTimeout,
       trustsSchema: configuration.trustsSchema)
@@ -142,21 +161,32 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   private init(
     _ location: Location, _ configuration: Configuration, registry: ObserverRegistry,
-    order: HandleObservation.CommitOrder, functions: FunctionRegistry, _ open: (Configuration) throws -> Connection
+    order: HandleObservation.CommitOrder, functions: FunctionRegistry, family: HandleFamily? = nil,
+    _ open: (Configuration) throws -> Connection
   ) throws {
     let configuration = configuration.withAbsolutePaths
     self.location = location
     self.configuration = configuration
     self.registry = registry
     self.order = order
+    self.family = family ?? HandleFamily(location)
+    isChild = family != nil
     filepath = location.filepath
     forkGeneration = ForkGuard.generation
+    self.open.functions = functions
+    do { try configuration.validate() } catch let error as SqlError { throw error.labelled(configuration.label) }
+    if !configuration.opensLazily { try connect(open) }
+    self.family.add(self)
+  }
+
+  /// Opens the connection. Call with the lock held, unless no other thread has the handle yet.
+  private func connect(_ connect: (Configuration) throws -> Connection) throws {
+    guard let functions else { return }
     let (connection, observation): (Connection, HandleObservation)
     do {
-      try configuration.validate()
-      connection = try open(configuration)
+      connection = try connect(configuration)
       observation = HandleObservation(
-        connection: connection, registry: registry, order: order, traces: functions.traces,
+        connection: connection, registry: registry, order: order, traces: functions.traces, number: number,
         usesPreupdate: configuration.usesPreupdateHook)
       connection.didFindDamage = functions.corruption.receive
       try functions.apply(to: connection, observation)
@@ -164,10 +194,26 @@ public final class SqliteDatabase: @unchecked Sendable {
       if let error = error as? SqlError { functions.corruption.receive(error) }
       throw (error as? SqlError)?.labelled(configuration.label) ?? error
     }
-    self.open.connection = connection
-    self.open.functions = functions
-    self.open.observation = observation
-    if !configuration.openActions.isEmpty { try runOpenActions() }
+    connection.keep(open.kept)
+    if let interruption = open.interruption { connection.use(interruption) }
+    (open.connection, open.observation, open.kept) = (connection, observation, [])
+    family.didOpen(connection)
+    guard !configuration.openActions.isEmpty else { return }
+    do { try runOpenActions() } catch {
+      disconnect()
+      throw error
+    }
+  }
+
+  /// Closes the connection until the handle is used again. Call with the lock held, outside of every run.
+  func disconnect() {
+    guard let connection else { return }
+    finishAbandoned()
+    (open.kept, open.interruption) = (connection.takeKept(), connection.interruption)
+    observation?.close()
+    transactions.levels = []
+    (open.connection, open.observation) = (nil, nil)
+    family.didClose()
   }
 
   deinit {
@@ -175,6 +221,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     if isForked, let connection { _ = Unmanaged.passRetained(connection) }
     finishAbandoned()
     observation?.close()
+    if connection != nil { family.didClose() }
   }
 
   // MARK: Closing
@@ -186,11 +233,12 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// its transaction back.
   public func close() throws {
     guard !isLentElsewhere else { throw notLentHere }
-    guard borrower.load(ordering: .relaxed) == SqliteDatabase.notLent else {
-      throw misuse("a pool closes its handles itself")
-    }
+    guard !belongsToPool else { throw misuse("a pool closes its handles itself") }
     try closeByOwner()
   }
+
+  /// Whether a pool owns the handle.
+  var belongsToPool: Bool { borrower.load(ordering: .relaxed) != SqliteDatabase.notLent }
 
   /// Marks the handle as owned by a pool and lends it to this thread.
   func belongToPool() { lend(to: pthread_self()) }
@@ -203,11 +251,6 @@ public final class SqliteDatabase: @unchecked Sendable {
     return thread != SqliteDatabase.notLent && thread != pthread_self()
   }
 
-  private var notLentHere: SqlError {
-    SqlError.misuse("a pool's handle is valid only inside the closure that it was passed to, and on its thread")
-      .labelled(configuration.label)
-  }
-
   /// Lets a thread use a pool's handle, and no other; nil for none. A handle that a closure has kept would join the
   /// transaction of the next call.
   func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
@@ -215,7 +258,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Closes the connection, also that of a pool's handle.
   func closeByOwner() throws {
     try lockedAnyway {
-      guard let connection else { return }
+      guard let connection else { return try closeUnopened() }
       try checkFork()
       finishAbandoned()
       guard connection.isLost || (connection.transactionLevel == 0 && connection.isAutocommit) else {
@@ -227,19 +270,22 @@ public final class SqliteDatabase: @unchecked Sendable {
       observation?.close()
       transactions.levels = []
       open = Open()
+      family.didClose()
       isConnected.store(false, ordering: .releasing)
     }
   }
 
-  /// Whether the handle is open. Never waits, whatever another thread does with the handle.
-  public var isOpen: Bool { isConnected.load(ordering: .acquiring) }
+  /// Closes a handle that has no connection, or is closed.
+  private func closeUnopened() throws {
+    guard !family.isClosedHere else { throw closedHere }
+    open = Open()
+    isConnected.store(false, ordering: .releasing)
+  }
 
-  /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`), rollback
-  /// journal (`-journal`), and the lock file of pools (`-gate`).
+  /// Whether the handle is open. Never waits, whatever another thread does with the handle.
   ///
-  /// Missing files are not an error. Throws `.misuse` for a directory, which stays. Close the handles first: one that
-  /// is still open would write to a deleted file, and throws `.io` instead.
-  public static func deleteDatabase(at filepath: String) throws { try DatabaseFiles(of: filepath).remove() }
+  /// True also for a handle that opens its file when it is used next; see ``Configuration/opensLazily``.
+  public var isOpen: Bool { isConnected.load(ordering: .acquiring) }
 
   // MARK: Use
 
@@ -261,14 +307,24 @@ public final class SqliteDatabase: @unchecked Sendable {
     guard !isLentElsewhere else { throw notLentHere }
     lock.lock()
     finishAbandoned()
-    guard let connection else {
-      lock.unlock()
-      throw SqlError(.closed, message: "the handle is closed", label: configuration.label)
-    }
+    guard let connection else { return try connectLate() }
     if let functions = open.unretainedFunctions,
       functions._withUnsafeGuaranteedRef({ $0.version }) != connection.functionsVersion
     {
       try refresh(connection)
+    }
+  }
+
+  /// Opens the connection of a handle that has none. Call with the lock held; a failure releases it.
+  @inline(never)
+  private func connectLate() throws {
+    do {
+      guard isOpen else { throw closed }
+      guard !family.isClosedHere else { throw closedHere }
+      try connect { try location.open($0, at: family.path, creates: !isChild) }
+    } catch {
+      lock.unlock()
+      throw error
     }
   }
 
@@ -324,19 +380,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// The connection of a usable handle, which `locked` has ensured.
   func openConnection() throws -> Connection {
     guard let connection else {
-      throw SqlError(.closed, message: "the handle is closed", label: configuration.label)
+      throw closed
     }
     return connection
-  }
-
-  /// The error for a call on this handle that can't work.
-  func misuse(_ message: String) -> SqlError {
-    let error = SqlError.misuse(message).labelled(configuration.label)
-    return isForked || isLentElsewhere ? error : error.inTransaction(transactionLevel > 0)
-  }
-
-  /// Frees memory that SQLite can rebuild: cached pages and compiled statements.
-  public func releaseMemory() throws {
-    try locked { try openConnection().releaseMemory() }
   }
 }

@@ -139,6 +139,16 @@ final class Connection {
     kept.append(statement)
   }
 
+  /// The statements outside the cache, dropped, for the connection that takes the place of this one.
+  func takeKept() -> [KeptStatement] {
+    dropStatements()
+    defer { kept = [] }
+    return kept.filter { !$0.isAbandoned }
+  }
+
+  /// Keeps the statements of the connection whose place it takes.
+  func keep(_ statements: [KeptStatement]) { kept += statements }
+
   /// The compiled statement whose key `sql` holds, from the cache if it ran before.
   ///
   /// Without `write` the key is the text. A shorter key saves writing the text, which `write` puts into `sql` if the

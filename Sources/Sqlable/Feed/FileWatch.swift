@@ -10,19 +10,6 @@ final class FileWatch: @unchecked Sendable {
   private let path: String
   private let file: FileIdentity
 
-  /// Distinguishes the file at a path from another one that replaces it.
-  private struct FileIdentity: Equatable {
-    let device: UInt64
-    let number: UInt64
-
-    init?(_ path: String) {
-      // By path: closing another descriptor of the file would release SQLite's locks on it.
-      var status = stat()
-      guard stat(path, &status) == 0 else { return nil }
-      (device, number) = (UInt64(status.st_dev), UInt64(status.st_ino))
-    }
-  }
-
   /// Nil if the kernel can't watch the file, because it is missing or no watches are left.
   init?(_ path: String, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     // Before the watch begins: a file that replaces this one in between then counts as another, and will be watched.

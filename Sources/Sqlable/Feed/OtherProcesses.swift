@@ -121,6 +121,15 @@ final class OtherProcesses: @unchecked Sendable {
     queue.async { [weak self] in self?.logWasWritten() }
   }
 
+  /// Has the next check open another connection, whose versions are not comparable with those of this one.
+  func forgetConnection() {
+    queue.async { [weak self] in
+      guard let self, !isEnded else { return }
+      try? handle?.close()
+      (handle, isBlind) = (nil, true)
+    }
+  }
+
   // MARK: Ambiguous checks
 
   /// A transaction that the writer begins meanwhile makes a check; otherwise the writer must check after the pause.

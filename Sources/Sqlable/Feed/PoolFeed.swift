@@ -167,6 +167,13 @@ final class PoolFeed: CommitSink {
   /// Checks for other processes' commits before it returns, if they are watched.
   func detectOtherCommits() { watched.withLock { $0.others }?.checkNow() }
 
+  /// To be called when the file was closed, and may now be another.
+  func fileWasClosed() {
+    columnsRead.withLock { $0 = [:] }
+    watched.withLock { $0.others }?.forgetConnection()
+    didCommitElsewhere()
+  }
+
   // MARK: What statements read
 
   /// A statement and the schema version it was compiled with.

@@ -40,8 +40,7 @@ final class HandleObservation {
   /// Those who receive it.
   let traces: TraceHub
   /// The number of the handle.
-  let number = HandleObservation.count.add(1, ordering: .relaxed).newValue
-  private static let count = Atomic(0)
+  let number: Int
   /// Whether the schema may make a failed statement keep its changes.
   private var mayKeepFailedRows = false
   /// Whether that is known for the current schema.
@@ -55,10 +54,12 @@ final class HandleObservation {
   }
 
   init(
-    connection: Connection, registry: ObserverRegistry, order: CommitOrder, traces: TraceHub, usesPreupdate: Bool
+    connection: Connection, registry: ObserverRegistry, order: CommitOrder, traces: TraceHub, number: Int,
+    usesPreupdate: Bool
   ) {
     self.connection = connection
     self.traces = traces
+    self.number = number
     self.registry = registry
     self.order = order
     witness = RollbackDetector(connection)

@@ -13,10 +13,11 @@ extension SqlitePool {
   public func close(within duration: Duration = .seconds(10)) throws {
     try checkFork()
     guard withState({ $0.ownHandle }) == nil else { throw misuse("can't close a pool inside one of its own closures") }
+    try withState { try $0.checkIsNotBlockedHere(configuration.handles.label) }
     guard !drained(by: duration) else { return try finish() }
     for call in withState({ $0.unended }) { stop(call, .closing) }
     guard drained(by: max(duration, .seconds(1))) else {
-      let place = withState { $0.unended.first?.place }
+      let place = withState { $0.unended.first?.place ?? $0.blockade?.callSite }
       throw SqlError(
         .busy,
         message: "can't close the pool: the call at \(place.map { "\($0)" } ?? "?") has not ended",

@@ -18,9 +18,16 @@ extension SqlitePool {
   /// Waits for no call, and no call waits for more than a moment. Throws `.closed` and, after `fork`, `.misuse`.
   public func releaseMemory() throws {
     try checkFork()
-    let handles = try withState { try $0.takeIdle(configuration.handles.label) }
+    try withState { try $0.checkIsOpen(configuration.handles.label) }
+    releaseIdleMemory()
+    try root.releaseMemory()
+  }
+}
+
+extension SqlitePool: MemoryUser {
+  func releaseIdleMemory() {
+    guard !root.isForked, let handles = try? withState({ try $0.takeIdle(nil) }) else { return }
     for handle in handles { handle.releaseMemory() }
     for handle in handles { giveBack(handle) }
-    try root.releaseMemory()
   }
 }

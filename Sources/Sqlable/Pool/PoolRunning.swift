@@ -113,7 +113,7 @@ extension SqlitePool {
   }
 
   /// Starts a call that got a handle: wakes its thread, or runs it on the handle's queue.
-  private func handOn(_ handle: PooledHandle, to call: PoolCall) {
+  func handOn(_ handle: PooledHandle, to call: PoolCall) {
     if let alarm = call.alarm, !handle.isWriter {
       alarm.signal()
     } else {
@@ -231,11 +231,15 @@ extension SqlitePool {
 
   private func waitedTooLong(_ call: PoolCall) -> SqlError {
     let what = call.kind.isRead ? "a reader" : "the writer"
+    let blockade = withState { $0.blockade }
     let users = withState { state in (call.kind.isRead ? state.readers : [state.writer]).compactMap(\.call) }
     let oldest = users.min { ($0.gotHandle ?? .now) < ($1.gotHandle ?? .now) }
     var message = "the call at \(call.place) waited for \(what) for \(call.begin.duration(to: .now).seconds) s"
     if let oldest, let since = oldest.gotHandle {
       message += "; the call at \(oldest.place) has held it for \(since.duration(to: .now).seconds) s"
+    } else if let blockade {
+      let time = blockade.begin.duration(to: .now).seconds
+      message += "; the call at \(blockade.callSite) began to close the files \(time) s ago"
     }
     let error = SqlError(.timeout, message: message, label: configuration.handles.label)
     events.send(.timedOut(error))

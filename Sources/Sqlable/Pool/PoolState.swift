@@ -22,6 +22,8 @@ extension SqlitePool {
     var closers: [DispatchSemaphore] = []
     /// When timeouts are checked next.
     var nextCheck: ContinuousClock.Instant?
+    /// The call that has closed the files, or waits to: other calls get no handles until it ends.
+    var blockade: Blockade?
 
     init(writer: PooledHandle) { self.writer = writer }
   }
@@ -71,7 +73,8 @@ extension SqlitePool.State {
       return .own(own)
     }
     try checkIsOpen(label)
-    if let handle = call.kind.isRead ? freeReader(configuration) : writerIsIdle ? writer : nil {
+    try checkIsNotBlockedHere(label)
+    if blockade == nil, let handle = call.kind.isRead ? freeReader(configuration) : writerIsIdle ? writer : nil {
       calls += 1
       give(handle, to: call)
       handle.owner = thread
@@ -91,7 +94,7 @@ extension SqlitePool.State {
     return .waits
   }
 
-  private mutating func freeReader(_ configuration: PoolConfiguration) -> PooledHandle? {
+  mutating func freeReader(_ configuration: PoolConfiguration) -> PooledHandle? {
     if let idle = idleReaders.popLast() { return idle }
     guard readers.count < configuration.readers else { return nil }
     let reader = PooledHandle(configuration.handles, isWriter: false, number: readers.count + 1)
@@ -102,7 +105,7 @@ extension SqlitePool.State {
   /// Gives an idle reader to a call that does not wait; nil if none is open.
   mutating func enterQuickly(_ call: PoolCall, _ label: String?) throws -> PooledHandle? {
     try checkIsOpen(label)
-    guard ownHandle == nil, let reader = idleReaders.last, reader.isOpen else { return nil }
+    guard blockade == nil, ownHandle == nil, let reader = idleReaders.last, reader.isOpen else { return nil }
     idleReaders.removeLast()
     calls += 1
     give(reader, to: call)
@@ -113,6 +116,8 @@ extension SqlitePool.State {
   /// Takes the handles that no call has; `giveBack` returns them.
   mutating func takeIdle(_ label: String?) throws -> [PooledHandle] {
     try checkIsOpen(label)
+    try checkIsNotBlockedHere(label)
+    guard blockade == nil else { return [] }
     let handles = idleReaders + (writerIsIdle ? [writer] : [])
     (idleReaders, writerIsIdle) = ([], false)
     // The pool is not closed while they are out.
@@ -141,8 +146,9 @@ extension SqlitePool.State {
   /// Gives a free handle to the next waiting call and returns that; without one, marks the handle as idle.
   mutating func next(for handle: PooledHandle) -> PoolCall? {
     handle.owner = nil
-    guard let next = handle.isWriter ? waitingWrites.popFirst() : waitingReads.popFirst() else {
+    guard blockade == nil, let next = handle.isWriter ? waitingWrites.popFirst() : waitingReads.popFirst() else {
       if handle.isWriter { writerIsIdle = true } else { idleReaders.append(handle) }
+      if areAllIdle { blockade?.drained.signal() }
       return nil
     }
     give(handle, to: next)

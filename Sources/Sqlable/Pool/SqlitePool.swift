@@ -47,6 +47,8 @@ public final class SqlitePool: Sendable {
   private let longReads = Guarded<LongReads?>(nil)
   /// What is done before the pool's database is closed.
   private let closingActions = Guarded<(count: Int, actions: [Int: @Sendable () -> Void])>((0, [:]))
+  /// What uses the file beside calls, and must release it before it is closed.
+  let fileUsers = Guarded<(count: Int, users: [Int: FileUser])>((0, [:]))
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)
 
@@ -90,8 +92,7 @@ public final class SqlitePool: Sendable {
           }
         }
     }
-    let path = try root.locked { [root] in try root.openConnection().absolutePath }
-    gate = FileGate(besideFileAt: path, label: configuration.handles.label)
+    gate = FileGate(besideFileAt: root.family.path, label: configuration.handles.label)
     guarded = Guarded(State(writer: PooledHandle(configuration.handles, isWriter: true, number: 0)))
     longReads.withLock { reads in
       let shortest = [configuration.longRead, configuration.maximumRead].compactMap(\.self).min()
@@ -103,6 +104,7 @@ public final class SqlitePool: Sendable {
       }
     }
     weak.withLock { $0.pool = self }
+    MemoryUsers.add(self)
   }
 
   deinit {

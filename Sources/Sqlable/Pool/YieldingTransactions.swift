@@ -106,6 +106,8 @@ extension SqlitePool {
     }
   }
 
-  /// Whether a call of this pool waits for the writer, or another pool for its turn.
-  private var isWriterWanted: Bool { withState { $0.waitingWrites.count > 0 } || gate.isTurnOver }
+  /// Whether a call of this pool waits for the writer or to close the files, or another pool for its turn.
+  private var isWriterWanted: Bool {
+    withState { $0.waitingWrites.count > 0 || $0.blockade != nil } || gate.isTurnOver
+  }
 }

@@ -92,8 +92,8 @@ extension SqliteDatabase {
   }
 
   private var corruptionCheck: CorruptionCheck? {
-    guard let connection, let functions else { return nil }
-    return CorruptionCheck(path: connection.absolutePath, label: configuration.label, functions: functions)
+    guard let functions else { return nil }
+    return CorruptionCheck(path: family.path, label: configuration.label, functions: functions)
   }
 
   /// Checks the file, and returns what is damaged.
@@ -108,7 +108,7 @@ extension SqliteDatabase {
   public func checkForCorruption() throws -> CorruptionReport {
     guard transactionLevel == 0 else { throw misuse("the file can't be checked inside a transaction") }
     guard let check = lockedAnyway({ corruptionCheck }) else {
-      throw SqlError(.closed, message: "the handle is closed", label: configuration.label)
+      throw closed
     }
     guard !check.path.isEmpty else { throw misuse("a database in memory has no file to check") }
     return try check.run(because: corruption, exclusively: false) { $0 }

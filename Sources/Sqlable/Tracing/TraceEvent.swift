@@ -30,7 +30,7 @@ public struct TraceEvent: Sendable, Hashable {
   public let kind: Kind
   /// The label of the handle's configuration.
   public let label: String?
-  /// The number of the handle, the same for all events of one connection and no other in this process.
+  /// The number of the handle, which no other handle of this process has.
   public let handle: Int
   /// The first table that the statement names.
   public let table: String?

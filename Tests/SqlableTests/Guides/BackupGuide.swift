@@ -33,6 +33,8 @@ import Testing
       try await Bicycle(name: "Trek", color: "red").insert().run(pool)
       try await pool.restore(from: path, BackupOptions(schema: Schema(Person.self, Bicycle.self)))
       #expect(try await Bicycle.count().run(pool) == 0)
+      try await pool.withWriter { db in try db.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+      #expect(pool.statistics.walSize == 0)
       let upload = Upload()
       for try await chunk in pool.backupBytes(chunkSize: 8 << 20) { try await upload.append(chunk) }
       #expect(try upload.bytes.withLock { $0 } == Data(contentsOf: URL(fileURLWithPath: path)))

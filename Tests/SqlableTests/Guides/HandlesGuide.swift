@@ -40,6 +40,26 @@ import Testing
     }
   }
 
+  @Test func theFilesOfADatabaseInUse() throws {
+    try withDirectory { directory in
+      let (path, newPath, copyPath) = (directory + "/bikes.sqlite", directory + "/new", directory + "/copy")
+      let db = try SqliteDatabase(filepath: path, configuration: Configuration(opensLazily: true))
+      #expect(SqlableTests.files(in: directory) == [])
+      try db.createTable(Person.self)
+      try db.withClosed { files in
+        try files.copy(to: copyPath)
+        try files.move(to: newPath)
+        try DatabaseFiles(of: newPath).move(to: files.filepath)
+      }
+      #expect(try Person.count().run(db) == 0)
+      #expect(try Person.count().run(SqliteDatabase(filepath: copyPath)) == 0)
+      SqliteDatabase.releaseMemory()
+      guard FileManager.default.fileExists(atPath: "/proc/pressure/memory") else { return }
+      let watch = try SqliteDatabase.releaseMemoryUnderPressure { print("memory was released") }
+      watch.end()
+    }
+  }
+
   @Test func otherFilesBesideIt() throws {
     try withDirectory { directory in
       let (path, archivePath) = (directory + "/bikes.sqlite", directory + "/archive.sqlite")

@@ -55,6 +55,11 @@ import Testing
       pool.removeObserver(token)
     }
     do {
+      let copyPath = directory + "/copy.sqlite"
+      try await pool.withClosed { files in try files.copy(to: copyPath) }
+      #expect(try Bicycle.count().run(SqliteDatabase(filepath: copyPath)) == 1)
+    }
+    do {
       try await pool.close(within: .seconds(5))
       #expect(!pool.isOpen)
     }

@@ -1,0 +1,143 @@
+import Glibc
+import Synchronization
+
+/// The handles that were created from one another, and the call that closes their file.
+final class HandleFamily: Sendable {
+  private struct Member: Sendable {
+    weak var handle: SqliteDatabase?
+  }
+
+  /// A call that closes the file.
+  struct Closing: Sendable {
+    let callSite: String
+    let thread = pthread_self()
+    let begin = ContinuousClock.now
+  }
+
+  private struct State: Sendable {
+    var members: [Member] = []
+    /// How many members there may be before those that are gone are removed.
+    var limit = 16
+    var closing: Closing?
+    var path: String
+  }
+
+  private struct Weak: Sendable {
+    weak var family: HandleFamily?
+  }
+
+  private let state: Guarded<State>
+  /// The number of members that have a connection.
+  private let connections = Atomic(0)
+  /// All families of the process.
+  private static let all = Guarded<[Weak]>([])
+
+  init(_ location: Location) {
+    state = Guarded(State(path: location.absolutePath))
+    HandleFamily.all.withLock { all in
+      all.removeAll { $0.family == nil }
+      all.append(Weak(family: self))
+    }
+  }
+
+  /// The path of the file, as SQLite resolved it when it was opened first; empty in memory.
+  var path: String { state.withLock { $0.path } }
+
+  func add(_ handle: SqliteDatabase) {
+    state.withLock { state in
+      if state.members.count >= state.limit {
+        state.members.removeAll { $0.handle == nil }
+        state.limit = 2 * state.members.count + 16
+      }
+      state.members.append(Member(handle: handle))
+    }
+  }
+
+  /// To be called when a member has opened a connection.
+  func didOpen(_ connection: Connection) {
+    if connections.add(1, ordering: .relaxed).oldValue == 0, !connection.absolutePath.isEmpty {
+      state.withLock { $0.path = connection.absolutePath }
+    }
+  }
+
+  /// To be called when a member closes its connection.
+  func didClose() { connections.subtract(1, ordering: .relaxed) }
+
+  private var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
+
+  /// Whether another family of this process has the file open.
+  var isOpenElsewhere: Bool {
+    guard let own = FileIdentity(path) else { return false }
+    return HandleFamily.all.withLock { $0.compactMap(\.family) }.contains { family in
+      family !== self && family.connections.load(ordering: .relaxed) > 0 && FileIdentity(family.path) == own
+    }
+  }
+
+  /// All handles of the process.
+  static var allHandles: [SqliteDatabase] {
+    all.withLock { $0.compactMap(\.family) }.flatMap(\.members)
+  }
+
+  // MARK: Closing the file
+
+  /// Whether this thread has closed the file, and is inside the closure that has it.
+  var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
+
+  /// Reserves the closing for one call at a time; waits for another call until `end`.
+  func begin(_ closing: Closing, until end: ContinuousClock.Instant) throws {
+    while true {
+      let other = state.withLock { state in
+        defer { state.closing = state.closing ?? closing }
+        return state.closing
+      }
+      guard let other else { return }
+      guard other.thread != closing.thread else {
+        throw SqlError.misuse("the file is already closed, by the call at \(other.callSite)")
+      }
+      guard ContinuousClock.now < end else {
+        throw SqlError(
+          .busy,
+          message: "the call at \(other.callSite) has closed the file for \(other.begin.duration(to: .now).seconds) s")
+      }
+      usleep(1_000)
+    }
+  }
+
+  func endClosing() { state.withLock { $0.closing = nil } }
+
+  /// How long the locks of other handles are kept while one handle is in use.
+  private static let patience = Duration.milliseconds(100)
+
+  /// Takes the locks of all members, outside of every run and transaction; the caller releases them.
+  ///
+  /// A thread that runs a statement may wait for another handle of the family, whose lock this one has. So if a handle
+  /// is in use for longer than `patience`, all locks are released, and that one's is taken first.
+  func lockAll(for caller: SqliteDatabase, until end: ContinuousClock.Instant) throws -> [SqliteDatabase] {
+    var first: SqliteDatabase?
+    var held: [SqliteDatabase] = []
+    var isDone = false
+    defer { if !isDone { for handle in held { handle.lock.unlock() } } }
+    while true {
+      // A child that another thread was just creating is a member by the time that its parent's lock is taken.
+      var rest = members.filter { handle in !held.contains { $0 === handle } }
+      if held.isEmpty, let place = rest.firstIndex(where: { $0 === first }) { rest.swapAt(0, place) }
+      guard !rest.isEmpty else {
+        isDone = true
+        return held
+      }
+      for handle in rest {
+        let patience = held.isEmpty ? end : min(end, .now + HandleFamily.patience)
+        if let use = try handle.waitToClose(for: caller, until: patience) {
+          for handle in held { handle.lock.unlock() }
+          (held, first) = ([], handle)
+          guard ContinuousClock.now < end else {
+            throw SqlError(
+              .busy, message: "the file can't be closed: \(use) of it", label: handle.configuration.label)
+          }
+          break
+        }
+        held.append(handle)
+      }
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import CSqlableSQLite
+import Dispatch
+import Glibc
+
+/// When the system is short of memory.
+public struct MemoryPressure: Sendable, Hashable {
+  /// How long tasks must wait for memory within the window. Default: 150 milliseconds.
+  public var stall: Duration
+  /// From half a second to ten seconds. Default: 1 second. A kernel that refuses a window to an unprivileged process
+  /// takes one of whole multiples of two seconds.
+  public var window: Duration
+  /// The kernel's file. Default: `/proc/pressure/memory`, which is about the whole machine; the `memory.pressure` of a
+  /// control group is about that one.
+  public var path: String
+
+  public init(
+    stall: Duration = .milliseconds(150), within window: Duration = .seconds(1), path: String = "/proc/pressure/memory"
+  ) { (self.stall, self.window, self.path) = (stall, window, path) }
+
+  fileprivate func validate() throws {
+    guard (.milliseconds(500) ... .seconds(10)).contains(window), stall >= .milliseconds(1), stall <= window else {
+      throw SqlError.misuse("the window must be from 0.5 to 10 seconds, the stall from a millisecond to the window")
+    }
+  }
+}
+
+extension SqliteDatabase {
+  /// Frees memory of the whole process, as ``releaseMemory()-swift.type.method`` does, whenever the system is short of
+  /// it, until the watch is ended or released.
+  ///
+  /// ```swift
+  /// let watch = try SqliteDatabase.releaseMemoryUnderPressure { log("memory was released") }
+  /// …
+  /// watch.end()
+  /// ```
+  ///
+  /// The kernel reports that tasks wait for memory (pressure stall information), at most once a window. Where it does
+  /// not accept a trigger, the totals of its file are read once a window. `didRelease` is called after each release, on
+  /// a thread of the watch. Throws `.cannotOpen` where the kernel has no such file, as before Linux 4.20, and
+  /// `.misuse` for invalid durations.
+  public static func releaseMemoryUnderPressure(
+    _ pressure: MemoryPressure = MemoryPressure(), _ didRelease: @escaping @Sendable () -> Void = {}
+  ) throws -> MemoryPressureWatch {
+    try MemoryPressureWatch(pressure) {
+      releaseMemory()
+      didRelease()
+    }
+  }
+}
+
+/// A watch for memory pressure, which ends when it is released.
+public final class MemoryPressureWatch: Sendable {
+  private let watcher: PressureWatcher
+
+  init(_ pressure: MemoryPressure, _ body: @escaping @Sendable () -> Void) throws {
+    watcher = try PressureWatcher(pressure, body)
+    DispatchQueue(label: "sqlable.memory-pressure").async { [watcher] in watcher.run() }
+  }
+
+  deinit { end() }
+
+  /// Ends the watch; ending again does nothing. A release that is going on is not waited for.
+  public func end() { watcher.end() }
+}
+
+/// Waits for memory pressure on a thread of its own.
+///
+/// Sound as `Sendable`: everything is immutable but `total`, which only `run()` uses. The descriptors are closed once
+/// nothing refers to it, so after `run()` has returned.
+private final class PressureWatcher: @unchecked Sendable {
+  private let pressure: MemoryPressure
+  private let body: @Sendable () -> Void
+  /// The kernel's file, with a trigger; nil if it is read once a window.
+  private let trigger: Int32?
+  /// Two connected sockets: shutting one down wakes the thread that waits for the other.
+  private let ending: Int32
+  private let closing: Guarded<Int32?>
+  /// How long tasks have waited for memory, in microseconds, when it was last read.
+  private var total: Int
+
+  init(_ pressure: MemoryPressure, _ body: @escaping @Sendable () -> Void) throws {
+    try pressure.validate()
+    (self.pressure, self.body) = (pressure, body)
+    guard let total = PressureWatcher.total(pressure.path) else {
+      throw SqlError(.cannotOpen, message: "the system does not report memory pressure at \(pressure.path)")
+    }
+    self.total = total
+    var ends: [Int32] = [-1, -1]
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+      throw SqlError.system("watch", pressure.path, errno)
+    }
+    (ending, closing) = (ends[0], Guarded(ends[1]))
+    trigger = PressureWatcher.trigger(pressure)
+  }
+
+  deinit {
+    end()
+    close(ending)
+    if let trigger { close(trigger) }
+  }
+
+  func end() {
+    closing.withLock { closing in
+      guard let socket = closing else { return }
+      shutdown(socket, Int32(SHUT_RDWR))
+      close(socket)
+      closing = nil
+    }
+  }
+
+  func run() {
+    var events = [pollfd(fd: ending, events: Int16(POLLIN), revents: 0)]
+    if let trigger { events.append(pollfd(fd: trigger, events: Int16(POLLPRI), revents: 0)) }
+    while true {
+      let window = Int32(pressure.window / .milliseconds(1))
+      let count = poll(&events, nfds_t(events.count), events.count > 1 ? -1 : window)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0, events[0].revents == 0 else { return }
+      if events.count > 1 {
+        if events[1].revents & Int16(POLLPRI) != 0 { body() }
+        // The control group has gone, or the kernel has dropped the trigger.
+        if events[1].revents & Int16(POLLERR) != 0 { events.removeLast() }
+      } else if isPressed() {
+        body()
+      }
+    }
+  }
+
+  /// Whether tasks have waited for long since the last call.
+  private func isPressed() -> Bool {
+    guard let now = PressureWatcher.total(pressure.path) else { return false }
+    defer { total = now }
+    return now - total >= Int(pressure.stall / .microseconds(1))
+  }
+
+  /// How long some tasks have waited for memory, in microseconds: the file's first line is
+  /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
+  private static func total(_ path: String) -> Int? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = read(file, &bytes, bytes.count)
+    guard count > 0 else { return nil }
+    let lines = String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n")
+    let words = lines.first { $0.hasPrefix("some ") }?.split(separator: " ")
+    return words?.last { $0.hasPrefix("total=") }.flatMap { Int($0.dropFirst(6)) }
+  }
+
+  /// The file with a trigger; nil if the kernel refuses that, or the file is not the kernel's.
+  private static func trigger(_ pressure: MemoryPressure) -> Int32? {
+    let file = open(pressure.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    let text = "some \(Int(pressure.stall / .microseconds(1))) \(Int(pressure.window / .microseconds(1)))"
+    // Its end, a NUL, is part of what the kernel reads.
+    guard sqlable_is_of_kernel(file) != 0,
+      write(file, text, text.utf8.count + 1) > 0
+    else {
+      close(file)
+      return nil
+    }
+    return file
+  }
+}
