@@ -5,6 +5,24 @@ import Testing
 
 /// Restores into a database that is in use.
 @Suite struct RestoreTests {
+  @Test(.enabled(if: SQLiteProcess.isAvailable, "sqlite3 is not installed"))
+  func aBackupWithTheJournalOfAKilledProcessSaysHowToOpenIt() throws {
+    try withDatabase { db in
+      try BackupTrial.prepare(db)
+      let path = db.filepath + ".backup"
+      try db.backup(to: path)
+      let before = try BackupTrial.contents(of: path)
+      let process = try SQLiteProcess(path)
+      try process.run("PRAGMA cache_size = 1; BEGIN; UPDATE account SET padding = randomblob(3000);")
+      process.kill()
+      let error = expectError(.readOnly) { try db.restore(from: path) }
+      #expect(error?.message.contains("open the file once with a handle that is not read-only") == true)
+      try SqliteDatabase(filepath: path, configuration: Configuration(journalMode: .delete)).close()
+      try db.restore(from: path)
+      #expect(try BackupTrial.contents(db) == before)
+    }
+  }
+
   @Test(arguments: [Configuration.JournalMode.wal, .delete])
   func otherConnectionsSeeTheOldRowsOrTheNew(_ mode: Configuration.JournalMode) throws {
     try withDirectory { directory in

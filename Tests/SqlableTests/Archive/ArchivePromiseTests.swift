@@ -1,0 +1,106 @@
+import Foundation
+import Glibc
+import Sqlable
+import Testing
+
+/// What the guide promises of archives beside their contents: times, pools in memory, and one writer at a time.
+@Suite struct ArchivePromiseTests {
+  private let seldom = ArchiveOptions(interval: .seconds(3_600))
+
+  @Test func timesDoNotGoBackWhenTheClockDoes() throws {
+    try withDirectory { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
+      let path = directory + "/archive"
+      do {
+        let archive: PoolArchive = try pool.archive(to: path, seldom)
+        try archive.stop()
+      }
+      // As if the clock had been an hour ahead until now.
+      let description = try #require(
+        FileManager.default.subpathsOfDirectory(atPath: path).first { $0.hasSuffix("/generation.json") })
+      let url = URL(filePath: path + "/" + description)
+      var object = try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [String: Any])
+      let ahead = Int((Date().timeIntervalSince1970 + 3_600) * 1_000_000)
+      object["time"] = ahead
+      try JSONSerialization.data(withJSONObject: object).write(to: url)
+
+      let archive: PoolArchive = try pool.archive(to: path, seldom)
+      var times = [try #require(archive.status.time)]
+      for number in 0..<3 {
+        try Person(id: nil, name: "\(number)").insert().run(pool)
+        _ = try archive.flush() as Int
+        times.append(try #require(archive.status.time))
+      }
+      let first = Date(timeIntervalSince1970: Double(ahead) / 1_000_000)
+      #expect(times.allSatisfy { abs($0.timeIntervalSince(first)) < 0.001 })
+      let ranges = try DatabaseArchive(at: path).ranges()
+      #expect(ranges.count == 2 && ranges[1].last.time == times.last)
+      // All commits up to that time were archived by then.
+      let last = try DatabaseArchive(at: path).restore(to: directory + "/restored", at: .time(first + 1))
+      #expect(last.commit == ranges[1].last.commit)
+      try archive.stop()
+      try pool.close()
+    }
+  }
+
+  @Test func aPoolInMemoryIsArchivedLikeAnyOther() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool.inMemory()
+      try await pool.transaction { db in try db.createTables(Person.self, Bicycle.self) }
+      let archive = try await pool.archive(to: directory + "/archive", seldom)
+      try await Person(id: nil, name: "Anna").insert().run(pool)
+      let commit = try await archive.flush()
+      try await Person(id: nil, name: "Bert").insert().run(pool)
+      try await pool.close()
+      let restored = DatabaseArchive(at: directory + "/archive")
+      try restored.restore(to: directory + "/one", at: .commit(commit))
+      try restored.restore(to: directory + "/two")
+      #expect(try Person.read().run(SqliteDatabase(filepath: directory + "/one")).map(\.name) == ["Anna"])
+      #expect(try Person.read().run(SqliteDatabase(filepath: directory + "/two")).map(\.name) == ["Anna", "Bert"])
+    }
+  }
+
+  @Test(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
+  func aSecondPoolInAnotherProcessIsRefused() throws {
+    try withDirectory { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
+      func answer() throws -> String {
+        let process = try TestProgram.start(
+          "SecondArchiveProcess", environment: [SecondArchiveProcess.variable: directory])
+        let text = String(decoding: process.output.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return text.split(separator: "\n").last { $0.hasPrefix("<answer>") }.map(String.init) ?? ""
+      }
+      let archive: PoolArchive = try pool.archive(to: directory + "/archive", seldom)
+      #expect(try answer() == "<answer>busy: another pool writes to the archive at \(directory)/archive")
+      // This one's goes on, and the directory is free after it.
+      try Person(id: nil, name: "Anna").insert().run(pool)
+      _ = try archive.flush() as Int
+      try archive.stop()
+      #expect(try answer() == "<answer>archived")
+      try DatabaseArchive(at: directory + "/archive").restore(to: directory + "/restored")
+      #expect(try Person.count().run(SqliteDatabase(filepath: directory + "/restored")) == 1)
+      try pool.close()
+    }
+  }
+}
+
+/// What the other process does: it archives the same database to the same directory.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment[SecondArchiveProcess.variable] != nil, "a process of its own"))
+struct SecondArchiveProcess {
+  static let variable = "SQLABLE_SECOND_ARCHIVE"
+
+  @Test func archives() throws {
+    let directory = try #require(ProcessInfo.processInfo.environment[SecondArchiveProcess.variable])
+    let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+    var answer = "archived"
+    do {
+      let archive: PoolArchive = try pool.archive(to: directory + "/archive")
+      try archive.stop()
+    } catch let error as SqlError { answer = "\(error.kind): \(error.message)" }
+    try FileHandle.standardOutput.write(contentsOf: Data("\n<answer>\(answer)\n".utf8))
+    try pool.close()
+  }
+}
