@@ -47,15 +47,20 @@ final class LogReader: @unchecked Sendable {
     if log.salts != position.salts { end = Position(salts: log.salts, frames: 0, sum: log.sum) }
     let frameSize = LogReader.frameHeaderSize + log.pageSize
     var commit = Commit(pageSize: log.pageSize)
+    // Several frames at a time: a system call for each would take longer than all else.
+    var (chunk, begin) = ([UInt8](), end.frames)
     while end.frames < last.frames {
       let start = LogReader.headerSize + end.frames * frameSize
-      let frame = bytes(at: start, count: frameSize)
-      guard frame.count == frameSize, frame.bigEndian64(8) == log.salts else { return }
-      let sum = end.sum.adding(frame[..<8]).adding(frame[LogReader.frameHeaderSize...])
-      guard frame.bigEndian64(16) == sum.value else { return }
-      (end.sum, end.frames) = (sum, end.frames + 1)
-      commit.pages[frame.bigEndian32(0)] = start + LogReader.frameHeaderSize
-      commit.databasePages = frame.bigEndian32(4)
+      if (end.frames - begin + 1) * frameSize > chunk.count {
+        let count = min(last.frames - end.frames, max(1, LogReader.chunkSize / frameSize))
+        (chunk, begin) = (bytes(at: start, count: count * frameSize), end.frames)
+      }
+      guard let frame = Frame(chunk, (end.frames - begin) * frameSize, pageSize: log.pageSize, after: end.sum),
+        frame.salts == log.salts
+      else { return }
+      (end.sum, end.frames) = (frame.sum, end.frames + 1)
+      commit.pages[frame.page] = start + LogReader.frameHeaderSize
+      commit.databasePages = frame.databasePages
       guard commit.databasePages > 0 else { continue }
       try body(commit)
       position = end
@@ -63,10 +68,11 @@ final class LogReader: @unchecked Sendable {
     }
   }
 
-  func page(at offset: Int, size: Int) throws -> [UInt8] {
-    let page = bytes(at: offset, count: size)
-    guard page.count == size else { throw SqlError.system("read", path, errno) }
-    return page
+  /// Reads a page's content into memory that has its size.
+  func readPage(at offset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
+    guard pread(descriptor, memory.baseAddress, memory.count, off_t(offset)) == memory.count else {
+      throw SqlError.system("read", path, errno)
+    }
   }
 
   /// The bytes from `offset` on; fewer than `count` at the end of the file.
@@ -79,6 +85,27 @@ final class LogReader: @unchecked Sendable {
 
   private static let headerSize = 32
   private static let frameHeaderSize = 24
+  /// How many bytes of frames are read at a time, about.
+  private static let chunkSize = 256 << 10
+
+  private struct Frame {
+    let page: UInt32
+    /// The size of the database in pages, if a transaction ends here; otherwise 0.
+    let databasePages: UInt32
+    let salts: UInt64
+    /// The checksum up to its end.
+    let sum: LogChecksum
+
+    /// Nil for one that is not complete, or has another checksum.
+    init?(_ bytes: [UInt8], _ offset: Int, pageSize: Int, after sum: LogChecksum) {
+      let content = offset + LogReader.frameHeaderSize
+      guard content + pageSize <= bytes.count else { return nil }
+      self.sum = sum.adding(bytes[offset..<offset + 8]).adding(bytes[content..<content + pageSize])
+      guard bytes.bigEndian64(offset + 16) == self.sum.value else { return nil }
+      (page, databasePages) = (bytes.bigEndian32(offset), bytes.bigEndian32(offset + 4))
+      salts = bytes.bigEndian64(offset + 8)
+    }
+  }
 
   private struct Header {
     let pageSize: Int

@@ -80,6 +80,7 @@ public final class PoolArchive: Sendable {
     let pool = pool.withLock { $0.pool }
     pool?.removeBeforeClosing(closing)
     pool?.removeFileUser(fileUse)
+    if let pool, pool.isOpen { ArchiveRun.giveCheckpointsBack(to: pool) }
     try run.end()
   }
 }

@@ -19,6 +19,9 @@ extension Connection {
     // Frames in the third word; the salts as the bytes of the log's header.
     return (Int(copies[0][2] & 0xFFFF_FFFF), UInt64(bigEndian: copies[0][4]))
   }
+
+  /// Sets the size of the log, in pages, at which a commit of this connection runs a checkpoint; 0 for none.
+  func setAutocheckpoint(pages: Int) { sqlite3_wal_autocheckpoint(handle, Int32(clamping: pages)) }
 }
 
 private enum LogIndex {

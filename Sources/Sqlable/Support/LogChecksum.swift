@@ -8,17 +8,19 @@ struct LogChecksum: Equatable {
   var value: UInt64 { UInt64(first) << 32 | UInt64(second) }
 
   /// - Parameter bytes: A multiple of eight of them.
-  func adding(_ bytes: ArraySlice<UInt8>) -> LogChecksum {
+  func adding(_ bytes: ArraySlice<UInt8>) -> LogChecksum { bytes.withUnsafeBytes(adding) }
+
+  /// - Parameter bytes: A multiple of eight of them.
+  func adding(_ bytes: UnsafeRawBufferPointer) -> LogChecksum {
     var sum = self
-    bytes.withUnsafeBytes { bytes in
-      for offset in stride(from: 0, to: bytes.count - 7, by: 8) {
-        let (one, two) = (
-          bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self),
-          bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
-        )
-        sum.first &+= (isBigEndian ? UInt32(bigEndian: one) : UInt32(littleEndian: one)) &+ sum.second
-        sum.second &+= (isBigEndian ? UInt32(bigEndian: two) : UInt32(littleEndian: two)) &+ sum.first
-      }
+    for offset in stride(from: 0, to: bytes.count - 7, by: 8) {
+      let words = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      let (one, two) =
+        isBigEndian
+        ? (UInt32(truncatingIfNeeded: words.bigEndian >> 32), UInt32(truncatingIfNeeded: words.bigEndian))
+        : (UInt32(truncatingIfNeeded: words.littleEndian), UInt32(truncatingIfNeeded: words.littleEndian >> 32))
+      sum.first &+= one &+ sum.second
+      sum.second &+= two &+ sum.first
     }
     return sum
   }

@@ -5,6 +5,7 @@ import Testing
 
 /// What the guide promises of archives beside their contents: times, pools in memory, and one writer at a time.
 @Suite struct ArchivePromiseTests {
+  fileprivate static let variable = "SQLABLE_SECOND_ARCHIVE"
   private let seldom = ArchiveOptions(interval: .seconds(3_600))
 
   @Test func timesDoNotGoBackWhenTheClockDoes() throws {
@@ -68,7 +69,7 @@ import Testing
       try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
       func answer() throws -> String {
         let process = try TestProgram.start(
-          "SecondArchiveProcess", environment: [SecondArchiveProcess.variable: directory])
+          "SecondArchiveProcess", environment: [ArchivePromiseTests.variable: directory])
         let text = String(decoding: process.output.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         return text.split(separator: "\n").last { $0.hasPrefix("<answer>") }.map(String.init) ?? ""
@@ -88,12 +89,10 @@ import Testing
 }
 
 /// What the other process does: it archives the same database to the same directory.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment[SecondArchiveProcess.variable] != nil, "a process of its own"))
+@Suite(.enabled(if: ProcessInfo.processInfo.environment[ArchivePromiseTests.variable] != nil, "a process of its own"))
 struct SecondArchiveProcess {
-  static let variable = "SQLABLE_SECOND_ARCHIVE"
-
   @Test func archives() throws {
-    let directory = try #require(ProcessInfo.processInfo.environment[SecondArchiveProcess.variable])
+    let directory = try #require(ProcessInfo.processInfo.environment[ArchivePromiseTests.variable])
     let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
     var answer = "archived"
     do {
