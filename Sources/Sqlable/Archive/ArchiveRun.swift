@@ -9,6 +9,7 @@ import Glibc
 /// 2. `state` has its own lock.
 final class ArchiveRun: @unchecked Sendable {
   private let queue = DispatchQueue(label: "sqlable.archive")
+  private static let current = DispatchSpecificKey<ObjectIdentifier>()
   private var timer: (any DispatchSourceTimer)?
   private var isEnded = false
   /// Whether the pool's file is closed, or about to be.
@@ -51,6 +52,7 @@ final class ArchiveRun: @unchecked Sendable {
     hold = try ArchiveHold(root)
     checkpointer = try root.createChild()
     (number, time) = try files.last()
+    queue.setSpecific(key: ArchiveRun.current, value: ObjectIdentifier(self))
     try beginGeneration()
   }
 
@@ -77,12 +79,16 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives what is committed, and lets the log go. Does nothing a second time.
   func end() throws {
-    try queue.sync {
-      guard !isEnded else { return }
-      isEnded = true
-      timer?.cancel()
-      try finish()
-    }
+    // The queue may release the last reference to the pool, which ends the archive then.
+    if DispatchQueue.getSpecific(key: ArchiveRun.current) == ObjectIdentifier(self) { return try endHere() }
+    try queue.sync { try endHere() }
+  }
+
+  private func endHere() throws {
+    guard !isEnded else { return }
+    isEnded = true
+    timer?.cancel()
+    try finish()
   }
 
   /// Gives the writer its own checkpoints back, once it is free; waits for nothing.
@@ -121,7 +127,7 @@ final class ArchiveRun: @unchecked Sendable {
       try tidy()
       state.withLock { $0.error = nil }
     } catch {
-      note(error)
+      if !isEnded { note(error) }
       throw error
     }
   }

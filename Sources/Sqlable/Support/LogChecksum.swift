@@ -12,16 +12,16 @@ struct LogChecksum: Equatable {
 
   /// - Parameter bytes: A multiple of eight of them.
   func adding(_ bytes: UnsafeRawBufferPointer) -> LogChecksum {
-    var sum = self
-    for offset in stride(from: 0, to: bytes.count - 7, by: 8) {
-      let words = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      let (one, two) =
-        isBigEndian
-        ? (UInt32(truncatingIfNeeded: words.bigEndian >> 32), UInt32(truncatingIfNeeded: words.bigEndian))
-        : (UInt32(truncatingIfNeeded: words.littleEndian), UInt32(truncatingIfNeeded: words.littleEndian >> 32))
-      sum.first &+= one &+ sum.second
-      sum.second &+= two &+ sum.first
+    guard let start = bytes.baseAddress else { return self }
+    var (one, two, offset) = (first, second, 0)
+    while offset + 8 <= bytes.count {
+      let words = start.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      // The first word in the lower half, in the log's order of bytes.
+      let ordered = isBigEndian ? words.bigEndian >> 32 | words.bigEndian << 32 : words.littleEndian
+      one &+= UInt32(truncatingIfNeeded: ordered) &+ two
+      two &+= UInt32(truncatingIfNeeded: ordered >> 32) &+ one
+      offset += 8
     }
-    return sum
+    return LogChecksum(isBigEndian: isBigEndian, first: one, second: two)
   }
 }

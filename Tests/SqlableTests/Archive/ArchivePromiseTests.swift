@@ -62,6 +62,36 @@ import Testing
     }
   }
 
+  @Test func aPoolThatIsReleasedWhileItsArchiveUsesItEndsTheArchive() throws {
+    try withDirectory { directory in
+      for round in 0..<times(10) {
+        let path = directory + "/\(round).sqlite"
+        do {
+          let pool = try SqlitePool(filepath: path)
+          try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
+          // A new copy each time: the archive has the writer most of the time.
+          let options = ArchiveOptions(interval: .milliseconds(1), baseInterval: .nanoseconds(1))
+          let _: PoolArchive = try pool.archive(to: path + ".archive", options)
+          try Person(id: nil, name: "Anna").insert().run(pool)
+          usleep(UInt32.random(in: 0...5_000))
+        }
+        // The directory is locked until the archive has ended.
+        let next = try SqlitePool(filepath: path)
+        let end = ContinuousClock.now + .seconds(30)
+        while true {
+          do {
+            let archive: PoolArchive = try next.archive(to: path + ".archive", seldom)
+            try archive.stop()
+            break
+          } catch let error as SqlError where error.kind == .busy && ContinuousClock.now < end { usleep(1_000) }
+        }
+        try next.close()
+        try DatabaseArchive(at: path + ".archive").restore(to: path + ".restored")
+        #expect(try Person.count().run(SqliteDatabase(filepath: path + ".restored")) == 1)
+      }
+    }
+  }
+
   @Test(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
   func aSecondPoolInAnotherProcessIsRefused() throws {
     try withDirectory { directory in
