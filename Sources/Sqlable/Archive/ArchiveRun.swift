@@ -255,6 +255,8 @@ final class ArchiveRun: @unchecked Sendable {
     guard position.frames >= checkpointAt, pool?.isOpen == true else { return }
     // Outside the writer's turn: what can be copied while others write.
     try checkpoint()
+    // What was committed during that: little is left then for the time in which writers wait.
+    try archiveCommits()
     try withWriteLock {
       try archiveCommits()
       // Nothing is committed, and the log is not begun anew, until the writer's lock is released.
