@@ -58,6 +58,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives from now on.
   func start() {
+    pool?.logLimit.keepers.add(1, ordering: .relaxed)
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler { [weak self] in try? self?.archive() }
     timer.schedule(deadline: .now() + options.interval.dispatched, repeating: options.interval.dispatched)
@@ -134,6 +135,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   private func finish() throws {
     defer {
+      pool?.logLimit.keepers.subtract(1, ordering: .relaxed)
       output = nil
       hold.close()
       try? checkpointer.close()
@@ -257,6 +259,17 @@ final class ArchiveRun: @unchecked Sendable {
     try checkpoint()
     // What was committed during that: little is left then for the time in which writers wait.
     try archiveCommits()
+    if let pool, let limit = pool.configuration.maximumWalSize, position.frames * (pageSize + 24) >= limit {
+      // Reads that overlap would keep the log.
+      try pool.withReadsHeldBack(for: LogLimit.patience) { _ in try beginLogAnew() }
+    } else {
+      try beginLogAnew()
+    }
+    // If other readers keep the log, the next attempt waits until it has grown as much again.
+    checkpointAt = position.frames + ArchiveRun.checkpointFrames
+  }
+
+  private func beginLogAnew() throws {
     try withWriteLock {
       try archiveCommits()
       // Nothing is committed, and the log is not begun anew, until the writer's lock is released.
@@ -265,8 +278,6 @@ final class ArchiveRun: @unchecked Sendable {
       try checkpoint()
       try hold.begin()
     }
-    // If other readers keep the log, the next attempt waits until it has grown as much again.
-    checkpointAt = position.frames + ArchiveRun.checkpointFrames
   }
 
   private func checkpoint() throws { _ = try checkpointer.query("PRAGMA wal_checkpoint(PASSIVE)") { _ in } }

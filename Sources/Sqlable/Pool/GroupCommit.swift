@@ -19,6 +19,7 @@ extension SqlitePool {
         outcomes = db.traced(as: first.caller) {
           first.kind.isAlone ? [(first, alone(first, writer, db))] : group(first, writer, db)
         }
+        if !first.kind.isAlone { checkLog(db) }
       }
     } catch {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }

@@ -10,8 +10,9 @@ final class LongReads: @unchecked Sendable {
   init(_ duration: Duration, check: @escaping @Sendable () -> Void) {
     timer = DispatchSource.makeTimerSource(queue: LongReads.queue)
     timer.setEventHandler(handler: check)
-    // One timer for all reads: a timer per read would slow each of them. Reports are late by half the limit at most.
-    let interval = (duration / 4).dispatched
+    // One timer for all reads: a timer per read would slow each of them. Reports are late by half the limit at most,
+    // and by no more than a second.
+    let interval = min(duration / 4, .milliseconds(500)).dispatched
     timer.schedule(deadline: .now() + interval, repeating: interval, leeway: interval)
     timer.resume()
   }

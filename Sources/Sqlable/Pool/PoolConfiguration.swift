@@ -39,6 +39,11 @@ public struct PoolConfiguration: Sendable, Hashable {
   /// and it throws `.timeout`. Code between two statements is not stopped; the next one throws. Default: nil, no limit.
   public var maximumRead: Duration?
 
+  /// How large the write-ahead log may become, in bytes, before the pool holds back new reads, for one second at most,
+  /// so that a commit can begin the log anew: reads that overlap would keep it growing. After that its file is cut to
+  /// this size. Default: 32 MiB; nil lets the log grow.
+  public var maximumWalSize: Int?
+
   public init(
     handles: Configuration = .init(),
     readers: Int = 4,
@@ -49,7 +54,8 @@ public struct PoolConfiguration: Sendable, Hashable {
     maximumGroupTime: Duration = .milliseconds(10),
     pollInterval: Duration? = .milliseconds(500),
     longRead: Duration? = .seconds(60),
-    maximumRead: Duration? = nil
+    maximumRead: Duration? = nil,
+    maximumWalSize: Int? = 33_554_432
   ) {
     self.handles = handles
     self.readers = readers
@@ -61,6 +67,7 @@ public struct PoolConfiguration: Sendable, Hashable {
     self.pollInterval = pollInterval
     self.longRead = longRead
     self.maximumRead = maximumRead
+    self.maximumWalSize = maximumWalSize
   }
 
   /// Throws `.misuse` for invalid settings, before any file is touched.
@@ -81,6 +88,9 @@ public struct PoolConfiguration: Sendable, Hashable {
     }
     guard pollInterval.map({ $0 >= .milliseconds(1) }) ?? true else {
       throw SqlError.misuse("pollInterval must be at least 1 millisecond")
+    }
+    guard maximumWalSize.map({ $0 >= 65_536 }) ?? true else {
+      throw SqlError.misuse("maximumWalSize must be at least 65,536 bytes")
     }
     guard handles.journalMode == .wal else { throw SqlError.misuse("a pool needs journalMode .wal") }
     guard !handles.isReadOnly else { throw SqlError.misuse("a pool can't be read-only; open handles instead") }

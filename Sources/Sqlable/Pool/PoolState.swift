@@ -20,6 +20,8 @@ extension SqlitePool {
     var calls = 0
     /// Signalled when the last call has ended.
     var closers: [DispatchSemaphore] = []
+    /// Signalled when no call has a reader, while new reads are held back.
+    var readersEnd: DispatchSemaphore?
     /// When timeouts are checked next.
     var nextCheck: ContinuousClock.Instant?
     /// The call that has closed the files, or waits to: other calls get no handles until it ends.
@@ -95,9 +97,10 @@ extension SqlitePool.State {
   }
 
   mutating func freeReader(_ configuration: PoolConfiguration) -> PooledHandle? {
+    guard readersEnd == nil else { return nil }
     if let idle = idleReaders.popLast() { return idle }
     guard readers.count < configuration.readers else { return nil }
-    let reader = PooledHandle(configuration.handles, isWriter: false, number: readers.count + 1)
+    let reader = PooledHandle(configuration, isWriter: false, number: readers.count + 1)
     readers.append(reader)
     return reader
   }
@@ -105,7 +108,9 @@ extension SqlitePool.State {
   /// Gives an idle reader to a call that does not wait; nil if none is open.
   mutating func enterQuickly(_ call: PoolCall, _ label: String?) throws -> PooledHandle? {
     try checkIsOpen(label)
-    guard blockade == nil, ownHandle == nil, let reader = idleReaders.last, reader.isOpen else { return nil }
+    guard blockade == nil, readersEnd == nil, ownHandle == nil, let reader = idleReaders.last, reader.isOpen else {
+      return nil
+    }
     idleReaders.removeLast()
     calls += 1
     give(reader, to: call)
@@ -146,13 +151,31 @@ extension SqlitePool.State {
   /// Gives a free handle to the next waiting call and returns that; without one, marks the handle as idle.
   mutating func next(for handle: PooledHandle) -> PoolCall? {
     handle.owner = nil
-    guard blockade == nil, let next = handle.isWriter ? waitingWrites.popFirst() : waitingReads.popFirst() else {
+    let isHeldBack = blockade != nil || (!handle.isWriter && readersEnd != nil)
+    guard !isHeldBack, let next = handle.isWriter ? waitingWrites.popFirst() : waitingReads.popFirst() else {
       if handle.isWriter { writerIsIdle = true } else { idleReaders.append(handle) }
       if areAllIdle { blockade?.drained.signal() }
+      if !handle.isWriter, !isReading { readersEnd?.signal() }
       return nil
     }
     give(handle, to: next)
     return next
+  }
+
+  /// Whether a call has a reader.
+  var isReading: Bool { readers.contains { $0.call != nil } }
+
+  /// Lets the reads that were held back have readers; returns those that got one.
+  mutating func admitReads(_ configuration: PoolConfiguration) -> [(handle: PooledHandle, call: PoolCall)] {
+    readersEnd = nil
+    // It gives them readers when it ends.
+    guard blockade == nil else { return [] }
+    var begun: [(handle: PooledHandle, call: PoolCall)] = []
+    while waitingReads.count > 0, let reader = freeReader(configuration) {
+      guard let call = next(for: reader) else { break }
+      begun.append((reader, call))
+    }
+    return begun
   }
 
   /// Counts ended calls, and signals the closers after the last.

@@ -12,6 +12,7 @@ final class PooledHandle: @unchecked Sendable {
   let queue: DispatchQueue
   /// Interrupts the running call.
   let interruption: Interruption
+  private let maximumWalSize: Int?
   private var database: SqliteDatabase?
   private var checked = ContinuousClock.now
 
@@ -23,9 +24,10 @@ final class PooledHandle: @unchecked Sendable {
   /// The use of its statement cache up to the last call.
   var cacheUse = StatementCacheUse.none
 
-  init(_ configuration: Configuration, isWriter: Bool, number: Int) {
+  init(_ configuration: PoolConfiguration, isWriter: Bool, number: Int) {
     self.isWriter = isWriter
-    interruption = Interruption(busyTimeout: configuration.busyTimeout)
+    maximumWalSize = configuration.maximumWalSize
+    interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
     queue = DispatchQueue(label: isWriter ? "sqlable.pool.writer" : "sqlable.pool.reader-\(number)")
   }
 
@@ -42,7 +44,7 @@ final class PooledHandle: @unchecked Sendable {
       return database
     }
     let database = try root.createChild(isReadOnly: !isWriter)
-    try database.use(interruption, isReadOnly: !isWriter)
+    try database.use(interruption, isReadOnly: !isWriter, maximumWalSize: maximumWalSize)
     if isWriter {
       // From here on the writer detects other connections' commits; the polling connection detects earlier ones.
       try database.detectOtherCommits()
@@ -89,13 +91,15 @@ final class PooledHandle: @unchecked Sendable {
 
 extension SqliteDatabase {
   /// Sets the handle up for a pool.
-  fileprivate func use(_ interruption: Interruption, isReadOnly: Bool) throws {
+  fileprivate func use(_ interruption: Interruption, isReadOnly: Bool, maximumWalSize: Int?) throws {
     try locked {
       let connection = try openConnection()
       connection.use(interruption)
       belongToPool()
       // Opening the file read-only is not enough: temporary tables would stay for the next call.
       if isReadOnly { try connection.pragma("PRAGMA query_only = ON") }
+      // A log that has grown beyond it is cut when it is begun anew.
+      if let maximumWalSize, !isReadOnly { try connection.pragma("PRAGMA journal_size_limit = \(maximumWalSize)") }
       connection.isShared = isReadOnly
     }
   }

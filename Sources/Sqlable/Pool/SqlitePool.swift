@@ -44,6 +44,8 @@ public final class SqlitePool: Sendable {
   private let guarded: Guarded<State>
   /// Those who receive what happens in the pool beside statements.
   let events = PoolEvents()
+  /// Keeps the write-ahead log small.
+  let logLimit = LogLimit()
   private let longReads = Guarded<LongReads?>(nil)
   /// What is done before the pool's database is closed.
   private let closingActions = Guarded<(count: Int, actions: [Int: @Sendable () -> Void])>((0, [:]))
@@ -93,7 +95,7 @@ public final class SqlitePool: Sendable {
         }
     }
     gate = FileGate(besideFileAt: root.family.path, label: configuration.handles.label)
-    guarded = Guarded(State(writer: PooledHandle(configuration.handles, isWriter: true, number: 0)))
+    guarded = Guarded(State(writer: PooledHandle(configuration, isWriter: true, number: 0)))
     longReads.withLock { reads in
       let shortest = [configuration.longRead, configuration.maximumRead].compactMap(\.self).min()
       reads = shortest.map { limit in

@@ -127,9 +127,9 @@ struct UndisturbedLoopTests {
         }()
         if round == 50 { (files, threads) = (count("/proc/self/fd"), count("/proc/self/task")) }
       }
-      try await Task.sleep(for: .milliseconds(500))
-      #expect(count("/proc/self/fd") <= files + 10)
-      #expect(count("/proc/self/task") <= threads + 10)
+      // The other tests of this process have files and threads too, which come and go.
+      try await until { count("/proc/self/fd") <= files + 10 }
+      try await until { count("/proc/self/task") <= threads + 10 }
     }
   }
 

@@ -1,0 +1,117 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// A write-ahead log that stays small although reads overlap.
+@Suite struct LogLimitTests {
+  /// Writes `count` rows of two kilobytes one by one while reads overlap, of which one is always open; returns the
+  /// largest size of the log.
+  private func largestLog(_ pool: SqlitePool, writes count: Int, reading: Duration = .milliseconds(20)) async throws
+    -> Int
+  {
+    let isDone = Collected<Bool>()
+    let readers = (0..<2).map { number in
+      Task {
+        // Half a read's time apart.
+        try await Task.sleep(for: reading / 2 * number)
+        while isDone.values.isEmpty {
+          try await pool.read { db in
+            let first = try Member.count().run(db)
+            usleep(UInt32(reading / .microseconds(1)))
+            // One snapshot, whatever was held back meanwhile.
+            let second = try Member.count().run(db)
+            #expect(first == second)
+          }
+        }
+      }
+    }
+    var largest = 0
+    for id in 1...count {
+      try await Member(id: id, name: String(repeating: "x", count: 2_000)).insert().run(pool)
+      largest = max(largest, pool.statistics.walSize)
+    }
+    isDone.append(true)
+    for reader in readers { try await reader.value }
+    let stored = try await Member.count().run(pool)
+    #expect(stored == count)
+    return largest
+  }
+
+  @Test func theLogStaysSmallAlthoughReadsOverlap() async throws {
+    let limit = 1 << 20
+    try await withMembers(.init(handles: .init(walAutocheckpoint: 50), maximumWalSize: limit)) { pool in
+      let largest = try await largestLog(pool, writes: times(2_000))
+      #expect(largest < 4 * limit)
+    }
+    try await withMembers(.init(handles: .init(walAutocheckpoint: 50), maximumWalSize: nil)) { pool in
+      // What it is without a limit: the writes of all the time.
+      let largest = try await largestLog(pool, writes: times(2_000))
+      #expect(largest > 4 * limit || times(10) == 1)
+    }
+  }
+
+  @Test func anArchiveKeepsTheLogSmallToo() async throws {
+    try await withDirectoryAsync { directory in
+      let limit = 1 << 20
+      let pool = try SqlitePool(
+        filepath: directory + "/pool.sqlite",
+        configuration: .init(handles: .init(walAutocheckpoint: 50), maximumWalSize: limit))
+      try await pool.transaction { db in try db.createTable(Member.self) }
+      let archive = try await pool.archive(to: directory + "/archive", .init(interval: .milliseconds(50)))
+      let largest = try await largestLog(pool, writes: times(1_000))
+      #expect(largest < 16 * limit)
+      try archive.stop()
+      try await pool.close()
+    }
+  }
+
+  @Test func aReadThatKeepsTheLogLargeIsNamedAndHoldsUpNoOtherForLong() async throws {
+    try await withMembers(.init(readers: 2, maximumWalSize: 65_536)) { pool in
+      let errors = Collected<SqlError>()
+      pool.didFail = { if let error = $0 as? SqlError { errors.append(error) } }
+      let gate = DispatchSemaphore(value: 0)
+      let read = Task {
+        try await pool.read { db in
+          _ = try Member.count().run(db)
+          gate.wait()
+        }
+      }
+      try await until { pool.statistics.oldestRead != nil }
+      for id in 1...200 { try await Member(id: id, name: String(repeating: "x", count: 2_000)).insert().run(pool) }
+      let begin = ContinuousClock.now
+      let count = try await Member.count().run(pool)
+      #expect(count == 200 && begin.duration(to: .now) < .seconds(30))
+      try await until { !errors.values.isEmpty }
+      let error = errors.values.first
+      #expect(error?.kind == .busy)
+      #expect(error?.message.contains("LogLimitTests.swift") == true)
+      #expect(error?.message.contains("can't be begun anew") == true)
+      gate.signal()
+      try await read.value
+    }
+  }
+
+  /// A read that waits for another thread's read, which is held back until the first has ended.
+  @Test func readsThatWaitForOneAnotherGoOn() async throws {
+    try await withMembers(.init(readers: 2, maximumWalSize: 65_536)) { pool in
+      let written = DispatchSemaphore(value: 0)
+      let read = Task {
+        try await pool.read { db in
+          _ = try Member.count().run(db)
+          written.wait()
+          let done = DispatchSemaphore(value: 0)
+          DispatchQueue.global().async {
+            #expect(throws: Never.self) { try pool.read { db in try Member.count().run(db) } }
+            done.signal()
+          }
+          done.wait()
+        }
+      }
+      try await until { pool.statistics.oldestRead != nil }
+      for id in 1...100 { try await Member(id: id, name: String(repeating: "x", count: 2_000)).insert().run(pool) }
+      written.signal()
+      try await read.value
+      expectMisuse { _ = try SqlitePool(filepath: pool.filepath, configuration: .init(maximumWalSize: 1)) }
+    }
+  }
+}
