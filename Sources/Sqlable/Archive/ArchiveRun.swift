@@ -68,12 +68,14 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives what is committed; returns the number of the last commit. Throws `.closed` after `end()`.
   func flush() throws -> Int {
-    try queue.sync {
+    // Inside a closure of the pool, on whose thread this runs, `tidy` could not write: the timer has it done.
+    let isOutside = pool?.withState { $0.ownHandle == nil } ?? true
+    return try queue.sync {
       guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
       guard !isPaused else {
         throw SqlError(.busy, message: "withClosed has closed the pool's file; the archive goes on afterwards")
       }
-      try archive()
+      try archive(tidies: isOutside)
       return number
     }
   }
@@ -119,13 +121,13 @@ final class ArchiveRun: @unchecked Sendable {
 
   // MARK: On the queue
 
-  private func archive() throws {
+  private func archive(tidies: Bool = true) throws {
     // A last event of the timer may come after its end.
     guard !isEnded, !isPaused else { return }
     do {
       if output == nil || !hold.isHeld { try beginGeneration() }
       try archiveCommits()
-      try tidy()
+      if tidies { try tidy() }
       state.withLock { $0.error = nil }
     } catch {
       if !isEnded { note(error) }

@@ -186,7 +186,8 @@ struct Renderer {
   }
 
   private func checkDecimals(_ expression: SqlExpression) throws {
-    let defect = expression.decimalDefect { reference, alias in
+    // Without the renderer: each look-up would copy all of it.
+    let defect = expression.decimalDefect { [scope] reference, alias in
       // A column that is missing has its own error.
       try? (alias.map { try scope.find(reference, ofAlias: $0) } ?? scope.find(reference)).column
     }

@@ -51,6 +51,13 @@ import Testing
       #expect(statistics.commits == 5)
     }
     do {
+      let path = directory + "/small.sqlite"
+      let configuration = PoolConfiguration(maximumRead: .seconds(30), maximumWalSize: 16 << 20)
+      let pool = try SqlitePool(filepath: path, configuration: configuration)
+      pool.didFail = { error in print(error) }
+      try await pool.close()
+    }
+    do {
       let token = pool.observe(.update, on: Bicycle.self, id: 2) { id in print("bicycle \(id) was changed") }
       pool.removeObserver(token)
     }
