@@ -58,7 +58,6 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives from now on.
   func start() {
-    pool?.logLimit.keepers.add(1, ordering: .relaxed)
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler { [weak self] in try? self?.archive() }
     timer.schedule(deadline: .now() + options.interval.dispatched, repeating: options.interval.dispatched)
@@ -137,7 +136,6 @@ final class ArchiveRun: @unchecked Sendable {
 
   private func finish() throws {
     defer {
-      pool?.logLimit.keepers.subtract(1, ordering: .relaxed)
       output = nil
       hold.close()
       try? checkpointer.close()
@@ -155,7 +153,7 @@ final class ArchiveRun: @unchecked Sendable {
     }
     if isNew { root.fail(error) }
     guard hold.isHeld, output != nil, let end = try? hold.logEnd() else { return }
-    guard end.frames * (pageSize + 24) > options.maximumLog else { return }
+    guard logSize(end.frames) > options.maximumLog else { return }
     // Better a gap than a disk that the log has filled.
     hold.end()
     output = nil
@@ -221,7 +219,7 @@ final class ArchiveRun: @unchecked Sendable {
     guard var output, let log, let end = try hold.logEnd() else { return }
     let salts = position.salts
     let pending = end.frames - (end.salts == salts ? position.frames : 0)
-    state.withLock { $0.pendingBytes = max(0, pending) * (pageSize + 24) }
+    state.withLock { $0.pendingBytes = logSize(max(0, pending)) }
     var isNew = false
     try log.read(from: &position, to: end) { commit in
       if output.size >= options.fileSize {
@@ -261,7 +259,7 @@ final class ArchiveRun: @unchecked Sendable {
     try checkpoint()
     // What was committed during that: little is left then for the time in which writers wait.
     try archiveCommits()
-    if let pool, let limit = pool.configuration.maximumWalSize, position.frames * (pageSize + 24) >= limit {
+    if let pool, let limit = pool.configuration.maximumWalSize, logSize(position.frames) >= limit {
       // Reads that overlap would keep the log.
       try pool.withReadsHeldBack(for: LogLimit.patience) { _ in try beginLogAnew() }
     } else {
@@ -270,6 +268,9 @@ final class ArchiveRun: @unchecked Sendable {
     // If other readers keep the log, the next attempt waits until it has grown as much again.
     checkpointAt = position.frames + ArchiveRun.checkpointFrames
   }
+
+  /// How many bytes so many frames of the log have.
+  private func logSize(_ frames: Int) -> Int { frames * (LogFormat.frameHeaderSize + pageSize) }
 
   private func beginLogAnew() throws {
     try withWriteLock {

@@ -41,16 +41,16 @@ final class LogReader: @unchecked Sendable {
     from position: inout Position, to last: (frames: Int, salts: UInt64), _ body: (Commit) throws -> Void
   ) throws {
     // A log that is just being begun anew has another header than its index says.
-    guard let log = Header(bytes(at: 0, count: LogReader.headerSize)), log.salts == last.salts else { return }
+    guard let log = Header(bytes(at: 0, count: LogFormat.headerSize)), log.salts == last.salts else { return }
     var end = position
     // Begun anew: what the old one had was read before.
     if log.salts != position.salts { end = Position(salts: log.salts, frames: 0, sum: log.sum) }
-    let frameSize = LogReader.frameHeaderSize + log.pageSize
+    let frameSize = LogFormat.frameHeaderSize + log.pageSize
     var commit = Commit(pageSize: log.pageSize)
     // Several frames at a time: a system call for each would take longer than all else.
     var (chunk, begin) = ([UInt8](), end.frames)
     while end.frames < last.frames {
-      let start = LogReader.headerSize + end.frames * frameSize
+      let start = LogFormat.headerSize + end.frames * frameSize
       if (end.frames - begin + 1) * frameSize > chunk.count {
         let count = min(last.frames - end.frames, max(1, LogReader.chunkSize / frameSize))
         (chunk, begin) = (bytes(at: start, count: count * frameSize), end.frames)
@@ -59,7 +59,7 @@ final class LogReader: @unchecked Sendable {
         frame.salts == log.salts
       else { return }
       (end.sum, end.frames) = (frame.sum, end.frames + 1)
-      commit.pages[frame.page] = start + LogReader.frameHeaderSize
+      commit.pages[frame.page] = start + LogFormat.frameHeaderSize
       commit.databasePages = frame.databasePages
       guard commit.databasePages > 0 else { continue }
       try body(commit)
@@ -83,8 +83,6 @@ final class LogReader: @unchecked Sendable {
     }
   }
 
-  private static let headerSize = 32
-  private static let frameHeaderSize = 24
   /// How many bytes of frames are read at a time, about.
   private static let chunkSize = 256 << 10
 
@@ -98,7 +96,7 @@ final class LogReader: @unchecked Sendable {
 
     /// Nil for one that is not complete, or has another checksum.
     init?(_ bytes: [UInt8], _ offset: Int, pageSize: Int, after sum: LogChecksum) {
-      let content = offset + LogReader.frameHeaderSize
+      let content = offset + LogFormat.frameHeaderSize
       guard content + pageSize <= bytes.count else { return nil }
       self.sum = sum.adding(bytes[offset..<offset + 8]).adding(bytes[content..<content + pageSize])
       guard bytes.bigEndian64(offset + 16) == self.sum.value else { return nil }
@@ -114,7 +112,7 @@ final class LogReader: @unchecked Sendable {
 
     /// Nil for a header that is not complete, as while it is being written.
     init?(_ bytes: [UInt8]) {
-      guard bytes.count == LogReader.headerSize, bytes.bigEndian32(0) & ~1 == 0x377F_0682 else { return nil }
+      guard bytes.count == LogFormat.headerSize, bytes.bigEndian32(0) & ~1 == 0x377F_0682 else { return nil }
       pageSize = Int(bytes.bigEndian32(8))
       salts = bytes.bigEndian64(16)
       sum = LogChecksum(isBigEndian: bytes.bigEndian32(0) & 1 == 1).adding(bytes[..<24])

@@ -40,8 +40,7 @@ extension SqlitePool {
 public final class PoolArchive: Sendable {
   private let run: ArchiveRun
   private let pool: Guarded<WeakPool>
-  private let closing: Int
-  private let fileUse: Int
+  private let token: Int
 
   private struct WeakPool: Sendable {
     weak var pool: SqlitePool?
@@ -50,8 +49,8 @@ public final class PoolArchive: Sendable {
   init(_ run: ArchiveRun, _ pool: SqlitePool) {
     self.run = run
     self.pool = Guarded(WeakPool(pool: pool))
-    closing = pool.beforeClosing { try? run.end() }
-    fileUse = pool.add(FileUser(pause: run.pause, release: run.release, resume: run.resume))
+    token = pool.add(
+      FileUser(pause: run.pause, release: run.release, resume: run.resume, end: { try? run.end() }))
     run.start()
   }
 
@@ -78,8 +77,7 @@ public final class PoolArchive: Sendable {
   /// archived.
   public func stop() throws {
     let pool = pool.withLock { $0.pool }
-    pool?.removeBeforeClosing(closing)
-    pool?.removeFileUser(fileUse)
+    pool?.removeFileUser(token)
     if let pool, pool.isOpen { ArchiveRun.giveCheckpointsBack(to: pool) }
     try run.end()
   }

@@ -6,7 +6,8 @@ import Glibc
 ///
 /// ```swift
 /// let files = DatabaseFiles(of: "/var/lib/bikes/bikes.sqlite")
-/// print(files.paths, files.size)     // ["/var/lib/bikes/bikes.sqlite", "/var/lib/bikes/bikes.sqlite-wal", …] 1052672
+/// print(files.paths)     // ["/var/lib/bikes/bikes.sqlite", "/var/lib/bikes/bikes.sqlite-wal", …]
+/// print(files.size)      // 1052672
 /// try files.move(to: "/srv/bikes.sqlite")
 /// ```
 ///

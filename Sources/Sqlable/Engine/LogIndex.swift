@@ -17,7 +17,7 @@ extension Connection {
       // Sixteen bits, in which 65,536 is 1.
       let bits = Int(header[1] >> 48)
       let pageSize = bits == 1 ? 65_536 : bits
-      return LogIndex.headerSize + Int(header[2] & 0xFFFF_FFFF) * (LogIndex.frameHeaderSize + pageSize)
+      return LogFormat.headerSize + Int(header[2] & 0xFFFF_FFFF) * (LogFormat.frameHeaderSize + pageSize)
     }
   }
 
@@ -42,8 +42,6 @@ extension Connection {
 private enum LogIndex {
   /// The size of the first part of the index, in bytes.
   static let regionSize: Int32 = 32_768
-  /// The sizes of the headers of the log and of each of its frames, in bytes.
-  static let (headerSize, frameHeaderSize) = (32, 24)
 
   /// Eight bytes of shared memory.
   @inline(never)

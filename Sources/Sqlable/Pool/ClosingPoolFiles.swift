@@ -9,6 +9,8 @@ struct FileUser: Sendable {
   let release: @Sendable () -> Void
   /// Goes on.
   let resume: @Sendable () -> Void
+  /// Ends; called when the pool's calls have ended and its database is still open.
+  let end: @Sendable () -> Void
 }
 
 extension SqlitePool {
@@ -73,7 +75,7 @@ extension SqlitePool {
     let latest = ContinuousClock.now + duration
     let end = deadline.map { min($0, latest) } ?? latest
     return try root.closing(.init(callSite: "\(blockade.callSite)"), until: end) {
-      let users = fileUsers.withLock { $0.users.values.map(\.self) }
+      let users = allFileUsers
       for user in users { user.pause() }
       defer { for user in users { user.resume() } }
       try begin(blockade, until: end)
@@ -97,8 +99,8 @@ extension SqlitePool {
       state.calls += 1
       return state.areAllIdle
     }
-    while !isDrained {
-      isDrained = blockade.drained.wait(timeout: .now() + .milliseconds(10)) == .success
+    while true {
+      isDrained = isDrained || blockade.drained.wait(timeout: .now() + .milliseconds(10)) == .success
       if isDrained { return }
       let isCancelled = blockade.isCancelled?.withLock { $0 } == true
       guard isCancelled || ContinuousClock.now >= end else { continue }
@@ -123,7 +125,10 @@ extension SqlitePool {
     for (handle, call) in started { handOn(handle, to: call) }
   }
 
-  /// Has what uses the file beside calls release it before it is closed; returns a token.
+  /// What uses the file beside calls, in the order in which it began.
+  var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.sorted { $0.key < $1.key }.map(\.value) } }
+
+  /// Has what uses the file beside calls release it before it is closed, and end before the pool does; returns a token.
   func add(_ user: FileUser) -> Int {
     fileUsers.withLock { users in
       users.count += 1
@@ -164,14 +169,6 @@ extension SqlitePool.State {
       give(writer, to: call)
       started.append((writer, call))
     }
-    while waitingReads.count > 0, let reader = freeReader(configuration) {
-      guard let call = waitingReads.popFirst() else {
-        idleReaders.append(reader)
-        break
-      }
-      give(reader, to: call)
-      started.append((reader, call))
-    }
-    return started
+    return started + beginReads(configuration)
   }
 }

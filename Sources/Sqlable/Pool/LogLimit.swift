@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// When a pool looks at the size of its write-ahead log, and whether it is about to have it begun anew.
 final class LogLimit: Sendable {
@@ -16,13 +15,10 @@ final class LogLimit: Sendable {
   private static let interval = Duration.milliseconds(10)
 
   let queue = DispatchQueue(label: "sqlable.pool.log")
-  /// The number of archives, which have the log begun anew themselves.
-  let keepers = Atomic(0)
   private let state = Guarded(State())
 
   /// Whether the log is to be begun anew; `size` is called at most once in ten milliseconds.
   func isExceeded(_ limit: Int, size: () throws -> Int?) rethrows -> Bool {
-    guard keepers.load(ordering: .relaxed) == 0 else { return false }
     let now = ContinuousClock.now
     return try state.withLock { state in
       guard now >= state.nextLook, !state.isAttempting else { return false }
@@ -46,8 +42,10 @@ extension SqlitePool {
       return
     }
     logLimit.queue.async { [weak self] in
-      self?.beginLogAnew()
-      self?.logLimit.endAttempt()
+      guard let self else { return }
+      // An archive keeps the log, and has it begun anew itself.
+      if allFileUsers.isEmpty { beginLogAnew() }
+      logLimit.endAttempt()
     }
   }
 

@@ -58,7 +58,7 @@ extension SqlitePool {
     guard !handles.isEmpty else { return }
     endWatching()
     for handle in handles { handle.discard() }
-    runClosingActions()
+    for user in allFileUsers { user.end() }
     let interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
     let isInTurn = (try? gate.take(interruption)) != nil
     defer { gate.giveBack() }

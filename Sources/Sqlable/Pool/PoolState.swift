@@ -96,7 +96,7 @@ extension SqlitePool.State {
     return .waits
   }
 
-  mutating func freeReader(_ configuration: PoolConfiguration) -> PooledHandle? {
+  private mutating func freeReader(_ configuration: PoolConfiguration) -> PooledHandle? {
     guard readersEnd == nil else { return nil }
     if let idle = idleReaders.popLast() { return idle }
     guard readers.count < configuration.readers else { return nil }
@@ -154,8 +154,8 @@ extension SqlitePool.State {
     let isHeldBack = blockade != nil || (!handle.isWriter && readersEnd != nil)
     guard !isHeldBack, let next = handle.isWriter ? waitingWrites.popFirst() : waitingReads.popFirst() else {
       if handle.isWriter { writerIsIdle = true } else { idleReaders.append(handle) }
-      if areAllIdle { blockade?.drained.signal() }
-      if !handle.isWriter, !isReading { readersEnd?.signal() }
+      if let blockade, areAllIdle { blockade.drained.signal() }
+      if let readersEnd, !handle.isWriter, !isReading { readersEnd.signal() }
       return nil
     }
     give(handle, to: next)
@@ -166,13 +166,16 @@ extension SqlitePool.State {
   var isReading: Bool { readers.contains { $0.call != nil } }
 
   /// Lets the reads that were held back have readers; returns those that got one.
-  mutating func admitReads(_ configuration: PoolConfiguration) -> [(handle: PooledHandle, call: PoolCall)] {
+  mutating func admitReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     readersEnd = nil
-    // It gives them readers when it ends.
-    guard blockade == nil else { return [] }
-    var begun: [(handle: PooledHandle, call: PoolCall)] = []
-    while waitingReads.count > 0, let reader = freeReader(configuration) {
-      guard let call = next(for: reader) else { break }
+    // A blockade gives them readers when it ends.
+    return blockade == nil ? beginReads(configuration) : []
+  }
+
+  /// Gives readers to the reads that wait; returns those that got one.
+  mutating func beginReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
+    var begun: [(PooledHandle, PoolCall)] = []
+    while waitingReads.count > 0, let reader = freeReader(configuration), let call = next(for: reader) {
       begun.append((reader, call))
     }
     return begun

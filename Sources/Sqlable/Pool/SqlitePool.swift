@@ -47,9 +47,7 @@ public final class SqlitePool: Sendable {
   /// Keeps the write-ahead log small.
   let logLimit = LogLimit()
   private let longReads = Guarded<LongReads?>(nil)
-  /// What is done before the pool's database is closed.
-  private let closingActions = Guarded<(count: Int, actions: [Int: @Sendable () -> Void])>((0, [:]))
-  /// What uses the file beside calls, and must release it before it is closed.
+  /// What uses the file beside calls: it releases it before it is closed, and ends before the pool does.
   let fileUsers = Guarded<(count: Int, users: [Int: FileUser])>((0, [:]))
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)
@@ -111,22 +109,7 @@ public final class SqlitePool: Sendable {
 
   deinit {
     endWatching()
-    runClosingActions()
-  }
-
-  /// Has `body` called when the pool's calls have ended and its database is still open; returns a token.
-  func beforeClosing(_ body: @escaping @Sendable () -> Void) -> Int {
-    closingActions.withLock { actions in
-      actions.count += 1
-      actions.actions[actions.count] = body
-      return actions.count
-    }
-  }
-
-  func removeBeforeClosing(_ token: Int) { closingActions.withLock { $0.actions[token] = nil } }
-
-  func runClosingActions() {
-    for action in closingActions.withLock({ $0.actions.sorted { $0.key < $1.key } }) { action.value() }
+    for user in allFileUsers { user.end() }
   }
 
   /// Ends all loops, and the reports of long reads.

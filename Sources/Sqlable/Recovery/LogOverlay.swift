@@ -19,8 +19,10 @@ struct LogOverlay {
   ///   counts if the second one's checksum continues it.
   init?(writeAheadLog file: RawFile, likelyPageSize: () -> Int?) {
     (self.file, isJournal) = (file, false)
-    let header = file.bytes(at: 0, count: 32)
-    guard let magic = header.word(0), let size = header.word(8), header.count == 32 else { return nil }
+    let header = file.bytes(at: 0, count: LogFormat.headerSize)
+    guard header.count == LogFormat.headerSize, let magic = header.word(0), let size = header.word(8) else {
+      return nil
+    }
     let sum = LogChecksum(isBigEndian: magic & 1 == 1)
     let start = sum.adding(header[..<24])
     let isSound = magic & ~1 == 0x377F_0682 && (start.first, start.second) == (header.word(24), header.word(28))
@@ -31,12 +33,14 @@ struct LogOverlay {
       read(from: 0, start, salts: (header.word(16), header.word(20)))
     } else {
       for isBigEndian in [true, false] where offsets.isEmpty {
-        let frame = file.bytes(at: 32, count: 24)
+        let frame = file.bytes(at: LogFormat.headerSize, count: LogFormat.frameHeaderSize)
         guard let first = frame.word(16), let second = frame.word(20) else { return nil }
         let sum = LogChecksum(isBigEndian: isBigEndian, first: first, second: second)
         read(from: 1, sum, salts: (frame.word(8), frame.word(12)))
         // The first frame, unless a later one has the same page.
-        if !offsets.isEmpty, let number = frame.word(0), offsets[number] == nil { offsets[number] = 32 + 24 }
+        if !offsets.isEmpty, let number = frame.word(0), offsets[number] == nil {
+          offsets[number] = LogFormat.headerSize + LogFormat.frameHeaderSize
+        }
       }
     }
     if offsets.isEmpty { return nil }
@@ -45,21 +49,22 @@ struct LogOverlay {
   private mutating func read(from first: Int, _ start: LogChecksum, salts: (UInt32?, UInt32?)) {
     var sum = start
     var pending: [UInt32: Int] = [:]
-    var place = 32 + first * (24 + pageSize)
+    let frameSize = LogFormat.frameHeaderSize + pageSize
+    var place = LogFormat.headerSize + first * frameSize
     while true {
-      let frame = file.bytes(at: place, count: 24 + pageSize)
-      guard frame.count == 24 + pageSize, let number = frame.word(0), let size = frame.word(4), number > 0,
+      let frame = file.bytes(at: place, count: frameSize)
+      guard frame.count == frameSize, let number = frame.word(0), let size = frame.word(4), number > 0,
         frame.word(8) == salts.0, frame.word(12) == salts.1
       else { return }
-      sum = sum.adding(frame[..<8]).adding(frame[24...])
+      sum = sum.adding(frame[..<8]).adding(frame[LogFormat.frameHeaderSize...])
       guard frame.word(16) == sum.first, frame.word(20) == sum.second else { return }
-      pending[number] = place + 24
+      pending[number] = place + LogFormat.frameHeaderSize
       if size > 0 {
         offsets.merge(pending) { $1 }
         pending = [:]
         pageCount = size
       }
-      place += 24 + pageSize
+      place += frameSize
     }
   }
 

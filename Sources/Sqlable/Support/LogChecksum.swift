@@ -1,3 +1,9 @@
+/// The sizes of SQLite's write-ahead log, in bytes: of its header, and of that of each frame, which a page follows.
+enum LogFormat {
+  static let headerSize = 32
+  static let frameHeaderSize = 24
+}
+
 /// The running checksum of a write-ahead log.
 struct LogChecksum: Equatable {
   let isBigEndian: Bool
