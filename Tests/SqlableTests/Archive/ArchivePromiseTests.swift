@@ -62,6 +62,26 @@ import Testing
     }
   }
 
+  /// A flush writes nothing to the database: what it would tidy up waits for the timer.
+  @Test func aFlushInsideAReadOrATransactionArchivesTheCommits() throws {
+    try withDirectory { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
+      let archive: PoolArchive = try pool.archive(to: directory + "/archive", seldom)
+      // So many that the log is to be begun anew.
+      for number in 0..<700 { try Person(id: nil, name: "\(number)").insert().run(pool) }
+      #expect(pool.statistics.walSize > 1_000 * 4_120)
+      let commit = try pool.read { _ in try archive.flush() as Int }
+      try Person(id: nil, name: "last").insert().run(pool)
+      #expect(try pool.transaction { _ in try archive.flush() as Int } == commit + 1)
+      #expect(archive.status.error == nil)
+      try archive.stop()
+      try DatabaseArchive(at: directory + "/archive").restore(to: directory + "/restored")
+      #expect(try Person.count().run(SqliteDatabase(filepath: directory + "/restored")) == 701)
+      try pool.close()
+    }
+  }
+
   @Test func aPoolThatIsReleasedWhileItsArchiveUsesItEndsTheArchive() throws {
     try withDirectory { directory in
       for round in 0..<times(10) {

@@ -4,85 +4,93 @@ import Sqlable
 import Testing
 
 /// Memory that is given back: of all handles and pools, and when the system needs it.
+///
+/// What releases that of a whole process runs in one of its own: other tests count what their handles have.
 @Suite struct MemoryReleaseTests {
   @Test func allHandlesAndPoolsGiveTheirStatementsBack() async throws {
-    try await withDirectoryAsync { directory in
-      let db = try SqliteDatabase(filepath: directory + "/one.sqlite")
-      let memory = try SqliteDatabase.inMemory()
-      let pool = try SqlitePool(filepath: directory + "/two.sqlite", readers: 1)
-      for handle in [db, memory] { try handle.createTables(Person.self, Bicycle.self) }
-      try await pool.transaction { db in try db.createTables(Person.self, Bicycle.self) }
-      _ = try await Bicycle.count().run(pool)
-      for handle in [db, memory] { _ = try Bicycle.count().run(handle) }
-      func used() throws -> [Int] {
-        try [db.statementCacheUse.statements, memory.statementCacheUse.statements]
-          + [pool.read { db in try db.statementCacheUse.statements }]
-      }
-      #expect(try used().allSatisfy { $0 > 0 })
-      let (begun, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      Thread.detachNewThread {
-        try? db.transaction { _ in
-          begun.signal()
-          goesOn.wait()
+    await #expect(processExitsWith: .success) {
+      try await withDirectoryAsync { directory in
+        let db = try SqliteDatabase(filepath: directory + "/one.sqlite")
+        let memory = try SqliteDatabase.inMemory()
+        let pool = try SqlitePool(filepath: directory + "/two.sqlite", readers: 1)
+        for handle in [db, memory] { try handle.createTables(Person.self, Bicycle.self) }
+        try await pool.transaction { db in try db.createTables(Person.self, Bicycle.self) }
+        _ = try await Bicycle.count().run(pool)
+        for handle in [db, memory] { _ = try Bicycle.count().run(handle) }
+        func used() throws -> [Int] {
+          try [db.statementCacheUse.statements, memory.statementCacheUse.statements]
+            + [pool.read { db in try db.statementCacheUse.statements }]
         }
+        #expect(try used().allSatisfy { $0 > 0 })
+        let (begun, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+          try? db.transaction { _ in
+            begun.signal()
+            goesOn.wait()
+          }
+        }
+        begun.wait()
+        // One that is in use keeps its memory, and is not waited for.
+        SqliteDatabase.releaseMemory()
+        goesOn.signal()
+        let left = try used()
+        #expect(left[0] > 0 && left[1] == 0 && left[2] == 0)
+        SqliteDatabase.releaseMemory()
+        #expect(try used() == [0, 0, 0])
+        #expect(try await Bicycle.count().run(pool) == 0)
+        #expect(try Bicycle.count().run(memory) == 0)
+        try await pool.close()
+        SqliteDatabase.releaseMemory()
       }
-      begun.wait()
-      // One that is in use keeps its memory, and is not waited for.
-      SqliteDatabase.releaseMemory()
-      goesOn.signal()
-      let left = try used()
-      #expect(left[0] > 0 && left[1] == 0 && left[2] == 0)
-      SqliteDatabase.releaseMemory()
-      #expect(try used() == [0, 0, 0])
-      #expect(try await Bicycle.count().run(pool) == 0)
-      #expect(try Bicycle.count().run(memory) == 0)
-      try await pool.close()
-      SqliteDatabase.releaseMemory()
     }
   }
 
   /// What the kernel's file has.
-  private func write(_ total: Int, to path: String) throws {
+  fileprivate static func write(_ total: Int, to path: String) throws {
     let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=\(total)\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
     try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
   }
 
-  @Test func memoryIsReleasedWhenTasksHaveWaitedForIt() throws {
-    try withDirectory { directory in
-      let path = directory + "/memory"
-      try write(1_000_000, to: path)
-      let count = Mutex(0)
-      let pressure = MemoryPressure(stall: .milliseconds(100), within: .milliseconds(500), path: path)
-      let watch = try SqliteDatabase.releaseMemoryUnderPressure(pressure) { count.withLock { $0 += 1 } }
-      usleep(700_000)
-      #expect(count.withLock { $0 } == 0)
-      try write(1_050_000, to: path)
-      usleep(700_000)
-      #expect(count.withLock { $0 } == 0)
-      try write(1_200_000, to: path)
-      usleep(1_700_000)
-      #expect(count.withLock { $0 } == 1)
-      watch.end()
-      watch.end()
-      usleep(200_000)
-      try write(9_000_000, to: path)
-      usleep(1_200_000)
-      #expect(count.withLock { $0 } == 1)
+  @Test func memoryIsReleasedWhenTasksHaveWaitedForIt() async throws {
+    await #expect(processExitsWith: .success) {
+      try withDirectory { directory in
+        let path = directory + "/memory"
+        try MemoryReleaseTests.write(1_000_000, to: path)
+        let count = Mutex(0)
+        let pressure = MemoryPressure(stall: .milliseconds(100), within: .milliseconds(500), path: path)
+        let watch = try SqliteDatabase.releaseMemoryUnderPressure(pressure) { count.withLock { $0 += 1 } }
+        usleep(700_000)
+        #expect(count.withLock { $0 } == 0)
+        try MemoryReleaseTests.write(1_050_000, to: path)
+        usleep(700_000)
+        #expect(count.withLock { $0 } == 0)
+        try MemoryReleaseTests.write(1_200_000, to: path)
+        usleep(1_700_000)
+        #expect(count.withLock { $0 } == 1)
+        watch.end()
+        watch.end()
+        usleep(200_000)
+        try MemoryReleaseTests.write(9_000_000, to: path)
+        usleep(1_200_000)
+        #expect(count.withLock { $0 } == 1)
+      }
     }
   }
 
-  @Test func aWatchThatEndsLeavesNoFileAndNoThread() throws {
-    try withDirectory { directory in
-      let path = directory + "/memory"
-      try write(0, to: path)
-      for _ in 0..<20 {
-        _ = try SqliteDatabase.releaseMemoryUnderPressure(MemoryPressure(path: path))
-        // The kernel's own file, where there is one.
-        _ = try? SqliteDatabase.releaseMemoryUnderPressure()
+  @Test func aWatchThatEndsLeavesNoFileAndNoThread() async throws {
+    await #expect(processExitsWith: .success) {
+      try withDirectory { directory in
+        let path = directory + "/memory"
+        try MemoryReleaseTests.write(0, to: path)
+        for _ in 0..<20 {
+          _ = try SqliteDatabase.releaseMemoryUnderPressure(MemoryPressure(path: path))
+          // The kernel's own file, where there is one.
+          _ = try? SqliteDatabase.releaseMemoryUnderPressure()
+        }
+        let end = Date.now + 10
+        while openFiles().contains(where: { $0.contains("pressure") }), Date.now < end { usleep(10_000) }
+        #expect(!openFiles().contains { $0.contains("pressure") })
       }
-      let end = Date.now + 10
-      while openFiles().contains(where: { $0.contains("pressure") }), Date.now < end { usleep(10_000) }
-      #expect(!openFiles().contains { $0.contains("pressure") })
     }
   }
 

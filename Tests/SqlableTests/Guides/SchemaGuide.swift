@@ -346,53 +346,6 @@ struct ColorCount: Sqlable {
     }
   }
 
-  @Test func whatAModelGainedIsAdded() throws {
-    try withDatabase { db in
-      try db.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, weight REAL)")
-      let change = try db.createTable(Bicycle.self)
-      // SchemaChange(table: "bicycle", createdTable: false, addedColumns: ["color", "owner_id"],
-      //   addedIndexes: ["bicycle_color"], addedTriggers: [], builtFullText: false,
-      //   drift: [bicycle: the unique is missing: UNIQUE (name, color)], possibleRenames: [:])
-      #expect(
-        "\(change)".hasSuffix(
-          #"addedColumns: ["color", "owner_id"], addedIndexes: ["bicycle_color"], addedTriggers: [], "#
-            + "builtFullText: false, drift: [bicycle: the unique is missing: UNIQUE (name, color)], possibleRenames: [:])"
-        ))
-      #expect(change.addedColumns == ["color", "owner_id"] && change.addedIndexes == ["bicycle_color"])
-      #expect(try db.createTable(Bicycle.self).isEmpty)
-      let columns = try db.query("SELECT name FROM pragma_table_info('bicycle')", as: String.self)
-      #expect(columns == ["id", "name", "weight", "color", "owner_id"])
-    }
-  }
-
-  @Test func aVersionInTheFileDrivesMigrations() throws {
-    func migrate(_ db: SqliteDatabase) throws {
-      try db.transaction { db in
-        let version = try db.userVersion()  // 0 in a new file, which createTable fills
-        if version == 1 { try db.execute("ALTER TABLE bicycle RENAME COLUMN colour TO color") }
-        if (1...2).contains(version) { try db.execute("UPDATE bicycle SET color = lower(color)") }
-        try db.createTable(Bicycle.self)
-        try db.setUserVersion(3)
-      }
-    }
-    for version in 0...3 {
-      try withDatabase { db in
-        if version > 0 {
-          let color = version == 1 ? "colour" : "color"
-          try db.execute(
-            SQL(verbatim: "CREATE TABLE bicycle (id INTEGER PRIMARY KEY, name TEXT NOT NULL, \(color) TEXT NOT NULL)"))
-          try db.execute(SQL(verbatim: "INSERT INTO bicycle VALUES (1, 'Norco', 'Red')"))
-          try db.setUserVersion(version)
-        }
-        try migrate(db)
-        try migrate(db)
-        #expect(try db.userVersion() == 3)
-        let colors = [[], ["red"], ["red"], ["Red"]][version]
-        #expect(try Bicycle.read().run(db).map(\.color) == colors)
-      }
-    }
-  }
-
   @Test func theTimeOfAnInsert() throws {
     try withDatabase { db in
       for _ in 0..<2 {
@@ -407,19 +360,6 @@ struct ColorCount: Sqlable {
       let id = try Visit(id: nil, at: .distantPast, guest: "Anna").insert().run(db)
       let visit = try #require(try Visit.byId(id).run(db))
       #expect(abs(visit.at.timeIntervalSince(now)) < 60 && visit.guest == "Anna")
-    }
-  }
-
-  @Test func whatCannotBeAddedThrows() throws {
-    try withDatabase { db in
-      try db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)")
-      let error = sqlError { try db.createTable(Person.self) }
-      let message = """
-        column person.name can't be added to the existing table: it can't be NULL and has no default for existing \
-        rows
-        """
-      #expect(error?.kind == .schema(.mismatch(message)))
-      #expect(error?.table == "person" && error?.column == "name")
     }
   }
 }

@@ -40,6 +40,18 @@ struct DamagedDatabase {
     return [UInt8](data[((number - 1) * pageSize)..<(number * pageSize)])
   }
 
+  /// The pages of the list of free pages, each of which names others.
+  var freeListPages: Set<Int> {
+    get throws {
+      func word(_ page: Int, _ offset: Int) throws -> Int {
+        try bytes(ofPage: page)[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+      }
+      var (pages, next): (Set<Int>, Int) = try ([], word(1, 32))
+      while next != 0, pages.insert(next).inserted { next = try word(next, 0) }
+      return pages
+    }
+  }
+
   /// The pages whose b-trees have this type: 2 and 5 are interior, 10 and 13 leaves.
   func pages(ofType type: UInt8) throws -> [Int] {
     try (1...pageCount).filter { try bytes(ofPage: $0)[$0 == 1 ? 100 : 0] == type }
