@@ -139,15 +139,19 @@ extension SqlitePool {
 
   func removeFileUser(_ token: Int) { fileUsers.withLock { $0.users[token] = nil } }
 
-  /// A call that closes the files.
-  struct Blockade: Sendable {
+  /// A call that closes the files. A class: each call on the pool asks whether there is one.
+  final class Blockade: Sendable {
     let callSite: PoolCall.CallSite
     /// Whether the call's task was cancelled; nil for one without a task.
-    var isCancelled: Guarded<Bool>?
+    let isCancelled: Guarded<Bool>?
     let thread = pthread_self()
     let begin = ContinuousClock.now
     /// Signalled when no call has a handle.
     let drained = DispatchSemaphore(value: 0)
+
+    init(callSite: PoolCall.CallSite, isCancelled: Guarded<Bool>? = nil) {
+      (self.callSite, self.isCancelled) = (callSite, isCancelled)
+    }
   }
 }
 
