@@ -50,7 +50,7 @@ struct Benchmarks {
     let ids =
       workloads.map(\.id) + Memory.workloads.map(\.0)
       + [Processes.id, Latency.id, Responsiveness.id, Subscribers.id]
-    if let unknown = options.only.first(where: { !ids.contains($0) }) {
+    if let unknown = (options.only + options.except).first(where: { !ids.contains($0) }) {
       throw Options.Problem(description: "there is no workload “\(unknown)”; there are \(ids.joined(separator: " "))")
     }
     if options.list {

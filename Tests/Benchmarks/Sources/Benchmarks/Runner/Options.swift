@@ -1,6 +1,7 @@
 /// What the command line asks for.
 struct Options {
   var only: [String] = []
+  var except: [String] = []
   var contenders: [String] = []
   var rounds = 7
   var scale = 1.0
@@ -29,6 +30,7 @@ struct Options {
       --only W3,W4           these workloads (W1 to W11, W2n, W3a, S1 to S10, M1, M2; see --list);
                              W12 and W13, of several processes, W14, of many tasks, and W15, of a writer beside
                              loops, are run only when they are asked for
+      --except W9            all but these
       --contender "raw C"    contenders whose names begin so; several with commas between;
                              "=raw C" is the one that is called so
       --rounds n             how many rounds (7); an even number gives the lower middle
@@ -58,6 +60,7 @@ struct Options {
     while let option = rest.popFirst() {
       switch option {
       case "--only": only += try list(option)
+      case "--except": except += try list(option)
       case "--contender": contenders += try list(option)
       case "--rounds":
         let text = try value(of: option)
@@ -88,7 +91,7 @@ struct Options {
     }
   }
 
-  func includes(workload id: String) -> Bool { only.isEmpty || only.contains(id) }
+  func includes(workload id: String) -> Bool { (only.isEmpty || only.contains(id)) && !except.contains(id) }
 
   func includes(contender name: String) -> Bool {
     contenders.isEmpty || contenders.contains { $0.hasPrefix("=") ? $0.dropFirst() == name : name.hasPrefix($0) }
