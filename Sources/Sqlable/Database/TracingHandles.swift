@@ -57,7 +57,7 @@ extension SqliteDatabase {
       // A receiver that has the writer of a pool may run the calls of others.
       for run in runs where !(run.caller?.isReceiver ?? isReceiving) {
         let origin = TraceEvent.Origin(
-          label: configuration.label, handle: handle, callSite: run.caller?.site,
+          label: configuration.label, handle: handle, callSite: run.site?.description,
           context: run.caller.map { $0.context } ?? context)
         let event = TraceEvent(run, ShapeCache.shared.shape(of: run.sql), origin)
         let transaction = TraceEvent(transactionEndedBy: run, origin)
@@ -70,14 +70,42 @@ extension SqliteDatabase {
     }
   }
 
+  /// To be called when the program calls the handle: while it is traced, the events of what the call runs have its file
+  /// and line. Returns whether `endCall()` must be called at its end; until then the call has the handle's lock.
+  @usableFromInline
+  func beginCall(_ file: StaticString, _ line: UInt) -> Bool {
+    TraceHub.isAnyActive ? beginTracedCall(CallSite(file: file, line: line)) : false
+  }
+
+  @inline(never)
+  private func beginTracedCall(_ site: CallSite) -> Bool {
+    // If the handle can't be used, the call itself throws.
+    guard !site.isOwn, (try? enter()) != nil else { return false }
+    guard let tracer = connection?.tracer else {
+      unlockAndDeliver()
+      return false
+    }
+    let outer = tracer.caller
+    tracer.begin(
+      TraceCaller(
+        site: site, context: outer.map(\.context) ?? Tracing.context, task: outer?.task,
+        isReceiver: outer?.isReceiver ?? Tracing.isReceiving))
+    return true
+  }
+
+  @usableFromInline
+  func endCall() {
+    connection?.tracer?.endCall()
+    unlockAndDeliver()
+  }
+
   /// Calls `body`, whose statements are those of a call on a pool; nil if nothing was traced when it was made.
   func traced<Value, Failure: Error>(
     as caller: TraceCaller?, _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
     guard let caller, let tracer = connection?.tracer else { return try body() }
-    let outer = tracer.caller
-    tracer.caller = caller
-    defer { tracer.caller = outer }
+    tracer.begin(caller)
+    defer { tracer.endCall() }
     return try caller.task.restoring(body)
   }
 

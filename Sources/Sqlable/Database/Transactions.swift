@@ -58,9 +58,12 @@ extension SqliteDatabase {
   /// transaction is stored. Other threads that use this handle wait until the closure returns.
   @discardableResult
   public func transaction<Value>(
-    _ kind: TransactionKind = .immediate, _ body: (SqliteDatabase) throws -> Value
+    _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
-    try scoped(kind, body)
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    return try scoped(kind, body)
   }
 
   /// Runs `body` in a transaction, which commits or rolls back as `body` returns.
@@ -75,9 +78,12 @@ extension SqliteDatabase {
   @_disfavoredOverload
   @discardableResult
   public func transaction(
-    _ kind: TransactionKind = .immediate, _ body: (SqliteDatabase) throws -> TransactionResult
+    _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (SqliteDatabase) throws -> TransactionResult
   ) throws -> TransactionResult {
-    try scoped(kind, body)
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    return try scoped(kind, body)
   }
 
   // MARK: Shared by several callers
@@ -133,11 +139,15 @@ extension SqliteDatabase {
 
   /// Begins a transaction, or a savepoint inside the open one, and returns its level; 1 is the outermost.
   ///
-  /// Prefer ``transaction(_:_:)-(_,(SqliteDatabase)->Value)``: between these calls other threads that use this handle
+  /// Prefer ``transaction(_:file:line:_:)-(_,_,_,(SqliteDatabase)->Value)``: between these calls other threads that use this handle
   /// do not wait, and what they run belongs to the transaction.
   @discardableResult
-  public func beginTransaction(_ kind: TransactionKind = .immediate) throws -> Int {
-    try locked { try begin(kind, isScoped: false) }
+  public func beginTransaction(
+    _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Int {
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    return try locked { try begin(kind, isScoped: false) }
   }
 
   /// Commits the innermost transaction.
@@ -145,7 +155,9 @@ extension SqliteDatabase {
   /// Throws `.misuse` without a transaction, if it belongs to a closure, and inside code that a running statement
   /// calls, such as a struct's `write(to:)` and `init(row:)`. If the commit itself fails with
   /// `.constraint(.foreignKey)` or `.busy`, the transaction stays open.
-  public func commitTransaction() throws {
+  public func commitTransaction(file: StaticString = #fileID, line: UInt = #line) throws {
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
     try locked {
       try checkIsNotInFunction(openConnection())
       guard let innermost = transactions.levels.last else { throw misuse("there is no transaction to commit") }
@@ -167,7 +179,11 @@ extension SqliteDatabase {
   /// running statement calls, such as a struct's `write(to:)` and `init(row:)`. If SQLite fails to roll back a
   /// savepoint, the whole transaction is lost; if it fails to roll back the transaction, the handle is lost
   /// (`.handleLost`). Nothing is stored either way.
-  public func rollbackTransaction(_ level: Int? = nil) throws {
+  public func rollbackTransaction(
+    _ level: Int? = nil, file: StaticString = #fileID, line: UInt = #line
+  ) throws {
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
     try locked {
       try checkIsNotInFunction(openConnection())
       let level = level ?? transactions.levels.count

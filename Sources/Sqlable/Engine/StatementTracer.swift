@@ -26,8 +26,10 @@ struct MeasuredRun: Sendable {
   var error: SqlError?
   /// The transaction that it ended, if it was open before this statement.
   var ended: (outcome: Outcome, since: ContinuousClock.Instant, statements: Int, rowsChanged: Int)?
-  /// The call that has run it; nil for one on a handle.
+  /// The call that has run it; nil for a statement of the library's own.
   var caller: TraceCaller?
+  /// Where it was run.
+  var site: CallSite?
   /// What the task had that ran it.
   var task: TaskValues?
   /// The moment at which it ended.
@@ -36,9 +38,9 @@ struct MeasuredRun: Sendable {
   var duration: Duration { waiting + compiling + stepping + committing }
 }
 
-/// The call of a pool that runs statements.
+/// The call that runs statements.
 struct TraceCaller: Sendable {
-  let site: String
+  let site: CallSite
   let context: String?
   let task: TaskValues?
   /// Whether it was made by a closure that receives events: its statements are not reported.
@@ -68,7 +70,11 @@ final class StatementTracer {
   /// Whether the statements that run now are the library's own questions about others.
   fileprivate var isPaused = false
   /// The call that runs the statements to come.
-  var caller: TraceCaller?
+  private(set) var caller: TraceCaller?
+  /// The calls around it.
+  private var outerCallers: [TraceCaller?] = []
+  /// Where statements that were compiled by an earlier call were compiled, until they run.
+  private var sites: [OpaquePointer: CallSite] = [:]
 
   private struct Measured {
     var runs: [MeasuredRun] = []
@@ -81,6 +87,7 @@ final class StatementTracer {
     let waited: Duration
     let changes: Int32
     let counts: Counts
+    let site: CallSite?
     var compiling: Duration?
     var rows = 0
   }
@@ -135,10 +142,26 @@ final class StatementTracer {
     }
   }
 
+  // MARK: Calls
+
+  /// To be called when a call begins; `endCall()` ends it.
+  func begin(_ call: TraceCaller) {
+    outerCallers.append(caller)
+    caller = call
+  }
+
+  func endCall() { caller = outerCallers.popLast() ?? nil }
+
+  /// Gives the next run of a statement the place of another call.
+  func place(_ statement: OpaquePointer, at site: CallSite) {
+    if !site.isOwn { sites[statement] = site }
+  }
+
   // MARK: What is measured
 
   /// To be called when a statement has been compiled.
   func didCompile(_ statement: OpaquePointer, since begin: ContinuousClock.Instant) {
+    sites[statement] = nil
     if !isPaused { compiled = (statement, begin.duration(to: .now)) }
   }
 
@@ -148,7 +171,7 @@ final class StatementTracer {
     let now = ContinuousClock.now
     var run = MeasuredRun(
       sql: text, isReadOnly: true, isCached: false, compiling: begin.duration(to: now), end: now)
-    (run.error, run.caller) = (error, caller)
+    (run.error, run.caller, run.site) = (error, caller, caller?.site)
     keep(run)
   }
 
@@ -175,7 +198,8 @@ final class StatementTracer {
 
   private func begin(_ statement: OpaquePointer) {
     var run = Running(
-      begin: .now, waited: interruption.waited, changes: connection.totalChanges, counts: Counts(statement))
+      begin: .now, waited: interruption.waited, changes: connection.totalChanges, counts: Counts(statement),
+      site: sites.removeValue(forKey: statement))
     if let compiled, compiled.statement == statement { run.compiling = compiled.time }
     compiled = nil
     running[statement] = run
@@ -193,7 +217,7 @@ final class StatementTracer {
     run.stepping = max(.zero, running.begin.duration(to: now) - run.waiting - run.committing)
     run.rowsRead = running.rows
     run.rowsChanged = run.isReadOnly ? 0 : Int(connection.totalChanges &- running.changes)
-    run.caller = caller
+    (run.caller, run.site) = (caller, running.site ?? caller?.site)
     let counts = Counts(statement)
     run.rowsScanned = Int(counts.scanned &- running.counts.scanned)
     run.sorts = Int(counts.sorts &- running.counts.sorts)

@@ -10,7 +10,8 @@
 /// The handle can be used meanwhile, by other threads too: its lock is held only during each step. Rows changed
 /// meanwhile may or may not be seen. Until it reaches its end or is deallocated, a cursor keeps its snapshot: the
 /// write-ahead log can't shrink, and the handle can't be closed. It is not `Sendable`: use it on one thread. Releasing
-/// it never waits; while another thread has the handle's lock, the snapshot ends with that thread's statement.
+/// it never waits; while another thread has the handle's lock, the snapshot ends with that thread's statement. Its
+/// traced event has the file and line where it was made.
 public final class Cursor<Element> {
   private let core: CursorCore
   private let element: (PreparedStatement) throws -> Element
@@ -28,12 +29,14 @@ public final class Cursor<Element> {
 
 extension Statement where Output == [Model] {
   /// Returns a cursor that reads row after row. Throws `.invalidStatement` for a change that returns its rows.
-  public func cursor(_ db: SqliteDatabase) throws -> Cursor<Model> {
+  public func cursor(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Cursor<Model> {
     let table = try tree.table
     guard case .select(let query) = tree else {
       throw SqlError.invalidStatement("a change that returns its rows has no cursor; run it").at(table: table.name)
     }
-    let core = try CursorCore(db, table: table) { sql, parameters in
+    let core = try CursorCore(db, table: table, at: CallSite(file: file, line: line)) { sql, parameters in
       try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
     } expect: {
       $0.expectColumns(table.identities, count: table.count)
@@ -44,9 +47,11 @@ extension Statement where Output == [Model] {
 
 extension Select {
   /// Returns a cursor that reads row after row.
-  public func cursor(_ db: SqliteDatabase) throws -> Cursor<Row> {
+  public func cursor(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Cursor<Row> {
     let layout = ResultLayout(query.clauses.columns)
-    let core = try CursorCore(db, table: nil) { sql, parameters in
+    let core = try CursorCore(db, table: nil, at: CallSite(file: file, line: line)) { sql, parameters in
       try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
     } expect: {
       $0.expect(layout)
@@ -67,7 +72,7 @@ final class CursorCore {
   private var statement: PreparedStatement?
 
   init(
-    _ db: SqliteDatabase, table: TableInfo?, write: (SqlBuffer, ParameterBuffer) throws -> Void,
+    _ db: SqliteDatabase, table: TableInfo?, at site: CallSite, write: (SqlBuffer, ParameterBuffer) throws -> Void,
     expect: (PreparedStatement) -> Void
   ) throws {
     self.db = db
@@ -82,6 +87,7 @@ final class CursorCore {
         throw error
       }
       expect(statement)
+      connection.tracer?.place(statement.handle, at: site)
       connection.openCursors += 1
       self.statement = statement
     }

@@ -61,7 +61,7 @@ extension SqliteDatabase: SqlDatabase {
   public func withTransaction<Value>(
     _ kind: TransactionKind, file: StaticString, line: UInt, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
-    try scoped(kind, body)
+    try transaction(kind, file: file, line: line, body)
   }
 }
 
@@ -72,6 +72,8 @@ extension SqliteDatabase {
   public func run<Work: Runnable>(
     _ work: Work, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Work.Output {
-    try work.run(self)
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    return try work.run(self)
   }
 }

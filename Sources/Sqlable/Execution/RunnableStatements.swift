@@ -85,6 +85,11 @@ extension Statement: Runnable {
 extension Select: Runnable {
   public var isReadOnly: Bool { true }
 
+  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
+  @_disfavoredOverload
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> [Row] { try run(db, file: #fileID, line: #line) }
+
   public func requests() throws -> [SqlRequest] {
     [SqlRequest(try query.withValues(expandsLists: true), isReadOnly: true)]
   }
@@ -162,6 +167,12 @@ extension SelectStatement where Row: Sendable {
 
 extension Returning: Runnable {
   public var isReadOnly: Bool { false }
+
+  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
+  @_disfavoredOverload
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> [Row] { try run(db, file: #fileID, line: #line) }
 
   public func requests() throws -> [SqlRequest] { try change.requests() }
 

@@ -6,7 +6,9 @@ extension Select {
   ///
   /// Throws `.schema` if a table or column is missing, `.decoding` if a value does not fit its type.
   @inlinable
-  public func run(_ db: SqliteDatabase) throws -> [Row] {
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Row] {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     let reading = try db.beginReading(query)
     defer { db.endReading(reading.rows) }
     return try reading.all(read)
@@ -14,7 +16,11 @@ extension Select {
 
   /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
   @inlinable
-  public func forEach(_ db: SqliteDatabase, _ body: (Row) throws -> Iteration) throws {
+  public func forEach(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, _ body: (Row) throws -> Iteration
+  ) throws {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     let reading = try db.beginReading(query, isLoop: true)
     defer { db.endReading(reading.rows) }
     try reading.forEach(read, body)
@@ -24,7 +30,9 @@ extension Select {
 extension SelectStatement {
   /// Reads the first row; returns nil if there is none.
   @inlinable
-  public func first(_ db: SqliteDatabase) throws -> Row? {
+  public func first(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     let select = asSelect()
     let reading = try db.beginReading(select.query.first)
     defer { db.endReading(reading.rows) }
@@ -32,8 +40,10 @@ extension SelectStatement {
   }
 
   /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.
-  public func count(_ db: SqliteDatabase) throws -> Int {
-    try asSelect().counting.run(db).first ?? 0
+  public func count(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
+    return try asSelect().counting.run(db).first ?? 0
   }
 }
 

@@ -5,7 +5,9 @@ extension Statement where Output == [Model] {
   /// Reads the rows. Throws `.schema` if the table or a column is missing, `.decoding` if a value does not fit the
   /// struct.
   @inlinable
-  public func run(_ db: SqliteDatabase) throws -> [Model] {
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Model] {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     guard !tree.changesRows else { return try returned(db, tree.table) }
     let reading = try db.beginReading(tree)
     defer { db.endReading(reading) }
@@ -28,7 +30,11 @@ extension Statement where Output == [Model] {
   // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
   @_disfavoredOverload
   @inlinable
-  public func forEach(_ db: SqliteDatabase, _ body: (Model) throws -> Iteration) throws {
+  public func forEach(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, _ body: (Model) throws -> Iteration
+  ) throws {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     let reading = try db.beginReading(tree, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
@@ -38,7 +44,11 @@ extension Statement where Output == [Model] {
 
   /// Reads one row after another without keeping them. What `body` returns is ignored, unless it is ``Iteration/stop``.
   @inlinable
-  public func forEach<Outcome>(_ db: SqliteDatabase, _ body: (Model) throws -> Outcome) throws {
+  public func forEach<Outcome>(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, _ body: (Model) throws -> Outcome
+  ) throws {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     let reading = try db.beginReading(tree, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
@@ -68,7 +78,9 @@ public enum Iteration: Sendable {
 extension Statement where Output == Model? {
   /// Reads the row; returns nil if there is none.
   @inlinable
-  public func run(_ db: SqliteDatabase) throws -> Model? {
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Model? {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     guard !tree.changesRows else { return try returned(db, tree.table).first }
     let reading = try db.beginReading(tree)
     defer { db.endReading(reading) }
@@ -79,7 +91,11 @@ extension Statement where Output == Model? {
 extension Statement where Output == Bool {
   /// Returns whether there is such a row.
   @inlinable
-  public func run(_ db: SqliteDatabase) throws -> Bool { try db.runWithoutRow(tree) != 0 }
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
+    return try db.runWithoutRow(tree) != 0
+  }
 }
 
 extension Statement where Output == Int {
@@ -87,7 +103,9 @@ extension Statement where Output == Int {
   /// rows changed.
   @discardableResult
   @inlinable
-  public func run(_ db: SqliteDatabase) throws -> Int {
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     guard tree.takesRows else { return try db.runWithoutRow(tree) }
     return try db.runRow(tree) { writer in try rows.take(0, into: &writer) }
   }
@@ -99,7 +117,9 @@ extension Statement where Output == [Int] {
   /// If one of them fails, none is stored.
   @discardableResult
   @inlinable
-  public func run(_ db: SqliteDatabase) throws -> [Int] {
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Int] {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     let (query, count) = (try insertQuery, rows.count)
     // A closed handle throws nevertheless.
     if count == 0 { return try db.locked { [] } }
@@ -254,9 +274,11 @@ extension Statement where Output == [Int] {
   /// that use the handle, and other writers of the file.
   @discardableResult
   @inlinable
-  public func run(_ db: SqliteDatabase, streaming rows: some Sequence<Model>) throws -> Int {
+  public func run(
+    _ db: SqliteDatabase, streaming rows: some Sequence<Model>, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Int {
     var rows = rows.makeIterator()
-    return try run(db) { rows.next() }
+    return try run(db, file: file, line: line) { rows.next() }
   }
 
   /// Inserts structs as `next` returns them, until it returns nil, in constant memory; returns the number of rows
@@ -266,10 +288,14 @@ extension Statement where Output == [Int] {
   /// try Bicycle.insert().run(db) { try reader.next() }
   /// ```
   ///
-  /// Rethrows the errors of `next`; then nothing is stored. See ``run(_:streaming:)`` for the rest.
+  /// Rethrows the errors of `next`; then nothing is stored. See ``run(_:streaming:file:line:)`` for the rest.
   @discardableResult
   @inlinable
-  public func run(_ db: SqliteDatabase, next: () throws -> Model?) throws -> Int {
+  public func run(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, next: () throws -> Model?
+  ) throws -> Int {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     let (query, count) = (try insertQuery, rows.count)
     var index = 0
     return try db.insert(query) { _ in

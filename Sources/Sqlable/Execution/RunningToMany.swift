@@ -7,9 +7,13 @@ extension ToMany {
   /// if the foreign key refers to another table or column; if it is not declared as one and `of` does not say what it
   /// refers to; if its storage class differs from the key's; or if it has a user-defined collation.
   @discardableResult
-  public func run(_ db: SqliteDatabase) throws -> [(Parent, repeat [each Child])] {
+  public func run(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [(Parent, repeat [each Child])] {
+    let isTraced = db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
     // Outside a transaction the statements would see commits that happen between them.
-    try db.transaction(.deferred) { db in
+    return try db.transaction(.deferred) { db in
       let found = try FoundParents<Parent>(positions: positions()) { try parents.eachRow(db, $0) }
       return try together(found, ChildrenOfHandle(db: db))
     }
@@ -49,6 +53,14 @@ extension ToMany {
 }
 
 extension ToMany: Runnable {
+  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
+  @_disfavoredOverload
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> [(Parent, repeat [each Child])] {
+    try run(db, file: #fileID, line: #line)
+  }
+
   /// The SQL that reads the parents.
   public var sql: String { parents.sql }
 

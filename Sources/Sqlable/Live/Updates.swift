@@ -68,7 +68,7 @@ struct ResultSource<Value: Sendable>: Sendable {
   /// The identity of the result.
   let key: SharedResults.Key
 
-  let place: PoolCall.CallSite
+  let place: CallSite
   /// Whether a result that equals the previous one is skipped.
   let onlyChanges: Bool
   /// The SQL of all its statements.

@@ -23,18 +23,6 @@ final class PoolCall: @unchecked Sendable {
     case tooOld
   }
 
-  /// The source location of a call.
-  @usableFromInline
-  struct CallSite: Sendable, CustomStringConvertible {
-    let file: StaticString
-    let line: UInt
-
-    @usableFromInline
-    init(file: StaticString, line: UInt) { (self.file, self.line) = (file, line) }
-
-    @usableFromInline var description: String { "\(file):\(line)" }
-  }
-
   @usableFromInline
   enum Kind {
     case read
@@ -135,9 +123,9 @@ final class PoolCall: @unchecked Sendable {
 }
 
 extension TraceCaller {
-  fileprivate init(at place: PoolCall.CallSite) {
+  fileprivate init(at place: CallSite) {
     self.init(
-      site: "\(place)", context: Tracing.context, task: TaskValues.current, isReceiver: Tracing.isReceiving)
+      site: place, context: Tracing.context, task: TaskValues.current, isReceiver: Tracing.isReceiving)
   }
 }
 

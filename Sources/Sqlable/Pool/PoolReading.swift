@@ -28,7 +28,7 @@ extension SqlitePool {
   /// Runs `body` with a handle, and returns its value.
   @usableFromInline
   func perform<Value>(
-    _ kind: PoolCall.Kind, at place: PoolCall.CallSite, _ body: (SqliteDatabase) throws -> Value
+    _ kind: PoolCall.Kind, at place: CallSite, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
     var value: Value?
     try perform(kind, place) { db in
@@ -43,7 +43,7 @@ extension SqlitePool {
   /// Runs a statement: a short read on the calling thread, anything else on a thread of the pool.
   @usableFromInline
   func performStatement<Value: Sendable>(
-    _ kind: PoolCall.Kind, at place: PoolCall.CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
+    _ kind: PoolCall.Kind, at place: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
     guard kind.isRead else { return try await perform(kind, at: place, run) }
     try Task.checkCancellation()
@@ -57,7 +57,7 @@ extension SqlitePool {
 
   /// Runs `body` with a handle on a thread of the pool, and returns its value.
   func perform<Value: Sendable>(
-    _ kind: PoolCall.Kind, at place: PoolCall.CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+    _ kind: PoolCall.Kind, at place: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
     let value = Guarded<Value?>(nil)
     try await perform(kind, place) { db in

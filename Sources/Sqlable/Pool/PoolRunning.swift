@@ -7,7 +7,7 @@ extension SqlitePool {
   // MARK: On the caller's thread
 
   /// Runs `work` with a handle, on this thread or, for a write that shares a commit, on another caller's thread.
-  func perform(_ kind: PoolCall.Kind, _ place: PoolCall.CallSite, _ work: (SqliteDatabase) throws -> TransactionResult)
+  func perform(_ kind: PoolCall.Kind, _ place: CallSite, _ work: (SqliteDatabase) throws -> TransactionResult)
     throws
   {
     try checkFork()
@@ -60,7 +60,7 @@ extension SqlitePool {
 
   /// Runs `work` with a handle, on a thread of the pool.
   func perform(
-    _ kind: PoolCall.Kind, _ place: PoolCall.CallSite,
+    _ kind: PoolCall.Kind, _ place: CallSite,
     _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
   ) async throws {
     try checkFork()
@@ -93,7 +93,7 @@ extension SqlitePool {
   ///
   /// Otherwise two threads must be woken, which takes several times as long as most reads. The read is abandoned after
   /// some ten thousand SQLite steps, a fraction of a millisecond, and where it would wait for a lock.
-  func performQuickly(_ place: PoolCall.CallSite, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
+  func performQuickly(_ place: CallSite, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
     try checkFork()
     let call = PoolCall(.read, configuration, place) { db in
       try work(db)
@@ -185,7 +185,7 @@ extension SqlitePool {
   /// Makes the writer check, once it is free, whether another connection has committed; calls `answered` after the
   /// check, or if it can't take place.
   func haveWriterCheck(_ answered: @escaping @Sendable () -> Void) {
-    let place = PoolCall.CallSite(file: #fileID, line: #line)
+    let place = CallSite(file: #fileID, line: #line)
     func detect(_ db: SqliteDatabase) throws -> TransactionResult {
       try db.detectOtherCommits()
       return .commit

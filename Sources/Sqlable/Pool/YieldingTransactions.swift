@@ -42,7 +42,7 @@ extension SqlitePool {
   ) async throws -> Int {
     try checkIsOutside()
     var count = 1
-    let place = PoolCall.CallSite(file: file, line: line)
+    let place = CallSite(file: file, line: line)
     while try await perform(.alone, at: place, { db in try self.steps(db, step) }) == .continue { count += 1 }
     return count
   }

@@ -9,9 +9,11 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Unless a transaction is open, each statement commits by itself: after an error the earlier ones stay done. BEGIN,
-  /// COMMIT, END and ROLLBACK do what ``beginTransaction(_:)``, ``commitTransaction()`` and ``rollbackTransaction(_:)``
-  /// do; savepoints are refused, since `transaction` provides them.
-  public func execute(_ sql: SQL) throws {
+  /// COMMIT, END and ROLLBACK do what `beginTransaction`, `commitTransaction` and `rollbackTransaction` do; savepoints are
+  /// refused, since `transaction` provides them.
+  public func execute(_ sql: SQL, file: StaticString = #fileID, line: UInt = #line) throws {
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
     try locked { do { try executeEach(sql) } catch { throw located(error, in: nil) } }
   }
 
@@ -42,7 +44,9 @@ extension SqliteDatabase {
 
   /// Runs SQL text built at run time. Never build it from input from outside: nothing in it is bound.
   @_disfavoredOverload
-  public func execute(_ sql: String) throws { try execute(SQL(verbatim: sql)) }
+  public func execute(_ sql: String, file: StaticString = #fileID, line: UInt = #line) throws {
+    try execute(SQL(verbatim: sql), file: file, line: line)
+  }
 
   /// Returns the rows of a query as structs. Columns are found by name, in any order; others are ignored.
   ///
@@ -50,7 +54,11 @@ extension SqliteDatabase {
   /// try db.query("SELECT * FROM bicycle WHERE id = \(id)", as: Bicycle.self)
   /// ```
   @inlinable
-  public func query<Model: Sqlable>(_ sql: SQL, as model: Model.Type) throws -> [Model] {
+  public func query<Model: Sqlable>(
+    _ sql: SQL, as model: Model.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [Model] {
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
     var models: [Model] = []
     try eachRow(of: sql, .named(TableInfo.of(model))) { models.append(try $0.model()) }
     return models
@@ -64,7 +72,11 @@ extension SqliteDatabase {
   ///
   /// Throws `.misuse` if the result has several columns, or none.
   @inlinable
-  public func query<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> [Value] {
+  public func query<Value: SqlValue>(
+    _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [Value] {
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
     var values: [Value] = []
     try eachRow(of: sql, .single) { values.append(try $0.get(at: 0)) }
     return values
@@ -80,8 +92,11 @@ extension SqliteDatabase {
   /// Throws `.misuse` if the result has fewer or more columns; then nothing is changed.
   @inlinable
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
-    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
+    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,
+    file: StaticString = #fileID, line: UInt = #line
   ) throws -> [(First, Second, repeat each Output)] {
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
     var rows: [(First, Second, repeat each Output)] = []
     let layout = try ResultLayout(of: first, second, repeat each type)
     try eachRow(of: sql, .positioned(layout)) { row in
@@ -96,7 +111,11 @@ extension SqliteDatabase {
   /// ```swift
   /// let rows = try db.query("SELECT * FROM \(table: name)", as: DynamicRow.self)
   /// ```
-  public func query(_ sql: SQL, as type: DynamicRow.Type) throws -> [DynamicRow] {
+  public func query(
+    _ sql: SQL, as type: DynamicRow.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [DynamicRow] {
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
     let layout = ResultLayout([])
     return try query(sql) { row in
       var row = ResultRow(row, types: layout.types)
@@ -113,7 +132,11 @@ extension SqliteDatabase {
   /// ```
   @discardableResult
   @inlinable
-  public func query<Result>(_ sql: SQL, _ body: (ReadRow) throws -> Result) throws -> [Result] {
+  public func query<Result>(
+    _ sql: SQL, file: StaticString = #fileID, line: UInt = #line, _ body: (ReadRow) throws -> Result
+  ) throws -> [Result] {
+    let isTraced = beginCall(file, line)
+    defer { if isTraced { endCall() } }
     var results: [Result] = []
     try eachRow(of: sql, .unknown) { results.append(try body($0)) }
     return results

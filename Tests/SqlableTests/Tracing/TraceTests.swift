@@ -302,6 +302,48 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
+  @Test func eventsOfAHandleHaveThePlaceOfTheCall() throws {
+    try withTraced { db, log in
+      func sites(_ body: () throws -> Void) throws -> Set<String?> {
+        _ = log.take()
+        try body()
+        return Set(log.take().map(\.callSite))
+      }
+      func here(_ line: UInt = #line) -> Set<String?> { ["SqlableTests/TraceTests.swift:\(line)"] }
+      let bike = Bicycle(name: "Trek", color: "red")
+      #expect(try sites { try bike.insert().run(db) } == here())
+      #expect(try sites { _ = try Bicycle.read().run(db) } == here())
+      #expect(try sites { _ = try Bicycle.byId(1).run(db) } == here())
+      #expect(try sites { _ = try Bicycle.select(Bicycle.name).run(db) } == here())
+      #expect(try sites { _ = try Bicycle.select(Bicycle.name).first(db) } == here())
+      #expect(try sites { try Bicycle.read().forEach(db) { _ in } } == here())
+      #expect(try sites { try db.execute("DELETE FROM person") } == here())
+      #expect(try sites { _ = try db.query("SELECT 1", as: Int.self) } == here())
+      #expect(try sites { _ = try db.run(Bicycle.count()) } == here())
+      #expect(try sites { _ = try SQL("SELECT 1").rows(as: Int.self).run(db) } == here())
+      #expect(try sites { try db.transaction { _ in } } == here())
+      let (prepared, line) = (try db.prepare(Bicycle.count()), here())
+      #expect(try sites { _ = try prepared.run() } == line)
+      let (cursor, place) = (try Bicycle.read().cursor(db), here())
+      #expect(try sites { while try cursor.next() != nil {} } == place)
+      // Code that runs anything has the place of its own call, if it has one.
+      func any<Work: Runnable>(_ work: Work) throws -> Set<String?> { try sites { _ = try work.run(db) } }
+      #expect(try any(Bicycle.select(Bicycle.name)) == [nil])
+    }
+  }
+
+  @Test func aStatementInATransactionHasItsOwnPlace() throws {
+    try withTraced { db, log in
+      let line: UInt = #line
+      try db.transaction { db in
+        try Bicycle(name: "Trek", color: "red").insert().run(db)
+        try Person(id: nil, name: "Kim").insert().run(db)
+      }
+      let lines = log.take().map { $0.callSite?.split(separator: ":").last.flatMap { UInt($0) } }
+      #expect(lines == [line + 1, line + 2, line + 3, line + 1, line + 1])
+    }
+  }
+
   @Test func whatAReceiverRunsOnAThreadOfThePoolIsNotTraced() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/test.sqlite")

@@ -8,7 +8,8 @@
 ///
 /// A run builds, renders and looks up nothing; without preparing, that takes a select by key a third of a microsecond.
 /// Constants of the statement stay bound. It belongs to its handle and follows its rules for threads. When the handle
-/// is closed it releases its compiled statement, and throws `.closed`. It can run inside its own loop.
+/// is closed it releases its compiled statement, and throws `.closed`. It can run inside its own loop. Its traced
+/// events have the file and line where it was prepared.
 ///
 /// Values are checked against the columns they are compared with or stored in: one that does not fit throws
 /// `.encoding`. An optional that is nil binds NULL, for which no comparison is true.
@@ -30,8 +31,12 @@ extension SqliteDatabase {
   /// Takes reads, counts, and updates and deletes by a condition. Throws `.invalidStatement` for a statement about
   /// structs, which carries its values and stays compiled in the statement cache anyway, and `.schema` if the table or
   /// a column is missing.
-  public func prepare<Model, Output>(_ statement: Statement<Model, Output>) throws -> Prepared<Model, Output> {
-    Prepared(try PreparedCore(.statement(statement.tree, statement.tree.table), on: self))
+  public func prepare<Model, Output>(
+    _ statement: Statement<Model, Output>, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Prepared<Model, Output> {
+    Prepared(
+      try PreparedCore(
+        .statement(statement.tree, statement.tree.table), on: self, at: CallSite(file: file, line: line)))
   }
 }
 

@@ -10,6 +10,8 @@ final class PreparedCore {
   private let subject: Subject
   /// The table of a statement, which SQLite's errors name as their place.
   private let table: TableInfo?
+  /// Where it was prepared.
+  private let site: CallSite
   private let kept: KeptStatement
   /// The constants of the statement, by their position counted from 1.
   private let fixed: [(index: Int32, value: DatabaseValue)]
@@ -93,8 +95,9 @@ final class PreparedCore {
     }
   }
 
-  init(_ subject: Subject, on db: SqliteDatabase) throws {
+  init(_ subject: Subject, on db: SqliteDatabase, at site: CallSite) throws {
     try subject.check()
+    self.site = site
     self.db = db
     self.subject = subject
     table = subject.table
@@ -156,6 +159,7 @@ final class PreparedCore {
     let statement = found.flatMap { $0.isInUse ? nil : $0 }
     let own = try statement ?? compile(connection)
     own.isInUse = true
+    connection.tracer?.place(own.handle, at: site)
     own.mark = connection.parameters.mark
     do {
       try values.bind(with: PreparedBinder(core: self, statement: own, parameters: connection.parameters))

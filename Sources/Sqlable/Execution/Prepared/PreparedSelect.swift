@@ -26,8 +26,10 @@ public final class PreparedSelect<Row> {
 
 extension SqliteDatabase {
   /// Compiles a query once, for many runs; see ``PreparedSelect``. Throws `.schema` if a table or column is missing.
-  public func prepare<Row>(_ query: Select<Row>) throws -> PreparedSelect<Row> {
-    PreparedSelect(try PreparedSelectCore(query.query, on: self), query.read)
+  public func prepare<Row>(
+    _ query: Select<Row>, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> PreparedSelect<Row> {
+    PreparedSelect(try PreparedSelectCore(query.query, on: self, at: CallSite(file: file, line: line)), query.read)
   }
 
   /// Compiles handwritten SQL once, for many runs that return the values of its column; see ``PreparedSelect``.
@@ -40,8 +42,13 @@ extension SqliteDatabase {
   ///
   /// Interpolated values that are not parameters stay bound. Throws `.misuse` for SQL that changes something, and for a
   /// result with other columns, which a run also throws if a schema change has made it one.
-  public func prepare<Value: SqlValue>(_ sql: SQL, as type: Value.Type) throws -> PreparedSelect<Value> {
-    PreparedSelect(try PreparedSelectCore(sql, ResultLayout(of: type), on: self)) { try Value.next(of: &$0) }
+  public func prepare<Value: SqlValue>(
+    _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> PreparedSelect<Value> {
+    let site = CallSite(file: file, line: line)
+    return PreparedSelect(try PreparedSelectCore(sql, ResultLayout(of: type), on: self, at: site)) {
+      try Value.next(of: &$0)
+    }
   }
 
   /// Compiles handwritten SQL once, for many runs that return tuples; see `query(_:as:_:)` for what they hold.
@@ -50,9 +57,11 @@ extension SqliteDatabase {
   /// let counts = try db.prepare("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
   /// ```
   public func prepare<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
-    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
+    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,
+    file: StaticString = #fileID, line: UInt = #line
   ) throws -> PreparedSelect<(First, Second, repeat each Output)> {
-    PreparedSelect(try PreparedSelectCore(sql, ResultLayout(of: first, second, repeat each type), on: self)) {
+    let (layout, site) = (try ResultLayout(of: first, second, repeat each type), CallSite(file: file, line: line))
+    return PreparedSelect(try PreparedSelectCore(sql, layout, on: self, at: site)) {
       (try First.next(of: &$0), try Second.next(of: &$0), repeat try (each Output).next(of: &$0))
     }
   }
@@ -124,16 +133,16 @@ final class PreparedSelectCore {
   private let layout: ResultLayout
   private let isText: Bool
 
-  init(_ query: SelectQuery, on db: SqliteDatabase) throws {
+  init(_ query: SelectQuery, on db: SqliteDatabase, at site: CallSite) throws {
     layout = ResultLayout(query.clauses.columns)
     isText = false
-    core = try PreparedCore(.query(query, layout), on: db)
+    core = try PreparedCore(.query(query, layout), on: db, at: site)
   }
 
-  init(_ sql: SQL, _ layout: ResultLayout, on db: SqliteDatabase) throws {
+  init(_ sql: SQL, _ layout: ResultLayout, on db: SqliteDatabase, at site: CallSite) throws {
     self.layout = layout
     isText = true
-    core = try PreparedCore(.sql(sql, layout), on: db)
+    core = try PreparedCore(.sql(sql, layout), on: db, at: site)
   }
 
   @usableFromInline
