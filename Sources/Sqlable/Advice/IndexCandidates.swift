@@ -6,6 +6,19 @@ struct IndexCandidates {
   struct Table {
     let name: String
     let table: TableInfo
+    var uses = Uses()
+
+    /// The column lists of possible indexes, most promising first.
+    var lists: [[IndexColumn]] { uses.lists.filter { !isKey($0) } }
+
+    /// Whether the columns are the table's key, which needs no index.
+    private func isKey(_ columns: [IndexColumn]) -> Bool {
+      table.key.prefix(1).map { table.columns[$0].name } == columns.prefix(1).map(\.name) && columns.count == 1
+    }
+  }
+
+  /// How a statement uses the columns of a table.
+  struct Uses {
     var equal: [IndexColumn] = []
     var compared: [IndexColumn] = []
     var order: [IndexColumn] = []
@@ -19,6 +32,7 @@ struct IndexCandidates {
       }
       // A column that equals one value is in every order.
       let order = order.filter { column in !equal.contains { $0.name.isExactly(column.name) } }
+      let compared = compared.filter { column in !equal.contains { $0.name.isExactly(column.name) } }
       let isOrdered = !order.isEmpty
       if isOrdered, compared.isEmpty { add(equal + order) }
       for column in compared { add(equal + [column]) }
@@ -26,12 +40,7 @@ struct IndexCandidates {
       add(equal)
       for column in equal { add([column]) }
       add(groups)
-      return lists.filter { !isKey($0) }
-    }
-
-    /// Whether the columns are the table's key, which needs no index.
-    private func isKey(_ columns: [IndexColumn]) -> Bool {
-      table.key.prefix(1).map { table.columns[$0].name } == columns.prefix(1).map(\.name) && columns.count == 1
+      return lists
     }
   }
 
@@ -65,7 +74,7 @@ struct IndexCandidates {
     if let filter = query.filter { add(filter, sources) }
     for case .term(let term) in query.results { add(subqueriesOf: term, sources) }
     for group in query.groups {
-      if let (table, column) = column(group, sources) { tables[table].groups.append(column) }
+      if let (table, column) = column(group, sources) { tables[table].uses.groups.append(column) }
     }
     // An index can serve an order only if nothing comes between the table and the result.
     if query.sources.count == 1, query.groups.isEmpty, query.compounds.isEmpty { addOrder(query.order, query.sources) }
@@ -83,7 +92,7 @@ struct IndexCandidates {
       // No index sorts NULL to the other end.
       guard term.direction == .asc || term.direction == .desc, let (table, found) = column(term.expression, sources)
       else { return }
-      tables[table].order.append(IndexColumn(name: found.name, isDescending: term.direction == .desc))
+      tables[table].uses.order.append(IndexColumn(name: found.name, isDescending: term.direction == .desc))
     }
   }
 
@@ -114,13 +123,13 @@ struct IndexCandidates {
   }
 
   private mutating func addEqual(_ term: SqlExpression, _ sources: [SelectQuery.Source]) {
-    guard let (table, column) = column(term, sources), !tables[table].equal.contains(column) else { return }
-    tables[table].equal.append(column)
+    guard let (table, column) = column(term, sources), !tables[table].uses.equal.contains(column) else { return }
+    tables[table].uses.equal.append(column)
   }
 
   private mutating func addCompared(_ term: SqlExpression, _ sources: [SelectQuery.Source]) {
-    guard let (table, column) = column(term, sources), !tables[table].compared.contains(column) else { return }
-    tables[table].compared.append(column)
+    guard let (table, column) = column(term, sources), !tables[table].uses.compared.contains(column) else { return }
+    tables[table].uses.compared.append(column)
   }
 
   /// Adds the subqueries of a term.

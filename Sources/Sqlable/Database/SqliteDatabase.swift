@@ -156,6 +156,16 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
+  /// Opens a read-only connection to the same file, whatever another thread does with this handle: without its
+  /// functions, which only its lock gives.
+  func openApart() throws -> SqliteDatabase {
+    var configuration = configuration
+    (configuration.isReadOnly, configuration.opensLazily) = (true, false)
+    return try SqliteDatabase(
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: .init(),
+      location.open)
+  }
+
   /// Whether the database is in memory.
   var isInMemory: Bool { if case .memory = location { true } else { false } }
 

@@ -1,4 +1,5 @@
 import CSqlableSQLite
+import Glibc
 import Synchronization
 
 /// What a statement took, measured while it ran.
@@ -30,6 +31,8 @@ struct MeasuredRun: Sendable {
   var caller: TraceCaller?
   /// Where it was run.
   var site: CallSite?
+  /// Its text with its values as literals, if values were asked for.
+  var expandedSql: String?
   /// What the task had that ran it.
   var task: TaskValues?
   /// The moment at which it ended.
@@ -67,6 +70,10 @@ final class StatementTracer {
   private let measured = Guarded(Measured())
   /// Called when the first run waits to be taken.
   private let didMeasure: () -> Void
+  /// Whether values are asked for.
+  private let wantsValues: () -> Bool
+  /// The longest text with values that is kept, in bytes.
+  private static let maximumExpanded = 16_384
   /// Whether the statements that run now are the library's own questions about others.
   fileprivate var isPaused = false
   /// The call that runs the statements to come.
@@ -103,8 +110,8 @@ final class StatementTracer {
     }
   }
 
-  init(_ connection: Connection, didMeasure: @escaping () -> Void) {
-    (self.connection, self.didMeasure) = (connection, didMeasure)
+  init(_ connection: Connection, wantsValues: @escaping () -> Bool, didMeasure: @escaping () -> Void) {
+    (self.connection, self.wantsValues, self.didMeasure) = (connection, wantsValues, didMeasure)
     isInterruptedForThis = connection.interruption == nil
     interruption = connection.interruption ?? Interruption(busyTimeout: connection.busyTimeout)
     if isInterruptedForThis { connection.use(interruption) }
@@ -222,8 +229,15 @@ final class StatementTracer {
     run.rowsScanned = Int(counts.scanned &- running.counts.scanned)
     run.sorts = Int(counts.sorts &- running.counts.sorts)
     run.automaticIndexes = Int(counts.indexes &- running.counts.indexes)
+    if wantsValues() { run.expandedSql = expanded(statement) }
     noteTransaction(&run, begin: running.begin)
     keep(run)
+  }
+
+  private func expanded(_ statement: OpaquePointer) -> String? {
+    guard sqlite3_bind_parameter_count(statement) > 0, let text = sqlite3_expanded_sql(statement) else { return nil }
+    defer { sqlite3_free(text) }
+    return strlen(text) > StatementTracer.maximumExpanded ? nil : String(cString: text)
   }
 
   private func noteTransaction(_ run: inout MeasuredRun, begin: ContinuousClock.Instant) {
@@ -260,8 +274,10 @@ final class StatementTracer {
 extension Connection {
   /// Starts to measure all statements, and returns what does. `didMeasure` is called, with the handle's lock held, when
   /// there is something to take.
-  func startTracing(didMeasure: @escaping () -> Void) -> StatementTracer {
-    let tracer = StatementTracer(self, didMeasure: didMeasure)
+  func startTracing(
+    wantsValues: @escaping () -> Bool, didMeasure: @escaping () -> Void
+  ) -> StatementTracer {
+    let tracer = StatementTracer(self, wantsValues: wantsValues, didMeasure: didMeasure)
     self.tracer = tracer
     return tracer
   }

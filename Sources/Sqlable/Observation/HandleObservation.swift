@@ -294,7 +294,9 @@ final class HandleObservation {
     connection.stopTracing()
     let new =
       isTraced
-      ? connection.startTracing { [unowned self] in
+      ? connection.startTracing { [traces] in
+        traces.wantsValues || TraceHub.process.wantsValues
+      } didMeasure: { [unowned self] in
         hasTraced.store(true, ordering: .releasing)
       } : nil
     tracer.withLock { $0 = new }

@@ -141,7 +141,7 @@ extension SqlitePool {
 
   /// A call that closes the files. A class: each call on the pool asks whether there is one.
   final class Blockade: Sendable {
-    let callSite: PoolCall.CallSite
+    let callSite: CallSite
     /// Whether the call's task was cancelled; nil for one without a task.
     let isCancelled: Guarded<Bool>?
     let thread = pthread_self()

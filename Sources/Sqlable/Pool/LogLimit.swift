@@ -80,7 +80,7 @@ extension SqlitePool {
   /// Returns whether all of the log is in the database file then. A write that goes on for long is not waited for: it
   /// may itself wait for a read that is held back.
   private func copyLog() -> Bool {
-    let place = PoolCall.CallSite(file: #fileID, line: #line)
+    let place = CallSite(file: #fileID, line: #line)
     let counts = try? withDeadline(LogLimit.patience) {
       try perform(.alone, at: place) { db in
         try db.query("PRAGMA wal_checkpoint(PASSIVE)") { row in

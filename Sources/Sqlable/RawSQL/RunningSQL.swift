@@ -9,8 +9,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Unless a transaction is open, each statement commits by itself: after an error the earlier ones stay done. BEGIN,
-  /// COMMIT, END and ROLLBACK do what `beginTransaction`, `commitTransaction` and `rollbackTransaction` do; savepoints are
-  /// refused, since `transaction` provides them.
+  /// COMMIT, END and ROLLBACK do what `beginTransaction`, `commitTransaction` and `rollbackTransaction` do; savepoints
+  /// are refused, since `transaction` provides them.
   public func execute(_ sql: SQL, file: StaticString = #fileID, line: UInt = #line) throws {
     let isTraced = beginCall(file, line)
     defer { if isTraced { endCall() } }

@@ -5,7 +5,8 @@
 /// // read bicycle in 0.084 ms, 3 rows: SELECT "id", "name" FROM "bicycle" WHERE "color" = ?
 /// ```
 ///
-/// It has no values: its SQL is the statement's shape, in which every value is `?`, and a list of them `?…`.
+/// Its SQL is the statement's shape, in which every value is `?`, and a list of them `?…`. Neither it nor its
+/// description has values; ``values`` has those of the columns that a trace asks for.
 public struct TraceEvent: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
     /// A statement that can't change the database.
@@ -62,7 +63,7 @@ public struct TraceEvent: Sendable, Hashable {
   public let isCached: Bool
   /// The number of a transaction's statements; 1 for a statement.
   public let statements: Int
-  /// The file and line of a call on a pool; nil for a statement on a handle.
+  /// The file and line of the call that ran it; nil for what the library runs on its own account.
   public let callSite: String?
   /// The value of ``Tracing/context`` where the call was made.
   public let context: String?
@@ -70,6 +71,10 @@ public struct TraceEvent: Sendable, Hashable {
   public let error: SqlError?
   /// The steps of the query plan, indented; empty unless they were asked for.
   public internal(set) var plan: [String]
+  /// `CREATE INDEX` statements that would make it faster; empty unless they were asked for.
+  public internal(set) var advice: [String] = []
+  /// The values of the columns that the trace has asked for, in the order of the SQL; empty unless it has.
+  public internal(set) var values: [TracedValue] = []
 
   /// The moment at which it ended.
   public let end: ContinuousClock.Instant

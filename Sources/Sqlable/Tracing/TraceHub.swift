@@ -30,6 +30,7 @@ final class TraceHub: Sendable {
 
   private let state = Guarded(State())
   private let receiverCount = Atomic(0)
+  private let valueReceivers = Atomic(0)
   /// The number of receivers in the process.
   private static let allReceivers = Atomic(0)
 
@@ -39,6 +40,9 @@ final class TraceHub: Sendable {
   deinit { TraceHub.allReceivers.subtract(receiverCount.load(ordering: .relaxed), ordering: .relaxed) }
 
   var isActive: Bool { receiverCount.load(ordering: .acquiring) > 0 }
+
+  /// Whether a receiver has asked for values.
+  var wantsValues: Bool { valueReceivers.load(ordering: .relaxed) > 0 }
 
   func add(_ options: TraceOptions, _ body: @escaping @Sendable (TraceEvent) -> Void) -> TraceToken {
     let token = TraceHub.newToken()
@@ -60,21 +64,29 @@ final class TraceHub: Sendable {
   private func countReceivers(_ state: State) {
     let before = receiverCount.exchange(state.receivers.count, ordering: .acquiringAndReleasing)
     TraceHub.allReceivers.add(state.receivers.count - before, ordering: .relaxed)
+    valueReceivers.store(state.receivers.count { !$0.options.values.isEmpty }, ordering: .relaxed)
   }
 
-  /// Calls the receivers that want an event; `plan` is called at most once.
-  func deliver(_ event: TraceEvent, plan: () -> [String]) {
-    var explained: TraceEvent?
+  /// Calls the receivers that want an event, each with what it has asked for.
+  func deliver(_ event: TraceEvent, with details: (any TraceDetails)? = nil) {
+    var plan: [String]?
     for receiver in receivers(of: event) {
-      guard receiver.options.explains, case .read = event.kind, event.error == nil else {
+      guard let details, event.error == nil || !receiver.options.values.isEmpty else {
         receiver.body(event)
         continue
       }
-      if explained == nil {
-        explained = event
-        explained?.plan = plan()
+      var own = event
+      own.values = details.values(of: receiver.options.values)
+      let isExplained = event.error == nil && event.kind == .read
+      if isExplained, receiver.options.explains {
+        plan = plan ?? details.plan()
+        own.plan = plan ?? []
       }
-      receiver.body(explained ?? event)
+      if event.error == nil, receiver.options.advises, event.kind == .read || event.kind == .write {
+        details.advise(own, receiver.body)
+      } else {
+        receiver.body(own)
+      }
     }
   }
 
@@ -95,43 +107,14 @@ final class TraceHub: Sendable {
   }
 }
 
-/// Which statements and transactions a trace reports.
-public struct TraceOptions: Sendable, Hashable {
-  /// Reports what took at least this long, and what failed. Default: zero, which reports all.
-  public var slowerThan: Duration
+/// What an event has only if a receiver asks for it.
+protocol TraceDetails {
+  /// The steps of the query plan.
+  func plan() -> [String]
 
-  /// Reports a statement of one shape at most once in this time. Default: nil, always.
-  public var interval: Duration?
+  /// The values of these columns, among those with which the statement has run.
+  func values(of columns: [TracedColumns]) -> [TracedValue]
 
-  /// Attaches the query plan to reads, at the cost of one `EXPLAIN QUERY PLAN` for each that is reported. Default:
-  /// false.
-  public var explains: Bool
-
-  public init(slowerThan: Duration = .zero, interval: Duration? = nil, explains: Bool = false) {
-    (self.slowerThan, self.interval, self.explains) = (slowerThan, interval, explains)
-  }
-
-  /// Slow statements with their plans, each shape at most once a minute.
-  public static func slow(_ duration: Duration = .milliseconds(100)) -> TraceOptions {
-    TraceOptions(slowerThan: duration, interval: .seconds(60), explains: true)
-  }
-}
-
-/// The shapes of SQL texts that were traced lately.
-final class ShapeCache: Sendable {
-  static let shared = ShapeCache()
-  private static let maximumCount = 1_000
-  private let shapes = Guarded<[String: StatementShape]>([:])
-
-  func shape(of sql: String) -> StatementShape {
-    if let known = shapes.withLock({ $0[sql] }) { return known }
-    let shape = StatementShape(of: sql)
-    // A text that is cut for its length would keep megabytes.
-    guard sql.utf8.count <= StatementShape.maximumLength else { return shape }
-    shapes.withLock { shapes in
-      if shapes.count >= ShapeCache.maximumCount { shapes = [:] }
-      shapes[sql] = shape
-    }
-    return shape
-  }
+  /// Calls `body` with the event and index advice, on another thread if that takes time.
+  func advise(_ event: TraceEvent, _ body: @escaping @Sendable (TraceEvent) -> Void)
 }

@@ -1,0 +1,64 @@
+import Dispatch
+
+/// Gives index advice for SQL texts. `Advice` makes handles conform to it, which is above this folder.
+protocol TextAdvising {
+  /// `CREATE INDEX` statements for the tables that the text would scan completely to find some of their rows.
+  func advice(forText sql: String) throws -> [String]
+}
+
+/// Adds index advice to events, on a thread and connections of its own, so that no caller waits for it.
+final class IndexAdvisor: Sendable {
+  private struct State {
+    /// When each shape was last advised.
+    var advised: [String: ContinuousClock.Instant] = [:]
+    /// The number of events that wait for their advice.
+    var waiting = 0
+  }
+
+  static let shared = IndexAdvisor()
+  private static let interval = Duration.seconds(60)
+  /// The most shapes that are remembered; after more, all may be advised again.
+  private static let maximumShapes = 1_000
+  /// Beyond this many, events get no advice.
+  private static let maximumWaiting = 100
+
+  private let queue = DispatchQueue(label: "sqlable.advice")
+  private let state = Guarded(State())
+
+  /// Calls `body` with the event, on the advisor's thread if it is to get advice, otherwise at once.
+  func advise(
+    _ event: TraceEvent, of run: MeasuredRun, on db: SqliteDatabase, _ body: @escaping @Sendable (TraceEvent) -> Void
+  ) {
+    guard !db.isInMemory, takesTurn(event) else { return body(event) }
+    queue.async { [state] in
+      defer { state.withLock { $0.waiting -= 1 } }
+      Tracing.$isReceiving.withValue(true) {
+        var event = event
+        event.advice = IndexAdvisor.advice(for: run.sql, on: db)
+        run.task.restoring { body(event) }
+      }
+    }
+  }
+
+  private static func advice(for sql: String, on db: SqliteDatabase) -> [String] {
+    // A call that closes the file waits for the connection, which it could not close.
+    guard (try? db.family.begin(.init(callSite: "index advice"), until: .now)) != nil else { return [] }
+    defer { db.family.endClosing() }
+    guard let own = try? db.openApart() else { return [] }
+    defer { try? own.close() }
+    let advisor: any TextAdvising = own
+    return (try? advisor.advice(forText: sql)) ?? []
+  }
+
+  private func takesTurn(_ event: TraceEvent) -> Bool {
+    let now = ContinuousClock.now
+    return state.withLock { state in
+      if let last = state.advised[event.sql], now - last < IndexAdvisor.interval { return false }
+      guard state.waiting < IndexAdvisor.maximumWaiting else { return false }
+      if state.advised.count >= IndexAdvisor.maximumShapes { state.advised = [:] }
+      state.advised[event.sql] = now
+      state.waiting += 1
+      return true
+    }
+  }
+}

@@ -1,0 +1,229 @@
+/// Which columns the parameters of a statement stand for: those with which they are compared, or in which they are
+/// stored.
+///
+/// ```swift
+/// ParameterColumns(of: #"SELECT * FROM "bicycle" AS b WHERE b.color = ? AND length(b.name) > ?"#).places
+/// // bicycle.color, and none for the length
+/// ```
+///
+/// A value must never be taken for that of another column. So only these forms count: a comparison of a column with a
+/// parameter alone, `IN (?, ?)`, `BETWEEN ? AND ?`, `SET column = ?`, and `VALUES`. A statement with WITH or a subquery
+/// has none, nor has a bare name in a statement on several tables.
+struct ParameterColumns: Sendable {
+  struct Place: Sendable, Hashable {
+    /// The names as SQLite compares them.
+    let table, column: [UInt8]
+  }
+
+  /// In the order of the text; nil for a parameter that stands for no certain column.
+  let places: [Place?]
+
+  fileprivate init(places: [Place?]) { self.places = places }
+
+  init(of text: String) {
+    let words = SQLWord.words(of: text)
+    let selects = words.count { $0.isKeyword("SELECT") }
+    // Names mean different things in the parts of a statement that has several.
+    let isOnePart = selects == (words.first?.isKeyword("SELECT") == true ? 1 : 0)
+    guard isOnePart, !words.contains(where: { $0.isKeyword("WITH") }) else {
+      self.init(places: [])
+      return
+    }
+    self = ParameterReader(words: words).columns
+  }
+}
+
+/// Finds the columns of parameters in a statement with one scope of names.
+private struct ParameterReader {
+  private let words: [SQLWord]
+  /// The names by which the statement calls its tables, folded, and the tables' own; nil for one that is not a table.
+  private var tables: [(name: [UInt8], table: [UInt8]?)] = []
+  /// The columns of an INSERT, by position.
+  private var inserted: [ParameterColumns.Place] = []
+
+  init(words: [SQLWord]) {
+    self.words = words
+    var index = 0
+    while index < words.count {
+      defer { index += 1 }
+      switch words[index].keyword {
+      case "FROM", "JOIN":
+        index = readTable(at: index + 1)
+        while index + 1 < words.count, words[index + 1].isSymbol(",") { index = readTable(at: index + 2) }
+      case "INTO": index = readColumns(after: readTable(at: index + 1))
+      case "UPDATE" where index == 0: index = readTable(at: skipConflict(index + 1))
+      default: break
+      }
+    }
+  }
+
+  var columns: ParameterColumns {
+    let stored = storedColumns
+    let places = words.indices.filter { words[$0].kind == .parameter }.map { stored[$0] ?? place(of: $0) }
+    return ParameterColumns(places: places)
+  }
+
+  private func word(_ index: Int) -> SQLWord? { words.indices.contains(index) ? words[index] : nil }
+
+  // MARK: Tables
+
+  private func skipConflict(_ index: Int) -> Int { word(index)?.isKeyword("OR") == true ? index + 2 : index }
+
+  /// Reads a table with its alias, and returns the index of its last word.
+  private mutating func readTable(at start: Int) -> Int {
+    guard let first = word(start), first.isName else {
+      // A table that is something else, in parentheses.
+      tables.append(([], nil))
+      return start
+    }
+    var last = start
+    if word(last + 1)?.isSymbol(".") == true { last += 2 }
+    guard let table = word(last), table.isName else { return last }
+    // The arguments of a function whose rows are read.
+    let isFunction = word(last + 1)?.isSymbol("(") == true && word(start - 1)?.isKeyword("INTO") == false
+    var name = table.text.foldedName
+    if !isFunction {
+      if word(last + 1)?.isKeyword("AS") == true { last += 1 }
+      if let alias = word(last + 1), alias.isName {
+        name = alias.text.foldedName
+        last += 1
+      }
+    }
+    tables.append((name, isFunction ? nil : table.text.foldedName))
+    return last
+  }
+
+  /// Reads the columns of an INSERT after the index, and returns that of their last word.
+  private mutating func readColumns(after last: Int) -> Int {
+    guard word(last + 1)?.isSymbol("(") == true, let table = tables.last?.table else { return last }
+    var index = last + 2
+    while let name = word(index), name.isName {
+      inserted.append(.init(table: table, column: name.text.foldedName))
+      index += word(index + 1)?.isSymbol(",") == true ? 2 : 1
+    }
+    return index
+  }
+
+  // MARK: Stored values
+
+  /// The columns of the parameters that stand alone in a row of VALUES, by their index.
+  private var storedColumns: [Int: ParameterColumns.Place] {
+    guard !inserted.isEmpty, let start = words.firstIndex(where: { $0.isKeyword("VALUES") }) else { return [:] }
+    var stored: [Int: ParameterColumns.Place] = [:]
+    var (depth, position) = (0, 0)
+    for index in words.indices[(start + 1)...] {
+      let word = words[index]
+      if word.isSymbol("(") {
+        depth += 1
+        if depth == 1 { position = 0 }
+      } else if word.isSymbol(")") {
+        depth -= 1
+      } else if word.isSymbol(","), depth == 1 {
+        position += 1
+      } else if depth == 0, !word.isSymbol(",") {
+        break
+      } else if depth == 1, word.kind == .parameter, position < inserted.count, isAlone(index) {
+        stored[index] = inserted[position]
+      }
+    }
+    return stored
+  }
+
+  private func isAlone(_ index: Int) -> Bool {
+    [index - 1, index + 1].allSatisfy { place in
+      word(place).map { [",", "(", ")"].contains($0.text) && $0.kind == .symbol } ?? false
+    }
+  }
+
+  // MARK: Compared values
+
+  private static let comparisons: Set<String> = ["=", "==", "!=", "<>", "<", "<=", ">", ">="]
+  /// What may stand before an operand that is compared.
+  private static let starts: Set<String> = ["WHERE", "AND", "OR", "NOT", "ON", "SET", "WHEN", "HAVING", "SELECT"]
+  /// What may stand after one.
+  private static let ends: Set<String> = [
+    "AND", "OR", "THEN", "ELSE", "END", "ORDER", "GROUP", "LIMIT", "HAVING", "RETURNING", "WHERE", "FROM", "ON", "JOIN",
+    "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "WHEN", "WINDOW", "AS", "DO", "USING",
+  ]
+
+  private func place(of parameter: Int) -> ParameterColumns.Place? {
+    guard let before = word(parameter - 1) else { return nil }
+    if isComparison(before) { return isEnd(parameter + 1) ? column(endingAt: parameter - 2) : nil }
+    switch before.keyword {
+    case "IS", "LIKE", "GLOB": return isEnd(parameter + 1) ? column(endingAt: skipNot(parameter - 2)) : nil
+    case "NOT" where word(parameter - 2)?.isKeyword("IS") == true:
+      return isEnd(parameter + 1) ? column(endingAt: parameter - 3) : nil
+    case "BETWEEN":
+      return word(parameter + 1)?.isKeyword("AND") == true ? column(endingAt: skipNot(parameter - 2)) : nil
+    case "AND" where word(parameter - 2)?.isBound == true && word(parameter - 3)?.isKeyword("BETWEEN") == true:
+      return isEnd(parameter + 1) ? column(endingAt: skipNot(parameter - 4)) : nil
+    default: break
+    }
+    if let after = word(parameter + 1), isComparison(after) {
+      return isStart(parameter - 1) ? column(startingAt: parameter + 2) : nil
+    }
+    return listed(parameter)
+  }
+
+  private func isComparison(_ word: SQLWord) -> Bool {
+    word.kind == .symbol && ParameterReader.comparisons.contains(word.text)
+  }
+
+  private func skipNot(_ index: Int) -> Int { word(index)?.isKeyword("NOT") == true ? index - 1 : index }
+
+  private func isStart(_ index: Int) -> Bool {
+    guard let word = word(index) else { return false }
+    if word.isKeyword("AND"), isOfBetween(index) { return false }
+    return ParameterReader.starts.contains(word.keyword) || word.isSymbol("(") || word.isSymbol(",")
+  }
+
+  /// Whether an AND may belong to a BETWEEN: `a BETWEEN 1 AND b = ?` compares the whole with the parameter.
+  private func isOfBetween(_ index: Int) -> Bool {
+    for word in words[..<index].reversed() {
+      if word.isKeyword("BETWEEN") { return true }
+      if word.isSymbol(")") { return words.contains { $0.isKeyword("BETWEEN") } }
+      if ["AND", "OR", "WHERE", "ON", "WHEN", "HAVING"].contains(word.keyword) { return false }
+    }
+    return false
+  }
+
+  private func isEnd(_ index: Int) -> Bool {
+    guard let word = word(index) else { return true }
+    return ParameterReader.ends.contains(word.keyword) || [")", ",", ";"].contains(where: word.isSymbol)
+  }
+
+  /// The column of a parameter in a list behind IN.
+  private func listed(_ parameter: Int) -> ParameterColumns.Place? {
+    guard word(parameter + 1).map({ $0.isSymbol(",") || $0.isSymbol(")") }) == true else { return nil }
+    var index = parameter - 1
+    while let word = word(index), word.isBound || word.isSymbol(",") { index -= 1 }
+    guard word(index)?.isSymbol("(") == true, word(index - 1)?.isKeyword("IN") == true else { return nil }
+    return column(endingAt: skipNot(index - 2))
+  }
+
+  private func column(endingAt last: Int) -> ParameterColumns.Place? {
+    guard let name = word(last), name.isName else { return nil }
+    guard word(last - 1)?.isSymbol(".") == true else {
+      return isStart(last - 1) ? column(name, of: nil) : nil
+    }
+    // In three parts the first is a database.
+    let start = word(last - 3)?.isSymbol(".") == true ? last - 5 : last - 3
+    guard let table = word(last - 2), table.isName, isStart(start) else { return nil }
+    return column(name, of: table)
+  }
+
+  private func column(startingAt first: Int) -> ParameterColumns.Place? {
+    guard let name = word(first), name.isName else { return nil }
+    guard word(first + 1)?.isSymbol(".") == true else { return isEnd(first + 1) ? column(name, of: nil) : nil }
+    // In three parts the first is a database.
+    let last = word(first + 3)?.isSymbol(".") == true ? first + 4 : first + 2
+    guard let column = word(last), column.isName, isEnd(last + 1) else { return nil }
+    return self.column(column, of: word(last - 2))
+  }
+
+  private func column(_ name: SQLWord, of table: SQLWord?) -> ParameterColumns.Place? {
+    let named = table.map { table in tables.filter { $0.name == table.text.foldedName } } ?? tables
+    guard named.count == 1, let own = named[0].table else { return nil }
+    return .init(table: own, column: name.text.foldedName)
+  }
+}

@@ -1,0 +1,29 @@
+/// What was made of SQL texts that were traced lately.
+final class TextCache<Value: Sendable>: Sendable {
+  private static var maximumCount: Int { 1_000 }
+
+  private let values = Guarded<[String: Value]>([:])
+  private let make: @Sendable (String) -> Value
+
+  init(_ make: @escaping @Sendable (String) -> Value) { self.make = make }
+
+  func value(of sql: String) -> Value {
+    if let known = values.withLock({ $0[sql] }) { return known }
+    let value = make(sql)
+    // Texts of any length would keep megabytes.
+    guard sql.utf8.count <= StatementShape.maximumLength else { return value }
+    values.withLock { values in
+      if values.count >= TextCache.maximumCount { values = [:] }
+      values[sql] = value
+    }
+    return value
+  }
+}
+
+extension StatementShape {
+  static let cache = TextCache { StatementShape(of: $0) }
+}
+
+extension ParameterColumns {
+  static let cache = TextCache { ParameterColumns(of: $0) }
+}

@@ -1,0 +1,129 @@
+import FoundationEssentials
+
+/// Columns of a model whose values the events of a trace have.
+///
+/// ```swift
+/// pool.trace(.init(values: [.of(Bicycle.self, Bicycle.color, Bicycle.id)])) { event in print(event.values) }
+/// // [bicycle.color = 'red']
+/// ```
+public struct TracedColumns: Sendable, Hashable {
+  let table: String
+  let columns: [String]
+
+  /// Columns of a model.
+  public static func of<Model: Sqlable>(
+    _ model: Model.Type, _ columns: any ColumnConvertible...
+  ) -> TracedColumns {
+    TracedColumns(table: model.tableName, columns: columns.map(\.column.name))
+  }
+}
+
+/// A value with which a traced statement has run.
+public struct TracedValue: Sendable, Hashable, CustomStringConvertible {
+  /// The table and column with which it was compared, or in which it was stored.
+  public let table: String
+  public let column: String
+  public let value: DatabaseValue
+
+  public var description: String { "\(table).\(column) = \(value.literal)" }
+}
+
+extension [TracedColumns] {
+  /// The values of these columns, among those with which a statement has run.
+  ///
+  /// - Parameter expanded: The statement's text with literals instead of parameters.
+  func values(in sql: String, expanded: String?) -> [TracedValue] {
+    guard let expanded else { return [] }
+    let places = ParameterColumns.cache.value(of: sql).places
+    let wanted = places.map { place in place.flatMap(column) }
+    guard wanted.contains(where: { $0 != nil }), let values = ExpandedValues(sql, expanded)?.values,
+      values.count == places.count
+    else { return [] }
+    return zip(wanted, values).compactMap { wanted, value in
+      guard let (table, column) = wanted, let value else { return nil }
+      return TracedValue(table: table, column: column, value: value)
+    }
+  }
+
+  private func column(_ place: ParameterColumns.Place) -> (table: String, column: String)? {
+    for own in self where own.table.foldedName == place.table {
+      if let column = own.columns.first(where: { $0.foldedName == place.column }) { return (own.table, column) }
+    }
+    return nil
+  }
+}
+
+/// The values of a statement's parameters, read from its text with literals instead of them.
+private struct ExpandedValues {
+  /// In the order of the text; nil for one that is not a literal.
+  private(set) var values: [DatabaseValue?] = []
+
+  /// Nil if the texts differ in more than the parameters.
+  init?(_ sql: String, _ expanded: String) {
+    var (sql, expanded) = (sql, expanded)
+    let isRead = sql.withUTF8 { sql in
+      expanded.withUTF8 { expanded in read(SQLTokens(sql), SQLTokens(expanded)) }
+    }
+    guard isRead else { return nil }
+  }
+
+  private mutating func read(_ tokens: SQLTokens, _ expanded: SQLTokens) -> Bool {
+    var expanded = expanded
+    for token in tokens {
+      guard var other = expanded.next() else { return false }
+      guard token.kind == .parameter else {
+        guard token.bytes.elementsEqual(other.bytes) else { return false }
+        continue
+      }
+      let isNegative = other.isSymbol("-")
+      if isNegative {
+        guard let number = expanded.next() else { return false }
+        other = number
+      }
+      values.append(DatabaseValue(literal: (isNegative ? "-" : "") + other.text))
+    }
+    return expanded.next() == nil
+  }
+}
+
+extension DatabaseValue {
+  /// The value of a literal as SQLite writes it; nil for anything else.
+  fileprivate init?(literal: String) {
+    let bytes = Array(literal.utf8)
+    switch bytes.first {
+    case UInt8(ascii: "'") where bytes.count >= 2:
+      // By bytes: a quote before a combining accent is not a `Character` of its own.
+      var (content, isQuoted) = ([UInt8](), false)
+      for byte in bytes.dropFirst().dropLast() {
+        isQuoted = byte == UInt8(ascii: "'") && !isQuoted
+        if !isQuoted { content.append(byte) }
+      }
+      self = .text(String(decoding: content, as: UTF8.self))
+    case UInt8(ascii: "x") where bytes.count >= 3:
+      let digits = bytes.dropFirst(2).dropLast().map { Character(UnicodeScalar($0)).hexDigitValue ?? 0 }
+      let starts = stride(from: 0, to: digits.count - 1, by: 2)
+      self = .blob(Data(starts.map { UInt8(truncatingIfNeeded: digits[$0] * 16 + digits[$0 + 1]) }))
+    default:
+      if literal == "NULL" {
+        self = .null
+      } else if let integer = Int64(literal) {
+        self = .integer(integer)
+      } else if let real = Double(literal) {
+        self = .real(real)
+      } else {
+        return nil
+      }
+    }
+  }
+
+  /// The value as a literal.
+  fileprivate var literal: String {
+    switch self {
+    case .null: "NULL"
+    case .integer(let integer): "\(integer)"
+    case .real(let real): "\(real)"
+    case .text(let text): text.quotedText
+    case .blob(let data): "x'" + data.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "'"
+    }
+  }
+}
