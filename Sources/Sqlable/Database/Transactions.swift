@@ -26,7 +26,10 @@ final class TransactionStack {
   }
 
   var levels: [Level] = [] {
-    didSet { counts.levels = levels.count }
+    didSet {
+      counts.levels = levels.count
+      if levels.isEmpty, isMarked { mark(nil) }
+    }
   }
 
   /// The counts that every statement checks.
@@ -37,6 +40,18 @@ final class TransactionStack {
   }
 
   @exclusivity(unchecked) var counts = Counts()
+  /// How many transactions have ended with a commit, and how many otherwise.
+  @exclusivity(unchecked) var (committed, rolledBack) = (0, 0)
+
+  /// The open transaction that has the write lock, for other threads to see.
+  let writeMark = Guarded<WriteMark?>(nil)
+  /// Whether there is one.
+  @exclusivity(unchecked) private(set) var isMarked = false
+
+  func mark(_ mark: WriteMark?) {
+    isMarked = mark != nil
+    writeMark.withLock { $0 = mark }
+  }
 }
 
 extension SqliteDatabase {
@@ -63,7 +78,7 @@ extension SqliteDatabase {
   ) throws -> Value {
     let isTraced = beginCall(file, line)
     defer { if isTraced { endCall() } }
-    return try scoped(kind, body)
+    return try scoped(kind, at: CallSite(file: file, line: line), body)
   }
 
   /// Runs `body` in a transaction, which commits or rolls back as `body` returns.
@@ -83,13 +98,15 @@ extension SqliteDatabase {
   ) throws -> TransactionResult {
     let isTraced = beginCall(file, line)
     defer { if isTraced { endCall() } }
-    return try scoped(kind, body)
+    return try scoped(kind, at: CallSite(file: file, line: line), body)
   }
 
   // MARK: Shared by several callers
 
   /// Begins a transaction that several callers share, each with a savepoint in it; none of them can end it.
-  func beginShared() throws { try locked { _ = try begin(.immediate, isScoped: true) } }
+  func beginShared(at site: CallSite) throws {
+    try locked { _ = try begin(.immediate, isScoped: true, at: site) }
+  }
 
   /// Whether the shared transaction is open, with nothing open inside it.
   var isSharedTransactionWhole: Bool {
@@ -117,10 +134,10 @@ extension SqliteDatabase {
   func rollBackShared() { lockedAnyway { _ = rollBack(from: 1) } }
 
   func scoped<Value>(
-    _ kind: TransactionKind, _ body: (SqliteDatabase) throws -> Value
+    _ kind: TransactionKind, at site: CallSite? = nil, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
     try locked {
-      let level = try begin(kind, isScoped: true)
+      let level = try begin(kind, isScoped: true, at: site)
       let value: Value
       do {
         value = try body(self)
@@ -139,15 +156,15 @@ extension SqliteDatabase {
 
   /// Begins a transaction, or a savepoint inside the open one, and returns its level; 1 is the outermost.
   ///
-  /// Prefer ``transaction(_:file:line:_:)-(_,_,_,(SqliteDatabase)->Value)``: between these calls other threads that use this handle
-  /// do not wait, and what they run belongs to the transaction.
+  /// Prefer ``transaction(_:file:line:_:)-(_,_,_,(SqliteDatabase)->Value)``: between these calls other threads that use
+  /// this handle do not wait, and what they run belongs to the transaction.
   @discardableResult
   public func beginTransaction(
     _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Int {
     let isTraced = beginCall(file, line)
     defer { if isTraced { endCall() } }
-    return try locked { try begin(kind, isScoped: false) }
+    return try locked { try begin(kind, isScoped: false, at: CallSite(file: file, line: line)) }
   }
 
   /// Commits the innermost transaction.
@@ -228,7 +245,7 @@ extension SqliteDatabase {
     }
   }
 
-  func begin(_ kind: TransactionKind, isScoped: Bool) throws -> Int {
+  func begin(_ kind: TransactionKind, isScoped: Bool, at site: CallSite? = nil) throws -> Int {
     // Code of a struct or value may have forked, or lost the handle, since the run began.
     try checkFork()
     let connection = try openConnection()
@@ -245,8 +262,9 @@ extension SqliteDatabase {
       do { try connection.run(.begin(kind)) } catch {
         // It may have begun despite the error, and nothing would end it.
         connection.undoTransaction()
-        throw error
+        throw namingHolder(error)
       }
+      if kind != .deferred { noteWriteLock(at: site) }
       // Until it reads, other connections can still change the schema.
       if kind == .deferred { observation?.schemaDidChange() }
     } else {
@@ -281,6 +299,7 @@ extension SqliteDatabase {
       if connection.isWriting { try checkFile(connection) }
       try observation.commit {
         try connection.run(.commit)
+        transactions.committed += 1
         pop(connection)
       }
     }
@@ -299,7 +318,10 @@ extension SqliteDatabase {
         failure = connection.undoSavepoint()
       }
       observation?.undo(after: innermost.mark, to: innermost.summarized)
-      if transactions.levels.count == 1 { observation?.forgetAll() }
+      if transactions.levels.count == 1 {
+        observation?.forgetAll()
+        transactions.rolledBack += 1
+      }
       pop(connection)
     }
     return failure

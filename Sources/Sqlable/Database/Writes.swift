@@ -24,6 +24,8 @@ extension SqliteDatabase {
     let write = try beginWrite(connection, atomically: isAtomic, mayKeep: mayKeep)
     let value: Value
     do { value = try body() } catch { throw failed(error, write) }
+    // A deferred transaction gets the lock with its first write.
+    if transactions.counts.levels > 0, !transactions.isMarked { noteWriteLock(at: nil) }
     if write.level > 0 { try commit(write) }
     return value
   }

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A timer that looks for long reads.
+/// A timer that looks for long reads, and long writes.
 ///
 /// Sound as `Sendable`: the only mutable state is that of the source, which Dispatch guards.
 final class LongReads: @unchecked Sendable {

@@ -44,6 +44,10 @@ public struct PoolConfiguration: Sendable, Hashable {
   /// this size. Default: 32 MiB; nil lets the log grow.
   public var maximumWalSize: Int?
 
+  /// Counts statements by their shapes, for ``SqlitePool/topStatements(_:by:)``; each statement then takes about a
+  /// microsecond more. Default: false.
+  public var keepsTotals: Bool
+
   public init(
     handles: Configuration = .init(),
     readers: Int = 4,
@@ -55,7 +59,8 @@ public struct PoolConfiguration: Sendable, Hashable {
     pollInterval: Duration? = .milliseconds(500),
     longRead: Duration? = .seconds(60),
     maximumRead: Duration? = nil,
-    maximumWalSize: Int? = 33_554_432
+    maximumWalSize: Int? = 33_554_432,
+    keepsTotals: Bool = false
   ) {
     self.handles = handles
     self.readers = readers
@@ -68,6 +73,7 @@ public struct PoolConfiguration: Sendable, Hashable {
     self.longRead = longRead
     self.maximumRead = maximumRead
     self.maximumWalSize = maximumWalSize
+    self.keepsTotals = keepsTotals
   }
 
   /// Throws `.misuse` for invalid settings, before any file is touched.

@@ -241,6 +241,7 @@ extension SqlitePool {
       let time = blockade.begin.duration(to: .now).seconds
       message += "; the call at \(blockade.callSite) began to close the files \(time) s ago"
     }
+    if !call.kind.isRead { message += otherHolder(than: oldest) }
     let error = SqlError(.timeout, message: message, label: configuration.handles.label)
     events.send(.timedOut(error))
     return error

@@ -44,6 +44,8 @@ public final class SqlitePool: Sendable {
   private let guarded: Guarded<State>
   /// Those who receive what happens in the pool beside statements.
   let events = PoolEvents()
+  /// What its statements took, by their shapes, if the configuration asks for it.
+  let totals: StatementTotals?
   /// Keeps the write-ahead log small.
   let logLimit = LogLimit()
   private let longReads = Guarded<LongReads?>(nil)
@@ -93,17 +95,18 @@ public final class SqlitePool: Sendable {
         }
     }
     gate = FileGate(besideFileAt: root.family.path, label: configuration.handles.label)
+    totals = configuration.keepsTotals ? StatementTotals() : nil
     guarded = Guarded(State(writer: PooledHandle(configuration, isWriter: true, number: 0)))
     longReads.withLock { reads in
       let shortest = [configuration.longRead, configuration.maximumRead].compactMap(\.self).min()
-      reads = shortest.map { limit in
-        LongReads(limit) { [weak self] in
-          self?.reportLongReads()
-          self?.endOldReads()
-        }
+      reads = LongReads(shortest ?? .seconds(2)) { [weak self] in
+        self?.reportLongReads()
+        self?.endOldReads()
+        self?.publishLongWrite()
       }
     }
     weak.withLock { $0.pool = self }
+    if let totals { trace { event in totals.add(event) } }
     MemoryUsers.add(self)
   }
 

@@ -41,6 +41,8 @@ final class FileGate: Sendable {
     var lastChecked: ContinuousClock.Instant?
     /// Whether this pool has the turn.
     var hasTurn = false
+    /// Whether the file says that it does.
+    var isPublished = false
     /// Until when it may retake the turn without queueing.
     var turnEnd: ContinuousClock.Instant?
     /// Where the queueing thread is. It stays there when the writer stops waiting, and keeps the place for the next.
@@ -90,8 +92,20 @@ final class FileGate: Sendable {
     state.withLock { state in
       guard state.hasTurn else { return }
       state.hasTurn = false
+      if state.isPublished { state.file?.write([]) }
+      state.isPublished = false
       state.file?.unlock(.turn)
       forgetStuck(&state)
+    }
+  }
+
+  /// Writes into the file who has the turn, for other processes to read, if this pool has it.
+  func publish(_ record: GateRecord) {
+    guard !isForked else { return }
+    state.withLock { state in
+      guard state.hasTurn, let file = state.file else { return }
+      file.write(record.bytes)
+      state.isPublished = true
     }
   }
 
@@ -177,12 +191,13 @@ final class FileGate: Sendable {
   }
 
   private func waitedTooLong(_ interruption: Interruption) -> SqlError {
-    SqlError(
+    let holder = WriteLockHolder(ofFileAt: path).map { "; \($0)" } ?? ""
+    return SqlError(
       .busy,
       message: """
         waited for the turn to write to the file for longer than the busy timeout of \
         \(interruption.busyTimeout.seconds) s: other pools, mostly in other processes, are writing to it; \
-        the transaction was not begun
+        the transaction was not begun\(holder)
         """,
       label: label)
   }

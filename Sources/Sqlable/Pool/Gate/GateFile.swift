@@ -1,7 +1,8 @@
 import Glibc
 import Synchronization
 
-/// An empty file beside a database; pools of several processes lock bytes of it to take turns.
+/// A file beside a database; pools of several processes lock bytes of it to take turns. It is empty unless a pool has
+/// its turn for long, and says so.
 ///
 /// The locks are open file description locks (`F_OFD_SETLK`): they hold between two pools of one process as well as
 /// between processes, closing another descriptor does not drop them, and the kernel drops those of a killed process.
@@ -29,12 +30,9 @@ final class GateFile: Sendable {
   private let generation = ForkGuard.generation
   private let stuck = Atomic(false)
 
-  /// The path of the gate file of the database at a path.
-  static func path(besideFileAt path: String) -> String { path + "-gate" }
-
   /// Opens the gate file of a database, creating it if it is missing; nil if that fails.
   init?(besideFileAt databasePath: String) {
-    path = GateFile.path(besideFileAt: databasePath)
+    path = GateRecord.path(besideFileAt: databasePath)
     guard let (descriptor, identity) = GateFile.open(path, besideFileAt: databasePath) else { return nil }
     self.descriptor = descriptor
     self.identity = identity
@@ -71,6 +69,12 @@ final class GateFile: Sendable {
     guard !isForked else { return false }
     var lock = GateFile.lock(F_WRLCK, bytes)
     return control(GateFile.getLock, &lock) && Int32(lock.l_type) != F_UNLCK
+  }
+
+  /// Replaces the contents. If that fails, other processes know less about the holder of the turn.
+  func write(_ bytes: [UInt8]) {
+    guard !isForked, ftruncate(descriptor, 0) == 0, !bytes.isEmpty else { return }
+    _ = pwrite(descriptor, bytes, bytes.count, 0)
   }
 
   private var isForked: Bool { ForkGuard.generation != generation }

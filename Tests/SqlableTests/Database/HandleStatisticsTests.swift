@@ -1,0 +1,41 @@
+import Sqlable
+import Testing
+
+@Suite struct HandleStatisticsTests {
+  @Test func aHandleCountsWhatItHasDone() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      let before = try db.statistics
+      try db.transaction { db in
+        for name in ["Trek", "Norco", "Cube"] { try Bicycle(name: name, color: "red").insert().run(db) }
+      }
+      try? db.transaction { db in
+        try Bicycle(name: "Giant", color: "red").insert().run(db)
+        throw CancellationError()
+      }
+      for _ in 1...5 { _ = try Bicycle.read().run(db) }
+      let after = try db.statistics
+      #expect(after.committed - before.committed == 1)
+      #expect(after.rolledBack - before.rolledBack == 1)
+      #expect(after.rowsChanged - before.rowsChanged == 4)
+      #expect(after.statements - before.statements == 9)
+      #expect(after.statementCache.hits - before.statementCache.hits == 7)
+      #expect(after.pageHits > before.pageHits && after.pageHitRate > 0 && after.pageHitRate <= 1)
+      #expect(after.pageWrites > before.pageWrites)
+      #expect(after.pageCacheBytes > 0 && after.schemaBytes > 0 && after.statementBytes > 0)
+      #expect(after.bytes == after.pageCacheBytes + after.schemaBytes + after.statementBytes)
+    }
+  }
+
+  @Test func eachHandleCountsForItself() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      let child = try db.createChild()
+      try child.transaction { db in try Bicycle(name: "Trek", color: "red").insert().run(db) }
+      #expect(try child.statistics.committed == 1 && child.statistics.rowsChanged == 1)
+      #expect(try db.statistics.rowsChanged == 0)
+      try child.close()
+      expectError(.closed) { _ = try child.statistics }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct PoolTotalsTests {
+  private let counting = PoolConfiguration(keepsTotals: true)
+
+  @Test func aPoolThatKeepsTotalsKnowsWhatTookMost() throws {
+    try withMembers(counting) { pool in
+      pool.resetStatistics()
+      for id in 1...20 { try Member(id: id, name: "secret \(id)").insert().run(pool) }
+      for id in 1...50 { _ = try Member.byId(id).run(pool) }
+      let byCount = pool.topStatements(1, by: .count)
+      #expect(byCount.map(\.count) == [50] && byCount.first?.table == "member")
+      let insert = try #require(pool.topStatements().first { $0.sql.hasPrefix("INSERT") })
+      #expect(insert.count == 20 && insert.rowsChanged == 20 && insert.total > .zero)
+      #expect(insert.p50 <= insert.p99 && insert.p99 <= insert.longest)
+      #expect(!"\(pool.topStatements())".contains("secret"))
+      #expect(pool.statistics.writes == 20 && pool.statistics.reads == 50)
+      pool.resetStatistics()
+      #expect(pool.topStatements() == [])
+      let statistics = pool.statistics
+      #expect(statistics.writes == 0 && statistics.reads == 0 && statistics.commits == 0 && statistics.used == .zero)
+    }
+  }
+
+  @Test func aPoolThatDoesNotKeepThemHasNone() throws {
+    try withMembers { pool in
+      _ = try Member.count().run(pool)
+      #expect(pool.topStatements() == [])
+    }
+  }
+
+  /// `SQLABLE_TEXTS=10000000 swift test --filter everNewTextsDoNotGrowTheMemory` takes hours.
+  @Test func everNewTextsDoNotGrowTheMemory() throws {
+    let wanted = ProcessInfo.processInfo.environment["SQLABLE_TEXTS"].flatMap { Int($0) } ?? times(20_000)
+    try withMembers(counting) { pool in
+      pool.trace(.slow(.zero, advises: true)) { _ in }
+      pool.trace(.init(values: [.of(Member.self, Member.name)])) { _ in }
+      try pool.read { db in
+        func run(_ numbers: Range<Int>) throws {
+          for number in numbers {
+            _ = try db.query(SQL(verbatim: "SELECT id AS c\(number) FROM member WHERE id < 0"), as: Int.self)
+          }
+        }
+        try run(0..<min(5_000, wanted))
+        let before = residentBytes()
+        try run(5_000..<max(5_000, wanted))
+        #expect(residentBytes() - before < 48 << 20)
+      }
+      #expect(pool.topStatements(.max).count <= 1_000)
+    }
+  }
+
+  private func residentBytes() -> Int {
+    let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+    return (words.count > 1 ? Int(words[1]) ?? 0 : 0) * 4_096
+  }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import Glibc
+import Sqlable
+import Testing
+
+/// Who holds the write lock, as a pool, a handle and an error say it.
+@Suite(.timeLimit(.minutes(3))) struct WriteLockHolderTests {
+  private static let file = "SqlableTests/WriteLockHolderTests.swift"
+
+  /// Calls `body` while another thread is in `hold`, which gets what to call when it holds the lock.
+  private func whileHeld(_ hold: @escaping @Sendable (() -> Void) throws -> Void, _ body: () throws -> Void) throws {
+    let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let ended = DispatchGroup()
+    ended.enter()
+    Thread.detachNewThread {
+      try? hold {
+        isHeld.signal()
+        mayEnd.wait()
+      }
+      ended.leave()
+    }
+    isHeld.wait()
+    defer {
+      mayEnd.signal()
+      ended.wait()
+    }
+    try body()
+  }
+
+  @Test func aHandleThatWritesIsNamedWithItsCallAndAge() throws {
+    try withDatabase(Configuration(label: "importer")) { db in
+      try db.createTable(Member.self)
+      let other = try SqliteDatabase(filepath: db.filepath, configuration: .init(label: "other", busyTimeout: 0.1))
+      #expect(db.writeLockHolder == nil && other.writeLockHolder == nil)
+      let line: UInt = #line + 2
+      try whileHeld({ held in
+        try db.transaction { db in
+          try Member(id: 1, name: "secret").insert().run(db)
+          held()
+        }
+      }) {
+        usleep(20_000)
+        let holder = try #require(other.writeLockHolder)
+        #expect(holder.process == Int(getpid()) && holder.label == "importer" && holder.handle != nil)
+        #expect(holder.callSite == "\(WriteLockHolderTests.file):\(line)")
+        let age = try #require(holder.age)
+        #expect(age >= .milliseconds(10) && age < .seconds(60))
+        let error = expectError(.busy) { try other.transaction { _ in } }
+        #expect(error?.message.contains("the call at \(WriteLockHolderTests.file):\(line) of handle ") == true)
+        #expect(error?.message.contains("(\"importer\") has held the write lock for") == true)
+        let write = expectError(.busy) { try Member(id: 2, name: "x").insert().run(other) }
+        #expect(write?.message.contains("importer") == true)
+        #expect(!"\(String(describing: error))\(String(describing: write))\(holder)".contains("secret"))
+      }
+      #expect(db.writeLockHolder == nil)
+      // The mark goes with the transaction, however that ends.
+      _ = try? db.transaction { _ in throw CancellationError() }
+      #expect(db.writeLockHolder == nil)
+      try db.beginTransaction(.immediate)
+      #expect(db.writeLockHolder?.label == "importer")
+      try db.rollbackTransaction()
+      #expect(db.writeLockHolder == nil)
+    }
+  }
+
+  @Test func aDeferredTransactionHoldsTheLockFromItsFirstWriteOn() throws {
+    try withDatabase { db in
+      try db.createTable(Member.self)
+      try db.transaction(.deferred) { db in
+        _ = try Member.count().run(db)
+        #expect(db.writeLockHolder == nil)
+        try Member(id: 1, name: "x").insert().run(db)
+        #expect(db.writeLockHolder != nil)
+      }
+      #expect(db.writeLockHolder == nil)
+    }
+  }
+
+  @Test func aPoolNamesTheCallThatWrites() throws {
+    let configuration = PoolConfiguration(
+      handles: .init(label: "bikes", busyTimeout: 0.2), waitTimeout: .milliseconds(200))
+    try withMembers(configuration) { pool in
+      try whileHeld({ held in
+        try pool.transaction { db in
+          held()
+          _ = try db.query(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2) SELECT i FROM n", as: Int.self)
+        }
+      }) {
+        let holder = try #require(pool.writeLockHolder)
+        #expect(holder.callSite?.hasPrefix(WriteLockHolderTests.file) == true && holder.label == "bikes")
+        // A call of this pool names the call that has the writer; another pool and a handle name the holder.
+        let waited = expectError(.timeout) { try Member(id: 1, name: "x").insert().run(pool) }
+        let place = try #require(holder.callSite)
+        #expect(waited?.message.components(separatedBy: place).count == 2, "\(waited?.message ?? "")")
+        let other = try SqlitePool(
+          filepath: pool.filepath, configuration: .init(handles: .init(busyTimeout: 0.1), waitTimeout: .seconds(5)))
+        let refused = expectError(.busy) { try Member(id: 1, name: "x").insert().run(other) }
+        #expect(refused?.message.contains("the call at \(place) of handle") == true, "\(refused?.message ?? "")")
+        try other.close()
+      }
+      #expect(pool.writeLockHolder == nil)
+    }
+  }
+
+  @Test func theSQLOfALongWriteIsKnownWithoutItsValues() throws {
+    try withMembers { pool in
+      let isBegun = DispatchSemaphore(value: 0)
+      let write = Task.detached {
+        try await pool.transaction { db in
+          isBegun.signal()
+          try db.execute(
+            """
+            INSERT INTO member WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+            SELECT i, 'secret' FROM n WHERE i < 0
+            """)
+        }
+      }
+      isBegun.wait()
+      defer { write.cancel() }
+      var sql: String?
+      for _ in 0..<3_000 where sql == nil {
+        usleep(10_000)
+        sql = pool.writeLockHolder?.sql
+      }
+      #expect(sql?.hasPrefix("INSERT INTO member WITH RECURSIVE") == true)
+      #expect(sql?.contains("secret") == false)
+    }
+  }
+
+  @Test(.enabled(if: TestProgram.isAvailable)) func aPoolOfAnotherProcessIsNamedOnceItHasHeldTheLockForLong() throws {
+    try withMembers(PoolConfiguration(handles: .init(busyTimeout: 0.1))) { pool in
+      let process = try PoolProcess(.holding, pool.filepath, id: 7)
+      #expect(process.answer() == "ready")
+      try process.goOn()
+      _ = process.answer()
+      var holder: WriteLockHolder?
+      for _ in 0..<3_000 where holder?.callSite == nil {
+        usleep(10_000)
+        holder = pool.writeLockHolder
+      }
+      let found = try #require(holder)
+      #expect(found.process != Int(getpid()) && found.handle == nil)
+      #expect(found.callSite?.hasPrefix("SqlableTests/PoolProcess.swift:") == true)
+      #expect(found.age.map { $0 >= .milliseconds(250) && $0 < .seconds(120) } == true)
+      let error = expectError(.busy) { try Member(id: 1, name: "x").insert().run(pool) }
+      #expect(error?.message.contains("process \(found.process)") == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains("PoolProcess.swift") == true)
+      let record = try String(contentsOfFile: pool.filepath + "-gate", encoding: .utf8)
+      #expect(record.contains("\n\(found.process)\n") && !record.contains("'x'"))
+      try process.goOn()
+      #expect(process.answer() == "done")
+      #expect(process.end())
+      #expect(pool.writeLockHolder == nil)
+      #expect(try Data(contentsOf: URL(filePath: pool.filepath + "-gate")).isEmpty)
+    }
+  }
+
+  @Test(.enabled(if: TestProgram.isAvailable)) func whatAKilledProcessHasSaidIsNotTakenForTheNextHolder() throws {
+    try withMembers { pool in
+      let process = try PoolProcess(.holding, pool.filepath, id: 7)
+      #expect(process.answer() == "ready")
+      try process.goOn()
+      _ = process.answer()
+      for _ in 0..<3_000 where pool.writeLockHolder?.callSite == nil { usleep(10_000) }
+      process.kill()
+      #expect(pool.writeLockHolder == nil)
+      try pool.transaction { _ in
+        #expect(pool.writeLockHolder?.process == Int(getpid()))
+        #expect(pool.writeLockHolder?.callSite?.hasPrefix(WriteLockHolderTests.file) == true)
+      }
+    }
+  }
+
+  @Test(.enabled(if: SQLiteProcess.isAvailable)) func anyOtherProgramIsKnownByItsProcess() throws {
+    try withDatabase(Configuration(busyTimeout: 0.1)) { db in
+      try db.createTable(Member.self)
+      let process = try SQLiteProcess(db.filepath)
+      defer { process.quit() }
+      try process.run("BEGIN IMMEDIATE;")
+      let holder = try #require(db.writeLockHolder)
+      #expect(holder.process != Int(getpid()) && holder.callSite == nil && holder.age == nil)
+      let error = expectError(.busy) { try db.transaction { _ in } }
+      #expect(error?.message.hasSuffix("process \(holder.process) holds the write lock") == true)
+      try process.run("COMMIT;")
+      #expect(db.writeLockHolder == nil)
+    }
+  }
+
+  @Test func aGateFileWithAnythingInItIsNoHolder() throws {
+    try withMembers { pool in
+      for text in ["", "x", "sqlable 1\n\n\n\n\n\n", "sqlable 1\n1\nx\n\n\n\n", String(repeating: "\n", count: 9_000)] {
+        try Data(text.utf8).write(to: URL(filePath: pool.filepath + "-gate"))
+        #expect(pool.writeLockHolder == nil)
+        try Member(id: text.count, name: "x").insert().run(pool)
+      }
+    }
+  }
+}
