@@ -46,6 +46,70 @@ import Testing
     }
   }
 
+  @Test func slowStatementsHaveIndexAdvice() async throws {
+    let lines = Collected<String>()
+    try withPool { pool in
+      let log = { @Sendable (text: String) in lines.append(text) }
+      pool.trace(.slow(.milliseconds(50), advises: true)) { event in
+        for index in event.advice { log("\(event.sql) needs \(index)") }
+      }
+      pool.trace(.slow(.zero, advises: true)) { event in
+        for index in event.advice { log("\(event.sql) needs \(index)") }
+      }
+      _ = try Bicycle.read().filter(Bicycle.ownerId == 1).orderBy(Bicycle.id).run(pool)
+      for _ in 0..<2_000 where lines.values.isEmpty { usleep(10_000) }
+    }
+    #expect(lines.values.first?.hasSuffix(#"CREATE INDEX "bicycle_owner_id" ON "bicycle" ("owner_id")"#) == true)
+  }
+
+  @Test func eventsHaveTheValuesOfColumns() throws {
+    try withPool { pool in
+      let log = TraceLog()
+      let options = TraceOptions(values: [.of(Bicycle.self, Bicycle.color, Bicycle.id)])
+      let asking = pool.trace(options) { event in print(event.values) }  // [bicycle.color = 'red']
+      pool.trace(options, log.receive)
+      _ = try Bicycle.read().filter(Bicycle.color == "red").run(pool)
+      pool.removeTrace(asking)
+      #expect("\(log.take().last?.values ?? [])" == "[bicycle.color = 'red']")
+    }
+  }
+
+  @Test func aPoolCountsItsStatements() throws {
+    try withDirectory { directory in
+      let path = directory + "/bikes.sqlite"
+      var configuration = PoolConfiguration()
+      configuration.keepsTotals = true
+      let counting = try SqlitePool(filepath: path, configuration: configuration)
+      try counting.transaction { db in try db.createTables(Person.self, Bicycle.self) }
+      for id in 1...5 { _ = try Bicycle.byId(id).run(counting) }
+      #expect(counting.topStatements(1, by: .count).first?.count == 5)
+      for statement in counting.topStatements(10) { print(statement) }
+      counting.resetStatistics()
+      #expect(counting.topStatements().isEmpty)
+      try counting.close()
+    }
+  }
+
+  @Test func theHolderOfTheWriteLockIsKnown() throws {
+    try withPool { pool in
+      if let holder = pool.writeLockHolder { print(holder) }
+      #expect(pool.writeLockHolder == nil)
+      try pool.transaction { _ in
+        let holder = try #require(pool.writeLockHolder)
+        #expect("\(holder)".hasPrefix("the call at SqlableTests/TracingGuide.swift:"))
+      }
+    }
+  }
+
+  @Test func aHandleHasStatistics() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      let statistics = try db.statistics
+      print(statistics.statements, statistics.committed, statistics.pageHitRate, statistics.bytes)
+      #expect(statistics.bytes > 0)
+    }
+  }
+
   @Test func eventsHaveTheContextOfTheirTask() throws {
     try withPool { pool in
       let log = TraceLog()
