@@ -149,7 +149,7 @@ extension SqlitePool {
     /// Signalled when no call has a handle.
     let drained = DispatchSemaphore(value: 0)
 
-    init(callSite: PoolCall.CallSite, isCancelled: Guarded<Bool>? = nil) {
+    init(callSite: CallSite, isCancelled: Guarded<Bool>? = nil) {
       (self.callSite, self.isCancelled) = (callSite, isCancelled)
     }
   }
