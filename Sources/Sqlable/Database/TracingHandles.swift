@@ -75,14 +75,14 @@ extension SqliteDatabase {
   /// To be called when the program calls the handle: while it is traced, the events of what the call runs have its file
   /// and line. Returns whether `endCall()` must be called at its end; until then the call has the handle's lock.
   @usableFromInline
-  func beginCall(_ file: StaticString, _ line: UInt) -> Bool {
-    TraceHub.isAnyActive ? beginTracedCall(CallSite(file: file, line: line)) : false
+  func beginCall(_ file: StaticString, _ line: UInt) throws -> Bool {
+    TraceHub.isAnyActive ? try beginTracedCall(CallSite(file: file, line: line)) : false
   }
 
   @inline(never)
-  private func beginTracedCall(_ site: CallSite) -> Bool {
-    // If the handle can't be used, the call itself throws.
-    guard !site.isOwn, (try? enter()) != nil else { return false }
+  private func beginTracedCall(_ site: CallSite) throws -> Bool {
+    guard !site.isOwn else { return false }
+    try enter()
     guard let tracer = connection?.tracer else {
       unlockAndDeliver()
       return false

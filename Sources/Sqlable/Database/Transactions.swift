@@ -76,7 +76,7 @@ extension SqliteDatabase {
     _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line,
     _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     return try scoped(kind, at: CallSite(file: file, line: line), body)
   }
@@ -96,7 +96,7 @@ extension SqliteDatabase {
     _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line,
     _ body: (SqliteDatabase) throws -> TransactionResult
   ) throws -> TransactionResult {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     return try scoped(kind, at: CallSite(file: file, line: line), body)
   }
@@ -162,7 +162,7 @@ extension SqliteDatabase {
   public func beginTransaction(
     _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Int {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     return try locked { try begin(kind, isScoped: false, at: CallSite(file: file, line: line)) }
   }
@@ -173,7 +173,7 @@ extension SqliteDatabase {
   /// calls, such as a struct's `write(to:)` and `init(row:)`. If the commit itself fails with
   /// `.constraint(.foreignKey)` or `.busy`, the transaction stays open.
   public func commitTransaction(file: StaticString = #fileID, line: UInt = #line) throws {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     try locked {
       try checkIsNotInFunction(openConnection())
@@ -199,7 +199,7 @@ extension SqliteDatabase {
   public func rollbackTransaction(
     _ level: Int? = nil, file: StaticString = #fileID, line: UInt = #line
   ) throws {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     try locked {
       try checkIsNotInFunction(openConnection())

@@ -72,7 +72,7 @@ extension SqliteDatabase {
   public func run<Work: Runnable>(
     _ work: Work, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Work.Output {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     return try work.run(self)
   }

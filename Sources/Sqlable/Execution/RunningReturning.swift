@@ -65,7 +65,7 @@ extension Returning {
   /// Runs the change as one write: if a value does not fit its type, nothing is changed.
   @discardableResult
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Row] {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     let layout = layout
     var rows: [Row] = []

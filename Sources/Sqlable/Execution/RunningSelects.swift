@@ -7,7 +7,7 @@ extension Select {
   /// Throws `.schema` if a table or column is missing, `.decoding` if a value does not fit its type.
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Row] {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     let reading = try db.beginReading(query)
     defer { db.endReading(reading.rows) }
@@ -19,7 +19,7 @@ extension Select {
   public func forEach(
     _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, _ body: (Row) throws -> Iteration
   ) throws {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     let reading = try db.beginReading(query, isLoop: true)
     defer { db.endReading(reading.rows) }
@@ -31,7 +31,7 @@ extension SelectStatement {
   /// Reads the first row; returns nil if there is none.
   @inlinable
   public func first(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     let select = asSelect()
     let reading = try db.beginReading(select.query.first)
@@ -41,7 +41,7 @@ extension SelectStatement {
 
   /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.
   public func count(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     return try asSelect().counting.run(db).first ?? 0
   }

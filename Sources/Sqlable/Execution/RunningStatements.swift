@@ -6,7 +6,7 @@ extension Statement where Output == [Model] {
   /// struct.
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Model] {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     guard !tree.changesRows else { return try returned(db, tree.table) }
     let reading = try db.beginReading(tree)
@@ -33,7 +33,7 @@ extension Statement where Output == [Model] {
   public func forEach(
     _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, _ body: (Model) throws -> Iteration
   ) throws {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     let reading = try db.beginReading(tree, isLoop: true)
     defer { db.endReading(reading) }
@@ -47,7 +47,7 @@ extension Statement where Output == [Model] {
   public func forEach<Outcome>(
     _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, _ body: (Model) throws -> Outcome
   ) throws {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     let reading = try db.beginReading(tree, isLoop: true)
     defer { db.endReading(reading) }
@@ -79,7 +79,7 @@ extension Statement where Output == Model? {
   /// Reads the row; returns nil if there is none.
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Model? {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     guard !tree.changesRows else { return try returned(db, tree.table).first }
     let reading = try db.beginReading(tree)
@@ -92,7 +92,7 @@ extension Statement where Output == Bool {
   /// Returns whether there is such a row.
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     return try db.runWithoutRow(tree) != 0
   }
@@ -104,7 +104,7 @@ extension Statement where Output == Int {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     guard tree.takesRows else { return try db.runWithoutRow(tree) }
     return try db.runRow(tree) { writer in try rows.take(0, into: &writer) }
@@ -118,7 +118,7 @@ extension Statement where Output == [Int] {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Int] {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     let (query, count) = (try insertQuery, rows.count)
     // A closed handle throws nevertheless.
@@ -294,7 +294,7 @@ extension Statement where Output == [Int] {
   public func run(
     _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, next: () throws -> Model?
   ) throws -> Int {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     let (query, count) = (try insertQuery, rows.count)
     var index = 0

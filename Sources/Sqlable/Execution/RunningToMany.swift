@@ -10,7 +10,7 @@ extension ToMany {
   public func run(
     _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [(Parent, repeat [each Child])] {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     // Outside a transaction the statements would see commits that happen between them.
     return try db.transaction(.deferred) { db in

@@ -22,7 +22,7 @@ public struct SqlRows<Row>: Runnable {
   /// Reads the rows. Throws what `query(_:as:)` of the handle throws.
   @discardableResult
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Row] {
-    let isTraced = db.beginCall(file, line)
+    let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     return try all(text, db)
   }

@@ -12,7 +12,7 @@ extension SqliteDatabase {
   /// COMMIT, END and ROLLBACK do what `beginTransaction`, `commitTransaction` and `rollbackTransaction` do; savepoints
   /// are refused, since `transaction` provides them.
   public func execute(_ sql: SQL, file: StaticString = #fileID, line: UInt = #line) throws {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     try locked { do { try executeEach(sql) } catch { throw located(error, in: nil) } }
   }
@@ -57,7 +57,7 @@ extension SqliteDatabase {
   public func query<Model: Sqlable>(
     _ sql: SQL, as model: Model.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [Model] {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     var models: [Model] = []
     try eachRow(of: sql, .named(TableInfo.of(model))) { models.append(try $0.model()) }
@@ -75,7 +75,7 @@ extension SqliteDatabase {
   public func query<Value: SqlValue>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [Value] {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     var values: [Value] = []
     try eachRow(of: sql, .single) { values.append(try $0.get(at: 0)) }
@@ -95,7 +95,7 @@ extension SqliteDatabase {
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,
     file: StaticString = #fileID, line: UInt = #line
   ) throws -> [(First, Second, repeat each Output)] {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     var rows: [(First, Second, repeat each Output)] = []
     let layout = try ResultLayout(of: first, second, repeat each type)
@@ -114,7 +114,7 @@ extension SqliteDatabase {
   public func query(
     _ sql: SQL, as type: DynamicRow.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [DynamicRow] {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     let layout = ResultLayout([])
     return try query(sql) { row in
@@ -135,7 +135,7 @@ extension SqliteDatabase {
   public func query<Result>(
     _ sql: SQL, file: StaticString = #fileID, line: UInt = #line, _ body: (ReadRow) throws -> Result
   ) throws -> [Result] {
-    let isTraced = beginCall(file, line)
+    let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
     var results: [Result] = []
     try eachRow(of: sql, .unknown) { results.append(try body($0)) }

@@ -53,6 +53,23 @@ import Testing
     expectMisuse { _ = try SqliteDatabase(filepath: "x", configuration: .init(opensLazily: true, busyTimeout: -1)) }
   }
 
+  @Test func aTracedUseOpensOnceToo() throws {
+    try withDirectory { directory in
+      let token = SqliteDatabase.traceAll { _ in }
+      defer { SqliteDatabase.removeTraceOfAll(token) }
+      let runs = Mutex(0)
+      var configuration = lazily
+      configuration.onOpen("counted") { _ in
+        runs.withLock { $0 += 1 }
+        if runs.withLock({ $0 }) == 1 { throw CancellationError() }
+      }
+      let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite", configuration: configuration)
+      #expect(throws: CancellationError.self) { try db.execute("SELECT 1") }
+      try db.execute("SELECT 1")
+      #expect(runs.withLock { $0 } == 2)
+    }
+  }
+
   @Test func oneThatIsClosedBeforeItsFirstUseOpensNothing() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite", configuration: lazily)
