@@ -57,7 +57,10 @@ extension SqliteDatabase {
       for handle in held where handle.configuration.isReadOnly == isReadOnly { handle.disconnect() }
     }
     try labelling { try closeLog(until: end) }
-    return try body(DatabaseFiles(of: family.path))
+    let (path, before) = (family.path, FileIdentity(family.path))
+    // The damage went with the file that had it.
+    defer { if FileIdentity(path) != before { functions?.corruption.clear() } }
+    return try body(DatabaseFiles(of: path))
   }
 
   /// Takes the lock outside of every run; gives up at `end`, and returns what the handle is used for.

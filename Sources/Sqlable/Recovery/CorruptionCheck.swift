@@ -14,19 +14,27 @@ struct CorruptionCheck {
   ) throws -> Result {
     var report = CorruptionReport()
     report.error = error
+    guard let connection = examine(&report, exclusively: exclusively) else { return try body(report) }
+    defer { _ = try? connection.pragma("ROLLBACK") }
+    return try body(report)
+  }
+
+  /// Returns the connection that has the lock if that is to be kept. Without it nothing of the check has the file open
+  /// any more, so that it can be closed and replaced.
+  private func examine(_ report: inout CorruptionReport, exclusively: Bool) -> Connection? {
     let connection = try? Connection(path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0)
-    guard let connection else { return try body(report) }
+    guard let connection else { return nil }
     connection.setBusyTimeout(milliseconds: 5_000)
     try? functions.apply(to: connection)
     _ = try? connection.pragma(exclusively ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE")
     let isLocked = !connection.isAutocommit
     // Without the lock a tree may change while it is read.
-    if isLocked || error?.kind == .notADatabase { checkPages(&report) }
+    if isLocked || report.error?.kind == .notADatabase { checkPages(&report) }
     checkContent(connection, &report)
     report.isExclusive = isLocked && exclusively
-    if !exclusively { _ = try? connection.pragma("ROLLBACK") }
-    defer { if exclusively { _ = try? connection.pragma("ROLLBACK") } }
-    return try body(report)
+    if exclusively { return connection }
+    _ = try? connection.pragma("ROLLBACK")
+    return nil
   }
 
   /// Reads the trees themselves: SQLite's check says which page is damaged, but not whose it is.

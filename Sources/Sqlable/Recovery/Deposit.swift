@@ -12,8 +12,8 @@ extension Salvage {
   /// let merged = try Salvage(damaged: aside).merge(into: db)     // later
   /// ```
   ///
-  /// Close all handles and pools first, in every process. The log and the rollback journal move with the file. Throws
-  /// `.io` if the file is not there or can't be renamed.
+  /// Call it inside `withClosed` of the pool or handle, or close all handles and pools first, in every process. The log
+  /// and the rollback journal move with the file. Throws `.io` if the file is not there or can't be renamed.
   public static func putAside(_ path: String) throws -> String {
     let time = Date().formatted(.iso8601).replacing(":", with: "-")
     var (aside, number) = ("\(path).damaged-\(time)", 1)
@@ -59,9 +59,29 @@ extension Salvage {
   /// Throws `.misuse` inside a transaction.
   public func merge(into db: SqliteDatabase) throws -> [Merged] {
     guard db.transactionLevel == 0 else { throw SqlError.misuse("rows can't be merged inside a transaction") }
+    return try recovering { try add($0, $1, to: db) }
+  }
+
+  /// Recovers the rows of the damaged file, and adds those to a pool's database whose keys are free there.
+  ///
+  /// As for a handle. The pool's writer is used once the rows are recovered, and only then do other writes wait. Blocks
+  /// the thread. Throws `.misuse` inside a transaction of the pool.
+  public func merge(
+    into pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [Merged] {
+    try recovering { report, path in
+      try pool.withWriter(file: file, line: line) { db in try add(report, path, to: db) }
+    }
+  }
+
+  /// Recovers the rows into a file of its own, which is deleted after `body`.
+  private func recovering(_ body: (SalvageReport, _ path: String) throws -> [Merged]) throws -> [Merged] {
     let recovered = "\(damaged)-salvaged-\(UUID().uuidString)"
     defer { try? SqliteDatabase.deleteDatabase(at: recovered) }
-    let report = try recover(into: recovered)
+    return try body(try recover(into: recovered), recovered)
+  }
+
+  private func add(_ report: SalvageReport, _ recovered: String, to db: SqliteDatabase) throws -> [Merged] {
     try db.execute("ATTACH \(recovered) AS sqlable_salvaged")
     defer { try? db.execute("DETACH sqlable_salvaged") }
     let salvaged = try db.running { try $0.columns(of: report.tables.map(\.name)) }

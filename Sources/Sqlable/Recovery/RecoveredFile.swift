@@ -74,6 +74,11 @@ final class RecoveredFile {
     return nil
   }
 
+  func hasTable(_ name: String) throws -> Bool {
+    try connection.pragma(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(\(name.quotedText))") != nil
+  }
+
   /// Inserts a row. Returns the reason if it can't.
   func insert(_ row: TreeCrawler.FoundRow, _ sink: TableSink) throws -> SqlError? {
     guard let record = row.record else { return nil }

@@ -84,6 +84,12 @@ final class SalvageRun {
       }
     }
     for table in tables where table.virtual != nil && table.sink == nil && table.use != .none {
+      // The virtual table has another name than the tables of its rows, if the name in its text is damaged.
+      guard try output.hasTable(table.entry.name) else {
+        table.use = .rows
+        try create(table)
+        continue
+      }
       table.fill(isReplacing: true)
       if table.use == .copies { _ = try output.attempt("DELETE FROM \(table.entry.name.quotedName)") }
     }
@@ -91,7 +97,7 @@ final class SalvageRun {
 
   private func create(_ table: SalvagedTable) throws {
     guard let shape = table.shape else { return }
-    guard let error = try output.attempt(table.entry.sql) else { return table.fill() }
+    guard let error = try output.attempt(table.entry.sql) ?? rename(table) else { return table.fill() }
     table.problem = "it has neither constraints nor types: \(error.message)"
     let columns = shape.columns.map { $0.name.quotedName + ($0.isRowid ? " INTEGER PRIMARY KEY" : "") }
     let sql = "CREATE TABLE \(table.entry.name.quotedName)(\(columns.joined(separator: ", ")))"
@@ -100,6 +106,14 @@ final class SalvageRun {
     } else {
       table.fill(isPlain: true)
     }
+  }
+
+  /// Gives a table its name, if its text has created it with another.
+  private func rename(_ table: SalvagedTable) throws -> SqlError? {
+    guard let name = table.definedName, !name.isSameName(as: table.entry.name) else { return nil }
+    let error = try output.attempt("ALTER TABLE \(name.quotedName) RENAME TO \(table.entry.name.quotedName)")
+    if error != nil { _ = try output.attempt("DROP TABLE \(name.quotedName)") }
+    return error
   }
 
   // MARK: Trees

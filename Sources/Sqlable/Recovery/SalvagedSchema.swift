@@ -85,7 +85,12 @@ extension SchemaEntry {
       let table = record.text(2, encoding)
     else { return nil }
     let root = record.integer(record.fields[3]).flatMap { UInt32(exactly: $0) } ?? 0
-    self.init(type: type, name: name, table: table, root: root, sql: record.text(4, encoding) ?? "", isOwn: true)
+    let sql = record.text(4, encoding) ?? ""
+    // A table's name is there three times; one of them may be damaged.
+    let isNamed = type != "table" || name.isSameName(as: table)
+    let defined = isNamed ? nil : try? SchemaReader.table(sql).name
+    let trueName = defined.flatMap { $0.isSameName(as: table) ? $0 : nil } ?? name
+    self.init(type: type, name: trueName, table: table, root: root, sql: sql, isOwn: true)
   }
 }
 

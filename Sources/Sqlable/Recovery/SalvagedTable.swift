@@ -12,6 +12,8 @@ final class SalvagedTable {
   let entry: SchemaEntry
   /// Nil if its text can't be read.
   let shape: TableShape?
+  /// The name in its text, which is another if that is damaged; nil if the text can't be read.
+  let definedName: String?
   private let source: SalvageReport.SchemaSource
   var tally = RowTally()
   private(set) var sink: TableSink?
@@ -31,9 +33,10 @@ final class SalvagedTable {
     (self.entry, self.source) = (entry, source)
     do {
       var table = try SchemaReader.table(entry.sql)
+      definedName = table.name
       table.name = entry.name
       shape = table.columns.isEmpty ? nil : TableShape(table)
-    } catch { shape = nil }
+    } catch { (shape, definedName) = (nil, nil) }
     if shape == nil { problem = "its definition can't be read" }
   }
 

@@ -41,13 +41,17 @@ import Testing
         try db.createTables(of: schema)
         for id in 1...10 { try Person(id: id, name: "person").insert().run(db) }
       }
-      let aside = try Salvage.putAside(path)
-      let fresh = try SqliteDatabase(filepath: path)
-      try fresh.createTables(of: schema)
-      for table in try Salvage(damaged: aside).merge(into: fresh) {
+      let pool = try SqlitePool(filepath: path)
+      let aside = try pool.withClosed { files in
+        let aside = try Salvage.putAside(files.filepath)
+        try SqliteDatabase(filepath: files.filepath).createTables(of: schema)
+        return aside
+      }
+      for table in try Salvage(damaged: aside).merge(into: pool) {
         print(table.table, table.added, table.conflicts, table.withoutParent)
       }
-      #expect(try Person.count().run(fresh) == 10)
+      #expect(try Person.count().run(pool) == 10)
+      try pool.close()
     }
   }
 }

@@ -1,5 +1,7 @@
+import Dispatch
 import Foundation
 import Sqlable
+import Synchronization
 import Testing
 
 @Suite("Deposit: a new file at once, the rows later")
@@ -38,6 +40,77 @@ struct DepositTests {
       // Again: everything is there already.
       #expect(try Salvage(damaged: aside).merge(into: db).allSatisfy { $0.added == 0 })
       try db.close()
+    }
+  }
+
+  @Test func aPoolGoesOnWithANewFileWhileTasksUseIt() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/a.sqlite"
+      let schema = Schema(Person.self, Bicycle.self)
+      let damaged = try DamagedDatabase(path) { db in
+        try db.createTables(of: schema)
+        for id in 1...3_000 { try Bicycle(id: id, name: "bicycle \(id)", color: "red").insert().run(db) }
+      }
+      let leaves = try damaged.pages(ofType: 13)
+      try damaged.zero(page: leaves[leaves.count / 2])
+      let pool = try SqlitePool(
+        filepath: path, configuration: .init(handles: .init(stopsWritesWhenDamaged: true)))
+      let aside = Mutex<String?>(nil)
+      let isAside = DispatchSemaphore(value: 0)
+      pool.onCorruption { report in
+        let moved = try? pool.withClosed { files in
+          let moved = try Salvage.putAside(files.filepath)
+          try SqliteDatabase(filepath: files.filepath).createTables(of: schema)
+          return moved
+        }
+        aside.withLock { $0 = moved }
+        isAside.signal()
+      }
+      let written = try await withThrowingTaskGroup { group in
+        for task in 0..<4 {
+          group.addTask {
+            var written = 0
+            for number in 0..<200 {
+              let id = 10_000 + task * 1_000 + number
+              do {
+                try await Bicycle(id: id, name: "new \(id)", color: "blue").insert().run(pool)
+                if aside.withLock({ $0 }) != nil { written += 1 }
+                _ = try await Bicycle.read().run(pool)
+              } catch let error as SqlError {
+                // Only the damage itself ends calls, and never the change of files.
+                #expect(error.kind == .corrupt, "\(error)")
+              }
+            }
+            return written
+          }
+        }
+        return try await group.reduce(0, +)
+      }
+      #expect(isAside.wait(timeout: .now() + 20) == .success)
+      let file = try #require(aside.withLock { $0 })
+      #expect(pool.corruption == nil)
+      let before = try await Bicycle.count().run(pool)
+      #expect(before >= written)
+      try await Bicycle(id: 20_000, name: "new", color: "blue").insert().run(pool)
+      let merged = try Salvage(damaged: file).merge(into: pool)
+      let bikes = try #require(merged.first { $0.table == "bicycle" })
+      #expect(bikes.added > 2_900 && bikes.conflicts == 0, "\(merged)")
+      #expect(try await Bicycle.count().run(pool) == before + 1 + bikes.added)
+      #expect(try await pool.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+      try await pool.close()
+    }
+  }
+
+  @Test func aMergeIntoAPoolInsideItsTransactionIsRefused() throws {
+    try withDirectory { directory in
+      _ = try DamagedDatabase(directory + "/old.sqlite") { try SalvageTests.bicycles($0, 10) }
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      try pool.withWriter { try $0.createTables(of: Schema(Person.self, Bicycle.self)) }
+      expectMisuse {
+        try pool.transaction { _ in _ = try Salvage(damaged: directory + "/old.sqlite").merge(into: pool) }
+      }
+      #expect(files(in: directory).filter { $0.contains("salvaged") }.isEmpty)
+      try pool.close()
     }
   }
 

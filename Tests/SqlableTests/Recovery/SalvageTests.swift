@@ -47,6 +47,27 @@ struct SalvageTests {
     }
   }
 
+  /// A row of the schema has the table's name as `name`, as `tbl_name` and in its text.
+  @Test(arguments: [0, 1, 2])
+  func aTableKeepsItsNameIfOneOfThreePlacesIsDamaged(place: Int) throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
+        try SalvageTests.bicycles(db, 2_000)
+        try db.execute("CREATE TABLE vicycle(id INTEGER PRIMARY KEY); INSERT INTO vicycle VALUES (1)")
+      }
+      let all = try literals(damaged.path, SalvageTests.columns, from: "bicycle")
+      try damaged.zero(page: try damaged.root(of: "bicycle"))
+      let page = try damaged.bytes(ofPage: 1)
+      let first = try #require(page.indices.first { page[$0...].starts(with: Array("tablebicyclebicycle".utf8)) })
+      let text = try #require(page.indices.first { page[$0...].starts(with: Array("TABLE bicycle".utf8)) })
+      try damaged.overwrite(page: 1, at: [first + 5, first + 12, text + 6][place], with: Array("v".utf8))
+      let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
+      #expect(try literals(directory + "/b.sqlite", SalvageTests.columns, from: "bicycle") == all, "\(report)")
+      #expect(try literals(directory + "/b.sqlite", ["id"], from: "vicycle") == ["1"])
+      #expect(try integrity(directory + "/b.sqlite") == ["ok"])
+    }
+  }
+
   @Test func aLostLeafCostsItsRowsOnlyAndTheReportSaysHowMany() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 5_000) }
