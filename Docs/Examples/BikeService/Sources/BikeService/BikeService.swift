@@ -8,6 +8,7 @@ public struct BikeService: Sendable {
   let pool: SqlitePool
   let logger: Logger
   let metrics = PrometheusMetrics()
+  let history = StatusHistory()
 
   public init(filepath: String, logger: Logger = Logger(label: "BikeService")) throws {
     var configuration = PoolConfiguration()
@@ -15,6 +16,7 @@ public struct BikeService: Sendable {
     // disk's flush, so this costs less than it sounds.
     configuration.handles.synchronous = .full
     configuration.handles.label = "bikes"
+    configuration.keepsTotals = true
     pool = try SqlitePool(filepath: filepath, configuration: configuration)
     self.logger = logger
     pool.log(to: logger, .slow(.milliseconds(50)))
@@ -25,7 +27,13 @@ public struct BikeService: Sendable {
   public func application(hostname: String, port: Int) -> some ApplicationProtocol {
     let router = Router()
     router.get("hello") { _, _ in "hello" }  // what Hummingbird alone costs
-    router.get("health") { _, _ in Health(pool.statistics) }
+    router.get { _, _ in
+      let statistics = pool.statistics
+      return StatusPage(
+        health: await Health(of: pool), statistics: statistics, rates: history.add(statistics),
+        statements: pool.topStatements(12))
+    }
+    router.get("health") { _, _ in await Health(of: pool) }
     router.get("metrics") { _, _ in
       Response(
         status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],

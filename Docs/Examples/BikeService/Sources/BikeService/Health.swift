@@ -1,8 +1,13 @@
+import Foundation
 import Hummingbird
 import Sqlable
 
-/// GET /health: how the pool is.
+/// GET /health: how the pool is. 200, or 503 with the problems.
 struct Health: ResponseCodable {
+  var isHealthy: Bool
+  var problems: [String]
+  /// How long a read took; nil without an answer.
+  var answerSeconds: Double?
   var openReaders: Int
   var idleReaders: Int
   var waitingReads: Int
@@ -10,9 +15,17 @@ struct Health: ResponseCodable {
   var writes: Int
   var commits: Int
   var walBytes: Int
+  var freeBytes: Int?
   var oldestReadSeconds: Double?
+  /// Who has held the write lock for how long, if a process does.
+  var writeLock: String?
 
-  init(_ statistics: SqlitePool.Statistics) {
+  init(of pool: SqlitePool) async {
+    let health = await pool.health(within: .seconds(1))
+    let statistics = pool.statistics
+    isHealthy = health.isHealthy
+    problems = health.problems.map(\.words)
+    answerSeconds = health.answer.map { $0 / .seconds(1) }
     openReaders = statistics.openReaders
     idleReaders = statistics.idleReaders
     waitingReads = statistics.waitingReads
@@ -20,6 +33,28 @@ struct Health: ResponseCodable {
     writes = statistics.writes
     commits = statistics.commits
     walBytes = statistics.walSize
+    freeBytes = health.freeBytes
     oldestReadSeconds = statistics.oldestRead.map { $0.age / .seconds(1) }
+    writeLock = pool.writeLockHolder.map { "\($0)" }
+  }
+
+  func response(from request: Request, context: some RequestContext) throws -> Response {
+    Response(
+      status: isHealthy ? .ok : .serviceUnavailable, headers: [.contentType: "application/json; charset=utf-8"],
+      body: ResponseBody(byteBuffer: ByteBuffer(data: try JSONEncoder().encode(self))))
+  }
+}
+
+extension SqlitePool.Health.Problem {
+  var words: String {
+    switch self {
+    case .closed: "the pool is closed"
+    case .noAnswer(let kind): "a read did not answer: \(kind)"
+    case .fileIsGone: "the database is not at its path"
+    case .littleSpace(let bytes): "only \(bytes >> 20) MiB of disk space are left"
+    case .largeLog(let bytes): "the write-ahead log has \(bytes >> 20) MiB"
+    case .longRead(let call): "a read runs for long: \(call)"
+    case .longWrite(let call): "a write runs for long: \(call)"
+    }
   }
 }

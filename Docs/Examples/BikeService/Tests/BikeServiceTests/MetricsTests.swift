@@ -27,6 +27,62 @@ struct MetricsTests {
     #expect(counts == counts.sorted())
   }
 
+  @Test("GET / shows health, figures and statements, without values and without anything from elsewhere")
+  func status() async throws {
+    try await withService { service, _ in
+      try await withServer(service) { server in
+        try await server.send(.post, "/bicycles", Bicycle(name: "<b>Trek", color: "red", price: 100))
+        try await server.send(.get, "/bicycles?color=red")
+        let page = try await server.send(.get, "/")
+        let text = String(buffer: page.body)
+        #expect(page.status == .ok && page.headers[.contentType] == "text/html; charset=utf-8")
+        #expect(text.contains(#"<span class="state good">healthy</span>"#))
+        #expect(
+          text.contains("INSERT INTO &quot;bicycle&quot;") && text.contains("<b>Write lock</b>free")
+            && text.contains(#"http-equiv="refresh""#))
+        for part in ["Trek", "http:", "https:", "<script"] { #expect(!text.contains(part)) }
+        #expect(page.headers[.contentSecurityPolicy] == "default-src 'none'; style-src 'unsafe-inline'")
+      }
+    }
+  }
+
+  @Test("the page's rates are those between its requests, for two minutes, and begin anew after a pause")
+  func rates() async throws {
+    try await withService { service, _ in
+      let (history, start) = (StatusHistory(), ContinuousClock.now)
+      func add(_ seconds: Double) -> [Double] {
+        history.add(service.pool.statistics, at: start + .seconds(seconds)).map(\.reads)
+      }
+      #expect(add(0) == [])
+      for _ in 0..<10 { try await service.pool.read { _ in } }
+      #expect(add(0.1) == [], "too early")
+      #expect(add(2) == [5])
+      #expect(add(4) == [5, 0])
+      #expect(add(20) == [5, 0], "a pause has no rate")
+      for _ in 0..<3 { try await service.pool.read { _ in } }
+      #expect(add(21) == [5, 0, 3])
+      #expect(add(122.5) == [0, 3], "the first one is too old")
+    }
+  }
+
+  @Test("GET /health is 503 with the reason when a person must look")
+  func unhealthy() async throws {
+    try await withService { service, filepath in
+      try await withServer(service) { server in
+        try await server.send(.get, "/bicycles?color=red")
+        let well = try await server.decode(Health.self, "/health")
+        #expect(well.isHealthy && well.problems == [] && well.answerSeconds != nil && well.freeBytes != nil)
+        try FileManager.default.moveItem(atPath: filepath, toPath: filepath + ".moved")
+        let ill = try await server.send(.get, "/health")
+        #expect(ill.status == .serviceUnavailable)
+        let problems = try JSONDecoder().decode(Health.self, from: ill.body).problems
+        #expect(problems.contains("the database is not at its path"))
+        #expect(String(buffer: try await server.send(.get, "/").body).contains("not healthy"))
+        try FileManager.default.moveItem(atPath: filepath + ".moved", toPath: filepath)
+      }
+    }
+  }
+
   @Test("labels are escaped, and empty ones left out")
   func labels() {
     let metrics = PrometheusMetrics()
