@@ -42,7 +42,7 @@ struct Benchmarks {
       if options.only.contains(Subscribers.id) { try Subscribers(directory: directory, options: options).run() }
       if options.only.allSatisfy(special.contains) { return true }
     }
-    return try run(in: Fixture(directory: directory, scale: options.scale))
+    return try run(in: Fixture(directory: directory, scale: options.scale, reads: options.reads))
   }
 
   private func run(in fixture: Fixture) throws -> Bool {

@@ -180,17 +180,17 @@ extension Peers {
   func throughput() throws -> [Contender] {
     try fixture.reset(.grdb)
     let pool = try DatabasePool(path: fixture.path(of: .grdb), configuration: Peers.configuration)
-    let (seconds, rows) = (fixture.seconds, fixture.rows)
+    let (span, rows) = (fixture.span, fixture.rows)
     func measuring(_ name: String, _ one: @escaping @Sendable (Database, Int) throws -> Int?) -> Contender {
       Contender(
         name, setUp: { [fixture] in try fixture.reset(.grdb, rows: rows) },
         rate: {
-          try Threads.rate(seconds: seconds) { reader in
-            try Threads.repeat(for: seconds, from: reader * 1009, rows: rows) { id in
+          try Threads.rate(span) { reader in
+            try Threads.repeat(for: span, from: reader * 1009, rows: rows) { id in
               try pool.read { try one($0, id) } == id
             }
           } writer: {
-            try Threads.repeat(for: seconds, from: 0, rows: rows, batch: 1) { id in
+            try Threads.repeat(for: span, from: 0, rows: rows, batch: 1) { id in
               try pool.write { db in
                 let update = try db.cachedStatement(sql: "UPDATE mixed SET price = ? WHERE id = ?")
                 try update.execute(arguments: [Double(id), id])

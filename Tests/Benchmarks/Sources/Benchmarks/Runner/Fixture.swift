@@ -18,6 +18,8 @@ final class Fixture {
   let directory: String
   /// What the sizes of the workloads are multiplied by.
   let scale: Double
+  /// How many rows each reader of W9 reads; nil if it reads for a time.
+  let reads: Int?
 
   /// How many rows the tables for reading have.
   var rows: Int { scaled(100_000, atLeast: 2_000) }
@@ -30,9 +32,10 @@ final class Fixture {
   private var keepers: [Family: RawSwift] = [:]
 
   /// Opens the files in a directory, made first if they are not there.
-  init(directory: String, scale: Double) throws {
+  init(directory: String, scale: Double, reads: Int? = nil) throws {
     self.directory = directory
     self.scale = scale
+    self.reads = reads
     let isNew = !FileManager.default.fileExists(atPath: directory + "/reading.sqlite")
     db = try SqliteDatabase(filepath: directory + "/reading.sqlite")
     if isNew { try db.createTables() }

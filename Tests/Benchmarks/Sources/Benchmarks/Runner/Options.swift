@@ -5,6 +5,7 @@ struct Options {
   var contenders: [String] = []
   var rounds = 7
   var scale = 1.0
+  var reads: Int?
   var json = false
   var gate: String?
   var record: String?
@@ -35,6 +36,7 @@ struct Options {
                              "=raw C" is the one that is called so
       --rounds n             how many rounds (7); an even number gives the lower middle
       --scale x              multiplies the sizes of the workloads (1)
+      --reads n              each reader of W9 reads n rows, without a writer, instead of for a time
       --directory path       keeps the databases there, and takes those that are there, of the same scale
       --json                 prints JSON instead of a table
       --gate file            fails (exit code 1) when a ratio of this library is over its limit in the file
@@ -74,6 +76,12 @@ struct Options {
           throw Problem(description: "--scale takes a number over 0 and up to 100, not “\(text)”")
         }
         self.scale = scale
+      case "--reads":
+        let text = try value(of: option)
+        guard let reads = Int(text), reads > 0 else {
+          throw Problem(description: "--reads takes a number over 0, not “\(text)”")
+        }
+        self.reads = reads
       case "--json": json = true
       case "--gate": gate = try value(of: option)
       case "--record": record = try value(of: option)

@@ -9,7 +9,7 @@ extension Suite {
   /// One writer and four readers, each a thread: a round takes a fixed time, and what was done in it is counted.
   var throughput: [Workload] {
     let rows = fixture.rows
-    let seconds = fixture.seconds
+    let span = fixture.span
     return [
       workload(
         "W9", "one writer and four readers, selects by key on their own", operations: 1, unit: .reads, maximumRounds: 3
@@ -18,64 +18,66 @@ extension Suite {
         let pool = try SqlitePool(filepath: fixture.path(of: .sqlable), readers: Threads.readers)
         return [
           rate(Name.c, .c) { [path = fixture.path(of: .c)] in
-            try Threads.rate(seconds: seconds) { reader in
-              try RawSwift(path: path).use { baseline_read_for($0, seconds, Int64(reader * 1009), Int64(rows)) }
+            try Threads.rate(span) { reader in
+              try RawSwift(path: path).use {
+                baseline_read_for($0, span.seconds, Int64(span.reads), Int64(reader * 1009), Int64(rows))
+              }
             } writer: {
-              try RawSwift(path: path).use { baseline_write_for($0, seconds, Int64(rows)) }
+              try RawSwift(path: path).use { baseline_write_for($0, span.seconds, Int64(rows)) }
             }
           },
           rate(Name.swift, .swift) { [path = fixture.path(of: .swift)] in
-            try Threads.rate(seconds: seconds) { reader in
-              try RawSwift(path: path).read(for: seconds, from: reader * 1009, rows: rows)
+            try Threads.rate(span) { reader in
+              try RawSwift(path: path).read(for: span, from: reader * 1009, rows: rows)
             } writer: {
-              try RawSwift(path: path).write(for: seconds, rows: rows)
+              try RawSwift(path: path).write(for: span, rows: rows)
             }
           },
           rate(Name.untyped + " children", .sqlable) {
-            try Threads.rate(seconds: seconds) { reader in
+            try Threads.rate(span) { reader in
               let child = try db.createChild()
-              return try Threads.repeat(for: seconds, from: reader * 1009, rows: rows) { id in
+              return try Threads.repeat(for: span, from: reader * 1009, rows: rows) { id in
                 try Untyped.byId(id).run(child)?.row.id == id
               }
             } writer: {
-              try Threads.repeat(for: seconds, from: 0, rows: rows, batch: 1) { id in
+              try Threads.repeat(for: span, from: 0, rows: rows, batch: 1) { id in
                 try Untyped.update(Untyped.price.set(to: Double(id))).filter(Untyped.id == id).run(db) == 1
               }
             }
           },
           rate(Name.typed + " children", .sqlable) {
-            try Threads.rate(seconds: seconds) { reader in
+            try Threads.rate(span) { reader in
               let child = try db.createChild()
-              return try Threads.repeat(for: seconds, from: reader * 1009, rows: rows) { id in
+              return try Threads.repeat(for: span, from: reader * 1009, rows: rows) { id in
                 try Typed.byId(id).run(child)?.row.id == id
               }
             } writer: {
-              try Threads.repeat(for: seconds, from: 0, rows: rows, batch: 1) { id in
+              try Threads.repeat(for: span, from: 0, rows: rows, batch: 1) { id in
                 try Typed.update(Typed.price.set(to: Double(id))).filter(Typed.id == id).run(db) == 1
               }
             }
           },
           rate(Name.typed + " pool", .sqlable) {
-            try Threads.rate(seconds: seconds) { reader in
-              try Threads.repeat(for: seconds, from: reader * 1009, rows: rows) { id in
+            try Threads.rate(span) { reader in
+              try Threads.repeat(for: span, from: reader * 1009, rows: rows) { id in
                 try Typed.byId(id).run(pool)?.row.id == id
               }
             } writer: {
-              try Threads.repeat(for: seconds, from: 0, rows: rows, batch: 1) { id in
+              try Threads.repeat(for: span, from: 0, rows: rows, batch: 1) { id in
                 try Typed.update(Typed.price.set(to: Double(id))).filter(Typed.id == id).run(pool) == 1
               }
             }
           },
           rate(Name.typed + " pool, async", .sqlable) {
-            try Threads.rate(seconds: seconds) { reader in
+            try Threads.rate(span) { reader in
               try blocking {
-                try await Threads.repeat(for: seconds, from: reader * 1009, rows: rows) { id in
+                try await Threads.repeat(for: span, from: reader * 1009, rows: rows) { id in
                   try await Typed.byId(id).run(pool)?.row.id == id
                 }
               }
             } writer: {
               try blocking {
-                try await Threads.repeat(for: seconds, from: 0, rows: rows, batch: 1) { id in
+                try await Threads.repeat(for: span, from: 0, rows: rows, batch: 1) { id in
                   try await Typed.update(Typed.price.set(to: Double(id))).filter(Typed.id == id).run(pool) == 1
                 }
               }
@@ -95,20 +97,29 @@ extension Suite {
 
 extension Fixture {
   /// How long a round of a workload takes that counts what is done in a fixed time.
-  var seconds: Double { max(0.3, 3 * scale) }
+  var span: Threads.Span { .init(seconds: reads == nil ? max(0.3, 3 * scale) : 3_600, reads: reads ?? .max) }
 }
 
 enum Threads {
   static let readers = 4
 
+  /// What ends a reader's loop: a time or, where instructions are counted, a number of reads. Then there is no writer:
+  /// how much it does depends on the time.
+  struct Span {
+    let seconds: Double
+    let reads: Int
+
+    var hasWriter: Bool { reads == .max }
+  }
+
   /// Runs the readers and the writer, each on a thread of its own, and gives what they did per second.
   static func rate(
-    seconds: Double, reader: @escaping @Sendable (_ number: Int) throws -> Int64,
+    _ span: Span, reader: @escaping @Sendable (_ number: Int) throws -> Int64,
     writer: @escaping @Sendable () throws -> Int64
   ) throws -> Workload.Rate {
     let results = Results()
     let group = DispatchGroup()
-    for number in 0...readers {
+    for number in 0...readers where number < readers || span.hasWriter {
       group.enter()
       Thread.detachNewThread {
         defer { group.leave() }
@@ -123,7 +134,7 @@ enum Threads {
     group.wait()
     return try results.all.withLock { results in
       if let error = results.error { throw error }
-      return Workload.Rate(reads: Double(results.reads) / seconds, writes: Double(results.writes) / seconds)
+      return Workload.Rate(reads: Double(results.reads) / span.seconds, writes: Double(results.writes) / span.seconds)
     }
   }
 
@@ -131,15 +142,17 @@ enum Threads {
     let all = Mutex<(reads: Int64, writes: Int64, error: (any Error)?)>((0, 0, nil))
   }
 
-  /// Calls `body` with keys of rows in no order until the time is over; how often it found its row. The clock is read
+  /// Calls `body` with keys of rows in no order until the span is over; how often it found its row. The clock is read
   /// once a batch, which keeps it out of the figures.
   static func `repeat`(
-    for seconds: Double, from first: Int, rows: Int, batch: Int = 16, _ body: (_ id: Int) throws -> Bool
+    for span: Span, from first: Int, rows: Int, batch: Int = 16, _ body: (_ id: Int) throws -> Bool
   ) throws -> Int64 {
-    let end = ContinuousClock.now + .seconds(seconds)
+    let end = ContinuousClock.now + .seconds(span.seconds)
     var found: Int64 = 0
     var id = first
-    while ContinuousClock.now < end {
+    var left = span.reads
+    while left > 0, ContinuousClock.now < end {
+      left -= batch
       for _ in 0..<batch {
         id = (id + 7919) % rows
         if try body(id + 1) { found += 1 }
@@ -152,12 +165,14 @@ enum Threads {
 extension Threads {
   /// The same in a task.
   static func `repeat`(
-    for seconds: Double, from first: Int, rows: Int, batch: Int = 16, _ body: (_ id: Int) async throws -> Bool
+    for span: Span, from first: Int, rows: Int, batch: Int = 16, _ body: (_ id: Int) async throws -> Bool
   ) async throws -> Int64 {
-    let end = ContinuousClock.now + .seconds(seconds)
+    let end = ContinuousClock.now + .seconds(span.seconds)
     var found: Int64 = 0
     var id = first
-    while ContinuousClock.now < end {
+    var left = span.reads
+    while left > 0, ContinuousClock.now < end {
+      left -= batch
       for _ in 0..<batch {
         id = (id + 7919) % rows
         if try await body(id + 1) { found += 1 }
@@ -173,20 +188,20 @@ extension RawSwift {
     withExtendedLifetime(self) { body(db) }
   }
 
-  fileprivate func read(for seconds: Double, from first: Int, rows: Int) throws -> Int64 {
+  fileprivate func read(for span: Threads.Span, from first: Int, rows: Int) throws -> Int64 {
     let statement = try prepare("SELECT \(RawSwift.mixedColumns) FROM mixed WHERE id = ?")
     defer { sqlite3_finalize(statement) }
-    return try Threads.repeat(for: seconds, from: first, rows: rows) { id in
+    return try Threads.repeat(for: span, from: first, rows: rows) { id in
       sqlite3_bind_int64(statement, 1, Int64(id))
       defer { sqlite3_reset(statement) }
       return sqlite3_step(statement) == SQLITE_ROW && RawSwift.mixed(statement).id == id
     }
   }
 
-  fileprivate func write(for seconds: Double, rows: Int) throws -> Int64 {
+  fileprivate func write(for span: Threads.Span, rows: Int) throws -> Int64 {
     let statement = try prepare("UPDATE mixed SET price = ? WHERE id = ?")
     defer { sqlite3_finalize(statement) }
-    return try Threads.repeat(for: seconds, from: 0, rows: rows, batch: 1) { id in
+    return try Threads.repeat(for: span, from: 0, rows: rows, batch: 1) { id in
       sqlite3_bind_double(statement, 1, Double(id))
       sqlite3_bind_int64(statement, 2, Int64(id))
       try RawSwift.step(statement)

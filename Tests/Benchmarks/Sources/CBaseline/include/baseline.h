@@ -91,8 +91,8 @@ uint64_t baseline_cold(sqlite3 *db, const char *const *texts, const int *terms, 
 
 // MARK: - Throughput
 
-// Reads rows by key, each on its own, until the time is over; how many were found.
-int64_t baseline_read_for(sqlite3 *db, double seconds, int64_t first, int64_t rows);
+// Reads rows by key, each on its own, until the time is over or so many are read; how many were found.
+int64_t baseline_read_for(sqlite3 *db, double seconds, int64_t reads, int64_t first, int64_t rows);
 // Updates rows by key, each in its own transaction, until the time is over; how many were changed.
 int64_t baseline_write_for(sqlite3 *db, double seconds, int64_t rows);
 
