@@ -51,7 +51,7 @@ final class Connection {
   /// Receives every error of SQLite's that may show a damaged file.
   var didFindDamage: ((SqlError) -> Void)?
   /// What measures its statements, while they are traced.
-  var tracer: StatementTracer?
+  @exclusivity(unchecked) var tracer: StatementTracer?
   /// Whether delete triggers fire for rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
   /// How many cursors have not reached their end.

@@ -41,13 +41,17 @@ struct MeasuredRun: Sendable {
   var duration: Duration { waiting + compiling + stepping + committing }
 }
 
-/// The call that runs statements.
-struct TraceCaller: Sendable {
+/// The call that runs statements. An object: every call on a pool has a place for one, and moves it, traced or not.
+final class TraceCaller: Sendable {
   let site: CallSite
   let context: String?
   let task: TaskValues?
   /// Whether it was made by a closure that receives events: its statements are not reported.
   let isReceiver: Bool
+
+  init(site: CallSite, context: String?, task: TaskValues?, isReceiver: Bool) {
+    (self.site, self.context, self.task, self.isReceiver) = (site, context, task, isReceiver)
+  }
 }
 
 /// Measures the statements of a connection, by SQLite's trace callbacks. A connection has one only while it is traced:

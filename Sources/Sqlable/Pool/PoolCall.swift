@@ -123,7 +123,7 @@ final class PoolCall: @unchecked Sendable {
 }
 
 extension TraceCaller {
-  fileprivate init(at place: CallSite) {
+  fileprivate convenience init(at place: CallSite) {
     self.init(
       site: place, context: Tracing.context, task: TaskValues.current, isReceiver: Tracing.isReceiving)
   }

@@ -45,8 +45,12 @@ final class PoolEvents: Sendable {
 
 extension SqlitePool {
   /// To be called when a call has returned its handle, without the pool's lock.
-  func reportEnd(of call: PoolCall) {
-    guard events.isActive, call.kind != .detection, let got = call.gotHandle else { return }
+  @inline(__always)
+  func reportEnd(of call: PoolCall) { if events.isActive { sendEnd(of: call) } }
+
+  @inline(never)
+  private func sendEnd(of call: PoolCall) {
+    guard call.kind != .detection, let got = call.gotHandle else { return }
     events.send(.ended(waited: call.begin.duration(to: got), used: got.duration(to: .now)))
   }
 }

@@ -46,7 +46,7 @@ extension Prepared {
   @inlinable
   func row(_ values: some PreparedValues) throws -> Model? {
     let reading = try core.beginReading(values)
-    defer { core.db.endReading(reading) }
+    defer { core.endReading(reading) }
     return try reading.step() ? try reading.row.model() : nil
   }
 }
@@ -77,7 +77,7 @@ extension Prepared where Output == [Model] {
   @inlinable
   func rows(_ values: some PreparedValues) throws -> [Model] {
     let reading = try core.beginReading(values)
-    defer { core.db.endReading(reading) }
+    defer { core.endReading(reading) }
     var models: [Model] = []
     while try reading.step() { models.append(try reading.row.model()) }
     return models
@@ -88,7 +88,7 @@ extension Prepared where Output == [Model] {
     _ values: KeyValuePairs<String, any SqlValue> = [:], _ body: (Model) throws -> Iteration
   ) throws {
     let reading = try core.beginReading(NamedValues(values), isLoop: true)
-    defer { core.db.endReading(reading) }
+    defer { core.endReading(reading) }
     while try reading.step() {
       if try body(reading.row.model()) == .stop { return }
     }

@@ -3,7 +3,7 @@
 /// The compiled statement of a ``Prepared``; its handle's lock is held whenever it changes.
 @usableFromInline
 final class PreparedCore {
-  @usableFromInline let db: SqliteDatabase
+  let db: SqliteDatabase
   let names: [String]
   let sql: String
   let targets: [Target]
@@ -178,6 +178,11 @@ final class PreparedCore {
       return statement
     }
   }
+
+  // Here and not in the caller's module, which would count a reference to the handle: 125 instructions, since weak
+  // references to it exist.
+  @usableFromInline
+  func endReading(_ reading: StatementRun) { db.endReading(reading) }
 
   /// Runs a statement that returns a number.
   @usableFromInline
