@@ -24,7 +24,8 @@ struct GateRecord {
   init?(besideFileAt path: String) {
     guard let text = KernelLocks.text(ofFileAt: GateRecord.path(besideFileAt: path), upTo: GateRecord.maximumLength)
     else { return nil }
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    // Other users who may write to the database may write anything here, and it goes into errors and logs.
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { GateRecord.line(String($0)) }
     guard lines.count >= 6, lines[0] == GateRecord.title, let process = Int(lines[1]), let since = Int64(lines[2])
     else { return nil }
     (self.process, self.since, callSite) = (process, since, lines[4])
@@ -42,16 +43,19 @@ struct GateRecord {
 
   /// The text of the file, which is a line for each part.
   var bytes: [UInt8] {
-    func line(_ text: String?) -> String {
-      String(decoding: (text ?? "").utf8.map { $0 < 32 ? 32 : $0 }.prefix(GateRecord.maximumLength / 4), as: UTF8.self)
-    }
-    let lines = [GateRecord.title, "\(process)", "\(since)", line(label), line(callSite), line(sql), ""]
-    return Array(lines.joined(separator: "\n").utf8)
+    let texts = [GateRecord.title, "\(process)", "\(since)", label ?? "", callSite, sql ?? ""]
+    return Array(texts.map { GateRecord.line($0) + "\n" }.joined().utf8)
   }
 
-  /// The holder of the lock; nil if that is another process than the one that wrote this.
+  /// A text on one line, without control characters.
+  private static func line(_ text: String) -> String {
+    String(decoding: text.utf8.map { $0 < 32 || $0 == 127 ? 32 : $0 }.prefix(maximumLength / 4), as: UTF8.self)
+  }
+
+  /// The holder of the lock; nil if that is another process than the one that wrote this, or a later one that has got
+  /// the number of one that was killed.
   func holder(in process: Int) -> WriteLockHolder? {
-    guard self.process == process else { return nil }
+    guard self.process == process, ProcessStart.time(of: process).map({ $0 <= since }) ?? true else { return nil }
     let age = max(0, GateRecord.now - since)
     return WriteLockHolder(
       process: process, label: label, handle: nil, callSite: callSite, age: .nanoseconds(age), sql: sql)

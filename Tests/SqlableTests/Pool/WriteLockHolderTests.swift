@@ -187,6 +187,26 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: SQLiteProcess.isAvailable))
+  func whatAProcessHasSaidIsNotTakenForALaterOneWithItsNumberAndShowsNoControlCharacters() throws {
+    try withMembers { pool in
+      let process = try SQLiteProcess(pool.filepath)
+      defer { process.quit() }
+      try process.run("BEGIN IMMEDIATE;")
+      let holder = try #require(pool.writeLockHolder)
+      #expect(holder.callSite == nil)
+      func write(since: Int64) throws {
+        let record = "sqlable 1\n\(holder.process)\n\(since)\nla\u{1B}bel\nA.swift:1\nSELECT\r1\n"
+        try Data(record.utf8).write(to: URL(filePath: pool.filepath + "-gate"))
+      }
+      try write(since: 1)
+      #expect(pool.writeLockHolder == holder, "the process began later")
+      try write(since: .max)
+      let named = try #require(pool.writeLockHolder)
+      #expect(named.callSite == "A.swift:1" && named.label == "la bel" && named.sql == "SELECT 1")
+    }
+  }
+
   @Test func aGateFileWithAnythingInItIsNoHolder() throws {
     try withMembers { pool in
       for text in ["", "x", "sqlable 1\n\n\n\n\n\n", "sqlable 1\n1\nx\n\n\n\n", String(repeating: "\n", count: 9_000)] {
