@@ -58,10 +58,13 @@ final class Interruption: @unchecked Sendable {
       try body()
       return false
     } catch {
-      if let left = budget, left < 0 { return true }
+      if isBudgetSpent { return true }
       throw error
     }
   }
+
+  /// Whether `withBudget` has stopped a statement, and will say so.
+  var isBudgetSpent: Bool { budget.map { $0 < 0 } ?? false }
 
   /// What the statements of a limited run may still take; nil for any other.
   @exclusivity(unchecked) var allowance: RunAllowance?

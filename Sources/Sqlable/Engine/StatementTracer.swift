@@ -188,8 +188,11 @@ final class StatementTracer {
 
   /// To be called when a statement has failed, after its end was measured.
   func didFail(_ error: SqlError) {
+    // A read that was tried on its caller's thread, and took too long there, has not failed: it runs again.
+    let runsAgain = interruption.isBudgetSpent
     measured.withLock { measured in
-      if !measured.runs.isEmpty { measured.runs[measured.runs.count - 1].error = error }
+      guard let last = measured.runs.indices.last else { return }
+      if runsAgain { measured.runs.removeLast() } else { measured.runs[last].error = error }
     }
   }
 

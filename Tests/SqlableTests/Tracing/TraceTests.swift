@@ -44,6 +44,22 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
+  @Test func aReadThatRunsAgainOnAThreadOfThePoolIsReportedOnce() async throws {
+    try await withMembers { pool in
+      // A quick read takes a reader that is open.
+      _ = try await Member.count().run(pool)
+      let log = TraceLog()
+      let token = pool.trace(.init(), log.receive)
+      let counts = try await pool.query(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT count(*) FROM n",
+        as: Int.self)
+      #expect(counts == [200_000])
+      pool.removeTrace(token)
+      let events = log.take()
+      #expect(events.count == 1 && events.first?.kind == .read && events.first?.error == nil, "\(events)")
+    }
+  }
+
   @Test func whatATransactionBecameIsReported() throws {
     struct Failure: Error {}
     try withTraced { db, log in
