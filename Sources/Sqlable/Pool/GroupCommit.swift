@@ -127,7 +127,9 @@ extension SqlitePool {
   ) -> Result<Void, any Error> {
     withState { $0.take(writer, from: call) }
     reportEnd(of: call)
-    return outcome.mapError { call.error($0, label: configuration.handles.label) }
+    return outcome.mapError { error in
+      call.error(error, label: configuration.handles.label) { otherHolder(than: call) }
+    }
   }
 
   /// The next waiting call that may share the commit.

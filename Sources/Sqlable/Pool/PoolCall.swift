@@ -99,8 +99,16 @@ final class PoolCall: @unchecked Sendable {
     }
   }
 
+  /// Whether an error is that of a write that was stopped before its transaction had begun.
+  private func waitsToBegin(_ error: SqlError) -> Bool {
+    // Waiting for the gate, it has run nothing.
+    kind == .write && error.sql.map { $0.hasPrefix("BEGIN") } ?? (error.transaction == .none)
+  }
+
   /// The error for the caller: cancellation, timeout or closing, if stopping the call has caused it.
-  func error(_ error: any Error, label: String?) -> any Error {
+  ///
+  /// - Parameter holder: What to say of who holds the write lock, if the call was stopped while it waited for that.
+  func error(_ error: any Error, label: String?, holder: () -> String = { "" }) -> any Error {
     guard let stopped, let cause = error as? SqlError, cause.kind == .interrupted || cause.kind == .busy else {
       return error
     }
@@ -108,7 +116,9 @@ final class PoolCall: @unchecked Sendable {
     case .cancelled: return CancellationError()
     case .deadline:
       return SqlError(
-        .timeout, message: "the deadline passed while the call at \(place) was running", sql: cause.sql,
+        .timeout,
+        message: "the deadline passed while the call at \(place) was running" + (waitsToBegin(cause) ? holder() : ""),
+        sql: cause.sql,
         transaction: cause.transaction, label: label)
     case .tooOld:
       return SqlError(

@@ -146,6 +146,10 @@ import Testing
       let error = expectError(.busy) { try Member(id: 1, name: "x").insert().run(pool) }
       #expect(error?.message.contains("process \(found.process)") == true, "\(error?.message ?? "")")
       #expect(error?.message.contains("PoolProcess.swift") == true)
+      let late = expectError(.timeout) {
+        _ = try withDeadline(.milliseconds(50)) { try Member(id: 1, name: "x").insert().run(pool) }
+      }
+      #expect(late?.message.contains("PoolProcess.swift") == true, "\(late?.message ?? "")")
       let record = try String(contentsOfFile: pool.filepath + "-gate", encoding: .utf8)
       #expect(record.contains("\n\(found.process)\n") && !record.contains("'x'"))
       try process.goOn()
@@ -204,6 +208,21 @@ import Testing
       try write(since: .max)
       let named = try #require(pool.writeLockHolder)
       #expect(named.callSite == "A.swift:1" && named.label == "la bel" && named.sql == "SELECT 1")
+    }
+  }
+
+  @Test(.enabled(if: SQLiteProcess.isAvailable))
+  func aDeadlineThatPassesInTheWaitForTheLockNamesItsHolder() throws {
+    try withMembers { pool in
+      let process = try SQLiteProcess(pool.filepath)
+      defer { process.quit() }
+      try process.run("BEGIN IMMEDIATE;")
+      let holder = try #require(pool.writeLockHolder)
+      let error = expectError(.timeout) {
+        _ = try withDeadline(.milliseconds(100)) { try Member(id: 1, name: "x").insert().run(pool) }
+      }
+      #expect(error?.message.hasSuffix("; process \(holder.process) holds the write lock") == true)
+      try process.run("COMMIT;")
     }
   }
 
