@@ -9,8 +9,8 @@ extension SqliteDatabase {
   ///
   /// The closure is called on the thread that ran the statement, without the handle's lock: after the statement, or
   /// after the transaction that it is part of. It may use the database; what it runs itself is not traced, unless it
-  /// leaves that to another thread. A closure that blocks delays its caller only. Of a transaction at most 10,000
-  /// statements are reported.
+  /// leaves that to another thread. A closure that blocks delays its caller and, after a write on a pool, the writes
+  /// that wait for the pool's writer. Of a transaction at most 10,000 statements are reported.
   ///
   /// Without a trace nothing is measured. With one every statement takes about a microsecond more.
   ///

@@ -183,6 +183,10 @@ extension StatementTotals.Total: CustomStringConvertible {
   public var description: String {
     let text =
       "\(count) runs, \(total.millisecondsText) ms, p50 \(p50.millisecondsText) ms, p99 \(p99.millisecondsText) ms"
-    return sql.isEmpty ? text : "\(text): \(sql)"
+    switch kind {
+    case .transaction(.committed): return "\(text): transactions, committed"
+    case .transaction(.rolledBack): return "\(text): transactions, rolled back"
+    default: return sql.isEmpty ? text : "\(text): \(sql)"
+    }
   }
 }

@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func aReceiverThatBlocksAfterAWriteDoesNotHoldTheWriter() throws {
+  @Test func aReceiverThatBlocksAfterAWriteDoesNotHoldTheWriteLock() throws {
     try withMembers { pool in
       let (isBlocked, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       pool.trace { event in
@@ -49,6 +49,12 @@ import Testing
       // Its row is committed, and its lock released.
       #expect(try Member.count().run(pool) == 1)
       #expect(pool.writeLockHolder == nil)
+      // The pool's own writer waits for it.
+      let other = try SqliteDatabase(filepath: pool.filepath)
+      try Member(id: 3, name: "x").insert().run(other)
+      expectError(.timeout) {
+        _ = try withDeadline(.milliseconds(50)) { try Member(id: 4, name: "x").insert().run(pool) }
+      }
       mayGoOn.signal()
       ended.wait()
       try Member(id: 2, name: "x").insert().run(pool)

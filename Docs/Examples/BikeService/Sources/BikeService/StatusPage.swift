@@ -110,7 +110,7 @@ struct StatusPage: ResponseGenerator {
     switch statement.kind {
     case .transaction(.committed): "transactions, committed"
     case .transaction(.rolledBack): "transactions, rolled back"
-    default: statement.sql.isEmpty ? "all others" : "<code>\(statement.sql.escaped)</code>"
+    default: "<code>\(statement.sql.escaped)</code>"
     }
   }
 
