@@ -22,6 +22,7 @@ let package = Package(
     .trait(name: "Metrics", description: "Durations, waits and the state of pools to swift-metrics."),
     .trait(name: "Tracing", description: "A span of swift-distributed-tracing for each statement and transaction."),
     .trait(name: "Lifecycle", description: "Pools are services of swift-service-lifecycle."),
+    .trait(name: "SQLCipher", description: "Encrypted files, by libsqlcipher 4.5 or later in place of libsqlite3."),
   ],
   dependencies: [
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
@@ -31,10 +32,14 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
-    .systemLibrary(
+    .systemLibrary(name: "CSqlableSystemSQLite", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CSqlableSQLCipher", pkgConfig: "sqlcipher"),
+    .target(
       name: "CSqlableSQLite",
-      pkgConfig: "sqlite3",
-      providers: [.apt(["libsqlite3-dev"])]
+      dependencies: [
+        "CSqlableSystemSQLite",
+        .target(name: "CSqlableSQLCipher", condition: .when(traits: ["SQLCipher"])),
+      ]
     ),
     .macro(
       name: "SqlableMacros",

@@ -199,11 +199,15 @@ private enum SwiftCompiler {
     let names = Set(files.map { ($0 as NSString).lastPathComponent + ".o" })
     let objects = try FileManager.default.contentsOfDirectory(atPath: products + "/Sqlable.build")
       .filter { $0.hasSuffix(".swift.o") && names.contains($0) }.map { products + "/Sqlable.build/" + $0 }
-    let map = root + "/CSqlableSQLite/module.modulemap"
+    var words = ["-swift-version", "6", "-warnings-as-errors", "-I", products + "/Modules"]
+    for module in ["CSqlableSystemSQLite", "CSqlableSQLCipher"] {
+      words += ["-Xcc", "-fmodule-map-file=\(root)/\(module)/module.modulemap"]
+    }
+    words += sources.map { directory + "/\($0.name).swift" }
+    // Its objects name the SQLite that they need.
+    words += objects + ["-o", directory + "/program"]
     let compiler = try ChildProcess(
-      #require(path),
-      ["-swift-version", "6", "-warnings-as-errors", "-I", products + "/Modules", "-Xcc", "-fmodule-map-file=" + map]
-        + sources.map { directory + "/\($0.name).swift" } + objects + ["-lsqlite3", "-o", directory + "/program"],
+      #require(path), words,
       errors: .withOutput)
     let said = String(decoding: compiler.output.readDataToEndOfFile(), as: UTF8.self)
     try #require(compiler.waitUntilExit(), "\(said)")
