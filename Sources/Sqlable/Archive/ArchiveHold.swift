@@ -49,7 +49,7 @@ final class ArchiveHold: @unchecked Sendable {
     defer { Glibc.close(descriptor) }
     try db.locked {
       let copy = try PageCopy(
-        of: "main", on: db.openConnection(), to: Connection.unjournaled(path, label: db.configuration.label))
+        of: "main", on: db.openConnection(), to: Connection.unjournaled(path, label: db.configuration.label, nil))
       while try !copy.step(1_024) {}
     }
     guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }

@@ -18,11 +18,14 @@ extension SqlitePool {
   /// not run `wal_checkpoint(TRUNCATE)` or leave WAL mode, which throws `.busy` there.
   ///
   /// What fails is retried, and reported to `didFail` and in ``PoolArchive/status``. Throws `.misuse` for invalid
-  /// options, `.busy` if another pool writes to the archive, and `.full`, `.cannotOpen` and others of the file system.
-  /// It blocks the thread until the database is copied.
+  /// options and for an encrypted database, `.busy` if another pool writes to the archive, and `.full`, `.cannotOpen`
+  /// and others of the file system. It blocks the thread until the database is copied.
   public func archive(to path: String, _ options: ArchiveOptions = ArchiveOptions()) throws -> PoolArchive {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }
+    guard root.cipher == nil else {
+      throw misuse("an encrypted database can't be archived: its log has pages that only its own file's salt opens")
+    }
     return PoolArchive(try ArchiveRun(self, at: path, options), self)
   }
 

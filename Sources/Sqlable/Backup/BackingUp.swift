@@ -29,12 +29,12 @@ extension SqliteDatabase {
   func fill(_ file: PartialFile, from source: BackupSource, _ options: BackupOptions) throws {
     switch options.method {
     case .copied:
-      try source.copy(to: Connection.unjournaled(file.path, label: configuration.label), options)
+      try source.copy(to: Connection.unjournaled(file.path, label: configuration.label, cipher), options)
     case .vacuumed:
       try source.vacuum(into: file.path, options)
       try source.checkUnchanged()
     }
-    try file.demandNoLog()
+    try file.demandNoLog(cipher)
     var options = options
     // The copy is a database of its own.
     if options.database != "main" { options.schema = nil }
@@ -95,6 +95,9 @@ extension SqliteDatabase {
         try connection.pragma("PRAGMA page_count") == "0"
       )
     }
+    guard source.cipher == nil || !isInMemory else {
+      throw misuse("a database in memory is not encrypted, and can't take the pages of an encrypted one")
+    }
     let sourceSize = try source.pageSize()
     let isResized = sourceSize != size && (isInMemory ? !isEmpty : isWAL)
     guard try isResized || (!isWAL && source.demandsLog()) else { return source }
@@ -105,8 +108,8 @@ extension SqliteDatabase {
       isInMemory
       ? try PartialFile.makeNumbered(beside: PartialFile.temporaryDirectory + "/sqlable-memory")
       : try PartialFile.make(beside: path, mode: 0o600)
-    try source.copy(to: Connection.unjournaled(copy.path, label: configuration.label), options)
-    try copy.demandNoLog()
+    try source.copy(to: Connection.unjournaled(copy.path, label: configuration.label, cipher), options)
+    try copy.demandNoLog(cipher)
     guard isResized else { return try BackupSource.file(copy, for: self, source.stop) }
     let converted = try PartialFile.make(beside: copy.path, mode: 0o600)
     try BackupSource.file(copy.path, for: self, source.stop).vacuum(into: converted.path, options, pageSize: size)
@@ -117,6 +120,10 @@ extension SqliteDatabase {
 extension BackupSource {
   /// Runs `VACUUM INTO`.
   func vacuum(into path: String, _ options: BackupOptions, pageSize: Int? = nil) throws {
+    // The new file would have the settings of SQLCipher 4.
+    guard cipher?.settings.areUsual ?? true else {
+      throw db.misuse("VACUUM INTO keeps no cipher settings; copy the pages, or use export(to:key:cipher:)")
+    }
     try db.locked {
       let connection = try db.openConnection()
       if let pageSize { try connection.pragma("PRAGMA page_size = \(pageSize)") }

@@ -41,6 +41,10 @@ final class BackupSource: @unchecked Sendable {
       guard let path = parent.configuration.attached[name] else {
         throw parent.misuse("there is no attached database \(name) to back up")
       }
+      let key = parent.configuration.attachedKeys[name] ?? parent.configuration.key
+      guard (key ?? .unencrypted) == (parent.family.key ?? .unencrypted) else {
+        throw parent.misuse("the attached database \(name) has another key; back it up with a handle of its own")
+      }
       attached[name] = path
     }
     // A database in memory can't be opened read-only.
@@ -90,6 +94,11 @@ final class BackupSource: @unchecked Sendable {
     }
   }
 
+  /// A handle of its own.
+  static func reading(_ db: SqliteDatabase, _ stop: BackupStop) throws -> BackupSource {
+    try BackupSource(db, "main", stop)
+  }
+
   /// A temporary file, which lives as long as the source.
   static func file(_ file: PartialFile, for handle: SqliteDatabase, _ stop: BackupStop) throws -> BackupSource {
     let source = try BackupSource.file(file.path, for: handle, stop)
@@ -110,6 +119,9 @@ final class BackupSource: @unchecked Sendable {
       return try connection.demandsLog(ofDatabase: name) || connection.journalMode(ofDatabase: name) == "wal"
     }
   }
+
+  /// How the database is encrypted; nil if it is not.
+  var cipher: Cipher? { db.cipher }
 
   func pageSize() throws -> Int { try db.locked { try db.openConnection().pageSize(ofDatabase: name) } }
 

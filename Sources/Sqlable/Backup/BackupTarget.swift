@@ -84,11 +84,14 @@ struct BackupTarget {
     } catch let error as SqlError where error.kind == .notADatabase {
       throw SqlError(
         .notADatabase, message: "the file at the target of the backup is not a database, and is not replaced: \(path)")
+    } catch let error as SqlError where error.kind == .wrongKey {
+      throw SqlError(
+        .wrongKey, message: "the file at the target of the backup has another key, and is not replaced: \(path)")
     } catch let error as SqlError where error.kind == .corrupt {
       // An earlier backup that was damaged since.
     }
     guard hasLog() else { return }
-    do { try Connection.closeLog(ofFileAt: path, label: label) } catch let error as SqlError {
+    do { try Connection.closeLog(ofFileAt: path, label: label, db.cipher) } catch let error as SqlError {
       throw SqlError(
         error.kind == .busy ? .busy : .cannotOpen,
         message: "the file at the target of the backup is open, or has a log that can't be closed "

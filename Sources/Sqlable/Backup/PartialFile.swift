@@ -85,7 +85,9 @@ final class PartialFile: @unchecked Sendable {
 
   /// Takes the demand for WAL mode from the header, which SQLite copies with the first page: such a file could not be
   /// opened where nothing can be written beside it.
-  func demandNoLog() throws {
+  func demandNoLog(_ cipher: Cipher? = nil) throws {
+    // Only SQLite can change the header of an encrypted file.
+    if let cipher { return try Connection.closeLog(ofFileAt: path, label: nil, cipher) }
     var versions: [UInt8] = [0, 0]
     guard pread(descriptor, &versions, 2, 18) == 2 else { throw SqlError.system("read", path, errno) }
     guard versions != [1, 1] else { return }

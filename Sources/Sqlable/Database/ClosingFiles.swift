@@ -49,6 +49,19 @@ extension SqliteDatabase {
   func withFamilyClosed<Value>(
     until end: ContinuousClock.Instant, _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
+    try withFamilyDisconnected(until: end) {
+      try labelling { try closeLog(until: end) }
+      let (path, before) = (family.path, FileIdentity(family.path))
+      // The damage went with the file that had it.
+      defer { if FileIdentity(path) != before { functions?.corruption.clear() } }
+      return try body(files(at: path))
+    }
+  }
+
+  /// Calls `body` with the connections of the family closed; others may have the file open. Call inside of `closing`.
+  func withFamilyDisconnected<Value>(
+    until end: ContinuousClock.Instant, _ body: () throws -> Value
+  ) throws -> Value {
     guard isOpen else { throw closed }
     let held = try labelling { try family.lockAll(for: self, until: end) }
     defer { for handle in held.reversed() { handle.lock.unlock() } }
@@ -56,11 +69,7 @@ extension SqliteDatabase {
     for isReadOnly in [true, false] {
       for handle in held where handle.configuration.isReadOnly == isReadOnly { handle.disconnect() }
     }
-    try labelling { try closeLog(until: end) }
-    let (path, before) = (family.path, FileIdentity(family.path))
-    // The damage went with the file that had it.
-    defer { if FileIdentity(path) != before { functions?.corruption.clear() } }
-    return try body(DatabaseFiles(of: path))
+    return try body()
   }
 
   /// Takes the lock outside of every run; gives up at `end`, and returns what the handle is used for.
@@ -98,7 +107,8 @@ extension SqliteDatabase {
     let path = family.path
     guard !configuration.isReadOnly, access(path, W_OK) == 0 else { return }
     do {
-      let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE, label: nil, cacheCapacity: 0)
+      let connection = try Connection(
+        path: path, flags: SQLITE_OPEN_READWRITE, label: nil, cacheCapacity: 0, cipher: cipher)
       let left = max(.zero, ContinuousClock.now.duration(to: end)) / .milliseconds(1)
       connection.setBusyTimeout(milliseconds: Int32(min(left, Double(Int32.max))))
       // In WAL mode every connection has a lock on the file as long as it is open, which excludes this one.
@@ -108,7 +118,7 @@ extension SqliteDatabase {
       try connection.pragma("PRAGMA wal_checkpoint(TRUNCATE)")
     } catch let error as SqlError where error.kind == .busy {
       throw SqlError(.busy, message: "the file can't be closed: another process has it open")
-    } catch let error as SqlError where error.kind == .corrupt || error.kind == .notADatabase {
+    } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) {
       // A damaged file is closed, too: its files are what `body` is to mend.
     }
   }

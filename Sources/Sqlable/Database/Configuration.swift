@@ -98,6 +98,25 @@ public struct Configuration: Sendable, Hashable {
   /// The extensions of SQLite that every connection loads, in this order. Default: none.
   public var extensions: [LoadableExtension]
 
+  /// The key of the file. Default: nil, for one that is not encrypted. It needs the package trait `SQLCipher`; without
+  /// it, opening a handle throws `.misuse`.
+  ///
+  /// ```swift
+  /// let db = try SqliteDatabase(filepath: path, configuration: .init(key: .passphrase("correct horse")))
+  /// ```
+  ///
+  /// A new file is encrypted with it. Another key than the file's, and a key for a file that is not encrypted, throw
+  /// `.wrongKey`. The log and the journal are encrypted, too; a database in memory is not. After
+  /// ``SqliteDatabase/rekey(to:file:line:)`` the family goes on with the new key, which this property does not show.
+  public var key: EncryptionKey?
+
+  /// How the file is encrypted. Default: as SQLCipher 4 does it.
+  public var cipher: CipherSettings
+
+  /// The keys of attached files, by the names of ``attached``. Default: none. A file without one has the key of the
+  /// handle; ``EncryptionKey/unencrypted`` is for one that is not encrypted. All have the settings of SQLCipher 4.
+  public var attachedKeys: [String: EncryptionKey]
+
   /// What runs on each connection when it has opened; see ``onOpen(_:order:_:)``.
   var openActions: [OpenAction] = []
 
@@ -124,7 +143,10 @@ public struct Configuration: Sendable, Hashable {
     trustsSchema: Bool = true,
     stopsWritesWhenDamaged: Bool = false,
     attached: [String: String] = [:],
-    extensions: [LoadableExtension] = []
+    extensions: [LoadableExtension] = [],
+    key: EncryptionKey? = nil,
+    cipher: CipherSettings = CipherSettings(),
+    attachedKeys: [String: EncryptionKey] = [:]
   ) {
     self.label = label
     self.isReadOnly = isReadOnly
@@ -145,6 +167,9 @@ public struct Configuration: Sendable, Hashable {
     self.stopsWritesWhenDamaged = stopsWritesWhenDamaged
     self.attached = attached
     self.extensions = extensions
+    self.key = key ?? Configuration.keyOfTests
+    self.cipher = cipher
+    self.attachedKeys = attachedKeys
   }
 
   public enum JournalMode: String, Sendable, Hashable {
@@ -186,6 +211,7 @@ extension Configuration {
       throw SqlError.misuse("the maximum page count must be from 1 to 4,294,967,294")
     }
     for item in extensions { try item.validate() }
+    try validateKeys()
     var names: Set<[UInt8]> = [[UInt8]("main".utf8), [UInt8]("temp".utf8)]
     for (name, path) in attached {
       guard !name.isEmpty, !name.utf8.contains(0), names.insert(name.foldedName).inserted else {

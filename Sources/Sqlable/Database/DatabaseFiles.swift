@@ -15,8 +15,13 @@ import Glibc
 public struct DatabaseFiles: Sendable, Hashable {
   /// The path of the database file.
   public let filepath: String
+  private let key: EncryptionKey?
+  private let cipher: CipherSettings
 
-  public init(of filepath: String) { self.filepath = filepath }
+  /// The files of the database at a path; moving and copying an encrypted one needs its key.
+  public init(of filepath: String, key: EncryptionKey? = nil, cipher: CipherSettings = CipherSettings()) {
+    (self.filepath, self.key, self.cipher) = (filepath, key, cipher)
+  }
 
   /// What SQLite and pools keep beside the file: the write-ahead log, its shared memory, the rollback journal and the
   /// lock file of pools.
@@ -125,7 +130,8 @@ public struct DatabaseFiles: Sendable, Hashable {
   /// Copies the log into the file and deletes it. Leaving WAL mode needs the file for itself, so it throws `.busy` if
   /// another connection has it open.
   private func settle() throws {
-    let configuration = Configuration(createsDirectories: false, busyTimeout: 0, journalMode: .delete)
+    let configuration = Configuration(
+      createsDirectories: false, busyTimeout: 0, journalMode: .delete, key: key, cipher: cipher)
     try SqliteDatabase(filepath: filepath, configuration: configuration).close()
   }
 
@@ -172,7 +178,7 @@ extension SqliteDatabase {
   public static func deleteDatabase(at filepath: String) throws { try DatabaseFiles(of: filepath).remove() }
 
   /// The files of the database; those of no file if it is in memory.
-  public var files: DatabaseFiles { DatabaseFiles(of: filepath) }
+  public var files: DatabaseFiles { files(at: filepath) }
 
   /// Opens the database at a file URL; see ``init(filepath:configuration:)``. Throws `.misuse` for another URL.
   public convenience init(url: URL, configuration: Configuration = Configuration()) throws {
@@ -196,7 +202,8 @@ extension SqliteDatabase {
       return false
     }
     if info.st_size == 0 { return access(filepath, R_OK) == 0 }
-    let reading = Configuration(isReadOnly: true, busyTimeout: configuration.busyTimeout)
+    let reading = Configuration(
+      isReadOnly: true, busyTimeout: configuration.busyTimeout, key: configuration.key, cipher: configuration.cipher)
     guard let db = try? SqliteDatabase(filepath: filepath, configuration: reading) else { return false }
     defer { try? db.close() }
     return (try? db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)) != nil

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The handles that were created from one another, and the call that closes their file.
+/// The handles that were created from one another, the key of their file, and the call that closes it.
 final class HandleFamily: Sendable {
   private struct Member: Sendable {
     weak var handle: SqliteDatabase?
@@ -20,6 +20,7 @@ final class HandleFamily: Sendable {
     var limit = 16
     var closing: Closing?
     var path: String
+    var key: EncryptionKey?
   }
 
   private struct Weak: Sendable {
@@ -32,8 +33,8 @@ final class HandleFamily: Sendable {
   /// All families of the process.
   private static let all = Guarded<[Weak]>([])
 
-  init(_ location: Location) {
-    state = Guarded(State(path: location.absolutePath))
+  init(_ location: Location, _ key: EncryptionKey?) {
+    state = Guarded(State(path: location.absolutePath, key: key))
     HandleFamily.all.withLock { all in
       all.removeAll { $0.family == nil }
       all.append(Weak(family: self))
@@ -42,6 +43,24 @@ final class HandleFamily: Sendable {
 
   /// The path of the file, as SQLite resolved it when it was opened first; empty in memory.
   var path: String { state.withLock { $0.path } }
+
+  /// The key that the file has now, which the configuration of a handle may not name.
+  var key: EncryptionKey? { state.withLock { $0.key } }
+
+  /// A configuration with the key that the file has now. Attached files keep theirs.
+  func withKey(_ configuration: Configuration) -> Configuration {
+    let key = key
+    guard key != configuration.key else { return configuration }
+    var new = configuration
+    for name in configuration.attached.keys where new.attachedKeys[name] == nil {
+      new.attachedKeys[name] = configuration.key ?? .unencrypted
+    }
+    new.key = key
+    return new
+  }
+
+  /// To be called when the file got another key, with all members closed.
+  func keyDidChange(to key: EncryptionKey) { state.withLock { $0.key = key } }
 
   func add(_ handle: SqliteDatabase) {
     state.withLock { state in

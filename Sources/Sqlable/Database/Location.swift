@@ -105,7 +105,8 @@ enum Location: Sendable {
       path: isImmutable ? immutable(path) : path,
       flags: isImmutable
         ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : configuration.isReadOnly ? SQLITE_OPEN_READONLY : flags,
-      label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
+      label: configuration.label, cacheCapacity: configuration.statementCacheBytes,
+      cipher: Cipher(configuration.key, configuration.cipher))
   }
 
   /// The URI that tells SQLite that a file does not change.
@@ -167,6 +168,7 @@ extension Connection {
   /// Makes the connection what the configuration says.
   fileprivate func prepare(_ configuration: Configuration, isInMemory: Bool) throws {
     try apply(configuration, isInMemory: isInMemory)
+    isKeyProven = true
     // Before the other files, which may need them.
     for item in configuration.extensions { try load(item) }
     try attach(configuration)
@@ -208,7 +210,7 @@ extension Connection {
   private func attach(_ configuration: Configuration) throws {
     for (name, path) in configuration.attached.sorted(by: { $0.key < $1.key }) {
       do {
-        try pragma("ATTACH \(path.quotedText) AS \(name.quotedName)")
+        try attach(path, as: name, configuration.attachedKeys[name] ?? configuration.key)
         let setting = { (setting: String) in setting.quotedName(inDatabase: name) }
         try pragma("PRAGMA \(setting("secure_delete")) = \(configuration.secureDelete.rawValue)")
         try pragma("PRAGMA \(setting("synchronous")) = \(configuration.synchronous.rawValue)")

@@ -128,6 +128,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       configuration.isReadOnly = isReadOnly
       configuration.opensLazily = false
       configuration.attached = attached ?? configuration.attached
+      configuration.attachedKeys = configuration.attachedKeys.filter { configuration.attached[$0.key] != nil }
       return try SqliteDatabase(
         location, configuration, registry: ObserverRegistry(parent: registry), order: order,
         functions: functions ?? .init(), family: family
@@ -135,31 +136,20 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Opens another file read-only, with the functions and collations of this handle.
-  ///
-  /// - Parameter isImmutable: Whether nothing changes it: it is read without locks, and without files beside it.
-  func openFile(at path: String, isImmutable: Bool) throws -> SqliteDatabase {
-    try SqliteDatabase.openFile(at: path, isImmutable: isImmutable, as: configuration, functions)
-  }
-
-  /// Opens a file read-only; the label, the busy timeout and the trust are those of a configuration.
-  static func openFile(
-    at path: String, isImmutable: Bool, as configuration: Configuration, _ functions: FunctionRegistry? = nil
+  /// Opens another file with its own configuration.
+  static func openOther(
+    at path: String, _ configuration: Configuration, _ functions: FunctionRegistry?
   ) throws -> SqliteDatabase {
-    var other = Configuration(
-      label: configuration.label, isReadOnly: true, busyTimeout: configuration.busyTimeout,
-      trustsSchema: configuration.trustsSchema)
-    other.isImmutable = isImmutable
     let location = Location.file(path)
     return try SqliteDatabase(
-      location, other, registry: ObserverRegistry(parent: nil), order: .init(), functions: functions ?? .init(),
-      location.open)
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(),
+      functions: functions ?? .init(), location.open)
   }
 
   /// Opens a read-only connection to the same file, whatever another thread does with this handle: without its
   /// functions, which only its lock gives.
   func openApart() throws -> SqliteDatabase {
-    var configuration = configuration
+    var configuration = family.withKey(configuration)
     (configuration.isReadOnly, configuration.opensLazily) = (true, false)
     return try SqliteDatabase(
       location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: .init(),
@@ -179,7 +169,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     self.configuration = configuration
     self.registry = registry
     self.order = order
-    self.family = family ?? HandleFamily(location)
+    self.family = family ?? HandleFamily(location, configuration.key)
     isChild = family != nil
     filepath = location.filepath
     forkGeneration = ForkGuard.generation
@@ -194,7 +184,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     guard let functions else { return }
     let (connection, observation): (Connection, HandleObservation)
     do {
-      connection = try connect(configuration)
+      connection = try connect(family.withKey(configuration))
       observation = HandleObservation(
         connection: connection, registry: registry, order: order, traces: functions.traces, number: number,
         usesPreupdate: configuration.usesPreupdateHook)

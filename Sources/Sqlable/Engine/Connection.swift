@@ -54,6 +54,10 @@ final class Connection {
   @exclusivity(unchecked) var tracer: StatementTracer?
   /// Whether delete triggers fire for rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
+  /// How it reads an encrypted file; nil for one that is not encrypted.
+  var cipher: Cipher?
+  /// Whether something was read with the key.
+  var isKeyProven = false
   /// How many cursors have not reached their end.
   var openCursors = 0
   /// The user-defined collations, by their folded names.
@@ -84,7 +88,9 @@ final class Connection {
 
   /// Opens the file at `path` with the named VFS, or the default one. A path that starts with `file:` is a URI only
   /// with `SQLITE_OPEN_URI`.
-  init(path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int) throws {
+  init(
+    path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int, cipher: Cipher? = nil
+  ) throws {
     self.label = label
     try Library.check()
     canCreateFiles = flags & SQLITE_OPEN_CREATE != 0
@@ -94,14 +100,14 @@ final class Connection {
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
     guard code == SQLITE_OK, let handle else {
       let failure = Connection.failure(code, handle: handle)
-      let error = Connection.error(
-        code, extendedCode: failure.extendedCode, message: failure.message, label: label)
+      let error = Connection.error(code, extendedCode: failure.extendedCode, message: failure.message, label: label)
       sqlite3_close_v2(handle)
       throw error
     }
     self.handle = handle
     cache = StatementCache(capacity: cacheCapacity)
     sqlite3_extended_result_codes(handle, 1)
+    if let cipher { try use(cipher) }
     let registered = ValueListModule.register(on: handle)
     guard registered == SQLITE_OK else { throw error(registered, sql: nil) }
     control = try Control.allCases.map { try compile($0.sql) }

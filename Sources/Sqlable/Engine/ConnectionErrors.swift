@@ -20,7 +20,8 @@ extension Connection {
       error.transaction = isAutocommit ? .rolledBack : .untouched
       if isAutocommit, lostTransaction == nil { lostTransaction = error }
     }
-    if primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB { didFindDamage?(error) }
+    if cipher != nil { error = meaning(ofEncrypted: error) }
+    if error.kind == .corrupt || error.kind == .notADatabase { didFindDamage?(error) }
     return error
   }
 

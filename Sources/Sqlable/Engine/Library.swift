@@ -20,6 +20,11 @@ enum Library {
     "\(what) needs SQLite 3.\(minor) or later; this is \(version)"
   }
 
+  /// The version of SQLCipher, such as `4.6.1 community`; nil if this SQLite is another one.
+  static let cipherVersion: String? = ask("PRAGMA cipher_version") { row in
+    sqlite3_column_text(row, 0).map { String(cString: $0) }
+  }
+
   /// Whether statements can return the rows they change.
   static let hasReturning = versionNumber >= 3_035_000
   /// Whether several connections can share an in-memory database without sharing their locks too.

@@ -39,8 +39,9 @@ final class PageCopy {
 extension Connection {
   /// Opens a file that no other connection uses, without a journal and without syncing: it is deleted if anything
   /// fails, and synced by its owner.
-  static func unjournaled(_ path: String, label: String?) throws -> Connection {
-    let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0)
+  static func unjournaled(_ path: String, label: String?, _ cipher: Cipher?) throws -> Connection {
+    let connection = try Connection(
+      path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
     try connection.pragma("PRAGMA journal_mode = OFF")
     try connection.pragma("PRAGMA synchronous = OFF")
     return connection
@@ -48,8 +49,9 @@ extension Connection {
 
   /// Moves what the log and the journal beside a file contain into the file, and deletes them. Throws `.busy` if
   /// another connection has the file open.
-  static func closeLog(ofFileAt path: String, label: String?) throws {
-    let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0)
+  static func closeLog(ofFileAt path: String, label: String?, _ cipher: Cipher?) throws {
+    let connection = try Connection(
+      path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
     // The first, because SQLite deletes the journal of that mode when it leaves it, and keeps one that it finds.
     try connection.pragma("PRAGMA journal_mode = PERSIST")
     guard try connection.pragma("PRAGMA journal_mode = DELETE") == "delete" else {
@@ -72,7 +74,10 @@ extension Connection {
 
   /// Whether the header of a file demands WAL mode. SQLite reads it: closing a descriptor of the file would drop the
   /// locks that other connections of this process have on it.
+  ///
+  /// That of an encrypted file can't be read so: it counts as one that does.
   func demandsLog(ofDatabase name: String = "main") -> Bool {
+    guard cipher == nil else { return true }
     var file: UnsafeMutablePointer<sqlite3_file>?
     guard sqlite3_file_control(handle, name, SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
       let read = file.pointee.pMethods?.pointee.xRead

@@ -157,3 +157,11 @@ final class PreparedStatement {
   /// Clears the bound values, and with them SQLite's references to lists.
   func clearBindings() { sqlite3_clear_bindings(handle) }
 }
+
+extension Connection {
+  /// Compiles one statement of the library's own, whose text was built.
+  func prepareText(_ text: String) throws -> PreparedStatement {
+    var text = text
+    return try text.withUTF8 { try compile($0, isOwn: true) }
+  }
+}

@@ -93,6 +93,8 @@ extension SqlError {
     case corrupt
     /// The file is not an SQLite database, or has a format that this SQLite does not know.
     case notADatabase
+    /// The key of the handle, or its cipher settings, are not those of the file, or the file is not encrypted.
+    case wrongKey
     /// The statement was interrupted.
     case interrupted
     /// A deadline passed.

@@ -68,6 +68,19 @@ extension SqlitePool {
     _ blockade: Blockade, within duration: Duration, deadline: ContinuousClock.Instant?,
     _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
+    try closing(blockade, within: duration, deadline: deadline) { end in
+      try root.withFamilyClosed(until: end) { files in
+        if blockade.isCancelled?.withLock({ $0 }) == true { throw CancellationError() }
+        return try body(files)
+      }
+    }
+  }
+
+  /// Calls `body`, which closes the file of the root, with no call running and the pool's handles closed.
+  func closing<Value>(
+    _ blockade: Blockade, within duration: Duration, deadline: ContinuousClock.Instant?,
+    _ body: (ContinuousClock.Instant) throws -> Value
+  ) throws -> Value {
     try checkFork()
     guard withState({ $0.ownHandle }) == nil else {
       throw misuse("the files can't be closed inside a closure of the pool")
@@ -83,10 +96,7 @@ extension SqlitePool {
       for user in users { user.release() }
       for handle in withState({ $0.readers + [$0.writer] }) { handle.discard() }
       defer { feed.fileWasClosed() }
-      return try root.withFamilyClosed(until: end) { files in
-        if blockade.isCancelled?.withLock({ $0 }) == true { throw CancellationError() }
-        return try body(files)
-      }
+      return try body(end)
     }
   }
 

@@ -7,7 +7,7 @@ extension SqlitePool {
   }
 
   /// The files of the database.
-  public var files: DatabaseFiles { DatabaseFiles(of: filepath) }
+  public var files: DatabaseFiles { root.files }
 
   /// Frees memory that SQLite can rebuild, cached pages and compiled statements, of the handles that no call uses.
   ///

@@ -283,5 +283,5 @@ extension SqlitePool {
 
 extension SqlError {
   /// Whether it makes the handle unusable.
-  fileprivate var indicatesBrokenHandle: Bool { [.io, .corrupt, .notADatabase].contains(kind) }
+  fileprivate var indicatesBrokenHandle: Bool { [.io, .corrupt, .notADatabase, .wrongKey].contains(kind) }
 }

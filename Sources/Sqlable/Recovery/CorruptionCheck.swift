@@ -6,6 +6,7 @@ struct CorruptionCheck {
   let path: String
   let label: String?
   let functions: FunctionRegistry
+  let cipher: Cipher?
 
   /// Checks the database, and calls `body` with what is damaged. No other connection can write meanwhile, unless it
   /// does not give up its lock within five seconds.
@@ -22,7 +23,8 @@ struct CorruptionCheck {
   /// Returns the connection that has the lock if that is to be kept. Without it nothing of the check has the file open
   /// any more, so that it can be closed and replaced.
   private func examine(_ report: inout CorruptionReport, exclusively: Bool) -> Connection? {
-    let connection = try? Connection(path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0)
+    let connection = try? Connection(
+      path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
     guard let connection else { return nil }
     connection.setBusyTimeout(milliseconds: 5_000)
     try? functions.apply(to: connection)
@@ -39,6 +41,8 @@ struct CorruptionCheck {
 
   /// Reads the trees themselves: SQLite's check says which page is damaged, but not whose it is.
   private func checkPages(_ report: inout CorruptionReport) {
+    // The pages of an encrypted file have no trees.
+    guard cipher == nil else { return }
     guard let file = try? DamagedFile(path: path) else {
       report.isSchemaDamaged = true
       return
@@ -101,7 +105,7 @@ extension SqliteDatabase {
 
   private var corruptionCheck: CorruptionCheck? {
     guard let functions else { return nil }
-    return CorruptionCheck(path: family.path, label: configuration.label, functions: functions)
+    return CorruptionCheck(path: family.path, label: configuration.label, functions: functions, cipher: cipher)
   }
 
   /// Checks the file, and returns what is damaged.

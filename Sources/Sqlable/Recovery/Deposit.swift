@@ -82,7 +82,7 @@ extension Salvage {
   }
 
   private func add(_ report: SalvageReport, _ recovered: String, to db: SqliteDatabase) throws -> [Merged] {
-    try db.execute("ATTACH \(recovered) AS sqlable_salvaged")
+    try db.running { try $0.attach(recovered, as: "sqlable_salvaged", nil) }
     defer { try? db.execute("DETACH sqlable_salvaged") }
     let salvaged = try db.running { try $0.columns(of: report.tables.map(\.name)) }
     let schema = try db.schema()

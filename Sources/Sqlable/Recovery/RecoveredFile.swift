@@ -239,11 +239,3 @@ extension SqlError {
   /// What goes into a report or beside a row.
   var reason: String { table.map { "\(message) (\($0))" } ?? message }
 }
-
-extension Connection {
-  /// Compiles one statement of text that was built here.
-  func prepareText(_ text: String) throws -> PreparedStatement {
-    var text = text
-    return try text.withUTF8 { try compile($0, isOwn: true) }
-  }
-}

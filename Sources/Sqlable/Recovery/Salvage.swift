@@ -16,6 +16,8 @@ public struct Salvage: Sendable {
   public let backup: String?
   let schema: Schema?
   let functions: FunctionRegistry?
+  /// Whether the handle has a key.
+  private let isEncrypted: Bool
 
   /// Puts rows that were probably deleted into the table `lost_and_found`. Default: false.
   public var keepsPossiblyDeleted = false
@@ -28,6 +30,7 @@ public struct Salvage: Sendable {
   ///   - db: A handle with the functions and collations that the schema uses.
   public init(damaged: String, backup: String? = nil, schema: Schema? = nil, functionsOf db: SqliteDatabase? = nil) {
     (self.damaged, self.backup, self.schema, functions) = (damaged, backup, schema, db?.functions)
+    isEncrypted = db?.cipher != nil
   }
 
   /// Recovers the rows into a new file, with the schema, and returns what came back and what did not.
@@ -35,10 +38,14 @@ public struct Salvage: Sendable {
   /// The file appears under its name when it is complete and on the disk. Rows keep their rowids. One that breaks a
   /// constraint goes into the table `lost_and_found`, with its reason.
   ///
-  /// Throws `.misuse` if `path` exists, `.cannotOpen` if the damaged file can't be read, `.notADatabase` if it has no
-  /// page of a database, and `.full` or `.io` if the new file can't be written. Damage is no error.
+  /// Throws `.misuse` if `path` exists and if the handle of the functions has a key, `.cannotOpen` if the damaged file
+  /// can't be read, `.notADatabase` if it has no page of a database, and `.full` or `.io` if the new file can't be
+  /// written. Damage is no error.
   @discardableResult
   public func recover(into path: String) throws -> SalvageReport {
-    try SalvageRun(self, into: path).recover()
+    guard !isEncrypted else {
+      throw SqlError.misuse("an encrypted file can't be salvaged: its pages can't be told apart")
+    }
+    return try SalvageRun(self, into: path).recover()
   }
 }

@@ -1,0 +1,117 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite struct EncryptionKeyTests {
+  private static let secret = "correct horse battery"
+
+  @Test func aKeyHasNoContentsForDescriptionsAndMirrors() throws {
+    let key = try EncryptionKey.passphrase(EncryptionKeyTests.secret)
+    let raw = try EncryptionKey.raw([UInt8](repeating: 0x5A, count: 32))
+    #expect("\(key)" == "key" && String(reflecting: key) == "key")
+    #expect(Mirror(reflecting: key).children.isEmpty)
+    var text = ""
+    dump(Configuration(key: key, attachedKeys: ["old": raw]), to: &text)
+    #expect(!text.contains("horse") && !text.contains("5a5a") && !text.contains("90"))
+    #expect(!"\(Configuration(key: key))".contains("horse"))
+    #expect(!(EncryptionKey.self is any Encodable.Type))
+  }
+
+  @Test func keysAreEqualIfTheirBytesAre() throws {
+    let key = try EncryptionKey.passphrase(EncryptionKeyTests.secret)
+    #expect(try key == .passphrase(Array(EncryptionKeyTests.secret.utf8)))
+    for text in [EncryptionKeyTests.secret + "!", "correct horse batterz"] { #expect(try key != .passphrase(text)) }
+    #expect(key != .unencrypted && EncryptionKey.unencrypted == .unencrypted)
+    #expect(try Set([key, .passphrase(EncryptionKeyTests.secret), .passphrase("other")]).count == 2)
+  }
+
+  @Test func aKeyOfTheWrongSizeIsRefused() {
+    for bytes in [0, 16, 31, 33] {
+      #expect(sqlError { _ = try EncryptionKey.raw([UInt8](repeating: 1, count: bytes)) }?.kindIsMisuse == true)
+    }
+    let key = [UInt8](repeating: 1, count: 32)
+    #expect(sqlError { _ = try EncryptionKey.raw(key, salt: [1, 2]) }?.kindIsMisuse == true)
+    #expect(sqlError { _ = try EncryptionKey.passphrase("") }?.kindIsMisuse == true)
+  }
+
+  @Test func aKeyFileHasARawKeyOrAPassphrase() throws {
+    try withDirectory { directory in
+      let path = directory + "/key"
+      func key(_ bytes: [UInt8]) throws -> EncryptionKey {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        return try .file(path)
+      }
+      let (raw, salt) = ([UInt8](0..<32), [UInt8](32..<48))
+      for (bytes, expected) in try [
+        (raw, EncryptionKey.raw(raw)), (raw + salt, .raw(raw, salt: salt)),
+        (Array("horse\n".utf8), .passphrase("horse")), (Array("horse\n\n".utf8), .passphrase("horse\n")),
+      ] {
+        let found = try key(bytes)
+        #expect(found == expected)
+      }
+      for empty in ["", "\n"] { #expect(sqlError { _ = try key(Array(empty.utf8)) }?.kindIsMisuse == true) }
+      let error = sqlError { _ = try EncryptionKey.file(directory + "/none") }
+      #expect(error?.kind == .cannotOpen && error?.message.contains("/none") == true)
+      #expect(sqlError { _ = try EncryptionKey.file(directory) }?.kind == .io)
+    }
+  }
+
+  /// The flags that the kernel reports for the parts of this process's memory; some kernels report few.
+  private static func memoryFlags() -> [String] {
+    // String(contentsOfFile:) reads the beginning only: the file has no size.
+    let data = FileHandle(forReadingAtPath: "/proc/self/smaps")?.readDataToEndOfFile() ?? Data()
+    return String(decoding: data, as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix("VmFlags:") }.map {
+      $0 + " "
+    }
+  }
+
+  @Test(.enabled(if: memoryFlags().contains { $0.contains(" rd ") }, "the kernel does not report the flags of memory"))
+  func theMemoryOfAKeyIsLockedAndLeftOutOfCoreDumps() throws {
+    let flags = { EncryptionKeyTests.memoryFlags().filter { $0.contains(" dd ") && $0.contains(" lo ") }.count }
+    let before = flags()
+    // Many, because other tests make keys at the same time.
+    let keys = try (0..<100).map { try EncryptionKey.passphrase("\($0)") }
+    withExtendedLifetime(keys) { #expect(flags() >= before + 1) }
+  }
+
+  @Test func settingsThatNoFileCanHaveAreRefused() throws {
+    try withDirectory { directory in
+      let key = try EncryptionKey.raw([UInt8](0..<32))
+      for cipher in [
+        CipherSettings(pageSize: 1_000), CipherSettings(pageSize: 131_072), CipherSettings(kdfIterations: 0),
+        CipherSettings(plaintextHeaderSize: 20), CipherSettings(plaintextHeaderSize: 32),
+      ] {
+        let error = sqlError {
+          _ = try SqliteDatabase(
+            filepath: directory + "/a.sqlite", configuration: Configuration(key: key, cipher: cipher))
+        }
+        #expect(error?.kindIsMisuse == true, "\(cipher)")
+      }
+      let error = sqlError {
+        _ = try SqliteDatabase(
+          filepath: directory + "/a.sqlite", configuration: Configuration(attachedKeys: ["old": key]))
+      }
+      #expect(error?.message == "there is a key for old, which is no attached database")
+      #expect(files(in: directory).isEmpty)
+    }
+  }
+
+  #if !SQLCipher
+  @Test func withoutTheTraitAKeyIsRefused() throws {
+    try withDirectory { directory in
+      let (path, key) = (directory + "/a.sqlite", try EncryptionKey.passphrase("horse"))
+      let message = "the key needs the package trait SQLCipher, with which the library was not built"
+      let error = sqlError { _ = try SqliteDatabase(filepath: path, configuration: Configuration(key: key)) }
+      #expect(error?.kind == .misuse(message) && files(in: directory).isEmpty)
+      try withDatabase { db in
+        #expect(sqlError { try db.export(to: path, key: key) }?.kind == .misuse(message))
+        #expect(sqlError { try db.rekey(to: key) }?.kindIsMisuse == true)
+      }
+    }
+  }
+  #endif
+}
+
+extension SqlError {
+  var kindIsMisuse: Bool { if case .misuse = kind { true } else { false } }
+}
