@@ -4,7 +4,9 @@ import Sqlable
 import Testing
 
 /// A machine burns: the process is killed, and only its archive is left.
-@Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
+@Suite(
+  .needsPlainFiles("an archive reads pages"),
+  .enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
 struct ArchiveProcesses {
   fileprivate static let variable = "SQLABLE_ARCHIVE_WORKER"
   fileprivate static let mark = "<stored>"

@@ -4,7 +4,7 @@ import Sqlable
 import Testing
 
 /// Every commit of a pool is archived, and the database at any of them can be restored.
-@Suite struct ArchiveTests {
+@Suite(.needsPlainFiles("an archive reads pages")) struct ArchiveTests {
   /// A pool with the tables of bicycles, and its archive.
   private func withArchive(
     _ options: ArchiveOptions = ArchiveOptions(interval: .milliseconds(10)),

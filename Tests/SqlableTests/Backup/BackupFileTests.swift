@@ -5,7 +5,9 @@ import Testing
 
 /// Backups into a file.
 @Suite struct BackupFileTests {
-  @Test(arguments: [BackupOptions.Method.copied, .vacuumed], [Configuration.JournalMode.wal, .delete])
+  @Test(
+    .needsPlainFiles("it reads the header"), arguments: [BackupOptions.Method.copied, .vacuumed],
+    [Configuration.JournalMode.wal, .delete])
   func theCopyHasTheRowsAndStandsAlone(_ method: BackupOptions.Method, _ mode: Configuration.JournalMode) throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: .init(journalMode: mode))
@@ -24,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func anotherProgramCanReadTheCopy() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func anotherProgramCanReadTheCopy() throws {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -128,7 +130,8 @@ import Testing
     }
   }
 
-  @Test(.needs(36, "a child of a database in memory")) func databasesInMemoryAreSourceAndTarget() throws {
+  @Test(.needsPlainFiles("a database in memory is not encrypted"), .needs(36, "a child of a database in memory"))
+  func databasesInMemoryAreSourceAndTarget() throws {
     try withDirectory { directory in
       let memory = try SqliteDatabase.inMemory()
       try memory.createTable(Person.self)

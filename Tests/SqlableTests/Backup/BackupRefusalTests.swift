@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func anotherKindOfFileIsNotReplaced() throws {
+  @Test(.needsPlainFiles("with a key no file is another format")) func anotherKindOfFileIsNotReplaced() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let path = db.filepath + ".txt"
@@ -84,7 +84,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false]) func aTargetThatIsOpenIsRefused(_ isOtherProcess: Bool) throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key"), arguments: [true, false]) func aTargetThatIsOpenIsRefused(
+    _ isOtherProcess: Bool
+  ) throws {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try BackupTrial.prepare(db)
@@ -112,7 +114,9 @@ import Testing
     }
   }
 
-  @Test func aLogThatAKilledProcessLeftDoesNotGetIntoTheCopy() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func aLogThatAKilledProcessLeftDoesNotGetIntoTheCopy()
+    throws
+  {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try BackupTrial.prepare(db)
@@ -128,7 +132,9 @@ import Testing
     }
   }
 
-  @Test func aJournalThatAKilledProcessLeftDoesNotGetIntoTheCopy() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func aJournalThatAKilledProcessLeftDoesNotGetIntoTheCopy()
+    throws
+  {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try BackupTrial.prepare(db)

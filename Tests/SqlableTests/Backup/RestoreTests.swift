@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func anotherProcessKeepsTheFileOpen() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func anotherProcessKeepsTheFileOpen() throws {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -131,7 +131,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [512, 1_024, 65_536]) func pagesOfAnotherSizeAreConverted(_ size: Int) throws {
+  @Test(.needsPlainFiles("the cipher settings say the size of a page"), arguments: [512, 1_024, 65_536])
+  func pagesOfAnotherSizeAreConverted(_ size: Int) throws {
     try withDirectory { directory in
       let old = try SqliteDatabase(
         filepath: directory + "/old.sqlite", configuration: .init(journalMode: .delete))
@@ -153,7 +154,8 @@ import Testing
     }
   }
 
-  @Test(.needs(36, "a child of a database in memory")) func pagesOfAnotherSizeAreRefusedInMemory() throws {
+  @Test(.needsPlainFiles("a database in memory is not encrypted"), .needs(36, "a child of a database in memory"))
+  func pagesOfAnotherSizeAreRefusedInMemory() throws {
     try withDirectory { directory in
       let old = try SqliteDatabase(filepath: directory + "/old.sqlite", configuration: .init(journalMode: .delete))
       try old.execute("PRAGMA page_size = 1024; VACUUM")
@@ -166,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func filesThatAreNoDatabaseAreRefused() throws {
+  @Test(.needsPlainFiles("with a key no file is another format")) func filesThatAreNoDatabaseAreRefused() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db)
       let path = db.filepath + ".other"
@@ -213,7 +215,7 @@ import Testing
     }
   }
 
-  @Test func aDamagedSourceHasNoBackup() throws {
+  @Test(.needsPlainFiles("it damages pages by their contents")) func aDamagedSourceHasNoBackup() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let made = try SqliteDatabase(filepath: path)
@@ -259,7 +261,7 @@ import Testing
     }
   }
 
-  @Test func aBackupWithALogIsReadWithIt() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func aBackupWithALogIsReadWithIt() throws {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -277,7 +279,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [Configuration.JournalMode.wal, .delete, nil], [Configuration.JournalMode.wal, .persist, nil])
+  @Test(
+    .needsPlainFiles("a database in memory is not encrypted"),
+    arguments: [Configuration.JournalMode.wal, .delete, nil], [Configuration.JournalMode.wal, .persist, nil])
   func theJournalModeStays(_ from: Configuration.JournalMode?, _ to: Configuration.JournalMode?) throws {
     guard SQLiteLibrary.isAtLeast(36) || from != nil && to != nil else { return }
     try withDirectory { directory in

@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func aMovedDatabaseIsWholeAndTheOldPlaceEmpty() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func aMovedDatabaseIsWholeAndTheOldPlaceEmpty() throws {
     try withFile { path, directory in
       // A process that was killed leaves a log behind.
       let other = try SQLiteProcess(path)

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func anAttachedFileIsOnTheDisk() throws {
+  @Test(.needsPlainFiles("a database in memory is not encrypted")) func anAttachedFileIsOnTheDisk() throws {
     try withDirectory { directory in
       let db = try filled()
       let path = directory + "/other.sqlite"

@@ -109,7 +109,8 @@ import Testing
     expectError(.cannotOpen) { _ = try SqliteDatabase(filepath: "/proc/db.sqlite") }
   }
 
-  @Test func aFileThatIsNoDatabaseIsToldAtOnceAndKept() throws {
+  @Test(.needsPlainFiles("with a key no file is another format")) func aFileThatIsNoDatabaseIsToldAtOnceAndKept() throws
+  {
     try withDirectory { directory in
       let path = directory + "/notes.txt"
       let text = String(repeating: "These are notes, not pages of SQLite. ", count: 200)

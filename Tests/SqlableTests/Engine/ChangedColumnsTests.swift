@@ -95,7 +95,7 @@ import Testing
         for (index, run) in kept.enumerated() {
           let fresh = outcome { try prepared(new)[index]() }
           let found = outcome(run)
-          #expect(found == fresh || fresh.contains("columns, but"), "\(number), \(index): \(change)")
+          #expect(found == fresh || fresh.contains("columns, but"), "\(number), \(index): \(found), not \(fresh)")
         }
         let columns = try new.query("SELECT count(*) FROM pragma_table_info('t')", as: Int.self)
         let wrong = try? db.query("SELECT * FROM t", as: DynamicRow.self).filter { $0.values.count != columns[0] }

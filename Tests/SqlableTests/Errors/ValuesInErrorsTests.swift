@@ -227,7 +227,9 @@ import Testing
 
   // MARK: Codes
 
-  @Test func aFileOfAFormatToComeIsNoDatabaseOfThisVersion() throws {
+  @Test(.needsPlainFiles("with a key no file is another format")) func aFileOfAFormatToComeIsNoDatabaseOfThisVersion()
+    throws
+  {
     try withDirectory { directory in
       let path = directory + "/db.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(journalMode: .delete))

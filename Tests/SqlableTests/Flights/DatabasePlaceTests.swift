@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["DELETE", "WAL"])
+  @Test(.needsPlainFiles("the program reads the header"), arguments: ["DELETE", "WAL"])
   func aDatabaseOfAnotherProgramIsRefusedAndStaysAsItIs(journalMode: String) throws {
     try withDirectory { directory in
       let path = directory + "/other.sqlite"
@@ -64,7 +64,9 @@ import Testing
     }
   }
 
-  @Test func aFileThatIsNoDatabaseIsRefusedAndStaysAsItIs() throws {
+  @Test(.needsPlainFiles("with a key no file is another format")) func aFileThatIsNoDatabaseIsRefusedAndStaysAsItIs()
+    throws
+  {
     try withDirectory { directory in
       let path = try writeFlights([FlightLines.flight(1)], to: directory + "/flights.csv")
       let before = try bytes(path)

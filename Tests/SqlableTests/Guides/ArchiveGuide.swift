@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite struct ArchiveGuide {
+@Suite(.needsPlainFiles("it reads pages")) struct ArchiveGuide {
   @Test func theDatabaseAtNoon() throws {
     try withDirectory { directory in
       let (path, backups) = (directory + "/bikes.sqlite", directory + "/backups")

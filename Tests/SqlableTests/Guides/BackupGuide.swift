@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func aBackupOfAPool() async throws {
+  @Test(.needsPlainFiles("two encrypted copies have different bytes")) func aBackupOfAPool() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/backup.sqlite"
       let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")
@@ -42,7 +42,8 @@ import Testing
     }
   }
 
-  @Test(.needs(36, "a child of a database in memory")) func aHandleIsTheTarget() throws {
+  @Test(.needsPlainFiles("a database in memory is not encrypted"), .needs(36, "a child of a database in memory"))
+  func aHandleIsTheTarget() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let copy = try SqliteDatabase.inMemory()

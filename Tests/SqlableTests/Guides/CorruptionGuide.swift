@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-@Suite struct CorruptionGuide {
+@Suite(.needsPlainFiles("it reads pages")) struct CorruptionGuide {
   @Test func aSalvageRecoversRows() throws {
     try withDirectory { directory in
       let (path, yesterday) = (directory + "/bikes.sqlite", directory + "/yesterday.sqlite")

@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aFileThatIsNoDatabase() throws {
+  @Test(.needsPlainFiles("with a key no file is another format")) func aFileThatIsNoDatabase() throws {
     try withDirectory { directory in
       #expect(sqlError { _ = try SqliteDatabase(filepath: directory) }?.kind == .cannotOpen)
       let path = directory + "/notes.txt"

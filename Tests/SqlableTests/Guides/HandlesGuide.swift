@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func aDatabaseInMemoryIsSaved() throws {
+  @Test(.needsPlainFiles("a database in memory is not encrypted")) func aDatabaseInMemoryIsSaved() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase.inMemory()
       try db.createTable(Person.self)

@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func damageOfOneTableLeavesThePoolItsOthers() throws {
+  @Test(.needsPlainFiles("it damages pages by their contents")) func damageOfOneTableLeavesThePoolItsOthers() throws {
     try withDirectory { directory in
       let path = directory + "/pool.sqlite"
       let db = try SqliteDatabase(filepath: path)

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite("Corruption: noticed once, and named")
+@Suite("Corruption: noticed once, and named", .needsPlainFiles("it damages pages by their contents"))
 struct CorruptionTests {
   /// Reports, received on another thread.
   private final class Reports: Sendable {

@@ -4,7 +4,7 @@ import Sqlable
 import Synchronization
 import Testing
 
-@Suite("Deposit: a new file at once, the rows later")
+@Suite("Deposit: a new file at once, the rows later", .needsPlainFiles("it damages pages by their contents"))
 struct DepositTests {
   @Test func rowsAreMergedWhereTheirKeysAreFree() throws {
     try withDirectory { directory in

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite("Salvage: rows of a backup in place of lost ones")
+@Suite("Salvage: rows of a backup in place of lost ones", .needsPlainFiles("it damages pages by their contents"))
 struct SalvageBackupTests {
   @Test func theBackupCompletesWhatTheDamageTookAndNothingElse() throws {
     try withDirectory { directory in

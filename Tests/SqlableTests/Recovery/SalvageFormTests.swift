@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite("Salvage: every form of table, encoding and log")
+@Suite("Salvage: every form of table, encoding and log", .needsPlainFiles("it damages pages by their contents"))
 struct SalvageFormTests {
   private static let sql = """
     CREATE TABLE person(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE);

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite("Salvage: random damage")
+@Suite("Salvage: random damage", .needsPlainFiles("it damages pages by their contents"))
 struct SalvagePropertyTests {
   /// A database with tables of several forms, and the rows that were deleted from each.
   private func database(

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite("Salvage: what comes back from damaged pages")
+@Suite("Salvage: what comes back from damaged pages", .needsPlainFiles("it damages pages by their contents"))
 struct SalvageTests {
   /// Bicycles with ids, in a tree of three levels, with an index.
   static func bicycles(_ db: SqliteDatabase, _ count: Int) throws {

@@ -7,7 +7,8 @@ final class SQLiteProcess {
   static let program: String? = ["/usr/bin/sqlite3", "/usr/local/bin/sqlite3", "/bin/sqlite3"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-  static var isAvailable: Bool { program != nil }
+  /// Whether it is there and can read the files: it has no key.
+  static var isAvailable: Bool { program != nil && !isEncrypted }
 
   private let process: ChildProcess
 

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite(.enabled(if: Program.tool.isAvailable, "the tool is not built"))
+@Suite(.needsPlainFiles("the command reads pages"), .enabled(if: Program.tool.isAvailable, "the tool is not built"))
 struct ArchiveToolTests {
   @Test func anArchiveIsListedAndRestored() throws {
     try withDirectory { directory in

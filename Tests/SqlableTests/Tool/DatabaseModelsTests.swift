@@ -65,7 +65,9 @@ import Testing
 
   // MARK: Reading a file only
 
-  @Test func aQuietFileIsReadAgainIfAnotherProgramChangesItMeanwhile() throws {
+  @Test(.needsPlainFiles("the command reads the header")) func aQuietFileIsReadAgainIfAnotherProgramChangesItMeanwhile()
+    throws
+  {
     try withDirectory { directory in
       let path = directory + "/db.sqlite"
       let first = try SqliteDatabase(filepath: path)
@@ -83,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func aDatabaseThatIsOnlyReadIsNotWritten() throws {
+  @Test(.needsPlainFiles("the command reads the header")) func aDatabaseThatIsOnlyReadIsNotWritten() throws {
     for mode in [Configuration.JournalMode.wal, .delete] {
       try withDirectory { directory in
         let path = directory + "/db.sqlite"

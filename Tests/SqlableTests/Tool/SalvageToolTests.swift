@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite(.enabled(if: Program.tool.isAvailable)) struct SalvageToolTests {
+@Suite(.needsPlainFiles("the command reads pages"), .enabled(if: Program.tool.isAvailable)) struct SalvageToolTests {
   @Test func itPrintsWhatCameBackOfEachTable() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 3_000) }
