@@ -11,9 +11,12 @@ let package = Package(
   traits: [
     .default(enabledTraits: ["GRDB"]),
     .trait(name: "GRDB", description: "Measures GRDB beside the others."),
+    .trait(name: "SQLCipher", description: "Builds the library with its trait of that name, for EncryptionCost."),
   ],
   dependencies: [
-    .package(name: "Sqlable", path: "../.."),
+    .package(
+      name: "Sqlable", path: "../..",
+      traits: [.trait(name: "SQLCipher", condition: .when(traits: ["SQLCipher"]))]),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
@@ -32,6 +35,7 @@ let package = Package(
     .executableTarget(name: "LogSoak", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
     .executableTarget(name: "SalvageShare", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
     .executableTarget(name: "ArchiveRate", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
+    .executableTarget(name: "EncryptionCost", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
     .executableTarget(name: "SchemaScale", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
   ],
   swiftLanguageModes: [.v6]
