@@ -23,6 +23,11 @@ public struct DatabaseFiles: Sendable, Hashable {
     (self.filepath, self.key, self.cipher) = (filepath, key, cipher)
   }
 
+  /// Whether the paths are equal.
+  public static func == (left: DatabaseFiles, right: DatabaseFiles) -> Bool { left.filepath == right.filepath }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(filepath) }
+
   /// What SQLite and pools keep beside the file: the write-ahead log, its shared memory, the rollback journal and the
   /// lock file of pools.
   static let endings = ["-wal", "-shm", "-journal", "-gate"]

@@ -56,8 +56,8 @@ final class Connection {
   var firesDeleteTriggersOnReplace = false
   /// How it reads an encrypted file; nil for one that is not encrypted.
   var cipher: Cipher?
-  /// Whether something was read with the key.
-  var isKeyProven = false
+  /// Whether something was read with the key, and whether it is finding out what an error means.
+  var (isKeyProven, isProbing) = (false, false)
   /// How many cursors have not reached their end.
   var openCursors = 0
   /// The user-defined collations, by their folded names.

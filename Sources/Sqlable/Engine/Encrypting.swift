@@ -85,10 +85,9 @@ extension Connection {
   /// one, and a page that can't is damaged, unless another process has changed the key. SQLCipher reports such a page
   /// as damage, or by a code that says nothing.
   func meaning(ofEncrypted error: SqlError) -> SqlError {
-    let isUnclear = error.code == Int(SQLITE_ERROR) && error.message == "SQL logic error"
-    guard let cipher, error.code == Int(SQLITE_NOTADB) || error.code == Int(SQLITE_CORRUPT) || isUnclear else {
-      return error
-    }
+    guard !isProbing, let cipher else { return error }
+    let isUnclear = error.code == Int(SQLITE_ERROR) && error.message == "SQL logic error" && !readsPages
+    guard error.code == Int(SQLITE_NOTADB) || error.code == Int(SQLITE_CORRUPT) || isUnclear else { return error }
     var meant = error
     if isKeyProven ? !stillFits(cipher) : error.code == Int(SQLITE_NOTADB) {
       meant.kind = .wrongKey
@@ -100,6 +99,13 @@ extension Connection {
       (meant.kind, meant.message) = (.corrupt, "a page of the encrypted file is damaged")
     }
     return meant
+  }
+
+  /// Whether it can read a page: after one that can't be decrypted SQLCipher reads none until the statement has ended.
+  private var readsPages: Bool {
+    isProbing = true
+    defer { isProbing = false }
+    return (try? pragma("SELECT count(*) FROM main.sqlite_schema")) != nil
   }
 
   private static let wrongKeyMessage = "the key, or the cipher settings, are not those of the file"

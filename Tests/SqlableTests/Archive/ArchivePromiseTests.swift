@@ -4,7 +4,7 @@ import Sqlable
 import Testing
 
 /// What the guide promises of archives beside their contents: times, pools in memory, and one writer at a time.
-@Suite struct ArchivePromiseTests {
+@Suite(.needsPlainFiles("an archive reads pages")) struct ArchivePromiseTests {
   fileprivate static let variable = "SQLABLE_SECOND_ARCHIVE"
   private let seldom = ArchiveOptions(interval: .seconds(3_600))
 

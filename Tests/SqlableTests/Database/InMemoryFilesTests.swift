@@ -17,7 +17,9 @@ import Testing
     return db
   }
 
-  @Test(.needs(36, "a child of a database in memory"), arguments: [true, false])
+  @Test(
+    .needsPlainFiles("a database in memory is not encrypted"), .needs(36, "a child of a database in memory"),
+    arguments: [true, false])
   func vacuumIntoWritesAFile(isChild: Bool) throws {
     try withDirectory { directory in
       let parent = try filled()
@@ -31,7 +33,8 @@ import Testing
     }
   }
 
-  @Test func vacuumIntoTakesTheNameAsALiteralToo() throws {
+  @Test(.needsPlainFiles("a database in memory is not encrypted"))
+  func vacuumIntoTakesTheNameAsALiteralToo() throws {
     try withDirectory { directory in
       let db = try filled()
       try db.execute(SQL(verbatim: "VACUUM main INTO '\(directory)/literal.sqlite'"))

@@ -247,7 +247,7 @@ import Testing
     }
   }
 
-  @Test func whyAFileCanNotBeAttachedIsSaid() throws {
+  @Test(.needsPlainFiles("ATTACH in SQL gives no key")) func whyAFileCanNotBeAttachedIsSaid() throws {
     try withDirectory { directory in
       let pool = try newPool(in: directory)
       let path = directory + "/new.sqlite"

@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func theShellReadsADump() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func theShellReadsADump() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
       try db.createTables(Person.self, Bicycle.self)

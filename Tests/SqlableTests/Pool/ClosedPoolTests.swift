@@ -190,7 +190,8 @@ import Testing
     }
   }
 
-  @Test func anArchiveGoesOnWithANewCopy() async throws {
+  @Test(.needsPlainFiles("an encrypted database has no archive"))
+  func anArchiveGoesOnWithANewCopy() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite", readers: 2)
       try await pool.transaction { db in try db.createTable(Member.self) }

@@ -50,7 +50,8 @@ import Testing
     }
   }
 
-  @Test func anArchiveKeepsTheLogSmallToo() async throws {
+  @Test(.needsPlainFiles("an encrypted database has no archive"))
+  func anArchiveKeepsTheLogSmallToo() async throws {
     try await withDirectoryAsync { directory in
       let limit = 1 << 20
       let pool = try SqlitePool(

@@ -204,8 +204,8 @@ private enum SwiftCompiler {
       words += ["-Xcc", "-fmodule-map-file=\(root)/\(module)/module.modulemap"]
     }
     words += sources.map { directory + "/\($0.name).swift" }
-    // Its objects name the SQLite that they need.
-    words += objects + ["-o", directory + "/program"]
+    // Its objects name the SQLite that they need, which .ci/sqlcipher installs there.
+    words += objects + ["-L/usr/local/lib", "-o", directory + "/program"]
     let compiler = try ChildProcess(
       #require(path), words,
       errors: .withOutput)

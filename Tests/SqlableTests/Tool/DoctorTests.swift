@@ -27,7 +27,7 @@ struct DoctorTests {
     }
   }
 
-  @Test func whatIsWrongIsNamedWithItsRows() throws {
+  @Test(.needsPlainFiles("it damages pages by their contents")) func whatIsWrongIsNamedWithItsRows() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(

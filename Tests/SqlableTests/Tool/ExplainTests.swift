@@ -125,7 +125,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func theNameOfAFileIsNoURI() throws {
+  @Test(.needsPlainFiles("the command reads the header")) func theNameOfAFileIsNoURI() throws {
     for name in ["a?mode=rw#b%41 é.sqlite", "file:garage.sqlite"] {
       try withGarage(named: name) { directory in
         let before = files(in: directory)
