@@ -8,7 +8,7 @@ let syntaxProducts = [
 
 // The trait Macros, off by default, adds the macros, which need swift-syntax. While it is off, nothing of that is
 // resolved or built, and the macro target is an empty program. The other traits, off by default too, each need one
-// package for logs, metrics, spans or services.
+// package for logs, metrics, spans, services or sealed values, or a system library.
 let package = Package(
   name: "Sqlable",
   products: [
@@ -22,6 +22,7 @@ let package = Package(
     .trait(name: "Metrics", description: "Durations, waits and the state of pools to swift-metrics."),
     .trait(name: "Tracing", description: "A span of swift-distributed-tracing for each statement and transaction."),
     .trait(name: "Lifecycle", description: "Pools are services of swift-service-lifecycle."),
+    .trait(name: "Crypto", description: "Sealed values, which a column has encrypted, by swift-crypto."),
     .trait(name: "SQLCipher", description: "Encrypted files, by libsqlcipher 4.5 or later in place of libsqlite3."),
   ],
   dependencies: [
@@ -30,6 +31,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
   ],
   targets: [
     .systemLibrary(name: "CSqlableSystemSQLite", providers: [.apt(["libsqlite3-dev"])]),
@@ -57,6 +59,7 @@ let package = Package(
         .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
         .product(
           name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
+        .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
       ]
     ),
     .executableTarget(

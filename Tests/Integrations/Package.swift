@@ -6,7 +6,7 @@ import PackageDescription
 let package = Package(
   name: "Integrations",
   dependencies: [
-    .package(name: "Sqlable", path: "../..", traits: ["Logging", "Metrics", "Tracing", "Lifecycle"]),
+    .package(name: "Sqlable", path: "../..", traits: ["Logging", "Metrics", "Tracing", "Lifecycle", "Crypto"]),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),

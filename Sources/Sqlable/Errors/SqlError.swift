@@ -93,8 +93,12 @@ extension SqlError {
     case corrupt
     /// The file is not an SQLite database, or has a format that this SQLite does not know.
     case notADatabase
-    /// The key of the handle, or its cipher settings, are not those of the file, or the file is not encrypted.
+    /// The key of the handle, or its cipher settings, are not those of the file, or the file is not encrypted; or a key
+    /// ring has not the key of a sealed value.
     case wrongKey
+    /// A sealed value is not what was sealed: another key with the same number sealed it, it is of another column, or
+    /// its bytes were changed.
+    case notAuthentic
     /// The statement was interrupted.
     case interrupted
     /// A deadline passed.
