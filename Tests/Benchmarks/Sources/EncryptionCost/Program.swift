@@ -76,11 +76,11 @@ struct Item: SqlCodable {
     try measure("read cold") { _ = try Item.read().run(db) }
     try measure("read warm") { _ = try Item.read().run(db) }
     try measure("points") {
-      for number in 0..<10_000 { _ = try Item.read(id: number * 7_919 % rows + 1).run(db) }
+      for number in 0..<10_000 { _ = try Item.byId(number * 7_919 % rows + 1).run(db) }
     }
     try measure("update") {
       for number in 0..<1_000 {
-        _ = try Item.update(Item.price <- Double(number)).filter(Item.id == number * 7_919 % rows + 1).run(db)
+        _ = try Item.update(Item.price.set(to: Double(number))).filter(Item.id == number * 7_919 % rows + 1).run(db)
       }
     }
     if configuration.key != .unencrypted {
