@@ -9,6 +9,11 @@ let syntaxProducts = [
 // The trait Macros, off by default, adds the macros, which need swift-syntax. While it is off, nothing of that is
 // resolved or built, and the macro target is an empty program. The other traits, off by default too, each need one
 // package for logs, metrics, spans, services or sealed values, or a system library.
+
+// The suite runs on encrypted files, too: then every configuration has the key that the tests name here. No other build
+// looks for one.
+let keyOfTests: [SwiftSetting] = Context.environment["SQLABLE_KEY"] == nil ? [] : [.define("KEY_OF_TESTS")]
+
 let package = Package(
   name: "Sqlable",
   products: [
@@ -60,7 +65,8 @@ let package = Package(
         .product(
           name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
         .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
-      ]
+      ],
+      swiftSettings: keyOfTests
     ),
     .executableTarget(
       name: "Flights",

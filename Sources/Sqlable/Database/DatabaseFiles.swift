@@ -127,7 +127,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     guard FileManager.default.fileExists(atPath: filepath) else {
       throw SqlError(.cannotOpen, message: "there is no database file at \(filepath)")
     }
-    guard DatabaseFiles(of: path).paths.allSatisfy({ $0 == path + "-gate" }) else {
+    guard DatabaseFiles(of: path).paths.allSatisfy({ $0 == GateRecord.path(besideFileAt: path) }) else {
       throw SqlError.misuse("there is a file at \(path), or one of a database there")
     }
   }

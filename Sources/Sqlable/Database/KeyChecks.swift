@@ -17,7 +17,7 @@ extension Configuration {
     }
   }
 
-  #if SQLCipher && DEBUG
+  #if SQLCipher && KEY_OF_TESTS
   /// The key of every configuration that names none, for the tests: the 64 hexadecimal digits of `SQLABLE_KEY`.
   static let keyOfTests: EncryptionKey? = {
     guard let text = getenv("SQLABLE_KEY").map({ Array(String(cString: $0).utf8) }) else { return nil }

@@ -38,12 +38,7 @@ extension SqliteDatabase {
     _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
     progress: (ResealProgress) throws -> Void = { _ in }
   ) throws -> ResealProgress {
-    var run = try ResealRun(column, keys, rows, place)
-    while !run.progress.isDone {
-      run = try transaction { db in try run.next(db) }
-      try progress(run.progress)
-    }
-    return run.progress
+    try ResealRun(column, keys, rows, place).all(progress) { run in try transaction { db in try run.next(db) } }
   }
 }
 
@@ -55,12 +50,7 @@ extension SqlitePool {
     _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
     progress: (ResealProgress) throws -> Void = { _ in }
   ) throws -> ResealProgress {
-    var run = try ResealRun(column, keys, rows, place)
-    while !run.progress.isDone {
-      run = try transaction { db in try run.next(db) }
-      try progress(run.progress)
-    }
-    return run.progress
+    try ResealRun(column, keys, rows, place).all(progress) { run in try transaction { db in try run.next(db) } }
   }
 
   /// Seals the values of a column anew with the ring's current key, without blocking the thread; `progress` should not
@@ -100,6 +90,18 @@ private struct ResealRun: Sendable {
     guard limit > 0 else { throw SqlError.misuse("a transaction of a rotation must read one row or more") }
     (place, isDeterministic) = (column.place, Value.isDeterministic)
     (self.keys, self.limit, self.earlier) = (keys, limit, earlier)
+  }
+
+  /// Seals the values of all rows anew, step by step.
+  func all(
+    _ progress: (ResealProgress) throws -> Void, _ step: (ResealRun) throws -> ResealRun
+  ) throws -> ResealProgress {
+    var run = self
+    while !run.progress.isDone {
+      run = try step(run)
+      try progress(run.progress)
+    }
+    return run.progress
   }
 
   /// Reads the next rows and seals their values anew; call inside a transaction.

@@ -1,29 +1,45 @@
 import Glibc
 
+/// A lock of some bytes of a file.
+package struct KernelLock: Hashable {
+  /// 0 for the lock of an open file description, such as that of a gate: the kernel has no process for it.
+  package let process: Int
+  package let inode: UInt64
+  package let bytes: ClosedRange<Int>
+  package let isWriting: Bool
+
+  /// Reads a line of the kernel's list; nil for one that waits for a lock.
+  fileprivate init?(_ line: Substring) {
+    // 1: POSIX  ADVISORY  WRITE 1234 fd:01:5678 120 120
+    let words = line.split(separator: " ")
+    guard let kind = words.firstIndex(where: { $0 == "READ" || $0 == "WRITE" }), words.count > kind + 4,
+      !words.contains("->"), let process = Int(words[kind + 1]),
+      let inode = words[kind + 2].split(separator: ":").last.flatMap({ UInt64($0) }), let start = Int(words[kind + 3])
+    else { return nil }
+    (self.process, self.inode, isWriting) = (max(process, 0), inode, words[kind] == "WRITE")
+    bytes = start...max(start, Int(words[kind + 4]) ?? .max)
+  }
+}
+
 /// The locks of files, as the kernel lists them.
-enum KernelLocks {
+package enum KernelLocks {
+  /// All locks. The kernel gives the list in pieces, between which locks come and go: one reading may miss some.
+  package static var all: [KernelLock] {
+    (text(ofFileAt: "/proc/locks", upTo: 1 << 22) ?? "").split(separator: "\n").compactMap { KernelLock($0) }
+  }
+
   /// The process that holds a write lock on a byte of a file; nil if none does, or the kernel does not tell.
   ///
   /// `fcntl` would tell it too, but needs the file open, and closing it again drops SQLite's own locks.
   static func writer(ofByte byte: Int, inFileAt path: String) -> Int? {
     guard let info = FileIdentity.info(path) else { return nil }
-    for line in list.split(separator: "\n") {
-      // 1: POSIX  ADVISORY  WRITE 1234 fd:01:5678 120 120
-      let words = line.split(separator: " ")
-      guard let kind = words.firstIndex(of: "WRITE"), words.count > kind + 4, !words.contains("->"),
-        let process = Int(words[kind + 1]), process > 0,
-        words[kind + 2].split(separator: ":").last.flatMap({ UInt64($0) }) == UInt64(info.st_ino),
-        let start = Int(words[kind + 3]), start <= byte, Int(words[kind + 4]) ?? .max >= byte
-      else { continue }
-      return process
-    }
-    return nil
+    return all.first { lock in
+      lock.isWriting && lock.process > 0 && lock.inode == UInt64(info.st_ino) && lock.bytes.contains(byte)
+    }?.process
   }
 
-  private static var list: String { text(ofFileAt: "/proc/locks", upTo: 1 << 22) ?? "" }
-
-  /// The text of a file, up to so many bytes; nil if it can't be read.
-  static func text(ofFileAt path: String, upTo limit: Int) -> String? {
+  /// The text of a file of the kernel, which gives a page at a time, up to so many bytes; nil if it can't be read.
+  package static func text(ofFileAt path: String, upTo limit: Int) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

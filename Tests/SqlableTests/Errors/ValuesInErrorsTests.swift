@@ -99,8 +99,9 @@ import Testing
   func noRandomValueIsQuoted(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let parts = [
-      "\"", "'", "`", "[", "]", "{", "}", "(", ")", "$", ".", ":", " : x", "*", "^", "-", " AND ", " OR ", " NOT ", ",",
-      ";", " ", "\n", "\\", "%s", "%", "no such column: ", "is locked", "near ", "syntax error", "\u{301}", "é", "😀",
+      "\"", "'", "`", "[", "]", "{", "}", "(", ")", "$", ".", ":", " : x", "*", "^", "-", " AND ", " OR ", " NOT ",
+      ",", ";", " ", "\n", "\\", "%s", "%", "no such column: ", "is locked", "near ", "syntax error", "\u{301}", "é",
+      "😀",
       "?vfs=", "file:", "UNIQUE constraint failed: ", "a function failed with error 1", "malformed JSON", "rank",
       "bm25(", "title", "rebuild",
     ]

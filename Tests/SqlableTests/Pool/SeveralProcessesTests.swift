@@ -16,22 +16,7 @@ import Testing
 
   /// What is done while another pool of this process has the turn, in a transaction.
   private func whileHeld(by pool: SqlitePool, _ body: () throws -> Void) throws {
-    let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let ended = DispatchGroup()
-    ended.enter()
-    Thread.detachNewThread {
-      try? pool.transaction { _ in
-        isHeld.signal()
-        mayEnd.wait()
-      }
-      ended.leave()
-    }
-    isHeld.wait()
-    defer {
-      mayEnd.signal()
-      ended.wait()
-    }
-    try body()
+    try SqlableTests.whileHeld({ held in try pool.transaction { _ in held() } }, body)
   }
 
   @Test(.enabled(if: TestProgram.isAvailable)) func processesThatWriteAllTheTimeGetSharesOfOneSize() throws {

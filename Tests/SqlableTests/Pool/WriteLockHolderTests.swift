@@ -7,26 +7,6 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct WriteLockHolderTests {
   private static let file = "SqlableTests/WriteLockHolderTests.swift"
 
-  /// Calls `body` while another thread is in `hold`, which gets what to call when it holds the lock.
-  private func whileHeld(_ hold: @escaping @Sendable (() -> Void) throws -> Void, _ body: () throws -> Void) throws {
-    let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let ended = DispatchGroup()
-    ended.enter()
-    Thread.detachNewThread {
-      try? hold {
-        isHeld.signal()
-        mayEnd.wait()
-      }
-      ended.leave()
-    }
-    isHeld.wait()
-    defer {
-      mayEnd.signal()
-      ended.wait()
-    }
-    try body()
-  }
-
   @Test func aHandleThatWritesIsNamedWithItsCallAndAge() throws {
     try withDatabase(Configuration(label: "importer")) { db in
       try db.createTable(Member.self)

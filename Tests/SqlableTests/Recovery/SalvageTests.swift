@@ -9,9 +9,8 @@ struct SalvageTests {
     try db.execute("CREATE TABLE bicycle(id INTEGER PRIMARY KEY, name TEXT NOT NULL, color TEXT, price REAL)")
     try db.transaction { _ in
       for id in 1...count {
-        try db.execute(
-          "INSERT INTO bicycle VALUES (\(id), \("bicycle \(id)"), \(id % 3 == 0 ? nil as String? : "red"), \(Double(id) / 2))"
-        )
+        let color = id % 3 == 0 ? nil as String? : "red"
+        try db.execute("INSERT INTO bicycle VALUES (\(id), \("bicycle \(id)"), \(color), \(Double(id) / 2))")
       }
     }
     try db.execute("CREATE INDEX by_color ON bicycle(color)")

@@ -51,7 +51,8 @@ struct Benchmarks {
       workloads.map(\.id) + Memory.workloads.map(\.0)
       + [Processes.id, Latency.id, Responsiveness.id, Subscribers.id]
     if let unknown = (options.only + options.except).first(where: { !ids.contains($0) }) {
-      throw Options.Problem(description: "there is no workload “\(unknown)”; there are \(ids.joined(separator: " "))")
+      throw Options.Problem(
+        description: "there is no workload “\(unknown)”; there are \(ids.joined(separator: " "))")
     }
     if options.list {
       for workload in workloads { print(workload.id, workload.title, separator: "\t") }

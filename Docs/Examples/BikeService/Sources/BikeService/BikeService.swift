@@ -48,8 +48,8 @@ public struct BikeService: Sendable {
     SearchRoutes(pool: pool).add(to: router.group("search"))
     var application = Application(
       router: router, configuration: .init(address: .hostname(hostname, port: port), serverName: "BikeService"),
-      // Services are shut down in reverse order, each when the one before has ended, and the server is the last of them:
-      // when it is the pool's turn no request is left.
+      // Services are shut down in reverse order, each when the one before has ended, and the server is the last of
+      // them: when it is the pool's turn no request is left.
       services: [ClosureService { try await pool.run(closingWithin: .seconds(5)) }], logger: logger)
     application.beforeServerStarts { _ = try await pool.transaction { db in try db.createTable(Bicycle.self) } }
     return application

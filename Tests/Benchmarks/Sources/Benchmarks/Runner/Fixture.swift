@@ -64,8 +64,8 @@ final class Fixture {
       \(number) \(documents)) INSERT INTO document SELECT n, json_object('city', 'city ' || n, 'visits', n * 3, \
       'rating', n * 0.25, 'tags', json_array('red ' || n, 'green', 'blue')) FROM numbers;
       CREATE TABLE author (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
-      CREATE TABLE book (id INTEGER PRIMARY KEY, author_id INTEGER NOT NULL REFERENCES author (id), title TEXT NOT NULL, \
-      pages INTEGER NOT NULL);
+      CREATE TABLE book (id INTEGER PRIMARY KEY, author_id INTEGER NOT NULL REFERENCES author (id), \
+      title TEXT NOT NULL, pages INTEGER NOT NULL);
       CREATE TABLE loan (id INTEGER PRIMARY KEY, book_id INTEGER NOT NULL REFERENCES book (id), \
       member_id INTEGER NOT NULL);
       \(number) 500) INSERT INTO author SELECT n, 'author number ' || n FROM numbers;
@@ -103,7 +103,8 @@ final class Fixture {
     try keeper(of: family).execute(
       """
       BEGIN; DELETE FROM main.mixed; DELETE FROM main.attachment;
-      INSERT INTO main.mixed SELECT * FROM source.mixed WHERE id <= \(rows); COMMIT; PRAGMA main.wal_checkpoint(TRUNCATE)
+      INSERT INTO main.mixed SELECT * FROM source.mixed WHERE id <= \(rows); COMMIT;
+      PRAGMA main.wal_checkpoint(TRUNCATE)
       """)
   }
 

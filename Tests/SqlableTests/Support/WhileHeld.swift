@@ -1,0 +1,21 @@
+import Foundation
+
+/// Calls `body` while another thread is in `hold`, which gets what to call when it holds the lock.
+func whileHeld(_ hold: @escaping @Sendable (() -> Void) throws -> Void, _ body: () throws -> Void) throws {
+  let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+  let ended = DispatchGroup()
+  ended.enter()
+  Thread.detachNewThread {
+    try? hold {
+      isHeld.signal()
+      mayEnd.wait()
+    }
+    ended.leave()
+  }
+  isHeld.wait()
+  defer {
+    mayEnd.signal()
+    ended.wait()
+  }
+  try body()
+}
