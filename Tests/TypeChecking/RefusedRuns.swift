@@ -25,7 +25,7 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   let _: [String] = try Car.select(Car.name) // refused: cannot convert value of type 'Select<String>' to specified type '[String]'
   let _: Int = Car.count() // refused: cannot convert value of type 'Statement<Car, Int>' to specified type 'Int'
   for car in Car.read() { print(car) } // refused: for-in loop requires 'Statement<Car, [Car]>' to conform to 'Sequence'
-  try Car.read().filter(Car.id == 1).run(db) // warned: result of call to 'run' is unused
+  try Car.read().filter(Car.id == 1).run(db) // warned: result of call to 'run(_:file:line:)' is unused
   try Car.read().run() // refused: missing argument for parameter #1 in call
   try Car.read().run("cars.db") // refused: cannot convert value of type 'String' to expected argument type 'SqliteDatabase'
   _ = Person.column("x", NoValue.self) // refused: static method 'column(_:_:_:file:line:)' requires that 'NoValue' conform to 'SqlValue'
