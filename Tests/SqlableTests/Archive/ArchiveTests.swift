@@ -294,7 +294,7 @@ import Testing
         for number in 0..<400 { try Bicycle(name: "\(number)", color: "red").insert().run(pool) }
         expectError(.full) { _ = try archive.flush() as Int }
         #expect(archive.status.error?.kind == .full && failures.withLock { $0.contains(.full) })
-        try FileManager.default.removeItem(atPath: filler)
+        try deleteAndFree(filler)
         _ = try archive.flush() as Int
         #expect(archive.status.error == nil && archive.status.gaps == 0)
         try DatabaseArchive(at: disk + "/archive").restore(to: directory + "/copy.sqlite")
@@ -321,7 +321,7 @@ import Testing
         #expect(archive.status.gaps == 1)
         expectError(.full) { _ = try archive.flush() as Int }
         try file.close()
-        try FileManager.default.removeItem(atPath: filler)
+        try deleteAndFree(filler)
         _ = try archive.flush() as Int
         #expect(archive.status.error == nil)
         #expect(try DatabaseArchive(at: disk + "/archive").ranges().count == 2)

@@ -30,6 +30,12 @@ func withSmallDisk<Result>(size: String, _ body: (String) throws -> Result) thro
   }
 }
 
+/// Deletes a file. Its space is free at once, also if a process that another test has started meanwhile inherited it.
+func deleteAndFree(_ path: String) throws {
+  truncate(path, 0)
+  try FileManager.default.removeItem(atPath: path)
+}
+
 /// Makes a file unwritable for everybody, the administrator included, while `body` runs; false when that can't be done.
 func withUnwritable(_ path: String, _ body: () throws -> Void) rethrows -> Bool {
   if geteuid() != 0 {
