@@ -65,7 +65,10 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: memoryFlags().contains { $0.contains(" rd ") }, "the kernel does not report the flags of memory"))
+  @Test(
+    .enabled(if: memoryFlags().contains { $0.contains(" rd ") }, "the kernel does not report the flags of memory"),
+    .disabled(if: isSanitized, "the sanitizers replace mlock by a function that does nothing")
+  )
   func theMemoryOfAKeyIsLockedAndLeftOutOfCoreDumps() throws {
     let flags = { EncryptionKeyTests.memoryFlags().filter { $0.contains(" dd ") && $0.contains(" lo ") }.count }
     let before = flags()
