@@ -8,7 +8,7 @@ let syntaxProducts = [
 
 // The trait Macros, off by default, adds the macros, which need swift-syntax. While it is off, nothing of that is
 // resolved or built, and the macro target is an empty program. The other traits, off by default too, each need one
-// package for logs, metrics, spans, services or sealed values, or a system library.
+// package for logs, metrics, spans, services, sealed values or sockets, or a system library.
 
 // The suite runs on encrypted files, too: then every configuration has the key that the tests name here. No other build
 // looks for one.
@@ -29,6 +29,10 @@ let package = Package(
     .trait(name: "Lifecycle", description: "Pools are services of swift-service-lifecycle."),
     .trait(name: "Crypto", description: "Sealed values, which a column has encrypted, by swift-crypto."),
     .trait(name: "SQLCipher", description: "Encrypted files, by libsqlcipher 4.5 or later in place of libsqlite3."),
+    .trait(name: "Cluster", description: "Statements on a cluster of dqlite nodes, by swift-nio."),
+    .trait(
+      name: "ClusterNode", description: "A node of such a cluster in the program itself, by libdqlite.",
+      enabledTraits: ["Cluster"]),
   ],
   dependencies: [
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
@@ -37,10 +41,12 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
   ],
   targets: [
     .systemLibrary(name: "CSqlableSystemSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSqlableSQLCipher", pkgConfig: "sqlcipher"),
+    .systemLibrary(name: "CSqlableDqlite", pkgConfig: "dqlite", providers: [.apt(["libdqlite-dev"])]),
     .target(
       name: "CSqlableSQLite",
       dependencies: [
@@ -65,6 +71,9 @@ let package = Package(
         .product(
           name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
         .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Cluster"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Cluster"])),
+        .target(name: "CSqlableDqlite", condition: .when(traits: ["ClusterNode"])),
       ],
       swiftSettings: keyOfTests
     ),
