@@ -1,0 +1,57 @@
+#if ClusterNode
+/// How a node of a cluster behaves.
+///
+/// ```swift
+/// var configuration = ClusterNodeConfiguration()
+/// configuration.networkLatency = .milliseconds(100)     // nodes in two data centres
+/// configuration.allowsUnencryptedNetwork = true         // they are in a network of their own
+/// ```
+public struct ClusterNodeConfiguration: Sendable, Hashable {
+  /// The time that a message takes from node to node. Between 1 millisecond and 1 hour, in whole milliseconds.
+  ///
+  /// The leader sends a heartbeat every 1.5 times it. A node that receives none for 15 to 30 times it proposes itself
+  /// as leader. So 50 milliseconds, the default, give a new leader one to two seconds after the old one dies; nodes
+  /// that share two busy processors keep their leader with it, and lose it with 5 milliseconds.
+  public var networkLatency: Duration
+  /// The number of commits after which a node writes a snapshot of its databases. Default: 1,024, as dqlite's.
+  public var snapshotThreshold: Int
+  /// The number of commits that a node keeps on disk after a snapshot. A node that was away for longer receives a whole
+  /// snapshot. Default: 8,192, as dqlite's.
+  public var snapshotTrailing: Int
+  /// A number that nodes share that fail together, such as those in one rack. Shown with the node; default: 0.
+  public var failureDomain: Int
+  /// The address to listen on, if it is not the address of the node: `0.0.0.0:9001` for all interfaces.
+  public var bindAddress: String?
+  /// Whether the node may use addresses other than loopback. Default: false, and such an address is refused.
+  ///
+  /// dqlite encrypts nothing and asks for no password: a machine that reaches the port can read and write all
+  /// databases. State it only for a network of trusted machines, or use a tunnel, as the guide of clusters describes.
+  public var allowsUnencryptedNetwork: Bool
+
+  public init(
+    networkLatency: Duration = .milliseconds(50), snapshotThreshold: Int = 1_024, snapshotTrailing: Int = 8_192,
+    failureDomain: Int = 0, bindAddress: String? = nil, allowsUnencryptedNetwork: Bool = false
+  ) {
+    (self.networkLatency, self.failureDomain) = (networkLatency, failureDomain)
+    (self.snapshotThreshold, self.snapshotTrailing) = (snapshotThreshold, snapshotTrailing)
+    (self.bindAddress, self.allowsUnencryptedNetwork) = (bindAddress, allowsUnencryptedNetwork)
+  }
+
+  /// What dqlite takes, from 1 to 3,600,000.
+  func latencyMilliseconds() throws -> UInt32 {
+    let (seconds, attoseconds) = networkLatency.components
+    let millisecond: Int64 = 1_000_000_000_000_000
+    guard (0...3_600).contains(seconds), attoseconds % millisecond == 0,
+      case let milliseconds = seconds * 1_000 + attoseconds / millisecond, (1...3_600_000).contains(milliseconds)
+    else { throw SqlError.misuse("the network latency must be whole milliseconds, from 1 millisecond to 1 hour") }
+    return UInt32(milliseconds)
+  }
+
+  func snapshotParameters() throws -> (threshold: UInt32, trailing: UInt32) {
+    guard let threshold = UInt32(exactly: snapshotThreshold), let trailing = UInt32(exactly: snapshotTrailing),
+      threshold > 0
+    else { throw SqlError.misuse("the snapshot threshold must be at least 1, and what trails it at least 0") }
+    return (threshold, trailing)
+  }
+}
+#endif

@@ -1,0 +1,98 @@
+#if ClusterNode
+import FoundationEssentials
+import Glibc
+
+/// The directory of a node: dqlite's files, a lock against a second node, and a record of whose they are.
+///
+/// dqlite checks neither: it starts with any id, and two nodes in one directory destroy its log.
+final class NodeDirectory: Sendable {
+  /// What a directory says of its node.
+  struct Record: Codable, Equatable {
+    var id: Int
+    var address: String
+    /// Whether it is a member of a cluster.
+    var hasJoined: Bool
+  }
+
+  static let recordName = "sqlable-node.json"
+  private static let lockName = "sqlable-node.lock"
+
+  let path: String
+  private let lock: Int32
+
+  /// Makes the directory, unless it is there, and locks it.
+  init(_ path: String) throws {
+    guard !path.isEmpty, !path.utf8.contains(0) else { throw SqlError.misuse("a node needs a directory") }
+    // Not those above it: a file system that is not mounted must not become a directory.
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SqlError.system("create", path, errno) }
+    guard let info = FileIdentity.info(path), info.st_mode & S_IFMT == S_IFDIR else {
+      throw SqlError(.cannotOpen, message: "the directory of the node is not a directory: \(path)")
+    }
+    self.path = path
+    let name = path + "/" + NodeDirectory.lockName
+    lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard lock >= 0 else { throw SqlError.system("create", name, errno) }
+    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      let code = errno
+      close(lock)
+      guard code == EWOULDBLOCK else { throw SqlError.system("lock", name, code) }
+      throw SqlError(.busy, message: "another node runs in the directory \(path)")
+    }
+  }
+
+  deinit { close(lock) }
+
+  private func names() throws -> [String] {
+    do { return try FileManager.default.contentsOfDirectory(atPath: path) } catch {
+      throw SqlError(.cannotOpen, message: "the directory can't be read: \(path)")
+    }
+  }
+
+  /// Whether dqlite has begun to write here.
+  func hasLog() throws -> Bool { try names().contains { $0.hasPrefix("metadata") } }
+
+  /// The parts of the log that dqlite found damaged, and put aside.
+  func damaged() throws -> [String] { try names().filter { $0.hasPrefix("corrupt-") }.sorted() }
+
+  /// The size of the files, in bytes.
+  func size() throws -> Int {
+    try names().reduce(0) { $0 + Int(clamping: FileIdentity.linkInfo(path + "/" + $1)?.st_size ?? 0) }
+  }
+
+  /// The bytes that the node may still write; nil if the system does not tell.
+  var freeBytes: Int? { FileSpace.free(at: path + "/" + NodeDirectory.recordName) }
+
+  /// Nil if no node was here.
+  func record() throws -> Record? {
+    let name = path + "/" + NodeDirectory.recordName
+    guard FileIdentity.linkInfo(name) != nil else {
+      // What dqlite has left of a node of another program is taken for this node's.
+      let others = try names().filter { $0 != NodeDirectory.lockName && $0 != "lost+found" }
+      guard try others.isEmpty || hasLog() else {
+        throw SqlError.misuse("the directory of a new node must be empty, and \(path) has other files")
+      }
+      return nil
+    }
+    guard let data = try? Data(contentsOf: URL(filePath: name)),
+      let record = try? JSONDecoder().decode(Record.self, from: data)
+    else { throw SqlError(.corrupt, message: "can't read whose directory it is: \(name)") }
+    return record
+  }
+
+  /// Replaces the record, so that a power failure leaves the old or the new one.
+  func write(_ record: Record) throws {
+    let name = path + "/" + NodeDirectory.recordName
+    let partial = name + ".partial"
+    let bytes = [UInt8](try JSONEncoder().encode(record))
+    let descriptor = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SqlError.system("create", partial, errno) }
+    do {
+      defer { close(descriptor) }
+      try bytes.withUnsafeBytes { try writeAll($0, to: descriptor, at: 0, partial) }
+      guard fsync(descriptor) == 0 else { throw SqlError.system("sync", partial, errno) }
+    }
+    guard rename(partial, name) == 0 else { throw SqlError.system("rename", partial, errno) }
+    try syncDirectory(path)
+  }
+}
+#endif

@@ -1,0 +1,49 @@
+#if ClusterNode
+/// Operations that run one after the other, in the order in which they were begun.
+final class Turns: Sendable {
+  private struct State {
+    var number = 0
+    /// The operations that run or wait. Cancelling one cancels its operation.
+    var tasks: [Int: Task<Void, Never>] = [:]
+    var last: Task<Void, Never>?
+  }
+
+  private let state = Guarded(State())
+
+  func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    let (task, end, number) = state.withLock { state in
+      let previous = state.last
+      let task = Task {
+        await previous?.value
+        try Task.checkCancellation()
+        return try await body()
+      }
+      let end = Task {
+        await withTaskCancellationHandler {
+          _ = await task.result
+        } onCancel: {
+          task.cancel()
+        }
+      }
+      state.number += 1
+      state.tasks[state.number] = end
+      state.last = end
+      return (task, end, state.number)
+    }
+    let result = await withTaskCancellationHandler {
+      await task.result
+    } onCancel: {
+      end.cancel()
+    }
+    state.withLock { _ = $0.tasks.removeValue(forKey: number) }
+    return try result.get()
+  }
+
+  /// Cancels the operations that run or wait.
+  func cancel() {
+    state.withLock { state in
+      for task in state.tasks.values { task.cancel() }
+    }
+  }
+}
+#endif

@@ -1,0 +1,33 @@
+import Foundation
+import Sqlable
+
+/// A node of a cluster as a process, which the tests start, stop and kill.
+///
+///     ClusterNodeProcess ID ADDRESS DIRECTORY JOIN[,JOIN…]|- MILLISECONDS
+///
+/// Prints a line when it runs, or the error. Ends when its standard input does, as it does when the tests die; a line
+/// there stops the node first.
+@main
+struct NodeProcess {
+  static func main() async {
+    let words = CommandLine.arguments
+    do {
+      var configuration = ClusterNodeConfiguration(networkLatency: .milliseconds(Int(words[5]) ?? 50))
+      configuration.allowsUnencryptedNetwork = true
+      let node = try SqliteClusterNode(
+        id: Int(words[1]) ?? 0, address: words[2], directory: words[3], configuration: configuration)
+      try await node.start()
+      report("running on \(node.bindAddress ?? "nothing")")
+      guard await Task.detached(operation: { readLine() }).value != nil else { exit(3) }
+      try await node.stop()
+      report("stopped")
+    } catch {
+      report("\(error)")
+      exit(1)
+    }
+  }
+
+  private static func report(_ text: String) {
+    FileHandle.standardOutput.write(Data((text + "\n").utf8))
+  }
+}
