@@ -65,14 +65,16 @@ public struct SqlError: Error, Sendable, Hashable {
     self.label = label
   }
 
-  /// Whether the same call can succeed when retried: another connection held a lock.
+  /// Whether the same call can succeed when retried: another connection held a lock, or a cluster had no leader.
   ///
   /// In a transaction whose fate is `.untouched` retry the statement alone; after `.rolledBack` retry the whole
   /// transaction. Also retry the whole transaction if it is deferred and could not write because another connection has
   /// written since it read (`extendedCode` 517). Outside a transaction 517 occurs in a loop over rows of the same
   /// handle, whose snapshot is older than another connection's commit: no retry helps until the loop has ended, and
   /// this is false.
-  public var isRetryable: Bool { kind == .busy && !(extendedCode == 517 && transaction == .none) }
+  public var isRetryable: Bool {
+    kind == .unavailable || kind == .busy && !(extendedCode == 517 && transaction == .none)
+  }
 }
 
 extension SqlError {
@@ -103,6 +105,11 @@ extension SqlError {
     case interrupted
     /// A deadline passed.
     case timeout
+    /// A cluster had no leader within the call's time, or lost it too often. Nothing of the call is stored.
+    case unavailable
+    /// A cluster did not answer the commit that was sent: it may be stored, or may not. Never repeated in silence;
+    /// `transaction(id:)` makes a transaction repeatable.
+    case outcomeUnknown
     /// The schema of the database differs from the model.
     case schema(SchemaProblem)
     /// A stored value does not fit the Swift type into which it is read.
@@ -159,6 +166,8 @@ extension SqlError {
     case untouched
     /// The whole transaction is rolled back; nothing of it is stored.
     case rolledBack
+    /// The commit was sent to a cluster, and not answered: all of the transaction is stored, or nothing.
+    case unknown
   }
 }
 
@@ -176,6 +185,7 @@ extension SqlError: CustomStringConvertible {
     case .none: break
     case .untouched: text += "; the transaction is still open"
     case .rolledBack: text += "; the transaction was rolled back"
+    case .unknown: text += "; the transaction is stored whole, or not at all"
     }
     if let sql { text += "; \(placeInText)in: \(sql)" }
     return text

@@ -28,8 +28,11 @@ extension Statement: Runnable {
   var noSuchResult: SqlError { .invalidStatement("no statement returns a \(Output.self)") }
 
   public func requests() throws -> [SqlRequest] {
-    try (0..<(tree.takesRows ? rows.count : 1)).map { index in
-      SqlRequest(try withValues(row: index, expandsLists: true), isReadOnly: isReadOnly)
+    let hasRowId = try !tree.table.isWithoutRowid
+    return try (0..<(tree.takesRows ? rows.count : 1)).map { index in
+      var request = SqlRequest(try withValues(row: index, expandsLists: true), isReadOnly: isReadOnly)
+      request.hasRowId = hasRowId
+      return request
     }
   }
 

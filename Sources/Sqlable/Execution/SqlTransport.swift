@@ -40,6 +40,8 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   public var isReadOnly: Bool
   /// A ``Parameter`` of the statement, for which there is no value.
   private(set) var parameter: String?
+  /// Whether the rows that it inserts have row ids.
+  var hasRowId = true
 
   private enum CodingKeys: String, CodingKey { case sql, values, isReadOnly }
 

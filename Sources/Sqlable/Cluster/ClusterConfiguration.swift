@@ -1,0 +1,36 @@
+#if Cluster
+/// How a ``SqliteCluster`` behaves.
+public struct ClusterConfiguration: Sendable, Hashable {
+  /// The name of the database on the nodes. A cluster can have several; a ``SqliteCluster`` is one of them.
+  public var database = "main"
+  /// How long a call may take, unless `withDeadline` sets an earlier end. It covers the search for a leader, waiting for
+  /// the write lock, and running.
+  public var timeout: Duration = .seconds(30)
+  /// How many reads run at a time, each on a connection of its own. Writes have one more connection.
+  public var connections = 4
+  /// How many writes may share a commit.
+  public var maximumGroup = 256
+  /// How long a group of writes may grow before it is committed.
+  public var maximumGroupTime: Duration = .milliseconds(50)
+  /// How many statements each connection keeps compiled on its node.
+  public var statementCacheSize = 128
+  /// How long the ids of `transaction(id:)` are kept.
+  public var transactionIdAge: Duration = .seconds(7 * 86_400)
+  /// Named in errors.
+  public var label: String?
+
+  public init() {}
+
+  func check() throws {
+    guard !database.isEmpty, !database.utf8.contains(0) else {
+      throw SqlError.misuse("a database of a cluster needs a name")
+    }
+    guard timeout > .zero, maximumGroupTime >= .zero, transactionIdAge > .zero else {
+      throw SqlError.misuse("the durations of a cluster's configuration must be positive")
+    }
+    guard connections >= 1, maximumGroup >= 1, statementCacheSize >= 1 else {
+      throw SqlError.misuse("a cluster needs at least one connection, one write in a group and one compiled statement")
+    }
+  }
+}
+#endif

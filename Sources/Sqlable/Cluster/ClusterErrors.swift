@@ -1,0 +1,47 @@
+#if Cluster
+import CSqlableSQLite
+
+extension SqlError {
+  /// The error for a failure that a node reports.
+  init(code: Int, message: String, sql: String?, label: String?) {
+    // From 1,000 on there are codes of dqlite's own, beside SQLite's extended ones, which have more than ten bits.
+    let isOwn = 1_000..<1_024 ~= code
+    self = Connection.error(
+      isOwn ? SQLITE_ERROR : Int32(truncatingIfNeeded: code & 0xFF), extendedCode: Int32(truncatingIfNeeded: code),
+      message: Connection.withoutAdvice(message), label: label)
+    self.sql = sql
+    for missing in ["no such function: ", "no such collation sequence: ", "no such tokenizer: "]
+    where self.message.hasPrefix(missing) {
+      self.message += "; a node has none of the program's own"
+    }
+  }
+
+  /// Whether the node is not the leader: nothing was done.
+  var isNotLeader: Bool { [10_250, 8_202].contains(extendedCode) }
+
+  /// Whether the node did not get a majority for a commit. A later leader may have it nevertheless.
+  var isLeadershipLost: Bool { [10_506, 8_458].contains(extendedCode) }
+
+  /// Whether the node is no longer of use, while another may be.
+  var isOfNode: Bool {
+    // ABORT: the node shuts down. A barrier fails when leadership is lost.
+    isNotLeader || isLeadershipLost || code == 4 || message == "barrier error" || (code == 10 && kind == .io)
+  }
+
+  /// The error for a call that found no leader in time.
+  static func unavailable(_ reason: (any Error)?) -> SqlError {
+    let reason = reason.map { ": \(SqlError.message(of: $0))" } ?? ""
+    return SqlError(.unavailable, message: "the cluster had no leader within the call's time\(reason)")
+  }
+
+  /// The error for a commit that may be stored, or may not.
+  static func outcomeUnknown(_ reason: any Error) -> SqlError {
+    SqlError(
+      .outcomeUnknown,
+      message: "the commit was sent, and its outcome is not known: \(SqlError.message(of: reason)); "
+        + "transaction(id:) makes it repeatable", transaction: .unknown)
+  }
+
+  static func late(_ what: String) -> SqlError { SqlError(.timeout, message: what) }
+}
+#endif

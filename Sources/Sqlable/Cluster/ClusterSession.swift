@@ -1,0 +1,139 @@
+#if Cluster
+/// A connection to the leader with the database open. One call at a time uses it.
+///
+/// Once one of its requests was not answered it is closed, and its transaction rolled back by the node.
+actor ClusterSession {
+  nonisolated let address: NodeAddress
+  private nonisolated let connection: NodeConnection
+  private let label: String?
+  private let cacheSize: Int
+  /// The compiled statements by their text, the latest used last; a text that was seen once has none.
+  private var statements: [String: CachedStatement] = [:]
+  private var uses = 0
+
+  private struct CachedStatement {
+    var id: UInt32?
+    var lastUse: Int
+  }
+
+  private init(_ connection: NodeConnection, _ configuration: ClusterConfiguration) {
+    (self.connection, address) = (connection, connection.address)
+    (label, cacheSize) = (configuration.label, configuration.statementCacheSize)
+  }
+
+  /// Connects to the leader, and opens the database.
+  static func open(
+    _ leader: ClusterLeader, _ configuration: ClusterConfiguration, before deadline: ContinuousClock.Instant
+  ) async throws -> ClusterSession {
+    let address = try await leader.find(before: deadline)
+    do {
+      let connection = try await NodeConnection.open(to: address, before: min(deadline, .now + .seconds(2))) {
+        await leader.isElsewhere(than: $0)
+      }
+      let session = ClusterSession(connection, configuration)
+      _ = try await session.send(.open(database: configuration.database), nil, before: deadline)
+      if case .nodes(let members) = try await session.send(.nodes, nil, before: deadline) { leader.note(members) }
+      return session
+    } catch {
+      leader.lost(address)
+      throw error
+    }
+  }
+
+  nonisolated var isOpen: Bool { connection.isOpen }
+
+  nonisolated func close() { connection.close() }
+
+  /// Runs a request, and returns the answer. Throws `SqlError` for what the node refuses, ``NodeFailure`` if it did not
+  /// answer.
+  func answer(to request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> SqlAnswer {
+    let statement = ClusterStatement.cache.value(of: request.sql)
+    let response = try await run(request, returnsRows: statement.returnsRows, before: deadline)
+    var answer = SqlAnswer()
+    switch response {
+    case .rows(let columns, let rows, _):
+      (answer.columns, answer.rows) = (columns, rows)
+      if statement.kind == .changes { answer.changes = rows.count }
+    case .result(let id, let changes) where statement.kind == .changes:
+      answer.changes = changes
+      // What is not about a table with row ids leaves the id of an earlier insert.
+      if changes > 0, request.hasRowId { answer.lastInsertedId = Int(id) }
+    default: break
+    }
+    return answer
+  }
+
+  /// Runs SQL of the library's own: one or several statements without values.
+  func execute(_ sql: String, before deadline: ContinuousClock.Instant) async throws {
+    _ = try await send(.executeSQL(sql, values: []), sql, before: deadline)
+  }
+
+  private func run(
+    _ request: SqlRequest, returnsRows: Bool, before deadline: ContinuousClock.Instant
+  ) async throws -> WireResponse {
+    if let id = try await compiled(request.sql, before: deadline) {
+      let sent: WireRequest =
+        returnsRows
+        ? .query(statement: id, values: request.values) : .execute(statement: id, values: request.values)
+      return try await send(sent, request.sql, before: deadline)
+    }
+    let sent: WireRequest =
+      returnsRows ? .querySQL(request.sql, values: request.values) : .executeSQL(request.sql, values: request.values)
+    return try await send(sent, request.sql, before: deadline)
+  }
+
+  /// Returns the compiled statement for a text that was seen before: compiling takes a message of its own.
+  private func compiled(_ sql: String, before deadline: ContinuousClock.Instant) async throws -> UInt32? {
+    uses += 1
+    guard var statement = statements[sql] else {
+      if statements.count >= cacheSize { try await dropOldest(before: deadline) }
+      statements[sql] = CachedStatement(id: nil, lastUse: uses)
+      return nil
+    }
+    if statement.id == nil, case .statement(let id, _) = try await send(.prepare(sql: sql), sql, before: deadline) {
+      statement.id = id
+    }
+    statement.lastUse = uses
+    statements[sql] = statement
+    return statement.id
+  }
+
+  private func dropOldest(before deadline: ContinuousClock.Instant) async throws {
+    guard let oldest = statements.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+    statements[oldest.key] = nil
+    if let id = oldest.value.id { _ = try await send(.finalize(statement: id), nil, before: deadline) }
+  }
+
+  private func send(
+    _ request: WireRequest, _ sql: String?, before deadline: ContinuousClock.Instant
+  ) async throws -> WireResponse {
+    while true {
+      let response = try await connection.send(request, before: deadline)
+      guard case .failure(let code, let message) = response else { return response }
+      // A node refuses everything while it writes a checkpoint.
+      guard message == "checkpoint in progress", deadline > .now else {
+        throw SqlError(code: code, message: message, sql: sql, label: label)
+      }
+      try await Task.sleep(for: .milliseconds(1))
+    }
+  }
+}
+
+extension ClusterSession {
+  /// Calls `body` in a transaction that reads.
+  static func withSnapshot<Value>(
+    on session: ClusterSession, before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws -> Value
+  ) async throws -> Value {
+    try await session.execute("BEGIN", before: deadline)
+    do {
+      let value = try await body()
+      try await session.execute("COMMIT", before: deadline)
+      return value
+    } catch {
+      if session.isUsable(after: error) { try await session.execute("ROLLBACK", before: deadline) }
+      throw error
+    }
+  }
+}
+#endif

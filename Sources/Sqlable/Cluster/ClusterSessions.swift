@@ -1,0 +1,113 @@
+#if Cluster
+/// The connections of reads: each read has one for itself.
+final class ClusterSessions: Sendable {
+  private let leader: ClusterLeader
+  private let configuration: ClusterConfiguration
+  private let slots: Slots
+  private let idle = Guarded<(sessions: [ClusterSession], isClosed: Bool)>(([], false))
+
+  init(_ leader: ClusterLeader, _ configuration: ClusterConfiguration) {
+    (self.leader, self.configuration) = (leader, configuration)
+    slots = Slots(configuration.connections)
+  }
+
+  /// Calls `body` with a connection, again and again until it throws an error that another attempt can't mend, or the
+  /// deadline passes. So `body` must be repeatable.
+  func attempt<Value>(
+    before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
+    _ body: (ClusterSession) async throws -> Value
+  ) async throws -> Value {
+    try await slots.take(before: deadline, late: .late("all \(configuration.connections) connections are in use"))
+    defer { slots.giveBack() }
+    var attempts = ClusterAttempts(before: deadline)
+    while true {
+      do {
+        let session = try await take(before: deadline)
+        do {
+          let value = try await body(session)
+          giveBack(session)
+          return value
+        } catch {
+          if session.isUsable(after: error) {
+            giveBack(session)
+          } else {
+            session.close()
+            if error.isOfNode { leader.lost(session.address) }
+          }
+          throw error
+        }
+      } catch {
+        try await attempts.pause(after: error)
+      }
+    }
+  }
+
+  private func take(before deadline: ContinuousClock.Instant) async throws -> ClusterSession {
+    let last = leader.last
+    while let session = try idle.withLock({ idle in
+      if idle.isClosed { throw SqlError.closedCluster }
+      return idle.sessions.popLast()
+    }) {
+      if session.isOpen, session.address == last { return session }
+      session.close()
+    }
+    return try await .open(leader, configuration, before: deadline)
+  }
+
+  private func giveBack(_ session: ClusterSession) {
+    let isKept = idle.withLock { idle in
+      if !idle.isClosed { idle.sessions.append(session) }
+      return !idle.isClosed
+    }
+    if !isKept { session.close() }
+  }
+
+  func close() {
+    slots.close()
+    let sessions = idle.withLock { idle in
+      idle.isClosed = true
+      defer { idle.sessions = [] }
+      return idle.sessions
+    }
+    for session in sessions { session.close() }
+  }
+}
+
+extension ClusterSession {
+  /// Whether the connection is as it was before a request that threw this error.
+  nonisolated func isUsable(after error: any Error) -> Bool { isOpen && !error.isOfNode && !(error is CancellationError) }
+}
+
+extension Error {
+  /// Whether the node is no longer of use, while another may be.
+  var isOfNode: Bool { self is NodeFailure || (self as? SqlError)?.isOfNode == true }
+}
+
+/// The pauses between the attempts of a call: short at first and random.
+struct ClusterAttempts {
+  private let deadline: ContinuousClock.Instant
+  private var bound = Duration.milliseconds(2)
+  /// How many connections broke while the call ran on them.
+  private var losses = 0
+  /// A statement that makes a node crash would end one node after the other.
+  static let maximumLosses = 3
+
+  init(before deadline: ContinuousClock.Instant) { self.deadline = deadline }
+
+  /// Waits before the next attempt. Throws the error if another attempt is of no use, `.unavailable` if no time is left.
+  mutating func pause(after error: any Error) async throws {
+    if error is NodeFailure { losses += 1 }
+    let isBusy = (error as? SqlError)?.kind == .busy
+    guard error.isOfNode || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
+    let pause = bound * Double.random(in: 0.5...1)
+    bound = min(bound * 2, .milliseconds(100))
+    guard .now + pause < deadline else { throw isBusy ? error : SqlError.unavailable(error) }
+    try await Task.sleep(for: pause)
+  }
+}
+
+extension Error {
+  /// The error for the caller.
+  var ofCluster: any Error { self is NodeFailure ? SqlError.unavailable(self) : self }
+}
+#endif

@@ -1,0 +1,70 @@
+#if Cluster
+/// What SQL text does on a node, by its words.
+struct ClusterStatement: Sendable {
+  enum Kind: Sendable {
+    /// Inserts, updates or deletes rows.
+    case changes
+    case other
+  }
+
+  let kind: Kind
+  let returnsRows: Bool
+  /// Why it is not sent.
+  let refusal: String?
+
+  static let cache = TextCache { ClusterStatement(of: $0) }
+
+  init(of sql: String) {
+    let words = SQLWord.words(of: sql)
+    let first = words.first { $0.text != ";" }?.keyword ?? ""
+    var (depth, topLevel) = (0, Set<String>())
+    for word in words {
+      if word.kind == .symbol { depth += word.text == "(" ? 1 : word.text == ")" ? -1 : 0 }
+      if depth == 0, !word.keyword.isEmpty { topLevel.insert(word.keyword) }
+    }
+    let changes: Set = ["INSERT", "UPDATE", "DELETE", "REPLACE"]
+    let isChange = changes.contains(first) || first == "WITH" && !topLevel.isDisjoint(with: changes)
+    kind = isChange ? .changes : .other
+    returnsRows = isChange ? topLevel.contains("RETURNING") : ClusterStatement.queries.contains(first)
+    refusal = ClusterStatement.refusal(first, words)
+  }
+
+  private static let queries: Set = ["SELECT", "VALUES", "WITH", "EXPLAIN", "PRAGMA"]
+
+  /// The pragmas that mean on a node what they mean in a file.
+  private static let pragmas: Set = [
+    "APPLICATION_ID", "COLLATION_LIST", "COMPILE_OPTIONS", "ENCODING", "FOREIGN_KEY_CHECK", "FOREIGN_KEY_LIST",
+    "FREELIST_COUNT", "FUNCTION_LIST", "INDEX_INFO", "INDEX_LIST", "INDEX_XINFO", "INTEGRITY_CHECK", "MODULE_LIST",
+    "OPTIMIZE", "PAGE_COUNT", "PAGE_SIZE", "PRAGMA_LIST", "QUICK_CHECK", "TABLE_INFO", "TABLE_LIST", "TABLE_XINFO",
+    "USER_VERSION",
+  ]
+
+  private static func refusal(_ first: String, _ words: [SQLWord]) -> String? {
+    let keywords = words.map(\.keyword)
+    let ends = words.indices.filter { words[$0].kind == .symbol && words[$0].text == ";" }
+    // The body of a trigger is of several statements.
+    if !(first == "CREATE" && keywords.contains("TRIGGER")), let end = ends.first(where: { $0 > 0 }),
+      words[end...].contains(where: { $0.text != ";" || $0.kind != .symbol })
+    {
+      return "a cluster runs one statement at a time"
+    }
+    switch first {
+    case "": return "the SQL text has no statement"
+    case "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE":
+      return "\(first) can't be sent to a cluster: transaction { } begins and ends transactions"
+    case "ATTACH", "DETACH", "VACUUM":
+      return "\(first) does not exist on a cluster"
+    case "CREATE" where ["TEMP", "TEMPORARY"].contains(keywords.dropFirst().first):
+      return "a cluster has no temporary tables, views or triggers: each call may use another connection"
+    case "PRAGMA":
+      // PRAGMA main.user_version
+      let names = words.dropFirst().prefix { $0.kind == .word || $0.kind == .name || $0.text == "." }.filter { $0.text != "." }
+      guard let name = names.last?.text.uppercased(), pragmas.contains(name) else {
+        return "this PRAGMA is of one connection, or of a file, which a cluster does not have"
+      }
+      return nil
+    default: return nil
+    }
+  }
+}
+#endif

@@ -1,0 +1,190 @@
+#if Cluster
+// Transactions of a cluster: a closure at a time has the writer.
+
+extension ClusterWriter {
+  /// Runs `body` in a transaction of its own; again if the leader was lost before the commit was sent. Returns nil if an
+  /// earlier call with the same record is stored.
+  func transaction<Value>(
+    _ record: TransactionRecord?, before deadline: ContinuousClock.Instant, of cluster: SqliteCluster,
+    isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value? {
+    var attempts = ClusterAttempts(before: deadline)
+    // What `body` returned in an attempt whose outcome is not known.
+    var unknown: Value?
+    while true {
+      switch await attempt(record, deadline, cluster, isolation: isolation, body) {
+      case .stored(let value): return value
+      case .storedBefore: return unknown
+      case .failed(let error): throw error
+      case .again(let reason, let value):
+        unknown = value ?? unknown
+        do { try await attempts.pause(after: reason) } catch {
+          if unknown != nil { throw SqlError.outcomeUnknown(error) }
+          throw error
+        }
+      }
+    }
+  }
+
+  private enum Attempt<Value> {
+    case stored(Value)
+    /// By an earlier attempt, or an earlier call.
+    case storedBefore
+    case failed(any Error)
+    /// Another attempt may succeed. The value is that of an attempt whose outcome is not known.
+    case again(any Error, unknown: Value?)
+  }
+
+  private func attempt<Value>(
+    _ record: TransactionRecord?, _ deadline: ContinuousClock.Instant, _ cluster: SqliteCluster,
+    isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+  ) async -> Attempt<Value> {
+    do { try await turn.take(before: deadline, late: .late("other transactions have the writer")) } catch {
+      return .failed(error)
+    }
+    defer { turn.giveBack() }
+    let session: ClusterSession
+    do { session = try await openSession(before: deadline) } catch { return .again(error, unknown: nil) }
+    do {
+      try await begin(session, before: deadline)
+      if let record, try await record.isStored(session, before: deadline) {
+        await rollBack(session)
+        return .storedBefore
+      }
+    } catch {
+      await abandon(session, after: error)
+      return .again(error, unknown: nil)
+    }
+    let transaction = ClusterTransaction(session, cluster, before: deadline)
+    let value: Value
+    do {
+      value = try await transaction.run(isolation: isolation, body)
+      try await record?.store(session, before: deadline)
+    } catch {
+      await abandon(session, after: transaction.nodeFailure ?? error)
+      if let failure = transaction.nodeFailure ?? (error.isOfNode ? error : nil) { return .again(failure, unknown: nil) }
+      return .failed(error)
+    }
+    switch await commit(session, before: deadline) {
+    case .stored:
+      state.withLock { $0.counts.writes += 1 }
+      return .stored(value)
+    case .lost(let error):
+      drop(session, after: error)
+      return .again(error, unknown: nil)
+    case .refused(let error):
+      await rollBack(session)
+      return .failed(error.afterRollback)
+    case .unknown(let error):
+      drop(session, after: error)
+      // With a record, the next attempt finds out.
+      return record != nil && error.isOfNode ? .again(error, unknown: value) : .failed(SqlError.outcomeUnknown(error))
+    }
+  }
+
+  private func abandon(_ session: ClusterSession, after error: any Error) async {
+    if session.isUsable(after: error) { await rollBack(session) } else { drop(session, after: error) }
+  }
+}
+
+/// The transaction of a closure on a ``SqliteCluster``. It runs everything that can be run.
+///
+/// Its statements see each other's changes. It is valid inside the closure; later it throws `.misuse`.
+public final class ClusterTransaction: SqlTransport {
+  @TaskLocal static var current: ClusterTransaction?
+
+  private struct State {
+    var isEnded = false
+    /// The error that ended the transaction on the node.
+    var failure: (any Error)?
+    /// How many savepoints it had.
+    var savepoints = 0
+  }
+
+  private let session: ClusterSession
+  let cluster: SqliteCluster
+  private let deadline: ContinuousClock.Instant
+  private let isReadOnly: Bool
+  private let state = Guarded(State())
+  /// Child tasks may call at the same time.
+  private let turn = Slots(1)
+
+  init(
+    _ session: ClusterSession, _ cluster: SqliteCluster, before deadline: ContinuousClock.Instant,
+    isReadOnly: Bool = false
+  ) {
+    (self.session, self.cluster, self.deadline, self.isReadOnly) = (session, cluster, deadline, isReadOnly)
+  }
+
+  /// The loss of the node during the transaction.
+  var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isOfNode ? $0 : nil } } }
+
+  /// Calls `body`. Throws if the transaction ended meanwhile, even if `body` does not.
+  func run<Value>(
+    isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    defer { state.withLock { $0.isEnded = true } }
+    let value = try await ClusterTransaction.$current.withValue(
+      self, operation: { try await body(self) }, isolation: isolation)
+    if let failure = state.withLock({ $0.failure }) { throw failure.afterRollback }
+    return value
+  }
+
+  public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
+    try requests.check()
+    if requests.isEmpty { return [] }
+    guard !isReadOnly || requests.allSatisfy(\.isReadOnly) else {
+      throw SqlError(.readOnly, message: "this transaction only reads; transaction { } writes", transaction: .untouched)
+    }
+    try await turn.take(before: deadline, late: .late("another statement of the transaction did not end in time"))
+    defer { turn.giveBack() }
+    try state.withLock { state in
+      if let failure = state.failure { throw failure.afterRollback }
+      guard !state.isEnded else { throw SqlError.misuse("the transaction has ended") }
+    }
+    do { return try await session.answers(to: requests, before: min(deadline, Deadline.current ?? deadline)) } catch {
+      guard session.isUsable(after: error) else { throw lost(error) }
+      // Some errors end the whole transaction. Then the savepoint is gone, too.
+      do { try await session.execute(ClusterSession.savepointAgain, before: deadline) } catch let second {
+        throw lost(session.isUsable(after: second) ? error : second)
+      }
+      guard var open = error as? SqlError else { throw error }
+      open.transaction = .untouched
+      throw open
+    }
+  }
+
+  /// Calls `body` in a savepoint.
+  func nested<Value>(
+    isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    guard !isReadOnly else { throw SqlError.misuse("a transaction can't begin inside one that only reads") }
+    let number = state.withLock { state in
+      state.savepoints += 1
+      return state.savepoints
+    }
+    let name = "sqlable_\(number)"
+    try await control("SAVEPOINT \(name)")
+    do {
+      let value = try await body(self)
+      try await control("RELEASE \(name)")
+      return value
+    } catch {
+      try await control("ROLLBACK TO \(name); RELEASE \(name)")
+      throw error
+    }
+  }
+
+  private func control(_ sql: String) async throws {
+    try await turn.take(before: deadline, late: .late("another statement of the transaction did not end in time"))
+    defer { turn.giveBack() }
+    if let failure = state.withLock({ $0.failure }) { throw failure.afterRollback }
+    do { try await session.execute(sql, before: deadline) } catch { throw lost(error) }
+  }
+
+  private func lost(_ error: any Error) -> any Error {
+    state.withLock { $0.failure = error }
+    return error.ofCluster.afterRollback
+  }
+}
+#endif

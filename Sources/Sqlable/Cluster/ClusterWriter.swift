@@ -1,0 +1,356 @@
+#if Cluster
+import NIOCore
+
+/// The one connection that writes: writes that wait for it share a commit, in order.
+final class ClusterWriter: Sendable {
+  struct State {
+    fileprivate var waiting = CircularBuffer<ClusterWrite>()
+    /// Whether a task runs groups.
+    var isRunning = false
+    var isClosed = false
+    var session: ClusterSession?
+    /// When another client was last seen to have the write lock.
+    var contended: ContinuousClock.Instant?
+    var counts = Counts()
+  }
+
+  struct Counts {
+    var writes = 0
+    var commits = 0
+  }
+
+  private let leader: ClusterLeader
+  private let configuration: ClusterConfiguration
+  let state = Guarded(State())
+  /// The turn to write: a group has it, or a transaction.
+  let turn = Slots(1)
+
+  init(_ leader: ClusterLeader, _ configuration: ClusterConfiguration) {
+    (self.leader, self.configuration) = (leader, configuration)
+  }
+
+  var counts: Counts { state.withLock { $0.counts } }
+
+  func close() {
+    turn.close()
+    let (session, waiting) = state.withLock { state in
+      state.isClosed = true
+      defer { (state.session, state.waiting) = (nil, []) }
+      return (state.session, state.waiting)
+    }
+    for write in waiting { write.stop(SqlError.closedCluster) }
+    session?.close()
+  }
+
+  // MARK: Connection
+
+  func openSession(before deadline: ContinuousClock.Instant) async throws -> ClusterSession {
+    let known = try state.withLock { state in
+      if state.isClosed { throw SqlError.closedCluster }
+      return state.session
+    }
+    if let known, known.isOpen { return known }
+    let session = try await ClusterSession.open(leader, configuration, before: deadline)
+    let isClosed = state.withLock { state in
+      if !state.isClosed { state.session = session }
+      return state.isClosed
+    }
+    guard isClosed else { return session }
+    session.close()
+    throw SqlError.closedCluster
+  }
+
+  /// Closes the connection, by which the node rolls back its transaction.
+  func drop(_ session: ClusterSession, after error: any Error) {
+    session.close()
+    state.withLock { if $0.session === session { $0.session = nil } }
+    if error.isOfNode { leader.lost(session.address) }
+  }
+
+  /// Begins a transaction. Waits for the write lock as long as the other client has it: a node has no queue, so it asks
+  /// again and again.
+  func begin(
+    _ session: ClusterSession, before deadline: ContinuousClock.Instant, while isWanted: () -> Bool = { true }
+  ) async throws {
+    // After a commit of its own, a client leaves the others the time to ask.
+    let wasContended = state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false }
+    if wasContended { try await Task.sleep(for: .milliseconds(2) * Double.random(in: 0.5...1)) }
+    while true {
+      do {
+        return try await session.execute("BEGIN IMMEDIATE; SAVEPOINT sqlable_group", before: deadline)
+      } catch let error as SqlError where error.kind == .busy {
+        state.withLock { $0.contended = .now }
+        guard isWanted(), .now < deadline else { throw error }
+        try await Task.sleep(for: .milliseconds(1) * Double.random(in: 0.5...1))
+      }
+    }
+  }
+
+  /// What a COMMIT came to.
+  enum CommitOutcome {
+    case stored
+    /// Nothing is stored, and the connection is of no use.
+    case lost(any Error)
+    /// Nothing is stored: the transaction can't be committed.
+    case refused(any Error)
+    case unknown(any Error)
+  }
+
+  func commit(_ session: ClusterSession, before deadline: ContinuousClock.Instant) async -> CommitOutcome {
+    do {
+      try await session.execute("COMMIT", before: deadline)
+      state.withLock { $0.counts.commits += 1 }
+      return .stored
+    } catch let error as SqlError where error.isNotLeader {
+      return .lost(error)
+    } catch let error as SqlError where !error.isOfNode && error.kind != .full {
+      return .refused(error)
+    } catch {
+      return .unknown(error)
+    }
+  }
+
+  func rollBack(_ session: ClusterSession) async {
+    do { try await session.execute("ROLLBACK", before: .now + .seconds(2)) } catch { drop(session, after: error) }
+  }
+}
+
+// MARK: - Groups
+
+extension ClusterWriter {
+  /// Runs requests as a part of a shared transaction, all or none of them.
+  func run(_ requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
+    try Task.checkCancellation()
+    let write = ClusterWrite(requests, deadline)
+    let isFirst = try state.withLock { state in
+      if state.isClosed { throw SqlError.closedCluster }
+      state.waiting.append(write)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if isFirst { Task.detached(priority: Task.currentPriority) { await self.runGroups() } }
+    return try await write.outcome.value(before: deadline, late: .late("the write did not end in time")) {
+      write.stop($0)
+    }
+  }
+
+  private func runGroups() async {
+    var attempts = 0
+    while let deadline = latestDeadline() {
+      do {
+        // Whoever waits here ends by a deadline of its own.
+        try await turn.take(before: deadline, late: .late("other transactions have the writer"))
+        defer { turn.giveBack() }
+        let session = try await openSession(before: deadline)
+        do {
+          try await begin(session, before: deadline) { self.latestDeadline(ends: false) != nil }
+          try await runGroup(session)
+          attempts = 0
+        } catch {
+          if !session.isUsable(after: error) { drop(session, after: error) }
+          throw error
+        }
+      } catch where error.isOfNode || (error as? SqlError)?.isOfTime == true {
+        attempts += 1
+        try? await Task.sleep(for: .milliseconds(min(attempts * 5, 100)) * Double.random(in: 0.5...1))
+      } catch {
+        for write in takeAll() { write.stop(error.ofCluster) }
+      }
+    }
+  }
+
+  /// The latest deadline of those that wait. Without any, the task ends, and the next write starts another.
+  private func latestDeadline(ends: Bool = true) -> ContinuousClock.Instant? {
+    state.withLock { state in
+      while state.waiting.first?.outcome.isEnded == true { state.waiting.removeFirst() }
+      let deadline = state.waiting.lazy.filter { !$0.outcome.isEnded }.map(\.deadline).max()
+      if deadline == nil, ends { (state.isRunning, state.waiting) = (false, []) }
+      return deadline
+    }
+  }
+
+  private func takeAll() -> CircularBuffer<ClusterWrite> {
+    state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+  }
+
+  /// The next write that may join a group of this many.
+  private func next(after count: Int) -> ClusterWrite? {
+    state.withLock { state in
+      while let write = state.waiting.first {
+        if write.outcome.isEnded {
+          state.waiting.removeFirst()
+        } else if count > 0 && write.isAlone {
+          return nil
+        } else {
+          return state.waiting.removeFirst()
+        }
+      }
+      return nil
+    }
+  }
+
+  private func putBack(_ writes: [ClusterWrite]) {
+    state.withLock { state in
+      for write in writes.reversed() {
+        write.isQueued()
+        state.waiting.prepend(write)
+      }
+    }
+  }
+
+  /// Runs those that wait in the open transaction, and commits it. Throws an error of the node if nothing is stored;
+  /// then they wait again.
+  private func runGroup(_ session: ClusterSession) async throws {
+    var done: [(write: ClusterWrite, answers: [SqlAnswer])] = []
+    let end = ContinuousClock.now + configuration.maximumGroupTime
+    while done.count < configuration.maximumGroup, done.isEmpty || .now < end, let write = next(after: done.count) {
+      let deadline = ContinuousClock.now + configuration.timeout
+      do {
+        done.append((write, try await session.answers(to: write.requests, before: deadline)))
+      } catch {
+        guard session.isUsable(after: error) else {
+          if error is NodeFailure { write.wasLost(error) }
+          putBack(done.map(\.write) + [write])
+          throw error
+        }
+        // Some errors end the whole transaction. Then the savepoint is gone, too.
+        do { try await session.execute(ClusterSession.savepointAgain, before: deadline) } catch {
+          guard session.isUsable(after: error) else {
+            putBack(done.map(\.write) + [write])
+            throw error
+          }
+          for (write, _) in done { write.runsAlone() }
+          if write.isAlone { write.stop(error.afterRollback) }
+          write.runsAlone()
+          return putBack(done.map(\.write) + (write.outcome.isEnded ? [] : [write]))
+        }
+        write.stop(error)
+      }
+      if write.isAlone { break }
+    }
+    await commit(done, session)
+  }
+
+  private func commit(_ done: [(write: ClusterWrite, answers: [SqlAnswer])], _ session: ClusterSession) async {
+    // One that was stopped meanwhile must not be stored.
+    let isWhole = done.allSatisfy { $0.write.commits() }
+    guard isWhole, !done.isEmpty else {
+      await rollBack(session)
+      return putBack(done.map(\.write))
+    }
+    switch await commit(session, before: .now + configuration.timeout) {
+    case .stored:
+      state.withLock { $0.counts.writes += done.count }
+      for (write, answers) in done { write.outcome.end(.success(answers)) }
+    case .lost(let error):
+      drop(session, after: error)
+      putBack(done.map(\.write))
+    case .refused(let error):
+      await rollBack(session)
+      // A foreign key that is checked at the commit; alone, each has its own outcome.
+      if done.count == 1 { return done[0].write.ended(error.afterRollback) }
+      for (write, _) in done { write.runsAlone() }
+      putBack(done.map(\.write))
+    case .unknown(let error):
+      drop(session, after: error)
+      for (write, _) in done { write.ended(SqlError.outcomeUnknown(error)) }
+    }
+  }
+}
+
+/// A write of one caller.
+private final class ClusterWrite: Sendable {
+  let requests: [SqlRequest]
+  let deadline: ContinuousClock.Instant
+  let outcome = Outcome<[SqlAnswer]>()
+  private let state = Guarded(State())
+
+  private struct State {
+    /// Whether its COMMIT may have been sent.
+    var isCommitting = false
+    var isAlone = false
+    var losses = 0
+  }
+
+  init(_ requests: [SqlRequest], _ deadline: ContinuousClock.Instant) {
+    (self.requests, self.deadline) = (requests, deadline)
+  }
+
+  /// Whether it shares no commit with others.
+  var isAlone: Bool { state.withLock { $0.isAlone } }
+
+  func runsAlone() { state.withLock { $0.isAlone = true } }
+
+  /// Ends it with an error. While its commit is under way, only a deadline does, and its outcome is not known.
+  func stop(_ error: any Error) {
+    state.withLock { state in
+      if !state.isCommitting {
+        outcome.end(.failure(error))
+      } else if (error as? SqlError)?.kind == .timeout {
+        outcome.end(.failure(SqlError.outcomeUnknown(error)))
+      }
+    }
+  }
+
+  func ended(_ error: any Error) { outcome.end(.failure(error)) }
+
+  /// Whether its commit may be sent: it was not stopped.
+  func commits() -> Bool {
+    state.withLock { state in
+      state.isCommitting = !outcome.isEnded
+      return state.isCommitting
+    }
+  }
+
+  func isQueued() { state.withLock { $0.isCommitting = false } }
+
+  /// Counts a connection that broke while it ran.
+  func wasLost(_ error: any Error) {
+    let isLast = state.withLock { state in
+      state.losses += 1
+      state.isAlone = state.losses > 1
+      return state.losses >= ClusterAttempts.maximumLosses
+    }
+    if isLast { stop(error.ofCluster) }
+  }
+}
+
+extension ClusterSession {
+  /// Fails if the transaction is gone.
+  static let savepointAgain = "RELEASE sqlable_group; SAVEPOINT sqlable_group"
+
+  /// Runs requests in the open transaction, all or none of them.
+  func answers(to requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
+    if requests.count == 1 { return [try await answer(to: requests[0], before: deadline)] }
+    try await execute("SAVEPOINT sqlable_call", before: deadline)
+    do {
+      var answers: [SqlAnswer] = []
+      for request in requests { answers.append(try await answer(to: request, before: deadline)) }
+      try await execute("RELEASE sqlable_call", before: deadline)
+      return answers
+    } catch {
+      if isUsable(after: error) {
+        try? await execute("ROLLBACK TO sqlable_call; RELEASE sqlable_call", before: deadline)
+      }
+      throw error
+    }
+  }
+}
+
+extension SqlError {
+  /// Whether the call may have succeeded with more time.
+  fileprivate var isOfTime: Bool { [.busy, .timeout, .unavailable].contains(kind) }
+}
+
+extension Error {
+  /// The error of a transaction that is rolled back.
+  var afterRollback: any Error {
+    guard var error = self as? SqlError else { return self }
+    error.transaction = .rolledBack
+    return error
+  }
+}
+#endif

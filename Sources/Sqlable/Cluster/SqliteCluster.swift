@@ -1,0 +1,150 @@
+#if Cluster
+import Foundation
+
+/// A database on a cluster of dqlite nodes, which replicate it. Needs the package trait `Cluster`.
+///
+/// ```swift
+/// let cluster = try SqliteCluster(nodes: ["10.0.0.1:9000", "10.0.0.2:9000", "10.0.0.3:9000"])
+/// let id = try await bike.insert().run(cluster)
+/// let reds = try await Bicycle.read().filter(Bicycle.color == "red").run(cluster)
+/// ```
+///
+/// It finds the leader and follows it. A call returns once a majority of the nodes has stored what it wrote. While there
+/// is no leader calls wait for one, within their deadline: what is known not to have happened is repeated, and a commit
+/// that was sent, and not answered, throws `.outcomeUnknown`. Everything that can be run runs on it. It may be shared by
+/// all tasks.
+public final class SqliteCluster: SqlTransport {
+  public let configuration: ClusterConfiguration
+  let leader: ClusterLeader
+  private let sessions: ClusterSessions
+  private let writer: ClusterWriter
+
+  /// Makes a client of the cluster of these nodes, `host:port` each. Connects with the first call. One node that answers
+  /// is enough: it names the others.
+  ///
+  /// Throws `.misuse` without a node, for an address of another form, and for a configuration that can't work.
+  public init(nodes: [String], configuration: ClusterConfiguration = ClusterConfiguration()) throws {
+    try configuration.check()
+    guard !nodes.isEmpty else { throw SqlError.misuse("a cluster needs the address of one node at least") }
+    self.configuration = configuration
+    leader = ClusterLeader(nodes: try nodes.map { try NodeAddress($0) })
+    sessions = ClusterSessions(leader, configuration)
+    writer = ClusterWriter(leader, configuration)
+  }
+
+  /// Runs requests: reads on a connection of their own, in one snapshot; anything else with the writes that wait, in one
+  /// commit. Several are all or none.
+  public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
+    try requests.check()
+    if requests.isEmpty { return [] }
+    if let transaction = current { return try await transaction.answers(to: requests) }
+    let deadline = Deadline.after(configuration.timeout)
+    guard requests.allSatisfy(\.isReadOnly) else { return try await writer.run(requests, before: deadline) }
+    return try await sessions.attempt(before: deadline) { session in
+      if requests.count == 1 { return [try await session.answer(to: requests[0], before: deadline)] }
+      return try await ClusterSession.withSnapshot(on: session, before: deadline) {
+        try await session.answers(to: requests, before: deadline)
+      }
+    }
+  }
+
+  /// Calls `body` with a transaction, which commits when it returns and rolls back when it throws.
+  ///
+  /// ```swift
+  /// try await cluster.transaction { tx in
+  ///   guard var bike = try await Bicycle.byId(7).run(tx) else { return }
+  ///   bike.ownerId = owner
+  ///   try await bike.update().run(tx)
+  /// }
+  /// ```
+  ///
+  /// No other write of the cluster runs meanwhile. If the leader is lost before the commit is sent, nothing is stored,
+  /// and `body` is called again: keep other side effects out of it. Calls on the cluster inside `body` are a part of the
+  /// transaction. Throws `.outcomeUnknown` if the commit was sent and not answered, `.timeout` if it did not get its turn
+  /// in time.
+  @discardableResult
+  public func transaction<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    if let transaction = current { return try await transaction.nested(isolation: isolation, body) }
+    let deadline = Deadline.after(configuration.timeout)
+    let value = try await writer.transaction(nil, before: deadline, of: self, isolation: isolation, body)
+    // Only one with a record finds that it was stored before.
+    guard let value else { throw SqlError.withoutAnswer }
+    return value
+  }
+
+  /// Calls `body` with a transaction that is stored once, however often it is repeated with the same id.
+  ///
+  /// ```swift
+  /// let order = UUID()
+  /// try await retrying { try await cluster.transaction(id: order) { tx in … } }
+  /// ```
+  ///
+  /// The id is recorded in the same commit. If an earlier call with this id was stored, this one calls nothing and
+  /// returns nil. A commit whose outcome is not known is looked up, and repeated if it is not stored; `.outcomeUnknown`
+  /// is only thrown when no node answered before the deadline. Ids are kept for the configuration's `transactionIdAge`.
+  @discardableResult
+  public func transaction<Value>(
+    id: UUID, isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value? {
+    guard current == nil else { throw SqlError.misuse("a transaction with an id can't be inside another one") }
+    let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
+    return try await writer.transaction(
+      record, before: Deadline.after(configuration.timeout), of: self, isolation: isolation, body)
+  }
+
+  /// Calls `body` with a transaction that reads; all its reads see one snapshot. If the leader is lost, `body` is called
+  /// again.
+  ///
+  /// ```swift
+  /// let (count, first) = try await cluster.read { tx in
+  ///   (try await Bicycle.count().run(tx), try await Bicycle.read().first().run(tx))
+  /// }
+  /// ```
+  public func read<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    if let transaction = current { return try await body(transaction) }
+    let deadline = Deadline.after(configuration.timeout)
+    return try await sessions.attempt(before: deadline) { session in
+      try await ClusterSession.withSnapshot(on: session, before: deadline) {
+        let transaction = ClusterTransaction(session, self, before: deadline, isReadOnly: true)
+        do { return try await transaction.run(isolation: isolation, body) } catch {
+          throw transaction.nodeFailure ?? error
+        }
+      }
+    }
+  }
+
+  /// The transaction of this cluster that the task is in.
+  private var current: ClusterTransaction? {
+    guard let transaction = ClusterTransaction.current, transaction.cluster === self else { return nil }
+    return transaction
+  }
+
+  /// Ends all calls that wait, and closes the connections. Later calls throw `.closed`.
+  public func close() {
+    writer.close()
+    sessions.close()
+  }
+
+  deinit { close() }
+}
+
+extension SqlError {
+  static var closedCluster: SqlError { SqlError(.closed, message: "the client of the cluster is closed") }
+}
+
+extension [SqlRequest] {
+  /// Throws for what a cluster can't do, before anything is sent.
+  func check() throws {
+    for request in self {
+      guard let refusal = ClusterStatement.cache.value(of: request.sql).refusal else { continue }
+      var error = SqlError.misuse(refusal)
+      error.sql = request.sql
+      throw error
+    }
+  }
+}
+#endif
