@@ -16,6 +16,8 @@ public struct ClusterConfiguration: Sendable, Hashable {
   public var statementCacheSize = 128
   /// How long the ids of `transaction(id:)` are kept.
   public var transactionIdAge: Duration = .seconds(7 * 86_400)
+  /// How often observers and live results ask for the commits of other clients. Without any nothing is asked.
+  public var pollInterval: Duration = .milliseconds(50)
   /// Named in errors.
   public var label: String?
 
@@ -25,7 +27,7 @@ public struct ClusterConfiguration: Sendable, Hashable {
     guard !database.isEmpty, !database.utf8.contains(0) else {
       throw SqlError.misuse("a database of a cluster needs a name")
     }
-    guard timeout > .zero, maximumGroupTime >= .zero, transactionIdAge > .zero else {
+    guard timeout > .zero, maximumGroupTime >= .zero, transactionIdAge > .zero, pollInterval > .zero else {
       throw SqlError.misuse("the durations of a cluster's configuration must be positive")
     }
     guard connections >= 1, maximumGroup >= 1, statementCacheSize >= 1 else {

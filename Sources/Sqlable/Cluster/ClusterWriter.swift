@@ -25,8 +25,13 @@ final class ClusterWriter: Sendable {
   /// The turn to write: a group has it, or a transaction.
   let turn = Slots(1)
 
-  init(_ leader: ClusterLeader, _ configuration: ClusterConfiguration) {
-    (self.leader, self.configuration) = (leader, configuration)
+  /// To be called after each commit.
+  private let didCommit: @Sendable () -> Void
+
+  init(
+    _ leader: ClusterLeader, _ configuration: ClusterConfiguration, didCommit: @escaping @Sendable () -> Void
+  ) {
+    (self.leader, self.configuration, self.didCommit) = (leader, configuration, didCommit)
   }
 
   var counts: Counts { state.withLock { $0.counts } }
@@ -100,6 +105,7 @@ final class ClusterWriter: Sendable {
     do {
       try await session.execute("COMMIT", before: deadline)
       state.withLock { $0.counts.commits += 1 }
+      didCommit()
       return .stored
     } catch let error as SqlError where error.isNotLeader {
       return .lost(error)

@@ -18,6 +18,7 @@ public final class SqliteCluster: SqlTransport {
   let leader: ClusterLeader
   private let sessions: ClusterSessions
   private let writer: ClusterWriter
+  let feed: ClusterFeed
 
   /// Makes a client of the cluster of these nodes, `host:port` each. Connects with the first call. One node that answers
   /// is enough: it names the others.
@@ -29,7 +30,9 @@ public final class SqliteCluster: SqlTransport {
     self.configuration = configuration
     leader = ClusterLeader(nodes: try nodes.map { try NodeAddress($0) })
     sessions = ClusterSessions(leader, configuration)
-    writer = ClusterWriter(leader, configuration)
+    let feed = try ClusterFeed(configuration)
+    writer = ClusterWriter(leader, configuration) { [weak feed] in feed?.poke() }
+    self.feed = feed
   }
 
   /// Runs requests: reads on a connection of their own, in one snapshot; anything else with the writes that wait, in one
@@ -125,11 +128,31 @@ public final class SqliteCluster: SqlTransport {
 
   /// Ends all calls that wait, and closes the connections. Later calls throw `.closed`.
   public func close() {
+    feed.close()
     writer.close()
     sessions.close()
   }
 
   deinit { close() }
+
+  /// What the client has done, and with which node.
+  public var statistics: ClusterStatistics {
+    let counts = writer.counts
+    return ClusterStatistics(
+      leader: leader.last.map { "\($0)" }, leaderChanges: leader.changes, writes: counts.writes, commits: counts.commits)
+  }
+}
+
+/// What a client of a cluster has done since it was made.
+public struct ClusterStatistics: Sendable, Hashable, Codable {
+  /// The node that leads, as far as is known; nil while none is.
+  public let leader: String?
+  /// How many times a leader was found.
+  public let leaderChanges: Int
+  /// How many writes and transactions were stored.
+  public let writes: Int
+  /// How many commits they took.
+  public let commits: Int
 }
 
 extension SqlError {

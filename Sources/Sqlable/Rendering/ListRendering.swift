@@ -10,6 +10,12 @@ extension Renderer {
   private func write(list values: [DatabaseValue]) {
     let form = parameters.lists == .literal ? .whole : ListForm(values, isOrdering: isOrdering)
     switch form {
+    case .whole where parameters.lists == .expanded && !isOrdering && !values.isEmpty:
+      // One value of any length, where JSON has the same values.
+      guard let text = ValueListText(values) else { fallthrough }
+      sql.append(" IN (SELECT value FROM json_each(")
+      write(.text(text.json))
+      sql.append("))")
     case .whole where parameters.lists != .pointers:
       // In ORDER BY, SQLite treats an empty list as a column's position. A declaration can't have a subquery.
       let isQuery = values.isEmpty && parameters.lists == .expanded
@@ -32,6 +38,29 @@ extension Renderer {
       }
       sql.append(")")
     }
+  }
+}
+
+/// A list of values as a JSON array.
+private struct ValueListText {
+  let json: String
+
+  /// Nil if JSON lacks one of the values, or SQLite may read it as another: a blob, a number with a fraction, a text
+  /// with a NUL.
+  init?(_ values: [DatabaseValue]) {
+    var text = "["
+    for value in values {
+      if text.utf8.count > 1 { text += "," }
+      switch value {
+      case .integer(let integer): text += "\(integer)"
+      case .null: text += "null"
+      case .text(let string):
+        guard !string.utf8.contains(0), let json = try? JSON.string(string).text else { return nil }
+        text += json
+      case .real, .blob: return nil
+      }
+    }
+    json = text + "]"
   }
 }
 

@@ -1,0 +1,99 @@
+#if Cluster
+extension SqliteCluster {
+  /// Creates the tables and indexes of models, or adds the columns, indexes and triggers that existing tables lack.
+  ///
+  /// ```swift
+  /// try await cluster.createTables(Person.self, Bicycle.self)
+  /// ```
+  ///
+  /// It does what `createTables(_:)` of a handle does, in one transaction, and throws what that throws. Several programs
+  /// may call it at the same time.
+  @discardableResult
+  public func createTables(_ models: any Sqlable.Type...) async throws -> [SchemaChange] {
+    try await createTables(of: Schema(models))
+  }
+
+  /// Creates the tables of a schema's models, and its triggers; see ``createTables(_:)``.
+  @discardableResult
+  public func createTables(of schema: Schema) async throws -> [SchemaChange] {
+    // In most starts nothing is missing, and nobody needs the write lock.
+    let copy = try await read { tx in try await ClusterSchemaCopy(of: tx) }
+    let changes = try copy.db.createTables(of: schema)
+    guard try !copy.added(for: schema).isEmpty else { return changes }
+    return try await transaction { tx in
+      let copy = try await ClusterSchemaCopy(of: tx)
+      let changes = try copy.db.createTables(of: schema)
+      for sql in try copy.added(for: schema) { try await tx.execute(SQL(verbatim: sql)) }
+      return changes
+    }
+  }
+}
+
+/// A copy of a cluster's schema without its rows, in memory: what a handle would do to it tells what is to be sent.
+struct ClusterSchemaCopy: Sendable {
+  let db: SqliteDatabase
+  private let objects: [Object]
+
+  private struct Object: Sendable, Hashable {
+    let type: String
+    let name: String
+    let sql: String
+  }
+
+  init(of cluster: some AsyncSqlExecutor) async throws {
+    db = try .inMemory(configuration: Configuration(foreignKeys: false))
+    let texts = try await cluster.query(
+      "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY rowid",
+      as: String.self)
+    // Virtual tables first: their shadow tables come with them. Views and triggers last: they name tables.
+    let virtual = texts.filter { $0.virtualTableModule != nil }
+    for text in virtual + texts.filter({ $0.virtualTableModule == nil }) {
+      do { try db.execute(SQL(verbatim: text)) } catch let error as SqlError {
+        // A shadow table that is there, or a module that this SQLite lacks.
+        guard !virtual.isEmpty, error.kind == .other || error.kind == .syntax else { throw error }
+      }
+    }
+    objects = try ClusterSchemaCopy.objects(of: db)
+  }
+
+  private static func objects(of db: SqliteDatabase) throws -> [Object] {
+    let shadows = Set(
+      try db.query("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'", as: String.self))
+    return try db.query("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid") { row in
+      Object(
+        type: try row.get(at: 0, as: String.self), name: try row.get(at: 1, as: String.self),
+        sql: try row.get(at: 2, as: String.self))
+    }.filter { !shadows.contains($0.name) && !$0.name.hasPrefix("sqlite_") }
+  }
+
+  /// The SQL for what was added to the copy since it was made, for a schema.
+  func added(for schema: Schema) throws -> [String] {
+    let before = Dictionary(objects.map { ("\($0.type) \($0.name)", $0) }, uniquingKeysWith: { first, _ in first })
+    var (tables, others, contents): ([String], [String], [String]) = ([], [], [])
+    for object in try ClusterSchemaCopy.objects(of: db) {
+      guard let known = before["\(object.type) \(object.name)"] else {
+        if object.type == "table" { tables.append(object.sql) } else { others.append(object.sql) }
+        if object.sql.virtualTableModule != nil, object.sql.contains("content=") {
+          contents.append("INSERT INTO \(object.name.quotedName) (\(object.name.quotedName)) VALUES ('rebuild')")
+        }
+        continue
+      }
+      guard known.sql != object.sql, let table = schema.tables.first(where: { $0.name.isSameName(as: object.name) })
+      else { continue }
+      tables += try addedColumns(of: table, known.sql)
+    }
+    return tables + others + contents
+  }
+
+  private func addedColumns(of table: TableInfo, _ before: String) throws -> [String] {
+    let old = try SqliteDatabase.inMemory(configuration: Configuration(foreignKeys: false))
+    try old.execute(SQL(verbatim: before))
+    let known = Set(try old.query("SELECT name FROM pragma_table_xinfo(\(table.name))", as: String.self).map(\.foldedName))
+    return try db.running { connection in
+      try table.columns.filter { !known.contains($0.name.foldedName) }.map {
+        try TableDefinition(table).addColumn($0, for: connection)
+      }
+    }
+  }
+}
+#endif
