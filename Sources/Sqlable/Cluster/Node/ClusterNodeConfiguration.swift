@@ -18,6 +18,11 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   /// The number of commits that a node keeps on disk after a snapshot. A node that was away for longer receives a whole
   /// snapshot. Default: 8,192, as dqlite's.
   public var snapshotTrailing: Int
+  /// The free space of the disk below which the node hands over and stops, in bytes. Default: 64 MiB.
+  ///
+  /// dqlite 1.11 ends the whole process when it leads and can't write its log. So the node stops before, and does not
+  /// start with less; ``SqliteClusterNode/stopReason`` and the health say why. It checks four times a second.
+  public var minimumFreeBytes: Int
   /// A number that nodes share that fail together, such as those in one rack. Shown with the node; default: 0.
   public var failureDomain: Int
   /// The address to listen on, if it is not the address of the node: `0.0.0.0:9001` for all interfaces.
@@ -30,9 +35,11 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
 
   public init(
     networkLatency: Duration = .milliseconds(50), snapshotThreshold: Int = 1_024, snapshotTrailing: Int = 8_192,
-    failureDomain: Int = 0, bindAddress: String? = nil, allowsUnencryptedNetwork: Bool = false
+    minimumFreeBytes: Int = 64 << 20, failureDomain: Int = 0, bindAddress: String? = nil,
+    allowsUnencryptedNetwork: Bool = false
   ) {
     (self.networkLatency, self.failureDomain) = (networkLatency, failureDomain)
+    self.minimumFreeBytes = minimumFreeBytes
     (self.snapshotThreshold, self.snapshotTrailing) = (snapshotThreshold, snapshotTrailing)
     (self.bindAddress, self.allowsUnencryptedNetwork) = (bindAddress, allowsUnencryptedNetwork)
   }

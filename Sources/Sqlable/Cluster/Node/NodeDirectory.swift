@@ -8,10 +8,11 @@ import Glibc
 final class NodeDirectory: Sendable {
   /// What a directory says of its node.
   struct Record: Codable, Equatable {
-    var id: Int
+    var id: UInt64
     var address: String
-    /// Whether it is a member of a cluster.
-    var hasJoined: Bool
+    /// Whether it is a member of a cluster, or was one.
+    var hasJoined = false
+    var hasLeft = false
   }
 
   static let recordName = "sqlable-node.json"
@@ -61,6 +62,18 @@ final class NodeDirectory: Sendable {
 
   /// The bytes that the node may still write; nil if the system does not tell.
   var freeBytes: Int? { FileSpace.free(at: path + "/" + NodeDirectory.recordName) }
+
+  /// The term in which the node is: it grows with every vote for a leader. Nil if there is none yet.
+  var term: Int? {
+    // Two files take turns: the format, a counter, the term, the vote; 64 bits each.
+    let words = ["metadata1", "metadata2"].compactMap { name -> [UInt64]? in
+      guard let data = try? Data(contentsOf: URL(filePath: path + "/" + name)), data.count >= 32 else { return nil }
+      return (0..<4).map { word in
+        data.dropFirst(word * 8).prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+      }
+    }
+    return words.max { $0[1] < $1[1] }.map { Int(clamping: $0[2]) }
+  }
 
   /// Nil if no node was here.
   func record() throws -> Record? {

@@ -17,7 +17,7 @@ final class RunningNode: @unchecked Sendable {
 
   /// Starts a node. Blocks until it listens.
   init(
-    _ id: Int, _ address: NodeAddress, bind: NodeAddress, _ configuration: ClusterNodeConfiguration,
+    _ id: UInt64, _ address: NodeAddress, bind: NodeAddress, _ configuration: ClusterNodeConfiguration,
     in directory: NodeDirectory
   ) throws {
     let latency = try configuration.latencyMilliseconds()
@@ -29,7 +29,7 @@ final class RunningNode: @unchecked Sendable {
 
     var created: OpaquePointer?
     let code = RunningNode.creating.withLock { _ in
-      dqlite_node_create(UInt64(id), "\(address)", directory.path, &created)
+      dqlite_node_create(id, "\(address)", directory.path, &created)
     }
     guard code == 0, let node = created else {
       let error = RunningNode.error(code, "create a node in \(directory.path)", created)

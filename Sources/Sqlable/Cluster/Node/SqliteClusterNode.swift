@@ -18,7 +18,7 @@ import Dispatch
 /// It can be used on all threads. A node that is released without ``stop()`` stops without handing over.
 public final class SqliteClusterNode: Sendable {
   /// The number of the node in its cluster, from 1.
-  public let id: Int
+  public let id: UInt64
   /// The address under which clients and other nodes reach it.
   public let address: String
   /// The directory with its files.
@@ -30,6 +30,9 @@ public final class SqliteClusterNode: Sendable {
   private let queue = DispatchQueue(label: "sqlable.cluster.node")
   private let running = Guarded<RunningNode?>(nil)
   private let turns = Turns()
+  private let space = SpaceWatch()
+  /// Why the node stopped by itself.
+  private let failure = Guarded<SqlError?>(nil)
 
   /// - Parameters:
   ///   - id: A number from 1 that no other node of the cluster has, or had. The node 1 begins the cluster.
@@ -40,12 +43,15 @@ public final class SqliteClusterNode: Sendable {
   /// Touches no file and opens no socket. Throws `.misuse` for an id below 1, a malformed address, or a value of the
   /// configuration that is out of range.
   public init(
-    id: Int, address: String, directory: String, configuration: ClusterNodeConfiguration = .init()
+    id: UInt64, address: String, directory: String, configuration: ClusterNodeConfiguration = .init()
   ) throws {
     guard id > 0 else { throw SqlError.misuse("the id of a node must be at least 1") }
     nodeAddress = try NodeAddress(address)
     listening = try configuration.bindAddress.map { try NodeAddress($0, "the address to listen on") } ?? nodeAddress
     guard configuration.failureDomain >= 0 else { throw SqlError.misuse("the failure domain must be at least 0") }
+    guard configuration.minimumFreeBytes >= 0 else {
+      throw SqlError.misuse("the free space that a node needs must be at least 0")
+    }
     _ = try configuration.latencyMilliseconds()
     _ = try configuration.snapshotParameters()
     (self.id, self.address, self.directory) = (id, "\(nodeAddress)", directory)
@@ -53,6 +59,7 @@ public final class SqliteClusterNode: Sendable {
   }
 
   deinit {
+    space.end()
     let (queue, running) = (queue, running)
     queue.async { SqliteClusterNode.stop(running) }
   }
@@ -62,6 +69,9 @@ public final class SqliteClusterNode: Sendable {
 
   /// Whether the node runs.
   public var isRunning: Bool { running.withLock { $0 != nil } }
+
+  /// Why the node stopped by itself: `.full`, if the disk has too little space. Nil if it did not.
+  public var stopReason: SqlError? { failure.withLock { $0 } }
 }
 
 extension SqliteClusterNode {
@@ -108,6 +118,10 @@ extension SqliteClusterNode {
           remove this one
           """)
       }
+      guard !record.hasLeft else {
+        throw SqlError.misuse(
+          "node \(id) has left its cluster: let a new node join, with another id and an empty directory")
+      }
       guard try !record.hasJoined || directory.hasLog() else {
         throw SqlError(
           .corrupt,
@@ -122,16 +136,27 @@ extension SqliteClusterNode {
     let (id, address, listening, configuration) = (id, nodeAddress, listening, configuration)
     let running = running
     try await blocking {
+      if let error = SpaceWatch.error(directory, configuration.minimumFreeBytes) { throw error }
       let node = try RunningNode(id, address, bind: listening, configuration, in: directory)
       running.withLock { $0 = node }
+    }
+    failure.withLock { $0 = nil }
+    space.begin(directory, configuration.minimumFreeBytes) { [weak self] error in
+      guard let self else { return }
+      failure.withLock { $0 = error }
+      Task { try await self.stop() }
     }
   }
 
   /// Stops dqlite, if it runs.
   func halt() async throws {
+    space.end()
     let running = running
     try await blocking { SqliteClusterNode.stop(running) }
   }
+
+  /// The directory; nil unless the node runs.
+  var lockedDirectory: NodeDirectory? { running.withLock { $0?.directory } }
 
   private static func stop(_ running: Guarded<RunningNode?>) {
     let node = running.withLock { running in

@@ -15,8 +15,8 @@ struct NodeProcess {
       var configuration = ClusterNodeConfiguration(networkLatency: .milliseconds(Int(words[5]) ?? 50))
       configuration.allowsUnencryptedNetwork = true
       let node = try SqliteClusterNode(
-        id: Int(words[1]) ?? 0, address: words[2], directory: words[3], configuration: configuration)
-      try await node.start()
+        id: UInt64(words[1]) ?? 0, address: words[2], directory: words[3], configuration: configuration)
+      try await node.start(joining: words[4] == "-" ? [] : words[4].split(separator: ",").map(String.init))
       report("running on \(node.bindAddress ?? "nothing")")
       guard await Task.detached(operation: { readLine() }).value != nil else { exit(3) }
       try await node.stop()

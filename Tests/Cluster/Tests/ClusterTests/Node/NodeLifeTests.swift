@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func anIdBelowOneIsRefused() throws {
-    for id in [0, -1, Int.min] {
+    for id: UInt64 in [0] {
       #expect(
         throws: SqlError(.misuse("the id of a node must be at least 1"), message: "the id of a node must be at least 1")
       ) {

@@ -1,0 +1,194 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Three nodes in processes of their own: joining, leaving, killing, handing over.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ClusterLifeTests {
+  @Test func threeNodesBecomeVoters() async throws {
+    try await withCluster(3) { cluster in
+      let client = try SqliteCluster(nodes: cluster.addresses)
+      let members = try await client.members()
+      #expect(members.map(\.id) == [1, 2, 3])
+      #expect(members.map(\.address) == cluster.addresses)
+      #expect(members.allSatisfy { $0.role == .voter })
+    }
+  }
+
+  @Test func furtherNodesAreStandbys() async throws {
+    try await withCluster(5) { cluster in
+      let client = try SqliteCluster(nodes: cluster.addresses)
+      let roles = try await client.members().map(\.role)
+      #expect(roles == [.voter, .voter, .voter, .standby, .standby])
+    }
+  }
+
+  @Test func killedNodesComeBackWithWhatTheyHad() async throws {
+    try await withCluster(3) { cluster in
+      let client = try SqliteCluster(nodes: cluster.addresses)
+      try await client.execute("CREATE TABLE t (a INTEGER)")
+      for round in 1...3 {
+        try await client.execute("INSERT INTO t VALUES (\(round))")
+        for node in cluster.nodes { await node.kill() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for id in 1...3 { group.addTask { try await cluster.restart(id) } }
+          try await group.waitForAll()
+        }
+        #expect(try await client.query("SELECT count(*) FROM t", as: Int.self) == [round])
+      }
+    }
+  }
+
+  @Test func aLeaderThatStopsHandsOver() async throws {
+    try await withCluster(3) { cluster in
+      let client = try SqliteCluster(nodes: cluster.addresses)
+      try await client.execute("CREATE TABLE t (a INTEGER)")
+      for _ in 0..<3 {
+        let leader = try await cluster.leader()
+        try await cluster.node(leader).stop()
+        let begin = ContinuousClock.now
+        try await client.execute("INSERT INTO t VALUES (1)")
+        // An election after a loss takes longer than a second.
+        #expect(begin.duration(to: .now) < .milliseconds(700))
+        #expect(try await cluster.leader() != leader)
+        try await cluster.restart(leader)
+      }
+    }
+  }
+
+  @Test func aNodeWithANewDirectoryIsNotTheOneThatWasLost() async throws {
+    try await withCluster(3) { cluster in
+      for id in [1, 2] {
+        let node = cluster.node(id)
+        try await node.stop()
+        try FileManager.default.removeItem(atPath: node.directory)
+        await #expect(throws: CommandFailure.self) {
+          try await node.start(joining: cluster.addresses.filter { $0 != node.address })
+        }
+        #expect(await !node.isRunning)
+        // The other two go on; the lost node's place is taken by a new one.
+        let client = try SqliteCluster(nodes: cluster.addresses)
+        try await client.removeMember(UInt64(id))
+        let new = TestNode(id + 10, node.address, node.directory)
+        try await new.start(joining: cluster.addresses.filter { $0 != node.address })
+        #expect(try await client.members().first { $0.id == UInt64(id + 10) }?.role == .voter)
+        await new.kill()
+        try await new.start()
+        try await new.stop()
+        try await client.removeMember(UInt64(id + 10))
+        try FileManager.default.removeItem(atPath: node.directory)
+        let last = TestNode(id + 20, node.address, node.directory)
+        try await last.start(joining: cluster.addresses.filter { $0 != node.address })
+        cluster.replace(id, with: last)
+      }
+    }
+  }
+
+  @Test func anAddressOrIdThatTheClusterHasIsRefused() async throws {
+    try await withCluster(2) { cluster in
+      try await withDirectory { path in
+        let sameId = try SqliteClusterNode(id: 2, address: freeAddress(), directory: path + "/a")
+        let first = await failure { try await sameId.start(joining: cluster.addresses) }
+        #expect(first?.message == "the cluster has a node 2 already, at \(cluster.addresses[1])")
+        await cluster.node(2).kill()
+        let sameAddress = try SqliteClusterNode(id: 3, address: cluster.addresses[1], directory: path + "/b")
+        try await cluster.restart(2)
+        let second = await failure { try await sameAddress.start(joining: cluster.addresses) }
+        #expect(
+          second?.message
+            == "the address \(cluster.addresses[1]) is of node 2 of the cluster; remove that first")
+        #expect(!sameId.isRunning && !sameAddress.isRunning)
+      }
+    }
+  }
+
+  @Test func aNodeThatLeavesMakesRoom() async throws {
+    try await withCluster(3) { cluster in
+      try await withDirectory { path in
+        let client = try SqliteCluster(nodes: cluster.addresses)
+        let node = try SqliteClusterNode(id: 4, address: freeAddress(), directory: path + "/node")
+        #expect(await failure { try await node.leave() }?.message == "node 4 does not run, and can't leave")
+        try await node.start(joining: cluster.addresses)
+        #expect(try await client.members().last?.role == .standby)
+        let health = await node.health()
+        #expect(health.isHealthy, "\(health.problems)")
+        #expect(health.role == .standby && health.voters == 3 && !health.isLeader && health.leader != nil)
+
+        // The stand-by takes the place of a voter that is removed; it can lead, and hands over when it leaves.
+        await cluster.node(3).kill()
+        try await client.removeMember(3)
+        #expect(try await client.members().map(\.role) == [.voter, .voter, .voter])
+        try await client.transferLeadership(to: 4)
+        try await until("node 4 leads") { await node.health().isLeader }
+        try await node.leave()
+        #expect(try await client.members().map(\.id) == [1, 2])
+        #expect(!node.isRunning)
+        #expect(
+          await failure { try await node.start(joining: cluster.addresses) }?.message
+            == "node 4 has left its cluster: let a new node join, with another id and an empty directory")
+      }
+    }
+  }
+
+  @Test func theOnlyNodeCantLeave() async throws {
+    try await withDirectory { path in
+      let node = try SqliteClusterNode(id: 1, address: freeAddress(), directory: path + "/node")
+      try await node.start()
+      #expect(await failure { try await node.leave() }?.message == "node 1 is the only one of its cluster")
+      #expect(node.isRunning)
+      let health = await node.health()
+      #expect(health.problems == [.fewVoters(1)])
+      #expect(health.isLeader && health.role == .voter && health.term == 1 && health.size > 0)
+      try await node.stop()
+      #expect(await node.health().problems == [.stopped(nil)])
+    }
+  }
+
+  @Test func healthNamesWhatIsWrong() async throws {
+    try await withCluster(2) { cluster in
+      try await withDirectory { path in
+        let node = try SqliteClusterNode(id: 3, address: freeAddress(), directory: path + "/node")
+        try await node.start(joining: cluster.addresses)
+        #expect(await node.health().problems == [])
+        let little = await node.health(minimumFreeBytes: .max).problems
+        guard case .littleSpace = little.first else {
+          Issue.record("\(little)")
+          return
+        }
+        await cluster.node(2).pause()
+        #expect(await node.health(within: .milliseconds(500)).problems.contains(.unreachable([2])))
+        await cluster.node(2).resume()
+        await cluster.node(2).kill()
+        await cluster.node(1).kill()
+        try await until("there is no leader") { await node.health().problems.contains(.noLeader) }
+        #expect(await node.health().problems.contains(.unreachable([1, 2])))
+        try await cluster.restart(1)
+        try await until("there is a leader") { await !node.health().problems.contains(.noLeader) }
+        try await node.stop()
+      }
+    }
+  }
+
+  @Test func aNodeStopsBeforeItsDiskIsFull() async throws {
+    guard TestDisk.isAvailable else { return }
+    try await withDirectory { path in
+      let disk = try TestDisk(path + "/disk", megabytes: 150)
+      defer { disk.remove() }
+      let node = try SqliteClusterNode(id: 1, address: freeAddress(), directory: disk.path + "/node")
+      try await node.start()
+      let client = try SqliteCluster(nodes: [node.address])
+      try await client.execute("CREATE TABLE t (a INTEGER)")
+      try await client.execute("INSERT INTO t VALUES (7)")
+      try disk.fill()
+      try await until("the node has stopped", within: .seconds(10)) { !node.isRunning }
+      #expect(node.stopReason?.kind == .full)
+      #expect(await node.health().problems == [.stopped(.full)])
+      #expect(await failure { try await node.start() }?.kind == .full)
+      try disk.free()
+      try await node.start()
+      #expect(node.stopReason == nil)
+      #expect(try await client.query("SELECT a FROM t", as: Int.self) == [7])
+      client.close()
+      try await node.stop()
+    }
+  }
+}

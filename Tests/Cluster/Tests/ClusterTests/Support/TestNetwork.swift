@@ -1,0 +1,99 @@
+import Foundation
+
+/// A network of its own: a bridge with this process on it, and a network namespace for each node. Needs root.
+///
+/// A direction between two nodes is cut by a wrong entry in the sender's table of neighbours: its packets go to a
+/// machine that is not there, as they do in a partition, and the sender sees no error.
+final class TestNetwork: Sendable {
+  /// Whether this machine can make one.
+  static let isAvailable: Bool = {
+    guard geteuid() == 0 else { return false }
+    guard let network = try? TestNetwork(1) else { return false }
+    network.remove()
+    return true
+  }()
+
+  private let number: Int
+  private let count: Int
+  private var bridge: String { "sqb\(number)" }
+
+  /// - Parameter count: The number of nodes.
+  init(_ count: Int) throws {
+    self.count = count
+    number = TestNetwork.numbers.next()
+    do {
+      try command("ip", "link", "add", bridge, "type", "bridge")
+      try command("ip", "addr", "add", "10.231.\(number).254/24", "dev", bridge)
+      try command("ip", "link", "set", bridge, "up")
+      for node in 1...count {
+        let (outer, inner) = ("sqo\(number)n\(node)", "sqi\(number)n\(node)")
+        try command("ip", "netns", "add", name(node))
+        try command("ip", "link", "add", outer, "type", "veth", "peer", "name", inner)
+        try command("ip", "link", "set", inner, "netns", name(node))
+        try command("ip", "link", "set", outer, "master", bridge, "up")
+        try command("ip", "-n", name(node), "addr", "add", "\(host(node))/24", "dev", inner)
+        try command("ip", "-n", name(node), "link", "set", inner, "up")
+        try command("ip", "-n", name(node), "link", "set", "lo", "up")
+      }
+    } catch {
+      remove()
+      throw error
+    }
+  }
+
+  deinit { remove() }
+
+  func name(_ node: Int) -> String { "sqlable-\(number)-\(node)" }
+
+  func host(_ node: Int) -> String { "10.231.\(number).\(node)" }
+
+  /// Drops what `sender` sends to `receiver`; the other direction goes on.
+  func cut(from sender: Int, to receiver: Int) throws {
+    try command(
+      "ip", "-n", name(sender), "neigh", "replace", host(receiver), "lladdr", "02:00:00:00:00:99", "dev",
+      "sqi\(number)n\(sender)", "nud", "permanent")
+  }
+
+  func heal(from sender: Int, to receiver: Int) throws {
+    // There is none if it was not cut.
+    _ = try? command("ip", "-n", name(sender), "neigh", "del", host(receiver), "dev", "sqi\(number)n\(sender)")
+  }
+
+  /// Cuts both directions between the nodes of one side and those of the other. Both sides still reach this process.
+  func split(_ one: [Int], from other: [Int]) throws {
+    for (first, second) in one.flatMap({ first in other.map { (first, $0) } }) {
+      try cut(from: first, to: second)
+      try cut(from: second, to: first)
+    }
+  }
+
+  /// Mends all that was cut.
+  func heal() throws {
+    for sender in 1...count {
+      for receiver in 1...count where receiver != sender { try heal(from: sender, to: receiver) }
+    }
+  }
+
+  func remove() {
+    for node in 1...count {
+      _ = try? command("ip", "netns", "del", name(node))
+      _ = try? command("ip", "link", "del", "sqo\(number)n\(node)")
+    }
+    _ = try? command("ip", "link", "del", bridge)
+  }
+
+  /// Numbers for networks that exist at the same time.
+  private final class Numbers: @unchecked Sendable {
+    private let lock = NSLock()
+    private var number = Int(getpid()) % 100
+
+    func next() -> Int {
+      lock.withLock {
+        number = (number + 1) % 250
+        return number
+      }
+    }
+  }
+
+  private static let numbers = Numbers()
+}

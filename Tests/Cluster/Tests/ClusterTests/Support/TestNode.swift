@@ -1,0 +1,101 @@
+import Foundation
+
+/// A node in a process of its own.
+actor TestNode {
+  nonisolated let id: Int
+  nonisolated let address: String
+  nonisolated let directory: String
+  /// The network namespace in which it runs; nil for this process's.
+  private let namespace: String?
+  private let latency: Int
+  private var process: Process?
+  private var input: FileHandle?
+
+  init(_ id: Int, _ address: String, _ directory: String, namespace: String? = nil, latency: Int = 50) {
+    (self.id, self.address, self.directory) = (id, address, directory)
+    (self.namespace, self.latency) = (namespace, latency)
+  }
+
+  /// Starts the process, and waits until the node runs. Throws what the node says if it does not.
+  func start(joining: [String] = []) async throws {
+    let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    let process = Process()
+    let words = [
+      products.appendingPathComponent("ClusterNodeProcess").path, "\(id)", address, directory,
+      joining.isEmpty ? "-" : joining.joined(separator: ","), "\(latency)",
+    ]
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = (namespace.map { ["/usr/sbin/ip", "netns", "exec", $0] } ?? []) + words
+    let (input, output) = (Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    (self.process, self.input) = (process, input.fileHandleForWriting)
+    let line = await line(of: output.fileHandleForReading)
+    guard line.hasPrefix("running") else {
+      process.waitUntilExit()
+      self.process = nil
+      throw CommandFailure(description: line.isEmpty ? "node \(id) has ended" : line)
+    }
+    // It says more when it stops; a closed pipe would end it.
+    self.output = output.fileHandleForReading
+  }
+
+  private var output: FileHandle?
+
+  /// The first line, without its end; all there is if it ends before.
+  private func line(of file: FileHandle) async -> String {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        var text = Data()
+        while let byte = try? file.read(upToCount: 1), !byte.isEmpty, byte[0] != UInt8(ascii: "\n") { text += byte }
+        continuation.resume(returning: String(decoding: text, as: UTF8.self))
+      }
+    }
+  }
+
+  var isRunning: Bool { process?.isRunning ?? false }
+
+  /// Ends the process at once, as a power failure does.
+  func kill() async { await end(SIGKILL) }
+
+  /// Stops the node as its operator does.
+  func stop() async throws {
+    try? input?.write(contentsOf: Data("stop\n".utf8))
+    await ended()
+  }
+
+  func pause() { signal(SIGSTOP) }
+
+  func resume() { signal(SIGCONT) }
+
+  private func signal(_ number: Int32) {
+    guard let process, process.isRunning else { return }
+    _ = Foundation.kill(process.processIdentifier, number)
+  }
+
+  private func end(_ number: Int32) async {
+    signal(number)
+    await ended()
+  }
+
+  private func ended() async {
+    guard let process else { return }
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      DispatchQueue.global().async {
+        process.waitUntilExit()
+        continuation.resume()
+      }
+    }
+    try? input?.close()
+    (self.process, input, output) = (nil, nil, nil)
+  }
+
+  /// How the process ended; nil while it runs.
+  nonisolated func wait() async -> Int32? { await status() }
+
+  private func status() -> Int32? {
+    guard let process, !process.isRunning else { return nil }
+    return process.terminationStatus
+  }
+}
