@@ -6,6 +6,8 @@ final class ClusterLeader: Sendable {
     var leader: NodeAddress?
     /// The leader that was lost last: nodes may name it for a while.
     var lost: NodeAddress?
+    /// The leader that was found last.
+    var named: NodeAddress?
     var changes = 0
   }
 
@@ -15,7 +17,7 @@ final class ClusterLeader: Sendable {
   init(nodes: [NodeAddress]) { state = Guarded(State(nodes: nodes)) }
 
   var nodes: [NodeAddress] { state.withLock { $0.nodes } }
-  /// How many times another node than before was found to lead.
+  /// How many times another leader than before was found.
   var changes: Int { state.withLock { $0.changes } }
   /// The node that led when it was last asked.
   var last: NodeAddress? { state.withLock { $0.leader } }
@@ -30,9 +32,8 @@ final class ClusterLeader: Sendable {
       switch await ask(nodes, before: min(deadline, .now + ClusterLeader.patience)) {
       case .success(let leader):
         state.withLock { state in
-          if state.leader == nil { state.changes += 1 }
-          state.leader = leader
-          state.lost = nil
+          if state.named != leader { state.changes += 1 }
+          (state.leader, state.named, state.lost) = (leader, leader, nil)
         }
         return leader
       case .failure(let error): reason = error

@@ -36,7 +36,10 @@ actor ClusterSession {
       return session
     } catch {
       leader.lost(address)
-      throw error
+      guard var failure = error as? NodeFailure else { throw error }
+      // Nothing of a call's own.
+      failure.wasSent = false
+      throw failure
     }
   }
 

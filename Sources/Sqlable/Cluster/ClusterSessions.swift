@@ -96,7 +96,7 @@ struct ClusterAttempts {
 
   /// Waits before the next attempt. Throws the error if another attempt is of no use, `.unavailable` if no time is left.
   mutating func pause(after error: any Error) async throws {
-    if error is NodeFailure { losses += 1 }
+    if (error as? NodeFailure)?.wasSent == true { losses += 1 }
     let isBusy = (error as? SqlError)?.kind == .busy
     guard error.isOfNode || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
     let pause = bound * Double.random(in: 0.5...1)

@@ -25,7 +25,9 @@ struct ClusterStatement: Sendable {
     let changes: Set = ["INSERT", "UPDATE", "DELETE", "REPLACE"]
     let isChange = changes.contains(first) || first == "WITH" && !topLevel.isDisjoint(with: changes)
     kind = isChange ? .changes : .other
-    returnsRows = isChange ? topLevel.contains("RETURNING") : ClusterStatement.queries.contains(first)
+    // A PRAGMA that sets something has no result.
+    let isSetting = first == "PRAGMA" && words.contains { $0.text == "=" || $0.keyword == "OPTIMIZE" }
+    returnsRows = isChange ? topLevel.contains("RETURNING") : ClusterStatement.queries.contains(first) && !isSetting
     refusal = ClusterStatement.refusal(first, words)
   }
 

@@ -218,20 +218,20 @@ extension ClusterWriter {
         done.append((write, try await session.answers(to: write.requests, before: deadline)))
       } catch {
         guard session.isUsable(after: error) else {
-          if error is NodeFailure { write.wasLost(error) }
+          if (error as? NodeFailure)?.wasSent == true { write.wasLost(error) }
           putBack(done.map(\.write) + [write])
           throw error
         }
         // Some errors end the whole transaction. Then the savepoint is gone, too.
-        do { try await session.execute(ClusterSession.savepointAgain, before: deadline) } catch {
-          guard session.isUsable(after: error) else {
+        do { try await session.execute(ClusterSession.savepointAgain, before: deadline) } catch let second {
+          guard session.isUsable(after: second) else {
             putBack(done.map(\.write) + [write])
-            throw error
+            throw second
           }
           for (write, _) in done { write.runsAlone() }
           if write.isAlone { write.stop(error.afterRollback) }
           write.runsAlone()
-          return putBack(done.map(\.write) + (write.outcome.isEnded ? [] : [write]))
+          return putBack(done.map(\.write) + [write])
         }
         write.stop(error)
       }

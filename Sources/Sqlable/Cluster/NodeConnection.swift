@@ -26,7 +26,7 @@ final class NodeConnection: Sendable {
     isGivenUp: @escaping SilenceCheck = { _ in false }
   ) async throws -> NodeConnection {
     let left = deadline - .now
-    guard left > .zero else { throw NodeFailure(address: address, reason: "no time was left to connect") }
+    guard left > .zero else { throw NodeFailure(address: address, reason: "no time was left to connect", wasSent: false) }
     do {
       let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .connectTimeout(min(TimeAmount(left), .seconds(2)))
@@ -39,7 +39,7 @@ final class NodeConnection: Sendable {
         .connect(host: address.host, port: Int(address.port)).get()
       return NodeConnection(address: address, channel: channel)
     } catch {
-      throw NodeFailure(address: address, reason: "can't connect")
+      throw NodeFailure(address: address, reason: "can't connect", wasSent: false)
     }
   }
 
@@ -53,7 +53,7 @@ final class NodeConnection: Sendable {
   /// cancelled. Then the connection is closed, and the node may have run the request; otherwise it was not sent.
   func send(_ request: WireRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
     try Task.checkCancellation()
-    guard deadline > .now else { throw NodeFailure(address: address, reason: WireCall.late) }
+    guard deadline > .now else { throw NodeFailure(address: address, reason: WireCall.late, wasSent: false) }
     var message = channel.allocator.buffer(capacity: 256)
     try request.write(to: &message)
     let promise = channel.eventLoop.makePromise(of: WireResponse.self)
@@ -71,6 +71,8 @@ final class NodeConnection: Sendable {
 struct NodeFailure: Error, CustomStringConvertible {
   let address: NodeAddress
   let reason: String
+  /// Whether a request may have reached it.
+  var wasSent = true
 
   var description: String { "\(address): \(reason)" }
 }

@@ -147,7 +147,7 @@ public final class SqliteCluster: SqlTransport {
 public struct ClusterStatistics: Sendable, Hashable, Codable {
   /// The node that leads, as far as is known; nil while none is.
   public let leader: String?
-  /// How many times a leader was found.
+  /// How many times another leader than before was found.
   public let leaderChanges: Int
   /// How many writes and transactions were stored.
   public let writes: Int

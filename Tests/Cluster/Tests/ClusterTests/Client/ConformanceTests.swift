@@ -1,0 +1,137 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Statements on a cluster of three nodes: they give what they give on a handle.
+@Suite struct ConformanceTests {
+  /// Calls `body` with a client of a cluster that has the models' tables, and with a handle on a database like it.
+  private func withTwins(_ body: (TransportTwins<SqliteCluster>) async throws -> Void) async throws {
+    try await withClient { cluster, _ in
+      let here = try SqliteDatabase.inMemory()
+      let models = TransportTwins<SqliteCluster>.models
+      try await cluster.createTables(of: Schema(models))
+      try here.createTables(of: Schema(models))
+      // A NUL in a text is refused.
+      try await body(TransportTwins(there: cluster, here: here, text: "é\nñ 'x' \u{1F6B2}"))
+    }
+  }
+
+  @Test func everyKindOfStatementGivesWhatItGivesOnAHandle() async throws {
+    try await withTwins { try await $0.compareStatements() }
+  }
+
+  @Test func queriesAndRawSQLGiveWhatTheyGiveOnAHandle() async throws {
+    try await withTwins { try await $0.compareQueries() }
+  }
+
+  @Test func parentsComeWithTheirChildren() async throws { try await withTwins { try await $0.compareChildren() } }
+
+  /// Every value of every storage class comes back as it was.
+  @Test func valuesAreExact() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.execute("CREATE TABLE value (id INTEGER PRIMARY KEY, value)")
+      var values: [DatabaseValue] = [
+        .null, .integer(.min), .integer(.max), .integer(0), .integer(-1), .real(0.1), .real(-0.0), .real(.infinity),
+        .real(-.infinity), .real(.leastNonzeroMagnitude), .real(.greatestFiniteMagnitude), .text(""), .text("1234567"),
+        .text("12345678"), .text("é\u{1F6B2}\r\n\t'\"\\"), .blob(Data()), .blob(Data([0])), .blob(Data(0...255)),
+      ]
+      var random = SystemRandomNumberGenerator()
+      for length in 0..<40 {
+        values.append(.blob(Data((0..<length).map { _ in UInt8.random(in: 0...255, using: &random) })))
+        values.append(.text(String(repeating: "ß", count: length)))
+      }
+      // More than a message of rows has.
+      values.append(.text(String(repeating: "x", count: 3_000_000)))
+      values.append(.blob(Data(repeating: 7, count: 3_000_001)))
+      for (id, value) in values.enumerated() {
+        try await cluster.execute("INSERT INTO value (id, value) VALUES (\(id), \(value))")
+      }
+      let rows = try await cluster.query("SELECT value FROM value ORDER BY id", as: DynamicRow.self)
+      #expect(rows.map { $0.values[0] } == values)
+      let many = try await cluster.query(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) SELECT i FROM n", as: Int.self)
+      #expect(many == Array(1...50_000))
+      let wide = (1...100).map { "\($0) AS c\($0)" }.joined(separator: ", ")
+      let row = try await cluster.query(SQL(verbatim: "SELECT \(wide)"), as: DynamicRow.self)
+      #expect(row.first?.values == (1...100).map { .integer($0) })
+    }
+  }
+
+  @Test func whatTheProtocolCannotCarryIsRefused() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.execute("CREATE TABLE t (a TEXT, b BOOLEAN, d DATETIME)")
+      let nul = await failure { try await cluster.execute("INSERT INTO t (a) VALUES (\("a\0b"))") }
+      #expect(nul?.kind == .encoding(.init(expected: "TEXT", found: "TEXT with U+0000, which dqlite would cut off")))
+      let list = Array(0..<256).map { _ in 0.5 }
+      let many = await failure {
+        _ = try await cluster.query("SELECT 1 WHERE 0.5 IN (\(list))", as: Int.self)
+      }
+      #expect(many?.message.contains("binds 256 values, and dqlite takes 255") == true)
+      // dqlite reports NULL as 0 or '' in a column of such a type.
+      try await cluster.execute("INSERT INTO t (b, d) VALUES (NULL, NULL)")
+      let boolean = await failure { _ = try await cluster.query("SELECT b FROM t", as: Bool?.self) }
+      #expect(boolean?.column == "b" && boolean?.message.contains("select +\"b\"") == true)
+      let date = await failure { _ = try await cluster.query("SELECT d FROM t", as: String?.self) }
+      #expect(date?.column == "d")
+      #expect(try await cluster.query("SELECT +b FROM t", as: Bool?.self) == [nil])
+      #expect(try await cluster.query("SELECT count(*) FROM t", as: Int.self) == [1])
+    }
+  }
+
+  /// A text of 400 ids travels as one value: a node takes 255.
+  @Test func longListsAreOneValue() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      try await Person.insert((1...500).map { Person(id: nil, name: "é'\"\($0)") }).run(cluster)
+      #expect(try await Person.count().filter(Person.id.in(Array(1...400))).run(cluster) == 400)
+      let names = (1...300).map { "é'\"\($0)" } + ["none"]
+      #expect(try await Person.count().filter(Person.name.in(names)).run(cluster) == 300)
+      #expect(try await Person.delete(Person.id.in(Array(101...500))).run(cluster) == 400)
+    }
+  }
+
+  @Test(arguments: [
+    ("BEGIN", "BEGIN can't be sent to a cluster: transaction { } begins and ends transactions"),
+    ("commit", "COMMIT can't be sent to a cluster: transaction { } begins and ends transactions"),
+    ("SAVEPOINT a", "SAVEPOINT can't be sent to a cluster: transaction { } begins and ends transactions"),
+    ("ATTACH 'x' AS y", "ATTACH does not exist on a cluster"),
+    ("VACUUM", "VACUUM does not exist on a cluster"),
+    ("CREATE TEMP TABLE t (a)", "a cluster has no temporary tables, views or triggers: each call may use another connection"),
+    ("PRAGMA journal_mode = DELETE", "this PRAGMA is of one connection, or of a file, which a cluster does not have"),
+    ("PRAGMA main.foreign_keys = 0", "this PRAGMA is of one connection, or of a file, which a cluster does not have"),
+    ("SELECT 1; DELETE FROM t", "a cluster runs one statement at a time"),
+    ("-- nothing\n ;", "the SQL text has no statement"),
+  ])
+  func whatAClusterCannotDoIsRefusedBeforeItIsSent(_ sql: String, _ message: String) async throws {
+    // Nothing listens there.
+    let cluster = try SqliteCluster(nodes: ["127.0.0.1:1"])
+    let error = await failure { try await cluster.execute(SQL(verbatim: sql)) }
+    #expect(error?.kind == .misuse(message) && error?.sql == sql)
+    cluster.close()
+  }
+
+  @Test func pragmasThatMeanTheSameAreSent() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      try await cluster.execute("PRAGMA user_version = 7")
+      #expect(try await cluster.query("PRAGMA user_version", as: Int.self) == [7])
+      #expect(try await cluster.query("PRAGMA table_info(person)", as: DynamicRow.self).count == 2)
+      #expect(try await cluster.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+    }
+  }
+
+  /// A text that writes and returns rows, sent outside of a transaction, would end the node's process.
+  @Test func returningInAnyFormHarmsNoNode() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      let one = try await cluster.query("INSERT INTO person (name) VALUES ('a') RETURNING id", as: Int.self)
+      let two = try await cluster.query(
+        "WITH n(x) AS (VALUES ('b')) INSERT INTO person (name) SELECT x FROM n RETURNING \"id\"", as: Int.self)
+      try await cluster.execute("UPDATE person SET name = 'c' /* returning */ RETURNING name")
+      try await cluster.execute("DELETE FROM person WHERE name = 'RETURNING'")
+      let people = try await Person.read().orderBy(Person.id).run(cluster)
+      #expect(one == [1] && two == [2] && people.map(\.name) == ["c", "c"])
+      for node in nodes.nodes { #expect(await node.isRunning) }
+    }
+  }
+}

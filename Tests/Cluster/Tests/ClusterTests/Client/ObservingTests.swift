@@ -1,0 +1,165 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What every client of a cluster commits is heard of by the others.
+@Suite struct ObservingTests {
+  @Test func changesOfAllClientsComeInTheirOrder() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      defer { other.close() }
+      let changes = try await cluster.changes(on: Person.self)
+      _ = try await Person.insert((1...5).map { Person(id: nil, name: "\($0)") }).run(other)
+      try await Person(id: 2, name: "two").update().run(cluster)
+      try await Person.update(Person.id.set(to: 9)).filter(Person.id == 3).run(other)
+      try await Person.delete(Person.id == 1).run(other)
+      await #expect(throws: CancellationError.self) {
+        try await other.transaction { tx in
+          try await Person.deleteAll().run(tx)
+          throw CancellationError()
+        }
+      }
+      try await Person(id: 20, name: "last").insert().run(cluster)
+      var seen: [String] = []
+      for await case .row(let row) in changes {
+        seen.append("\(row)")
+        if row.id == 20 { break }
+      }
+      #expect(
+        seen == (1...5).map { "insert of person \($0)" } + [
+          "update of person 2", "update of person 9 (previously 3)", "delete of person 1", "insert of person 20",
+        ])
+    }
+  }
+
+  @Test func observersHearOfTheRowsTheyWant() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self, Seat.self)
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      defer { other.close() }
+      let (ids, keys) = (Heard<Int>(), Heard<[DatabaseValue]>())
+      let token = try await cluster.observe(.update, on: Person.self, id: 2) { id in ids.add(id) }
+      try await cluster.observe(on: Seat.self) { (change: RowChange) in keys.add(change.key) }
+      try await Person.insert((1...3).map { Person(id: nil, name: "\($0)") }).run(other)
+      try await Person.updateAll(Person.name.set(to: "x")).run(other)
+      try await Seat.insert([Seat(row: 3, letter: "it's"), Seat(row: 4, letter: "b, 'c'")]).run(other)
+      try await until("all is heard") { keys.all.count == 2 }
+      #expect(ids.all == [2])
+      #expect(keys.all == [[.integer(3), .text("it's")], [.integer(4), .text("b, 'c'")]])
+      cluster.removeObserver(token)
+      try await Person.updateAll(Person.name.set(to: "y")).run(other)
+      try await Seat(row: 5, letter: "d").insert().run(other)
+      try await until("the next is heard") { keys.all.count == 3 }
+      #expect(ids.all == [2])
+    }
+  }
+
+  /// Whatever two clients write, the events are the difference of the table, in order.
+  @Test func eventsAreTheDifferenceOfTheTable() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      let changes = try await cluster.changes(on: Person.self)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for client in 0..<3 {
+          group.addTask {
+            let own = try SqliteCluster(nodes: nodes.addresses)
+            defer { own.close() }
+            for _ in 0..<40 {
+              let id = Int.random(in: 1...20)
+              switch Int.random(in: 0..<4) {
+              case 0: try await Person.delete(Person.id == id).run(own)
+              case 1: try await Person.update(Person.name.set(to: "\(client)")).filter(Person.id == id).run(own)
+              default: try await Person(id: id, name: "\(client)").insert().ignoreOnConflict().run(own)
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      try await Person(id: 1_000, name: "end").insert().run(cluster)
+      var ids: Set<Int> = []
+      for await event in changes {
+        guard case .row(let row) = event else {
+          Issue.record("something was missed")
+          break
+        }
+        switch row.change {
+        case .insert: #expect(ids.insert(row.id).inserted)
+        case .update: #expect(ids.contains(row.id))
+        case .delete: #expect(ids.remove(row.id) != nil)
+        }
+        if row.id == 1_000 { break }
+      }
+      #expect(Set(try await Person.read().run(cluster).compactMap(\.id)) == ids)
+    }
+  }
+
+  @Test func aResultIsReadAgainWhenATableOfItChanges() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self, Bicycle.self)
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      defer { other.close() }
+      var reds = Bicycle.count().filter(Bicycle.color == "red").updates(in: cluster).makeAsyncIterator()
+      #expect(try await reds.next() == 0)
+      _ = try await Bicycle(name: "a", color: "red").insert().run(other)
+      #expect(try await reds.next() == 1)
+      // Nothing that it counts: no result.
+      _ = try await Bicycle(name: "b", color: "blue").insert().run(other)
+      _ = try await Person(id: nil, name: "x").insert().run(other)
+      _ = try await Bicycle(name: "c", color: "red").insert().run(other)
+      #expect(try await reds.next() == 2)
+      let owners = Person.read().orderBy(Person.id).including(Bicycle.read(), by: Bicycle.ownerId)
+      var live = owners.updates(in: cluster).makeAsyncIterator()
+      #expect(try await live.next()?.map { $0.1.count } == [0])
+      _ = try await Bicycle(name: "d", color: "red", ownerId: 1).insert().run(other)
+      #expect(try await live.next()?.map { $0.1.count } == [1])
+      cluster.close()
+      #expect(try await reds.next() == nil)
+    }
+  }
+
+  @Test func whatCannotBeFollowedIsRefused() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      var writes = Person.deleteAll().updates(in: cluster).makeAsyncIterator()
+      let error = await failure { _ = try await writes.next() }
+      #expect(error?.kind == .invalidStatement("a statement that writes has no result to follow"))
+      let none = await failure { _ = try await cluster.changes(on: Bicycle.self) }
+      #expect(none?.kind == .schema(.missingTable("bicycle")))
+    }
+  }
+
+  /// A table that is dropped takes its triggers along; the next one of its name is followed all the same.
+  @Test func aTableThatIsMadeAnewIsFollowedAgain() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      defer { other.close() }
+      let changes = try await cluster.changes(on: Person.self)
+      try await other.execute("DROP TABLE person")
+      try await other.createTables(Person.self)
+      var events = changes.makeAsyncIterator()
+      #expect(await events.next() == .missed)
+      var event: ChangeEvent<RowChange>?
+      try await until("the new table is followed") {
+        let count = try await other.query(
+          "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'person'", as: Int.self)
+        return count == [3]
+      }
+      _ = try await Person(id: 7, name: "x").insert().run(other)
+      repeat { event = await events.next() } while event == .missed
+      if case .row(let row)? = event { #expect(row.id == 7) } else { Issue.record("\(String(describing: event))") }
+    }
+  }
+}
+
+/// What a closure was called with.
+private final class Heard<Value: Sendable>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var values: [Value] = []
+
+  func add(_ value: Value) { lock.withLock { values.append(value) } }
+
+  var all: [Value] { lock.withLock { values } }
+}

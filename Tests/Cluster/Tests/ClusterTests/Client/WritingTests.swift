@@ -1,0 +1,304 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Writes of many tasks on a cluster: shared commits, savepoints, transactions.
+@Suite struct WritingTests {
+  @Test func tasksShareCommits() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      let before = cluster.statistics.commits
+      let ids = try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 0..<500 { group.addTask { try await Person(id: nil, name: "\(number)").insert().run(cluster) } }
+        return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+      }
+      #expect(ids == Set(1...500))
+      #expect(cluster.statistics.commits - before < 250)
+      #expect(try await Person.count().run(cluster) == 500)
+    }
+  }
+
+  /// Each has its own error, and the others are stored.
+  @Test func aWriteThatFailsIsUndoneAlone() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self, Bicycle.self)
+      try await Person(id: 1, name: "Ann").insert().run(cluster)
+      let outcomes = await withTaskGroup(of: (Int, SqlError?).self) { group in
+        for number in 0..<90 {
+          group.addTask {
+            do {
+              switch number % 3 {
+              case 0: _ = try await Person(id: nil, name: "\(number)").insert().run(cluster)
+              case 1: _ = try await Person(id: 1, name: "again").insert().run(cluster)
+              // The second of the batch fails, and the first goes with it.
+              default:
+                let bikes = [Bicycle(name: "\(number)", color: "red"), Bicycle(name: "x", color: "y", ownerId: 99)]
+                _ = try await Bicycle.insert(bikes).run(cluster)
+              }
+              return (number, nil)
+            } catch {
+              return (number, error as? SqlError)
+            }
+          }
+        }
+        return await group.reduce(into: [Int: SqlError?]()) { $0[$1.0] = $1.1 }
+      }
+      for (number, error) in outcomes {
+        switch number % 3 {
+        case 0: #expect(error == nil)
+        case 1: #expect(error?.kind == .constraint(.primaryKey))
+        default: #expect(error?.kind == .constraint(.foreignKey))
+        }
+      }
+      let counts = (try await Person.count().run(cluster), try await Bicycle.count().run(cluster))
+      #expect(counts == (31, 0))
+    }
+  }
+
+  /// The trigger ends the whole shared transaction, with what the others wrote.
+  @Test func aWriteThatRollsEverythingBackTakesNoOtherWithIt() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      try await cluster.execute(
+        "CREATE TRIGGER bad BEFORE INSERT ON person WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END")
+      let failures = await withTaskGroup(of: SqlError?.self) { group in
+        for number in 0..<60 {
+          group.addTask {
+            do {
+              _ = try await Person(id: nil, name: number % 10 == 0 ? "bad" : "\(number)").insert().run(cluster)
+              return nil
+            } catch {
+              return error as? SqlError
+            }
+          }
+        }
+        return await group.reduce(into: [SqlError]()) { all, error in if let error { all.append(error) } }
+      }
+      #expect(failures.count == 6)
+      for error in failures { #expect(error.kind == .constraint(.trigger) && error.transaction == .rolledBack) }
+      #expect(try await Person.count().run(cluster) == 54)
+    }
+  }
+
+  /// A foreign key that is checked at the commit fails the commit of all.
+  @Test func aDeferredForeignKeyFailsItsOwnWriteOnly() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.execute("CREATE TABLE a (id INTEGER PRIMARY KEY)")
+      try await cluster.execute(
+        "CREATE TABLE b (a INTEGER REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED, number INTEGER)")
+      let failed = await withTaskGroup(of: Int?.self) { group in
+        for number in 0..<30 {
+          group.addTask {
+            let id = number == 17 ? 5 : nil
+            do { try await cluster.execute("INSERT INTO b (a, number) VALUES (\(id), \(number))") } catch {
+              return (error as? SqlError)?.kind == .constraint(.foreignKey) ? number : -1
+            }
+            return nil
+          }
+        }
+        return await group.reduce(into: [Int]()) { all, number in if let number { all.append(number) } }
+      }
+      #expect(failed == [17])
+      #expect(try await cluster.query("SELECT count(*) FROM b", as: Int.self) == [29])
+    }
+  }
+
+  @Test func aTransactionIsAllOrNothing() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      struct Stop: Error {}
+      let ids = try await cluster.transaction { tx in
+        let first = try await Person(id: nil, name: "a").insert().run(tx)
+        // Without naming the transaction: a call inside it is a part of it.
+        let second = try await Person(id: nil, name: "b").insert().run(cluster)
+        #expect(try await Person.count().run(tx) == 2)
+        // A savepoint.
+        await #expect(throws: Stop.self) {
+          try await cluster.transaction { tx in
+            _ = try await Person(id: nil, name: "c").insert().run(tx)
+            throw Stop()
+          }
+        }
+        return [first, second]
+      }
+      #expect(ids == [1, 2])
+      await #expect(throws: Stop.self) {
+        try await cluster.transaction { tx in
+          try await Person.deleteAll().run(tx)
+          throw Stop()
+        }
+      }
+      #expect(try await Person.read().orderBy(Person.id).run(cluster).map(\.name) == ["a", "b"])
+    }
+  }
+
+  @Test func aStatementThatFailsLeavesTheTransactionOpen() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      try await cluster.transaction { tx in
+        _ = try await Person(id: 1, name: "a").insert().run(tx)
+        let error = await failure { _ = try await Person(id: 1, name: "b").insert().run(tx) }
+        #expect(error?.kind == .constraint(.primaryKey) && error?.transaction == .untouched)
+        _ = try await Person(id: 2, name: "c").insert().run(tx)
+      }
+      #expect(try await Person.count().run(cluster) == 2)
+    }
+  }
+
+  @Test func aTransactionThatIsRolledBackByItsTriggerStoresNothing() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      try await cluster.execute(
+        "CREATE TRIGGER bad BEFORE INSERT ON person WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END")
+      let error = await failure {
+        try await cluster.transaction { tx in
+          _ = try await Person(id: 1, name: "a").insert().run(tx)
+          let error = await failure { _ = try await Person(id: 2, name: "bad").insert().run(tx) }
+          #expect(error?.transaction == .rolledBack)
+          // It would be stored by itself.
+          let next = await failure { _ = try await Person(id: 3, name: "c").insert().run(tx) }
+          #expect(next?.transaction == .rolledBack)
+        }
+      }
+      #expect(error?.transaction == .rolledBack)
+      #expect(try await Person.count().run(cluster) == 0)
+    }
+  }
+
+  @Test func aTransactionIsOfItsClosureOnly() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      let kept = try await cluster.transaction { $0 }
+      let error = await failure { _ = try await Person.count().run(kept) }
+      #expect(error?.kind == .misuse("the transaction has ended"))
+      let writes = await failure {
+        try await cluster.read { tx in _ = try await Person(id: 1, name: "a").insert().run(tx) }
+      }
+      #expect(writes?.kind == .readOnly)
+      // Nothing of it stays open.
+      #expect(try await Person(id: 1, name: "a").insert().run(cluster) == 1)
+    }
+  }
+
+  @Test func readsOfOneClosureSeeOneSnapshot() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      try await cluster.read { tx in
+        #expect(try await Person.count().run(tx) == 0)
+        let other = Task.detached { try await Person(id: nil, name: "a").insert().run(cluster) }
+        _ = try await other.value
+        #expect(try await Person.count().run(tx) == 0)
+      }
+      #expect(try await Person.count().run(cluster) == 1)
+    }
+  }
+
+  @Test func aTransactionWithAnIdIsStoredOnce() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      let id = UUID()
+      let first = try await cluster.transaction(id: id) { tx in try await Person(id: nil, name: "a").insert().run(tx) }
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      let second = try await other.transaction(id: id) { tx in try await Person(id: nil, name: "a").insert().run(tx) }
+      other.close()
+      #expect(first == 1 && second == nil)
+      #expect(try await Person.count().run(cluster) == 1)
+      // One that failed can be repeated.
+      struct Stop: Error {}
+      let next = UUID()
+      await #expect(throws: Stop.self) { try await cluster.transaction(id: next) { _ in throw Stop() } }
+      #expect(try await cluster.transaction(id: next) { _ in 7 } == 7)
+    }
+  }
+
+  @Test func deadlinesAndCancellationEndWaits() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      try await cluster.transaction { tx in
+        _ = try await Person(id: 1, name: "a").insert().run(tx)
+        // The writer is taken: by this closure.
+        let late = Task.detached {
+          await failure {
+            try await withDeadline(.milliseconds(100)) { _ = try await Person(id: 2, name: "b").insert().run(cluster) }
+          }
+        }
+        #expect(await late.value?.kind == .timeout)
+        let cancelled = Task.detached { try await Person(id: 3, name: "c").insert().run(cluster) }
+        try await Task.sleep(for: .milliseconds(50))
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
+      }
+      #expect(try await Person.read().run(cluster).map(\.id) == [1])
+    }
+  }
+
+  /// No client sees that another one has the write lock, unless its deadline passes.
+  @Test func clientsOfSeveralProgramsTakeTurns() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      let counts = try await withThrowingTaskGroup(of: Int.self) { group in
+        for client in 0..<4 {
+          group.addTask {
+            let own = try SqliteCluster(nodes: nodes.addresses)
+            defer { own.close() }
+            let end = ContinuousClock.now + .seconds(3)
+            var count = 0
+            while .now < end {
+              _ = try await own.transaction { tx in
+                let id = try await Person(id: nil, name: "\(client)").insert().run(tx)
+                return try await Person(id: id, name: "\(client).").update().run(tx)
+              }
+              count += 1
+            }
+            return count
+          }
+        }
+        return try await group.reduce(into: [Int]()) { $0.append($1) }
+      }
+      #expect(try await Person.count().run(cluster) == counts.reduce(0, +))
+      #expect(counts.min()! * 5 > counts.max()!, "\(counts)")
+    }
+  }
+
+  @Test func aClosedClientRefusesCalls() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      cluster.close()
+      cluster.close()
+      for error in [
+        await failure { _ = try await Person.count().run(cluster) },
+        await failure { _ = try await Person(id: nil, name: "a").insert().run(cluster) },
+        await failure { try await cluster.transaction { _ in } },
+      ] { #expect(error?.kind == .closed) }
+    }
+  }
+
+  @Test func withoutALeaderACallEndsAtItsDeadline() async throws {
+    let cluster = try SqliteCluster(nodes: [freeAddress(), freeAddress()])
+    defer { cluster.close() }
+    let begin = ContinuousClock.now
+    for work in [0, 1] {
+      let error = await failure {
+        try await withDeadline(.milliseconds(300)) {
+          if work == 0 { try await cluster.execute("DELETE FROM t") } else { _ = try await Person.count().run(cluster) }
+        }
+      }
+      #expect(error?.kind == .unavailable || error?.kind == .timeout)
+    }
+    #expect(ContinuousClock.now - begin < .seconds(5))
+  }
+
+  @Test func badAddressesAndConfigurationsAreRefused() async throws {
+    for nodes in [[], ["x"], ["x:"], ["x:0"], [":1"], ["x:99999"], ["a b:1"]] {
+      let error = await failure { _ = try SqliteCluster(nodes: nodes) }
+      guard case .misuse = error?.kind else {
+        Issue.record("\(nodes): \(String(describing: error))")
+        continue
+      }
+    }
+    var configuration = ClusterConfiguration()
+    configuration.connections = 0
+    let error = await failure { _ = try SqliteCluster(nodes: ["x:1"], configuration: configuration) }
+    #expect(error?.message.contains("one connection") == true)
+  }
+}

@@ -1,0 +1,1 @@
+../../../../SqlableTests/Language/Statements/StatementModels.swift

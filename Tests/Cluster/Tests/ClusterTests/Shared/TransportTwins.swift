@@ -1,0 +1,1 @@
+../../../../SqlableTests/Execution/Executors/TransportTwins.swift
