@@ -6,8 +6,8 @@ extension SqliteCluster {
   /// try await cluster.createTables(Person.self, Bicycle.self)
   /// ```
   ///
-  /// It does what `createTables(_:)` of a handle does, in one transaction, and throws what that throws. Several programs
-  /// may call it at the same time.
+  /// It does what `createTables(_:)` of a handle does, in one transaction, and throws what that throws. Several
+  /// programs may call it at the same time.
   @discardableResult
   public func createTables(_ models: any Sqlable.Type...) async throws -> [SchemaChange] {
     try await createTables(of: Schema(models))
@@ -16,7 +16,7 @@ extension SqliteCluster {
   /// Creates the tables of a schema's models, and its triggers; see ``createTables(_:)``.
   @discardableResult
   public func createTables(of schema: Schema) async throws -> [SchemaChange] {
-    // In most starts nothing is missing, and nobody needs the write lock.
+    // In most starts nothing is missing, and the write lock is not needed.
     let copy = try await read { tx in try await ClusterSchemaCopy(of: tx) }
     let changes = try copy.db.createTables(of: schema)
     guard try !copy.added(for: schema).isEmpty else { return changes }
@@ -88,7 +88,8 @@ struct ClusterSchemaCopy: Sendable {
   private func addedColumns(of table: TableInfo, _ before: String) throws -> [String] {
     let old = try SqliteDatabase.inMemory(configuration: Configuration(foreignKeys: false))
     try old.execute(SQL(verbatim: before))
-    let known = Set(try old.query("SELECT name FROM pragma_table_xinfo(\(table.name))", as: String.self).map(\.foldedName))
+    let known = Set(
+      try old.query("SELECT name FROM pragma_table_xinfo(\(table.name))", as: String.self).map(\.foldedName))
     return try db.running { connection in
       try table.columns.filter { !known.contains($0.name.foldedName) }.map {
         try TableDefinition(table).addColumn($0, for: connection)

@@ -2,8 +2,8 @@
 // Transactions of a cluster: a closure at a time has the writer.
 
 extension ClusterWriter {
-  /// Runs `body` in a transaction of its own; again if the leader was lost before the commit was sent. Returns nil if an
-  /// earlier call with the same record is stored.
+  /// Runs `body` in a transaction of its own; again if the leader was lost before the commit was sent. Returns nil if
+  /// an earlier call with the same record is stored.
   func transaction<Value>(
     _ record: TransactionRecord?, before deadline: ContinuousClock.Instant, of cluster: SqliteCluster,
     isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
@@ -62,7 +62,9 @@ extension ClusterWriter {
       try await record?.store(session, before: deadline)
     } catch {
       await abandon(session, after: transaction.nodeFailure ?? error)
-      if let failure = transaction.nodeFailure ?? (error.isOfNode ? error : nil) { return .again(failure, unknown: nil) }
+      if let failure = transaction.nodeFailure ?? (error.isOfNode ? error : nil) {
+        return .again(failure, unknown: nil)
+      }
       return .failed(error)
     }
     switch await commit(session, before: deadline) {

@@ -144,7 +144,7 @@ extension ClusterWriter {
     var attempts = 0
     while let deadline = latestDeadline() {
       do {
-        // Whoever waits here ends by a deadline of its own.
+        // The calls that wait here end by deadlines of their own.
         try await turn.take(before: deadline, late: .late("other transactions have the writer"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
@@ -156,7 +156,7 @@ extension ClusterWriter {
           if !session.isUsable(after: error) { drop(session, after: error) }
           throw error
         }
-      } catch where error.isOfNode || (error as? SqlError)?.isOfTime == true {
+      } catch  where error.isOfNode || (error as? SqlError)?.isOfTime == true {
         attempts += 1
         try? await Task.sleep(for: .milliseconds(min(attempts * 5, 100)) * Double.random(in: 0.5...1))
       } catch {
@@ -271,7 +271,7 @@ extension ClusterWriter {
 private final class ClusterWrite: Sendable {
   let requests: [SqlRequest]
   let deadline: ContinuousClock.Instant
-  let outcome = Outcome<[SqlAnswer]>()
+  let outcome = CallOutcome<[SqlAnswer]>()
   private let state = Guarded(State())
 
   private struct State {

@@ -9,10 +9,10 @@ import Foundation
 /// let reds = try await Bicycle.read().filter(Bicycle.color == "red").run(cluster)
 /// ```
 ///
-/// It finds the leader and follows it. A call returns once a majority of the nodes has stored what it wrote. While there
-/// is no leader calls wait for one, within their deadline: what is known not to have happened is repeated, and a commit
-/// that was sent, and not answered, throws `.outcomeUnknown`. Everything that can be run runs on it. It may be shared by
-/// all tasks.
+/// It finds the leader and follows it. A call returns once a majority of the nodes has stored what it wrote. While
+/// there is no leader calls wait for one, within their deadline: what is known not to have happened is repeated, and a
+/// commit that was sent, and not answered, throws `.outcomeUnknown`. Everything that can be run runs on it. It may be
+/// shared by all tasks.
 public final class SqliteCluster: SqlTransport {
   public let configuration: ClusterConfiguration
   let leader: ClusterLeader
@@ -20,8 +20,8 @@ public final class SqliteCluster: SqlTransport {
   private let writer: ClusterWriter
   let feed: ClusterFeed
 
-  /// Makes a client of the cluster of these nodes, `host:port` each. Connects with the first call. One node that answers
-  /// is enough: it names the others.
+  /// Makes a client of the cluster of these nodes, `host:port` each. Connects with the first call. One node that
+  /// answers is enough: it names the others.
   ///
   /// Throws `.misuse` without a node, for an address of another form, and for a configuration that can't work.
   public init(nodes: [String], configuration: ClusterConfiguration = ClusterConfiguration()) throws {
@@ -35,8 +35,8 @@ public final class SqliteCluster: SqlTransport {
     self.feed = feed
   }
 
-  /// Runs requests: reads on a connection of their own, in one snapshot; anything else with the writes that wait, in one
-  /// commit. Several are all or none.
+  /// Runs requests: reads on a connection of their own, in one snapshot; anything else with the writes that wait, in
+  /// one commit. Several are all or none.
   public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
     try requests.check()
     if requests.isEmpty { return [] }
@@ -62,9 +62,9 @@ public final class SqliteCluster: SqlTransport {
   /// ```
   ///
   /// No other write of the cluster runs meanwhile. If the leader is lost before the commit is sent, nothing is stored,
-  /// and `body` is called again: keep other side effects out of it. Calls on the cluster inside `body` are a part of the
-  /// transaction. Throws `.outcomeUnknown` if the commit was sent and not answered, `.timeout` if it did not get its turn
-  /// in time.
+  /// and `body` is called again: keep other side effects out of it. Calls on the cluster inside `body` are a part of
+  /// the transaction. Throws `.outcomeUnknown` if the commit was sent and not answered, `.timeout` if it did not get
+  /// its turn in time.
   @discardableResult
   public func transaction<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
@@ -97,8 +97,8 @@ public final class SqliteCluster: SqlTransport {
       record, before: Deadline.after(configuration.timeout), of: self, isolation: isolation, body)
   }
 
-  /// Calls `body` with a transaction that reads; all its reads see one snapshot. If the leader is lost, `body` is called
-  /// again.
+  /// Calls `body` with a transaction that reads; all its reads see one snapshot. If the leader is lost, `body` is
+  /// called again.
   ///
   /// ```swift
   /// let (count, first) = try await cluster.read { tx in
@@ -139,7 +139,8 @@ public final class SqliteCluster: SqlTransport {
   public var statistics: ClusterStatistics {
     let counts = writer.counts
     return ClusterStatistics(
-      leader: leader.last.map { "\($0)" }, leaderChanges: leader.changes, writes: counts.writes, commits: counts.commits)
+      leader: leader.last.map { "\($0)" }, leaderChanges: leader.changes, writes: counts.writes, commits: counts.commits
+    )
   }
 }
 

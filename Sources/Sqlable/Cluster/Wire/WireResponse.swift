@@ -37,7 +37,8 @@ enum WireResponse: Sendable {
     case 4: self = .database
     case 5:
       let word = try body.word()
-      self = .statement(id: UInt32(truncatingIfNeeded: word >> 32), parameters: Int(truncatingIfNeeded: try body.word()))
+      self = .statement(
+        id: UInt32(truncatingIfNeeded: word >> 32), parameters: Int(truncatingIfNeeded: try body.word()))
     case 6:
       let id = Int64(bitPattern: try body.word())
       self = .result(lastInsertedId: id, changes: Int(truncatingIfNeeded: try body.word()))

@@ -96,7 +96,10 @@ import Testing
     ("SAVEPOINT a", "SAVEPOINT can't be sent to a cluster: transaction { } begins and ends transactions"),
     ("ATTACH 'x' AS y", "ATTACH does not exist on a cluster"),
     ("VACUUM", "VACUUM does not exist on a cluster"),
-    ("CREATE TEMP TABLE t (a)", "a cluster has no temporary tables, views or triggers: each call may use another connection"),
+    (
+      "CREATE TEMP TABLE t (a)",
+      "a cluster has no temporary tables, views or triggers: each call may use another connection"
+    ),
     ("PRAGMA journal_mode = DELETE", "this PRAGMA is of one connection, or of a file, which a cluster does not have"),
     ("PRAGMA main.foreign_keys = 0", "this PRAGMA is of one connection, or of a file, which a cluster does not have"),
     ("SELECT 1; DELETE FROM t", "a cluster runs one statement at a time"),

@@ -1,6 +1,6 @@
 #if Cluster
 /// What a call comes to: set once, by the first that can, and waited for by one task.
-final class Outcome<Value: Sendable>: Sendable {
+final class CallOutcome<Value: Sendable>: Sendable {
   private enum State {
     case open
     case awaited(CheckedContinuation<Value, any Error>)
@@ -29,8 +29,8 @@ final class Outcome<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits. What ends the wait before the outcome is there, a deadline or the task's cancellation, is up to `stop`, which
-  /// gets the error.
+  /// Waits. What ends the wait before the outcome is there, a deadline or the task's cancellation, is up to `stop`,
+  /// which gets the error.
   func value(
     before deadline: ContinuousClock.Instant, late: SqlError, stop: @escaping @Sendable (any Error) -> Void
   ) async throws -> Value {

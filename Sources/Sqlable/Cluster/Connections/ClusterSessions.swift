@@ -75,7 +75,9 @@ final class ClusterSessions: Sendable {
 
 extension ClusterSession {
   /// Whether the connection is as it was before a request that threw this error.
-  nonisolated func isUsable(after error: any Error) -> Bool { isOpen && !error.isOfNode && !(error is CancellationError) }
+  nonisolated func isUsable(after error: any Error) -> Bool {
+    isOpen && !error.isOfNode && !(error is CancellationError)
+  }
 }
 
 extension Error {
@@ -94,7 +96,8 @@ struct ClusterAttempts {
 
   init(before deadline: ContinuousClock.Instant) { self.deadline = deadline }
 
-  /// Waits before the next attempt. Throws the error if another attempt is of no use, `.unavailable` if no time is left.
+  /// Waits before the next attempt. Throws the error if another attempt is of no use, `.unavailable` if no time is
+  /// left.
   mutating func pause(after error: any Error) async throws {
     if (error as? NodeFailure)?.wasSent == true { losses += 1 }
     let isBusy = (error as? SqlError)?.kind == .busy

@@ -150,7 +150,10 @@ final class ClusterFeed: Sendable {
         return state.schemaVersion.map { $0 != first.0 } ?? false
       }
       deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? position)
-      if isOther { try await createTriggers(of: state.withLock { $0.tables.keys.map { String(decoding: $0, as: UTF8.self) } }, cluster) }
+      if isOther {
+        try await createTriggers(
+          of: state.withLock { $0.tables.keys.map { String(decoding: $0, as: UTF8.self) } }, cluster)
+      }
       try await trim(changes, cluster)
       return changes.count == ClusterFeed.maximumEntries ? .zero : interval
     } catch let error as SqlError {
@@ -161,7 +164,7 @@ final class ClusterFeed: Sendable {
     }
   }
 
-  /// The log is gone: somebody dropped it.
+  /// The log is gone: a client dropped it.
   private func missed(_ cluster: SqliteCluster) async {
     let tables = state.withLock { state in state.tables.keys.map { String(decoding: $0, as: UTF8.self) } }
     try? await createTriggers(of: tables, cluster)
@@ -237,7 +240,8 @@ final class ClusterFeed: Sendable {
   /// What a read that begins now includes at least.
   var mark: Mark { state.withLock { Mark(position: $0.position ?? 0, unknown: $0.unknown) } }
 
-  /// Waits until one of the tables has changed since a mark; false if the client was closed. Throws `CancellationError`.
+  /// Waits until one of the tables has changed since a mark; false if the client was closed. Throws
+  /// `CancellationError`.
   func waitForChange(of tables: Set<[UInt8]>, since mark: Mark, isolation: isolated (any Actor)?) async throws -> Bool {
     while true {
       let waiter = Waiter()

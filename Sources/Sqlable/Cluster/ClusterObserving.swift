@@ -10,8 +10,8 @@ extension SqliteCluster {
   /// ```
   ///
   /// The first call for a table creates the triggers that log its changes, in the same transaction, in the table
-  /// `sqlable_change`; each client reads that after its own commits, and every `pollInterval`. Rows come in the order of
-  /// the log, each once; `.missed` stands for those that may be missing, as on a pool, and comes when the schema was
+  /// `sqlable_change`; each client reads that after its own commits, and every `pollInterval`. Rows come in the order
+  /// of the log, each once; `.missed` stands for those that may be missing, as on a pool, and comes when the schema was
   /// changed, or the log was trimmed meanwhile. A row that a conflict replaced is not reported as deleted.
   ///
   /// Throws what `transaction` throws, `.schema(.missingTable)` without the table.
@@ -77,7 +77,9 @@ extension Runnable where Output: Sendable {
   /// Each loop reads for itself; a result equal to the one before is skipped. Commits become known after at most
   /// `pollInterval`. Throws `.invalidStatement` for what writes, or reads what can't be followed, such as virtual
   /// tables, and ends with an error of a read.
-  public func updates(in cluster: SqliteCluster) -> ClusterUpdates<Self> { ClusterUpdates(work: self, cluster: cluster) }
+  public func updates(in cluster: SqliteCluster) -> ClusterUpdates<Self> {
+    ClusterUpdates(work: self, cluster: cluster)
+  }
 }
 
 /// A sequence of results of a statement on a cluster; see `updates(in:)`.

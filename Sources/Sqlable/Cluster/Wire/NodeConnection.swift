@@ -26,7 +26,9 @@ final class NodeConnection: Sendable {
     isGivenUp: @escaping SilenceCheck = { _ in false }
   ) async throws -> NodeConnection {
     let left = deadline - .now
-    guard left > .zero else { throw NodeFailure(address: address, reason: "no time was left to connect", wasSent: false) }
+    guard left > .zero else {
+      throw NodeFailure(address: address, reason: "no time was left to connect", wasSent: false)
+    }
     do {
       let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .connectTimeout(min(TimeAmount(left), .seconds(2)))

@@ -60,7 +60,9 @@ struct ClusterStatement: Sendable {
       return "a cluster has no temporary tables, views or triggers: each call may use another connection"
     case "PRAGMA":
       // PRAGMA main.user_version
-      let names = words.dropFirst().prefix { $0.kind == .word || $0.kind == .name || $0.text == "." }.filter { $0.text != "." }
+      let names = words.dropFirst().prefix { $0.kind == .word || $0.kind == .name || $0.text == "." }.filter {
+        $0.text != "."
+      }
       guard let name = names.last?.text.uppercased(), pragmas.contains(name) else {
         return "this PRAGMA is of one connection, or of a file, which a cluster does not have"
       }

@@ -26,9 +26,12 @@ struct ChangeLog {
 
     init(ofTable table: String, on connection: Connection) throws {
       let shape = try connection.keyShape(ofTable: table)
-      columns = shape.columns.isEmpty ? [] : shape.row.columns.enumerated().compactMap { place, column in
-        shape.columns.contains(place) ? column.name : nil
-      }
+      columns =
+        shape.columns.isEmpty
+        ? []
+        : shape.row.columns.enumerated().compactMap { place, column in
+          shape.columns.contains(place) ? column.name : nil
+        }
       let names = Set(shape.row.columns.map(\.foldedName))
       rowid = shape.isWithoutRowid ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0.foldedName) }
       comparison = shape.comparison

@@ -3,8 +3,8 @@
 public struct ClusterConfiguration: Sendable, Hashable {
   /// The name of the database on the nodes. A cluster can have several; a ``SqliteCluster`` is one of them.
   public var database = "main"
-  /// How long a call may take, unless `withDeadline` sets an earlier end. It covers the search for a leader, waiting for
-  /// the write lock, and running.
+  /// How long a call may take, unless `withDeadline` sets an earlier end. It covers the search for a leader, waiting
+  /// for the write lock, and running.
   public var timeout: Duration = .seconds(30)
   /// How many reads run at a time, each on a connection of its own. Writes have one more connection.
   public var connections = 4

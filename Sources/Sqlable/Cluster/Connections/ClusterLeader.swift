@@ -67,7 +67,8 @@ final class ClusterLeader: Sendable {
   }
 
   /// Asks nodes, all at once, for the leader; returns the first answer that names one, a former one last.
-  private func ask(_ nodes: [NodeAddress], before end: ContinuousClock.Instant) async -> Result<NodeAddress, any Error> {
+  private func ask(_ nodes: [NodeAddress], before end: ContinuousClock.Instant) async -> Result<NodeAddress, any Error>
+  {
     let former = state.withLock { $0.lost }
     return await withTaskGroup(of: Result<NodeAddress?, any Error>.self) { group in
       for node in nodes {

@@ -5,7 +5,7 @@ import NIOCore
 final class Slots: Sendable {
   private struct State {
     var free: Int
-    var waiting = CircularBuffer<Outcome<Void>>()
+    var waiting = CircularBuffer<CallOutcome<Void>>()
     var isClosed = false
   }
 
@@ -17,7 +17,7 @@ final class Slots: Sendable {
   /// cancelled.
   func take(before deadline: ContinuousClock.Instant, late: SqlError) async throws {
     try Task.checkCancellation()
-    let waiting = Outcome<Void>()
+    let waiting = CallOutcome<Void>()
     let isFree = try state.withLock { state in
       if state.isClosed { throw SqlError.closedCluster }
       if state.free > 0 {
@@ -32,7 +32,7 @@ final class Slots: Sendable {
 
   func giveBack() {
     // One that does not wait any more is passed over.
-    while let next = state.withLock({ state -> Outcome<Void>? in
+    while let next = state.withLock({ state -> CallOutcome<Void>? in
       let next = state.waiting.popFirst()
       if next == nil { state.free += 1 }
       return next

@@ -1,0 +1,56 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// The examples of Docs/Cluster.md.
+@Suite struct ClusterGuide {
+  /// With addresses of nobody's nodes: compiled, and not run.
+  private func begin() async throws -> (Int, [Bicycle]) {
+    let cluster = try SqliteCluster(nodes: ["10.0.0.1:9000", "10.0.0.2:9000", "10.0.0.3:9000"])
+    try await cluster.createTables(Person.self, Bicycle.self)
+    let id = try await Bicycle(name: "Trek", color: "red").insert().run(cluster)
+    let reds = try await Bicycle.read().filter(Bicycle.color == "red").run(cluster)
+    return (id, reds)
+  }
+
+  @Test func transactions() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self, Bicycle.self)
+      try await Person.insert([Person(id: nil, name: "Ann"), Person(id: nil, name: "Bob")]).run(cluster)
+      try await Bicycle(id: 7, name: "Trek", color: "red").insert().run(cluster)
+      try await cluster.transaction { tx in
+        guard var bike = try await Bicycle.byId(7).run(tx) else { return }
+        bike.ownerId = 2
+        try await bike.update().run(tx)
+      }
+      let (bikes, people) = try await cluster.read { tx in
+        (try await Bicycle.count().run(tx), try await Person.count().run(tx))  // one snapshot
+      }
+      #expect(bikes == 1 && people == 2)
+      #expect(try await Bicycle.byId(7).run(cluster)?.ownerId == 2)
+      let payment = UUID()
+      let receipt = try await cluster.transaction(id: payment) { tx in
+        try await Bicycle(name: "Giant", color: "blue").insert().run(tx)
+      }
+      #expect(receipt == 8)
+    }
+  }
+
+  @Test func changesAndLiveResults() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self, Bicycle.self)
+      let changes = try await cluster.changes(on: Bicycle.self, .update)
+      let token = try await cluster.observe(on: Bicycle.self, id: 7) { id in print("changed:", id) }
+      let live = Task {
+        for try await count in Bicycle.count().filter(Bicycle.color == "red").updates(in: cluster) { print(count) }
+      }
+      try await Bicycle(id: 7, name: "Trek", color: "red").insert().run(cluster)
+      try await Bicycle.update(Bicycle.color.set(to: "blue")).filter(Bicycle.id == 7).run(cluster)
+      var events = changes.makeAsyncIterator()
+      if case .row(let row)? = await events.next() { #expect(row.id == 7 && row.change == .update) }
+      cluster.removeObserver(token)
+      live.cancel()
+      _ = await live.result
+    }
+  }
+}
