@@ -37,9 +37,14 @@ struct DoctorReport: Encodable {
 
   init(path: String) {
     self.path = path
-    users = FileUsers(of: path).users
-    (size, logSize) = (DoctorReport.size(path), DoctorReport.size(path + "-wal"))
-    let header = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 20)
+    // The log is beside the file that a symbolic link leads to.
+    let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    users = FileUsers(of: place).users
+    (size, logSize) = (DoctorReport.size(place), DoctorReport.size(place + "-wal"))
+    // Opening a pipe would wait for a writer.
+    let kind = try? FileManager.default.attributesOfItem(atPath: place)[.type] as? FileAttributeType
+    let header =
+      kind == .typeRegular ? try? FileHandle(forReadingFrom: URL(fileURLWithPath: place)).read(upToCount: 20) : nil
     isWAL = header?.count == 20 && header?.last == 2
     let system = try? FileManager.default.attributesOfFileSystem(forPath: path)
     freeBytes = (system?[.systemFreeSize] as? NSNumber)?.intValue

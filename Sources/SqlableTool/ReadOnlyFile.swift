@@ -9,6 +9,8 @@ import Sqlable
 func withReadOnlyDatabase<Value>(_ path: String, _ body: (SqliteDatabase) throws -> Value) throws -> Value {
   guard FileManager.default.fileExists(atPath: path) else { throw FileProblem(description: "\(path): no such file") }
   var configuration = Configuration(label: path, isReadOnly: true)
+  // The log is beside the file that a symbolic link leads to.
+  let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   let before = FileState(path)
   if before.isQuietWAL {
     configuration.isImmutable = true

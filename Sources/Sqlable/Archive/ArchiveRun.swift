@@ -204,7 +204,9 @@ final class ArchiveRun: @unchecked Sendable {
 
   private func removeOld() throws {
     guard let keep = options.keep else { return }
-    let oldest = archiveTime() - Int64(keep / .microseconds(1))
+    // Longer than there has been time.
+    guard let age = Int64(exactly: (keep / .microseconds(1)).rounded()) else { return }
+    let oldest = archiveTime() - age
     let generations = try files.generations()
     // A generation is needed until the next one is too old.
     for (old, next) in zip(generations, generations.dropFirst()) {

@@ -66,6 +66,7 @@ public struct BackupBytes: AsyncSequence, Sendable {
     try db.labelling {
       try stop.mapping {
         guard chunkSize > 0 else { throw SqlError.misuse("a chunk of a backup must have at least one byte") }
+        guard directory != "" else { throw SqlError.misuse("the directory of a backup can't be empty") }
         let source = try BackupSource.handle(db, options, stop)
         let file = try PartialFile.makeNumbered(beside: place(source.path()))
         try db.fill(file, from: source, options)

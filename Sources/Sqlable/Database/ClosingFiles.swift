@@ -50,6 +50,7 @@ extension SqliteDatabase {
     until end: ContinuousClock.Instant, _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
     try withFamilyDisconnected(until: end) {
+      if let check = ExclusiveCheck.current, check.path == family.path { check.end() }
       try labelling { try closeLog(until: end) }
       let (path, before) = (family.path, FileIdentity(family.path))
       // The damage went with the file that had it.

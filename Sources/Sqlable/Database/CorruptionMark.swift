@@ -54,6 +54,28 @@ final class CorruptionMark: Sendable {
   }
 }
 
+/// The connection that keeps others from writing while the closure of `onCorruption` runs.
+///
+/// Sound as `Sendable`: the lock guards the connection, which is used in no other way.
+final class ExclusiveCheck: @unchecked Sendable {
+  /// That of the closure that runs.
+  @TaskLocal static var current: ExclusiveCheck?
+
+  let path: String
+  private var connection: Connection?
+  private let lock = Guarded(())
+
+  init(of path: String, _ connection: Connection) { (self.path, self.connection) = (path, connection) }
+
+  /// Closes the connection. A call of the closure that closes the file keeps others from it itself.
+  func end() {
+    lock.withLock { _ in
+      _ = try? connection?.pragma("ROLLBACK")
+      connection = nil
+    }
+  }
+}
+
 extension SqliteDatabase {
   /// Throws the first error that showed damage, if the configuration stops writes then.
   @inline(__always)

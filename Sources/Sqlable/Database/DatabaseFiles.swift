@@ -11,7 +11,8 @@ import Glibc
 /// try files.move(to: "/srv/bikes.sqlite")
 /// ```
 ///
-/// A value that opens nothing until it is used. In the process that has the database open, ask for paths and size only.
+/// A value that opens nothing until it is used. A symbolic link at the path stands for the file that it leads to. In
+/// the process that has the database open, ask for paths and size only.
 public struct DatabaseFiles: Sendable, Hashable {
   /// The path of the database file.
   public let filepath: String
@@ -34,7 +35,14 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   /// The paths of the files that are there, the database file first.
   public var paths: [String] {
-    ([""] + DatabaseFiles.endings).map { filepath + $0 }.filter { FileManager.default.fileExists(atPath: $0) }
+    let place = place
+    return ([""] + DatabaseFiles.endings).map { place + $0 }.filter { FileManager.default.fileExists(atPath: $0) }
+  }
+
+  /// Where the file is: SQLite has the log beside the file that a symbolic link leads to.
+  private var place: String {
+    guard FileIdentity.linkInfo(filepath)?.isLink == true else { return filepath }
+    return FileIdentity.resolved(filepath) ?? filepath
   }
 
   /// The size of all of them in bytes. Files grow by what is committed until a checkpoint has copied the log.
@@ -44,12 +52,14 @@ public struct DatabaseFiles: Sendable, Hashable {
   ///
   /// Close the handles first: one that is still open would write to a deleted file, and throws `.io` instead. With
   /// `overwriting` the contents are overwritten with zeros and flushed before: against reading the disk, as far as the
-  /// file system and the device write in place, which copy-on-write file systems and SSDs do not. Throws `.misuse` for
-  /// a directory, which stays, and `.io` for a file that can't be deleted.
+  /// file system and the device write in place, which copy-on-write file systems and SSDs do not. A symbolic link is
+  /// deleted with the files that it leads to. Throws `.misuse` for a directory, which stays, and `.io` for a file that
+  /// can't be deleted.
   public func remove(overwriting: Bool = false) throws {
     try check(filepath)
-    for path in DatabaseFiles.endings.reversed().map({ filepath + $0 }) + [filepath] {
-      if overwriting { try overwrite(path) }
+    let place = place
+    for path in DatabaseFiles.endings.reversed().map({ place + $0 }) + Set([place, filepath]) {
+      if overwriting, path != filepath || path == place { try overwrite(path) }
       do {
         try FileManager.default.removeItem(atPath: path)
       } catch let error as CocoaError where error.code == .fileNoSuchFile {
@@ -66,19 +76,23 @@ public struct DatabaseFiles: Sendable, Hashable {
   /// or another, makes it throw `.busy`. A process that opens the database just then may still open the old path. It
   /// leaves the file outside of WAL mode, which the next handle turns on again.
   ///
+  /// A symbolic link is deleted, and the file that it leads to is moved.
+  ///
   /// Throws `.misuse` if there is a file at the new path already, which stays, `.cannotOpen` if there is no database,
   /// and `.io` if the path is on another file system or can't be written to. The files are then where they were.
   public func move(to path: String) throws {
     try checkTarget(path)
     try settle()
+    let place = place
     // Unlike rename, this replaces nothing that came into being meanwhile.
-    guard sqlable_rename_to_new(filepath, path) == 0 else {
+    guard sqlable_rename_to_new(place, path) == 0 else {
       let reason = String(cString: strerror(errno))
       throw SqlError(.io, message: "can't move the database file to \(path): \(reason)")
     }
     // Empty files of the old place; a failure leaves nothing that a new database there could take for its own.
-    try? remove()
-    for directory in Set([filepath, path].map(DatabaseFiles.directory)) { try? syncDirectory(directory) }
+    try? DatabaseFiles(of: place).remove()
+    if place != filepath { unlink(filepath) }
+    for directory in Set([filepath, place, path].map(DatabaseFiles.directory)) { try? syncDirectory(directory) }
   }
 
   /// Copies the database into a new file, which has its name once it is complete and synced.
@@ -88,7 +102,7 @@ public struct DatabaseFiles: Sendable, Hashable {
   /// ``SqliteDatabase/backup(to:_:)-(String,_)``. A crash leaves at most a file whose name ends in `.sqlable-copy`.
   ///
   /// Throws `.misuse` if there is a file at the path already, which stays, `.cannotOpen` if there is no database, and
-  /// `.full` and others of the file system.
+  /// `.busy` if another copy to the path is being made, `.full` and others of the file system.
   public func copy(to path: String) throws {
     try checkTarget(path)
     try settle()
@@ -96,12 +110,13 @@ public struct DatabaseFiles: Sendable, Hashable {
     let source = open(filepath, O_RDONLY | O_CLOEXEC)
     guard source >= 0 else { throw SqlError.system("open", filepath, errno) }
     defer { close(source) }
-    let target = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let target = open(partial, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard target >= 0 else { throw SqlError.system("create", partial, errno) }
-    defer {
-      close(target)
-      unlink(partial)
-    }
+    defer { close(target) }
+    try takePartial(partial, target, from: source)
+    var isNamed = false
+    // Under its new name it is no partial one, and another copy may have begun one.
+    defer { if !isNamed { unlink(partial) } }
     var (bytes, offset) = ([UInt8](repeating: 0, count: 1 << 20), 0)
     while true {
       let count = read(source, &bytes, bytes.count)
@@ -117,7 +132,25 @@ public struct DatabaseFiles: Sendable, Hashable {
       throw SqlError.system("sync", partial, errno)
     }
     guard sqlable_rename_to_new(partial, path) == 0 else { throw SqlError.system("rename a file to", path, errno) }
+    isNamed = true
     try syncDirectory(DatabaseFiles.directory(of: path))
+  }
+
+  /// Empties the file that becomes a copy, unless it is another's: of another copy, or a database with that name.
+  private func takePartial(_ partial: String, _ target: Int32, from source: Int32) throws {
+    guard flock(target, LOCK_EX | LOCK_NB) == 0 else {
+      throw SqlError(.busy, message: "another copy is being made, as \(partial)")
+    }
+    var (info, other) = (stat(), stat())
+    guard fstat(target, &info) == 0, fstat(source, &other) == 0 else { throw SqlError.system("read", partial, errno) }
+    guard FileIdentity(info) != FileIdentity(other), info.isRegular, info.st_nlink <= 1 else {
+      throw SqlError.misuse("the temporary name of the copy belongs to another file: \(partial)")
+    }
+    // The other copy may have been done just now: then it is complete, under its name.
+    guard FileIdentity.linkInfo(partial).map({ FileIdentity($0) }) == FileIdentity(info) else {
+      throw SqlError(.busy, message: "another copy was being made, as \(partial)")
+    }
+    guard ftruncate(target, 0) == 0 else { throw SqlError.system("write to", partial, errno) }
   }
 
   /// Throws unless there is a database, and nothing at a path where it is to be.

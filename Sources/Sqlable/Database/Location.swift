@@ -36,9 +36,7 @@ enum Location: Sendable {
   }
 
   private static func resolved(_ path: String) -> String? {
-    guard let resolved = realpath(path.isEmpty ? "/" : path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
+    FileIdentity.resolved(path.isEmpty ? "/" : path)
   }
 
   /// Opens the database.

@@ -13,6 +13,10 @@ final class RawFile {
 
   /// Throws `.cannotOpen` for a file that can't be read.
   init(path: String) throws {
+    // Opening a pipe would wait for a writer.
+    if let info = FileIdentity.info(path), !info.isRegular {
+      throw SqlError(.cannotOpen, message: "the path of the file is that of a directory, or of no file", label: path)
+    }
     var handle: OpaquePointer?
     let name = path.begins(with: "file:") ? "./" + path : path
     let code = sqlite3_open_v2(name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)

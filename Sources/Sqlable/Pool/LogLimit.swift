@@ -96,7 +96,7 @@ extension SqlitePool {
     let read = withState { state in
       state.readers.compactMap { $0.running(at: now) }.max { $0.age < $1.age }
     }
-    let size = Location.size(ofFileAt: filepath + "-wal")
+    let size = logSize
     if let read { events.send(.longRead(read, walSize: size)) }
     let holder = read.map { "\($0.callSite) has been reading for \($0.age.seconds) s" }
     root.fail(

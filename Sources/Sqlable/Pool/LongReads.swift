@@ -37,7 +37,7 @@ extension SqlitePool {
       }
     }
     guard !reads.isEmpty else { return }
-    let size = Location.size(ofFileAt: filepath + "-wal")
+    let size = logSize
     for read in reads {
       events.send(.longRead(read, walSize: size))
       root.fail(

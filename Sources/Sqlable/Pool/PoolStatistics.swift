@@ -1,4 +1,7 @@
 extension SqlitePool {
+  /// The size of the write-ahead log, which is beside the file that a symbolic link leads to.
+  var logSize: Int { Location.size(ofFileAt: root.family.path + "-wal") }
+
   /// A pool's current activity, and its totals since it was opened.
   public struct Statistics: Sendable, Hashable {
     /// The number of open readers.
@@ -83,7 +86,7 @@ extension SqlitePool {
   /// The pool's current activity and its totals. Never waits for a call.
   public var statistics: Statistics {
     let now = ContinuousClock.now
-    let walSize = Location.size(ofFileAt: filepath + "-wal")
+    let walSize = logSize
     let loops = feed.count
     return withState { state in
       let handles = state.readers + [state.writer]

@@ -27,7 +27,7 @@ struct AttachedBackup {
     }
     let digits = Array("0123456789ABCDEF")
     let path =
-      backup.path.begins(with: "/") ? backup.path : FileManager.default.currentDirectoryPath + "/" + backup.path
+      FileIdentity.resolved(backup.path) ?? FileManager.default.currentDirectoryPath + "/" + backup.path
     let escaped = path.utf8.map { byte in
       isPlain(byte) ? String(UnicodeScalar(byte)) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
     }.joined()

@@ -15,14 +15,14 @@ struct CorruptionCheck {
   ) throws -> Result {
     var report = CorruptionReport()
     report.error = error
-    guard let connection = examine(&report, exclusively: exclusively) else { return try body(report) }
-    defer { _ = try? connection.pragma("ROLLBACK") }
-    return try body(report)
+    guard let check = examine(&report, exclusively: exclusively) else { return try body(report) }
+    defer { check.end() }
+    return try ExclusiveCheck.$current.withValue(check) { try body(report) }
   }
 
-  /// Returns the connection that has the lock if that is to be kept. Without it nothing of the check has the file open
-  /// any more, so that it can be closed and replaced.
-  private func examine(_ report: inout CorruptionReport, exclusively: Bool) -> Connection? {
+  /// Returns what has the lock if that is to be kept. Without it nothing of the check has the file open any more, so
+  /// that it can be closed and replaced.
+  private func examine(_ report: inout CorruptionReport, exclusively: Bool) -> ExclusiveCheck? {
     let connection = try? Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
     guard let connection else { return nil }
@@ -34,7 +34,7 @@ struct CorruptionCheck {
     if isLocked || report.error?.kind == .notADatabase { checkPages(&report) }
     checkContent(connection, &report)
     report.isExclusive = isLocked && exclusively
-    if exclusively { return connection }
+    if exclusively { return ExclusiveCheck(of: path, connection) }
     _ = try? connection.pragma("ROLLBACK")
     return nil
   }
@@ -89,9 +89,9 @@ extension SqliteDatabase {
   /// ```
   ///
   /// It is called on a thread of its own. The file was then checked on a connection of its own, which takes as long as
-  /// reading all of it, and keeps writers waiting; with `exclusively` they wait until `body` returns, and so do readers
-  /// if the database is not in WAL mode. If the file was found damaged before, it is called soon. An intact file costs
-  /// nothing.
+  /// reading all of it, and keeps writers waiting. With `exclusively` they wait until `body` returns or calls
+  /// `withClosed`, and so do readers if the database is not in WAL mode. If the file was found damaged before, it is
+  /// called soon. An intact file costs nothing.
   public func onCorruption(
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) {

@@ -21,6 +21,8 @@ final class DamagedFile {
   ///
   /// - Parameter likelyEncoding: That of a backup.
   init(path: String, likelyEncoding: TextEncoding? = nil) throws {
+    // The log is beside the file that a symbolic link leads to.
+    let path = FileIdentity.resolved(path) ?? path
     file = try RawFile(path: path)
     let file = file
     let stored = DatabaseHeader(file.bytes(at: 0, count: 100))

@@ -1,3 +1,4 @@
+import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
@@ -13,23 +14,43 @@ extension Salvage {
   /// ```
   ///
   /// Call it inside `withClosed` of the pool or handle, or close all handles and pools first, in every process. The log
-  /// and the rollback journal move with the file. Throws `.io` if the file is not there or can't be renamed.
+  /// and the rollback journal move with the file, also if the process is killed meanwhile. A symbolic link stays, and
+  /// the file that it leads to is moved. Throws `.io` if the file is not there, is no file, or can't be renamed.
   public static func putAside(_ path: String) throws -> String {
+    // The logs are beside the file that a symbolic link leads to.
+    guard let path = FileIdentity.resolved(path) else { throw notMoved(path, errno) }
+    guard FileIdentity.info(path)?.isRegular == true else { throw notMoved(path, EISDIR) }
     let time = Date().formatted(.iso8601).replacing(":", with: "-")
     var (aside, number) = ("\(path).damaged-\(time)", 1)
-    while FileManager.default.fileExists(atPath: aside) {
+    let logs = ["-wal", "-journal"]
+    while ([""] + logs).contains(where: { FileIdentity.linkInfo(aside + $0) != nil }) {
       number += 1
       aside = "\(path).damaged-\(time)-\(number)"
     }
-    // The log first: a file without its log would be an older state.
-    for suffix in ["-wal", "-journal", ""] where suffix.isEmpty || FileManager.default.fileExists(atPath: path + suffix)
-    {
-      guard rename(path + suffix, aside + suffix) == 0 else {
-        throw SqlError(.io, message: "can't rename the damaged file \(path + suffix)")
+    // Killed at any moment, the file has its logs beside it, under one name or the other: they get the other one first,
+    // and lose their own last. Where files have one name only, they are renamed.
+    var moved: [String] = []
+    do {
+      for log in logs where FileIdentity.linkInfo(path + log) != nil {
+        guard link(path + log, aside + log) == 0 || rename(path + log, aside + log) == 0 else {
+          throw notMoved(path + log, errno)
+        }
+        moved.append(log)
       }
+      guard sqlable_rename_to_new(path, aside) == 0 else { throw notMoved(path, errno) }
+    } catch {
+      for log in moved where sqlable_rename_to_new(aside + log, path + log) != 0 { unlink(aside + log) }
+      throw error
     }
-    unlink(path + "-shm")
+    for log in logs + ["-shm"] { unlink(path + log) }
+    if let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
+      try? syncDirectory(end == path.startIndex ? "/" : String(path[..<end]))
+    }
     return aside
+  }
+
+  private static func notMoved(_ path: String, _ code: Int32) -> SqlError {
+    SqlError(.io, message: "can't put the damaged file \(path) aside: \(String(cString: strerror(code)))")
   }
 
   /// What ``merge(into:)`` did with the rows of a table.
@@ -88,6 +109,7 @@ extension Salvage {
     let schema = try db.schema()
     return try db.transaction { db in
       try db.execute("PRAGMA defer_foreign_keys = 1")
+      let lost = try LostParents(in: db, schema)
       var merged: [Merged] = []
       for table in schema.tables where table.module == nil {
         guard let columns = salvaged[table.name.foldedName] else { continue }
@@ -97,7 +119,11 @@ extension Salvage {
         guard !common.isEmpty else { continue }
         merged.append(try add(common, of: table.name, to: db))
       }
-      try removeOrphans(of: &merged, from: db)
+      try lost.deleteAdded(from: db) { table, count in
+        guard let place = merged.firstIndex(where: { $0.table == table }) else { return }
+        merged[place].added -= count
+        merged[place].withoutParent += count
+      }
       return merged
     }
   }
@@ -114,26 +140,6 @@ extension Salvage {
     let added = try count("main.\(name)") - before
     return Merged(table: table, added: added, conflicts: all - added)
   }
-
-  /// Removes added rows that refer to rows that are lost, and then those that refer to them.
-  private func removeOrphans(of merged: inout [Merged], from db: SqliteDatabase) throws {
-    while true {
-      var removed = 0
-      for place in merged.indices {
-        let table = merged[place].table
-        let rows = try db.query(SQL(verbatim: "PRAGMA main.foreign_key_check(\(table.quotedName))")) { row in
-          try row.get(at: 1, as: Int?.self)
-        }
-        for case let rowid? in Set(rows) {
-          let changes = try db.executeCounting("DELETE FROM main.\(table.quotedName) WHERE rowid = \(rowid)")
-          merged[place].added -= changes
-          merged[place].withoutParent += changes
-          removed += changes
-        }
-      }
-      if removed == 0 { return }
-    }
-  }
 }
 
 extension Connection {
@@ -146,13 +152,5 @@ extension Connection {
       }
     }
     return columns
-  }
-}
-
-extension SqliteDatabase {
-  /// Runs a statement, and returns how many rows it changed itself.
-  fileprivate func executeCounting(_ sql: String) throws -> Int {
-    try execute(SQL(verbatim: sql))
-    return try running { $0.changes }
   }
 }

@@ -48,9 +48,11 @@ extension SqlitePool {
   @discardableResult
   public func reseal<Model, Value: SealedCell>(
     _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
-    progress: (ResealProgress) throws -> Void = { _ in }
+    file: StaticString = #fileID, line: UInt = #line, progress: (ResealProgress) throws -> Void = { _ in }
   ) throws -> ResealProgress {
-    try ResealRun(column, keys, rows, place).all(progress) { run in try transaction { db in try run.next(db) } }
+    try ResealRun(column, keys, rows, place).all(progress) { run in
+      try transaction(file: file, line: line) { db in try run.next(db) }
+    }
   }
 
   /// Seals the values of a column anew with the ring's current key, without blocking the thread; `progress` should not
@@ -60,11 +62,11 @@ extension SqlitePool {
   @discardableResult
   public func reseal<Model, Value: SealedCell>(
     _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
-    progress: @Sendable (ResealProgress) throws -> Void = { _ in }
+    file: StaticString = #fileID, line: UInt = #line, progress: @Sendable (ResealProgress) throws -> Void = { _ in }
   ) async throws -> ResealProgress {
     var run = try ResealRun(column, keys, rows, place)
     while !run.progress.isDone {
-      run = try await transaction { [run] db in try run.next(db) }
+      run = try await transaction(file: file, line: line) { [run] db in try run.next(db) }
       try progress(run.progress)
     }
     return run.progress

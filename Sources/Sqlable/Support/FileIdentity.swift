@@ -20,7 +20,14 @@ struct FileIdentity: Equatable {
     return stat(path, &info) == 0 ? info : nil
   }
 
-  /// The same of a symbolic link itself.
+  /// The absolute path of a file without symbolic links; nil if there is none. SQLite has a log beside that one.
+  static func resolved(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// What it knows of a symbolic link itself.
   static func linkInfo(_ path: String) -> stat? {
     var info = stat()
     return lstat(path, &info) == 0 ? info : nil

@@ -232,6 +232,22 @@ import Testing
     }
   }
 
+  @Test func durationsOfAnyLengthAreTaken() throws {
+    try withDirectory { directory in
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      try pool.transaction { db in try db.createTable(Member.self) }
+      let endless = Duration.seconds(Int64.max)
+      let options = ArchiveOptions(interval: endless, baseInterval: endless, keep: endless)
+      let archive = try pool.archive(to: directory + "/archive", options)
+      try pool.transaction { db in _ = try Member(id: 1, name: "one").insert().run(db) }
+      try archive.flush()
+      try archive.stop()
+      try DatabaseArchive(at: directory + "/archive").restore(to: directory + "/b.sqlite")
+      #expect(try Member.count().run(SqliteDatabase(filepath: directory + "/b.sqlite")) == 1)
+      try pool.close()
+    }
+  }
+
   @Test func whatCantBeIsRefused() throws {
     try withArchive { pool, archive, directory in
       let path = directory + "/archive"

@@ -83,6 +83,52 @@ import Testing
     }
   }
 
+  @Test func aDatabaseNamedLikeTheTemporaryFileOfItsCopyIsNotEmptied() throws {
+    try withFile { path, directory in
+      let (copy, partial) = (directory + "/copy.sqlite", directory + "/copy.sqlite.sqlable-copy")
+      try FileManager.default.moveItem(atPath: path, toPath: partial)
+      expectMisuse { try DatabaseFiles(of: partial).copy(to: copy) }
+      #expect(files(in: directory) == ["copy.sqlite.sqlable-copy"])
+      // Nor is another file whose name it is, too.
+      #expect(link(partial, path) == 0)
+      expectMisuse { try DatabaseFiles(of: path).copy(to: copy) }
+      unlink(partial)
+      #expect(try Bicycle.count().run(SqliteDatabase(filepath: path)) == 100)
+      // What a killed copy has left is replaced, and one that goes on is left alone.
+      try Data(count: 1 << 20).write(to: URL(filePath: partial))
+      let other = open(partial, O_RDWR | O_CLOEXEC)
+      #expect(flock(other, LOCK_EX) == 0)
+      expectError(.busy) { try DatabaseFiles(of: path).copy(to: copy) }
+      close(other)
+      try DatabaseFiles(of: path).copy(to: copy)
+      #expect(!FileManager.default.fileExists(atPath: partial))
+      #expect(try Bicycle.count().run(SqliteDatabase(filepath: copy)) == 100)
+    }
+  }
+
+  @Test func aLinkStandsForTheFileThatItLeadsTo() throws {
+    try withFile { path, directory in
+      let (link, moved) = (directory + "/link.sqlite", directory + "/other/moved.sqlite")
+      try FileManager.default.createDirectory(atPath: directory + "/other", withIntermediateDirectories: true)
+      func makeLink(to name: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: name)
+      }
+      try makeLink(to: "bikes.sqlite")
+      let db = try SqliteDatabase(filepath: link)
+      try Bicycle(name: "one", color: "red").insert().run(db)
+      #expect(db.files.paths == [path, path + "-wal", path + "-shm"])
+      #expect(db.files.size == DatabaseFiles(of: path).size)
+      try db.close()
+      // A relative link would lead nowhere from another directory.
+      try DatabaseFiles(of: link).move(to: moved)
+      #expect(files(in: directory) == ["other"] && files(in: directory + "/other") == ["moved.sqlite"])
+      #expect(try Bicycle.count().run(SqliteDatabase(filepath: moved)) == 101)
+      try makeLink(to: "other/moved.sqlite")
+      try DatabaseFiles(of: link).remove(overwriting: true)
+      #expect(files(in: directory) == ["other"] && files(in: directory + "/other") == [])
+    }
+  }
+
   @Test func removedFilesAreOverwrittenIfAsked() throws {
     try withFile { path, directory in
       // Another name of the file shows what was left in it.

@@ -50,6 +50,24 @@ import Testing
     }
   }
 
+  @Test func theLogOfAFileBehindALinkStaysSmallToo() async throws {
+    try await withDirectoryAsync { directory in
+      let limit = 1 << 20
+      try FileManager.default.createDirectory(atPath: directory + "/real", withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: directory + "/pool.sqlite", withDestinationPath: "real/pool.sqlite")
+      let pool = try SqlitePool(
+        filepath: directory + "/pool.sqlite",
+        configuration: .init(handles: .init(walAutocheckpoint: 50), maximumWalSize: limit))
+      try await pool.transaction { db in try db.createTable(Member.self) }
+      // SQLite has it beside the file, not beside the link.
+      #expect(pool.statistics.walSize > 0)
+      let largest = try await largestLog(pool, writes: times(2_000))
+      #expect(largest > 0 && largest < 4 * limit)
+      try await pool.close()
+    }
+  }
+
   @Test(.needsPlainFiles("an encrypted database has no archive"))
   func anArchiveKeepsTheLogSmallToo() async throws {
     try await withDirectoryAsync { directory in

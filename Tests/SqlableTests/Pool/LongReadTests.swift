@@ -28,6 +28,31 @@ struct LongReadTests {
     }
   }
 
+  @Test func aReadThatIsTooOldIsNamedByLabelSQLAndCallSiteWithinASecond() async throws {
+    let limit = Duration.milliseconds(400)
+    try await withMembers(.init(handles: .init(label: "members"), longRead: limit)) { pool in
+      // How late it is named. On a machine that is busy with other work one of a few attempts is in time.
+      var delays: [Duration] = []
+      repeat {
+        let named = Collected<(SqlError, at: ContinuousClock.Instant)>()
+        pool.didFail = { if let error = $0 as? SqlError { named.append((error, .now)) } }
+        let begin = ContinuousClock.now
+        let read = Task { try await pool.read { db in try db.query(LongReadTests.slow, as: Int.self) } }
+        let line = #line - 1
+        try await until { !named.values.isEmpty }
+        read.cancel()
+        _ = await read.result
+        let (error, time) = try #require(named.values.first)
+        #expect(error.label == "members")
+        #expect(error.sql == LongReadTests.slow.text)
+        #expect(error.message.contains("SqlableTests/LongReadTests.swift:\(line)"), "\(error.message)")
+        #expect(begin.duration(to: time) >= limit)
+        delays.append(begin.duration(to: time) - limit)
+      } while delays.min() ?? .zero >= .seconds(1) && delays.count < 5
+      #expect(delays.min() ?? .zero < .seconds(1), "\(delays)")
+    }
+  }
+
   @Test func aReadThatIsTooOldIsEndedAndTheNextOneRuns() async throws {
     try await withMembers(.init(readers: 1, longRead: nil, maximumRead: .milliseconds(200))) { pool in
       let begin = ContinuousClock.now

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Glibc
 import Sqlable
 import Synchronization
 import Testing
@@ -117,6 +118,123 @@ struct DepositTests {
   @Test func aFileThatIsNotThereIsNotMovedAside() throws {
     try withDirectory { directory in
       #expect(sqlError { _ = try Salvage.putAside(directory + "/a.sqlite") }?.kind == .io)
+    }
+  }
+
+  /// Rows of the database that referred to none before the merge, with and without a rowid.
+  @Test func aMergeDeletesNoRowThatWasThereBefore() throws {
+    try withDirectory { directory in
+      let tables: SQL = """
+        CREATE TABLE parent(id INTEGER PRIMARY KEY);
+        CREATE TABLE child(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES parent(id));
+        CREATE TABLE keyed(key TEXT PRIMARY KEY, parent INTEGER REFERENCES parent) WITHOUT ROWID;
+        """
+      let unchecked = Configuration(foreignKeys: false)
+      let old = try SqliteDatabase(filepath: directory + "/old.sqlite", configuration: unchecked)
+      try old.execute(tables)
+      try old.execute(
+        """
+        INSERT INTO parent VALUES (1);
+        INSERT INTO child VALUES (1, 1), (2, 99), (3, NULL);
+        INSERT INTO keyed VALUES ('a', 1), ('b', 99), ('c', NULL);
+        """)
+      try old.close()
+      for configuration in [unchecked, Configuration()] {
+        let path = directory + "/new.sqlite"
+        let new = try SqliteDatabase(filepath: path, configuration: unchecked)
+        try new.execute(tables)
+        try new.execute("INSERT INTO child VALUES (100, 98); INSERT INTO keyed VALUES ('z', 98)")
+        try new.close()
+        let db = try SqliteDatabase(filepath: path, configuration: configuration)
+        let merged = try Salvage(damaged: directory + "/old.sqlite").merge(into: db)
+        #expect(try db.query("SELECT id FROM child ORDER BY id", as: Int.self) == [1, 3, 100])
+        #expect(try db.query("SELECT key FROM keyed ORDER BY key", as: String.self) == ["a", "c", "z"])
+        for table in merged where table.table != "parent" {
+          #expect((table.added, table.conflicts, table.withoutParent) == (2, 0, 1), "\(table)")
+        }
+        #expect(try db.query("SELECT name FROM temp.sqlite_schema", as: String.self) == [])
+        try db.close()
+        try SqliteDatabase.deleteDatabase(at: path)
+      }
+    }
+  }
+
+  @Test func aLinkStaysAndTheFileThatItLeadsToIsPutAsideWithItsLog() throws {
+    try withDirectory { directory in
+      try FileManager.default.createDirectory(atPath: directory + "/real", withIntermediateDirectories: true)
+      let path = directory + "/a.sqlite"
+      let damaged = try DamagedDatabase(directory + "/real/a.sqlite") { try SalvageTests.bicycles($0, 10) }
+      _ = damaged
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "real/a.sqlite")
+      try Data("a log".utf8).write(to: URL(fileURLWithPath: directory + "/real/a.sqlite-wal"))
+      let aside = try Salvage.putAside(path)
+      #expect(FileManager.default.fileExists(atPath: aside) && aside.contains("/real/a.sqlite.damaged-"))
+      #expect(files(in: directory) == ["a.sqlite", "real"])
+      #expect(files(in: directory + "/real").count == 2)
+      #expect(FileManager.default.fileExists(atPath: aside + "-wal"))
+      // Through the link a new file is made in the place of the old one.
+      try SqliteDatabase(filepath: path).close()
+      #expect(FileManager.default.fileExists(atPath: directory + "/real/a.sqlite"))
+    }
+  }
+
+  @Test func whatIsNoFileIsNotPutAside() throws {
+    try withDirectory { directory in
+      try FileManager.default.createDirectory(atPath: directory + "/d", withIntermediateDirectories: true)
+      #expect(mkfifo(directory + "/pipe", 0o600) == 0)
+      for name in ["d", "pipe"] {
+        #expect(sqlError { _ = try Salvage.putAside(directory + "/" + name) }?.kind == .io)
+        // Opening a pipe to read from it would wait for ever.
+        let error = sqlError { try Salvage(damaged: directory + "/" + name).recover(into: directory + "/new") }
+        #expect(error?.kind == .cannotOpen && error?.message.contains("of no file") == true)
+      }
+      #expect(files(in: directory) == ["d", "pipe"])
+    }
+  }
+
+  @Test func theLogIsSalvagedThroughALink() throws {
+    try withDirectory { directory in
+      let (path, other) = (directory + "/link.sqlite", directory + "/other.sqlite")
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "a.sqlite")
+      try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: "link.sqlite")
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
+      try SalvageTests.bicycles(db, 10)
+      try Data().write(to: URL(filePath: directory + "/none.sqlite"))
+      // All of it is in the log still.
+      for link in [path, other] {
+        let report = try Salvage(damaged: link).recover(into: directory + "/new.sqlite")
+        #expect(report.tables.first { $0.name == "bicycle" }?.rowsFromPages == 10)
+        try SqliteDatabase.deleteDatabase(at: directory + "/new.sqlite")
+      }
+      try db.close()
+    }
+  }
+
+  @Test func aClosureThatHasTheFileForItselfMayCloseIt() throws {
+    try withDirectory { directory in
+      let path = directory + "/a.sqlite"
+      let damaged = try DamagedDatabase(path) { db in
+        try db.createTables(of: Schema(Person.self, Bicycle.self))
+        for id in 1...3_000 { try Bicycle(id: id, name: "bicycle \(id)", color: "red").insert().run(db) }
+      }
+      let leaves = try damaged.pages(ofType: 13)
+      try damaged.zero(page: leaves[leaves.count / 2])
+      let pool = try SqlitePool(filepath: path)
+      let result = Mutex<Result<String, any Error>?>(nil)
+      let isDone = DispatchSemaphore(value: 0)
+      pool.onCorruption(exclusively: true) { report in
+        #expect(report.isExclusive)
+        let moved = Result { try pool.withClosed { try Salvage.putAside($0.filepath) } }
+        result.withLock { $0 = moved }
+        isDone.signal()
+      }
+      expectError(.corrupt) { _ = try Bicycle.read().run(pool) }
+      #expect(isDone.wait(timeout: .now() + 20) == .success)
+      let aside = try #require(try result.withLock { $0 }?.get())
+      #expect(FileManager.default.fileExists(atPath: aside))
+      try pool.transaction { db in try db.createTables(of: Schema(Person.self, Bicycle.self)) }
+      #expect(try Bicycle.count().run(pool) == 0)
+      try pool.close()
     }
   }
 }

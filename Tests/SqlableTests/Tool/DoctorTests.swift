@@ -27,6 +27,32 @@ struct DoctorTests {
     }
   }
 
+  @Test(.needsPlainFiles("the command reads the header")) func aLinkIsFollowedToTheFileAndItsLog() throws {
+    try withDirectory { directory in
+      try FileManager.default.createDirectory(atPath: directory + "/real", withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: directory + "/a.sqlite", withDestinationPath: "real/a.sqlite")
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
+      try db.createTables(Person.self, Bicycle.self)
+      // All of it is in the log, which is beside the file.
+      let run = try doctor(directory)
+      #expect(run.exitCode == 0 && run.output.contains("\n  bicycle: 1 pages"), "\(run)")
+      let schema = try Program.tool.run(["schema", "a.sqlite"], in: directory)
+      #expect(schema.output.contains("CREATE TABLE \"bicycle\""))
+      try db.close()
+    }
+  }
+
+  @Test func aPipeIsRefusedWithoutWaitingForAWriter() throws {
+    try withDirectory { directory in
+      #expect(mkfifo(directory + "/a.sqlite", 0o600) == 0)
+      let run = try doctor(directory)
+      #expect(run.exitCode == 1 && run.errors.contains("is no regular file"))
+      let salvage = try Program.tool.run(["salvage", "a.sqlite", "b.sqlite"], in: directory)
+      #expect(salvage.exitCode == 1 && salvage.errors.contains("of no file"))
+    }
+  }
+
   @Test(.needsPlainFiles("it damages pages by their contents")) func whatIsWrongIsNamedWithItsRows() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"

@@ -1,0 +1,53 @@
+import Foundation
+import Glibc
+import Sqlable
+import Testing
+
+/// Processes that put files aside are killed.
+@Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
+struct DepositProcesses {
+  fileprivate static let variable = "SQLABLE_DEPOSIT_WORKER"
+  fileprivate static let logs = ["-wal", "-journal"]
+
+  @Test func aFileThatIsPutAsideKeepsItsLogWhenTheProcessIsKilled() throws {
+    var random = SeededGenerator(seed: 17)
+    let isSweep = ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all"
+    for _ in 0..<(isSweep ? 200 : 5) {
+      try withDirectory { directory in
+        let worker = try TestProgram.start(
+          "DepositWorkerProcess", environment: [DepositProcesses.variable: directory])
+        while access(directory + "/1", F_OK) != 0 { usleep(200) }
+        usleep(UInt32.random(in: 0..<20_000, using: &random))
+        worker.signal(SIGKILL)
+        worker.waitUntilExit()
+        for place in files(in: directory) {
+          let names = files(in: directory + "/" + place)
+          // Under one name or the other.
+          guard let main = names.first(where: { $0 == "a.sqlite" || $0.hasSuffix("Z") }) else { continue }
+          for log in DepositProcesses.logs { #expect(names.contains(main + log), "\(names)") }
+        }
+      }
+    }
+  }
+}
+
+/// What such a process does.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment[DepositProcesses.variable] != nil, "a process of its own"))
+struct DepositWorkerProcess {
+  @Test func work() throws {
+    let directory = try #require(ProcessInfo.processInfo.environment[DepositProcesses.variable])
+    let begin = ContinuousClock.now
+    var number = 0
+    // Ends by itself should nothing kill it.
+    while begin.duration(to: .now) < .seconds(20) {
+      let path = "\(directory)/\(number)/a.sqlite"
+      try FileManager.default.createDirectory(atPath: "\(directory)/\(number)", withIntermediateDirectories: true)
+      // The file last: where it is, its logs are.
+      for ending in DepositProcesses.logs + [""] {
+        close(open(path + ending, O_WRONLY | O_CREAT, 0o600))
+      }
+      _ = try Salvage.putAside(path)
+      number += 1
+    }
+  }
+}
