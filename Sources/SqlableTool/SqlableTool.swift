@@ -5,9 +5,9 @@ import Foundation
 struct SqlableTool {
   /// What it can do, by name.
   static let subcommands: [any Subcommand.Type] = [
-    ArchiveCommand.self, BackupCommand.self, DoctorCommand.self, ExplainCommand.self, MigrateCommand.self,
-    ModelsCommand.self, PlanCommand.self, RestoreCommand.self, SalvageCommand.self, SchemaCommand.self,
-    VerifyCommand.self,
+    ArchiveCommand.self, BackupCommand.self, ClusterCommand.self, DoctorCommand.self, ExplainCommand.self,
+    MigrateCommand.self, ModelsCommand.self, NodeCommand.self, PlanCommand.self, RestoreCommand.self,
+    SalvageCommand.self, SchemaCommand.self, VerifyCommand.self,
   ]
 
   static func main() { exit(run(Array(CommandLine.arguments.dropFirst()))) }

@@ -11,7 +11,10 @@ let package = Package(
       name: "ClusterNodeProcess", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
     .testTarget(
       name: "ClusterTests",
-      dependencies: ["ClusterNodeProcess", .product(name: "Sqlable", package: "Sqlable")]),
+      dependencies: [
+        "ClusterNodeProcess", .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "sqlable", package: "Sqlable"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

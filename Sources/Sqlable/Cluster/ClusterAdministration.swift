@@ -4,13 +4,13 @@
 extension SqliteCluster {
   private var membership: ClusterMembership { ClusterMembership(leader) }
 
-  /// Returns the nodes of the cluster with their roles.
+  /// Returns the nodes of the cluster with their roles, in the order of their ids.
   ///
   /// ```swift
   /// let voters = try await cluster.members().filter { $0.role == .voter }
   /// ```
   public func members() async throws -> [ClusterMember] {
-    try await membership.members(before: Deadline.after(configuration.timeout))
+    try await membership.members(before: Deadline.after(configuration.timeout)).sorted { $0.id < $1.id }
   }
 
   /// Removes a node, such as one whose machine is lost. If it was a voter, a stand-by that answers becomes one.

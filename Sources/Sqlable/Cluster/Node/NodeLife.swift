@@ -69,6 +69,24 @@ extension SqliteClusterNode {
     }
   }
 
+  /// Waits while the node runs, and stops it when the task is cancelled.
+  ///
+  /// ```swift
+  /// try await node.start(joining: others)
+  /// try await node.runUntilCancelled()
+  /// ```
+  ///
+  /// Throws the node's ``stopReason`` if it stopped by itself.
+  public func runUntilCancelled() async throws {
+    do {
+      while isRunning { try await Task.sleep(for: .milliseconds(100)) }
+    } catch {
+      // The task is cancelled, and stopping takes some requests.
+      try await Task { try await stop() }.value
+    }
+    if let reason = stopReason { throw reason }
+  }
+
   /// Takes the node out of its cluster, and stops it. If it was a voter a stand-by becomes one; if it leads, another
   /// voter does.
   ///

@@ -18,8 +18,15 @@ struct NodeProcess {
         id: UInt64(words[1]) ?? 0, address: words[2], directory: words[3], configuration: configuration)
       try await node.start(joining: words[4] == "-" ? [] : words[4].split(separator: ",").map(String.init))
       report("running on \(node.bindAddress ?? "nothing")")
-      guard await Task.detached(operation: { readLine() }).value != nil else { exit(3) }
-      try await node.stop()
+      // Ends by itself when the node does.
+      let life = Task {
+        try await node.runUntilCancelled()
+      }
+      Task.detached {
+        if readLine() == nil { exit(3) }
+        life.cancel()
+      }
+      try await life.value
       report("stopped")
     } catch {
       report("\(error)")

@@ -1,0 +1,100 @@
+import Foundation
+import Sqlable
+
+/// `sqlable node`: runs a node of a cluster until the process is asked to end.
+struct NodeCommand: Subcommand {
+  static let name = "node"
+  static let summary = "runs a node of a cluster; needs the package trait ClusterNode"
+  static let usage = """
+    Usage: sqlable node --id NUMBER --address HOST:PORT --directory PATH [--join HOST:PORT]… [--bind HOST:PORT]
+      [--latency MILLISECONDS] [--allow-unencrypted-network]
+
+    Runs a node of a cluster, in the directory PATH, until SIGTERM or SIGINT: then it hands over leadership, if it leads,
+    and ends. Node 1 begins the cluster; every other one joins it, and later goes on in it. Needs the package trait
+    ClusterNode: swift run --traits ClusterNode sqlable node …
+
+      --id NUMBER                  from 1; an id that no other node of the cluster has, or had
+      --address HOST:PORT          under which clients and other nodes reach it
+      --directory PATH             its files; created if it is not there
+      --join HOST:PORT             a node of the cluster to join; one that answers is enough
+      --bind HOST:PORT             where to listen, if that is not the address
+      --latency MILLISECONDS       the time of a message from node to node; 50 unless given
+      --allow-unencrypted-network  use an address other than loopback, although dqlite encrypts nothing
+
+    Exit codes: 0 it was asked to end, 1 it can't start or go on, 2 a mistake on the command line.
+    """
+  static let options: Set<String> = ["--id", "--address", "--directory", "--join", "--bind", "--latency"]
+  static let flags: Set<String> = ["--allow-unencrypted-network"]
+
+  private let id: UInt64
+  private let address: String
+  private let directory: String
+  private let joined: [String]
+  private let bind: String?
+  private let latency: Int
+  private let allowsUnencryptedNetwork: Bool
+
+  init(_ arguments: Arguments) throws {
+    func required(_ option: String) throws -> String {
+      guard let value = try arguments.value(option) else { throw UsageError(description: "node needs \(option)") }
+      return value
+    }
+    guard arguments.words.isEmpty else {
+      throw UsageError(description: "node takes no \(arguments.words[0]), only options")
+    }
+    guard let id = UInt64(try required("--id")), id > 0 else {
+      throw UsageError(description: "--id takes a number from 1")
+    }
+    guard let latency = Int(try arguments.value("--latency") ?? "50"), (1...3_600_000).contains(latency) else {
+      throw UsageError(description: "--latency takes a number of milliseconds from 1 to 3600000")
+    }
+    (self.id, self.latency) = (id, latency)
+    (address, directory) = (try required("--address"), try required("--directory"))
+    (joined, bind) = (arguments.all("--join"), try arguments.value("--bind"))
+    allowsUnencryptedNetwork = arguments.has("--allow-unencrypted-network")
+  }
+
+  #if ClusterNode
+  func run() throws -> Int32 {
+    let configuration = ClusterNodeConfiguration(
+      networkLatency: .milliseconds(latency), bindAddress: bind, allowsUnencryptedNetwork: allowsUnencryptedNetwork)
+    let node = try SqliteClusterNode(id: id, address: address, directory: directory, configuration: configuration)
+    let joined = joined
+    let ended = DispatchSemaphore(value: 0)
+    let failure = Failure()
+    let task = Task.detached {
+      do {
+        try await node.start(joining: joined)
+        Output.write("node \(node.id) runs on \(node.bindAddress ?? node.address)\n", to: STDOUT_FILENO)
+        try await node.runUntilCancelled()
+        Output.write("node \(node.id) has stopped\n", to: STDOUT_FILENO)
+      } catch is CancellationError {} catch { failure.set(error) }
+      ended.signal()
+    }
+    let sources = [SIGTERM, SIGINT].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { task.cancel() }
+      source.resume()
+      return source
+    }
+    ended.wait()
+    for source in sources { source.cancel() }
+    if let error = failure.error { throw error }
+    return 0
+  }
+
+  /// The error of a task.
+  private final class Failure: @unchecked Sendable {
+    // Set before the semaphore is signalled, read after it.
+    private(set) var error: (any Error)?
+
+    func set(_ error: any Error) { self.error = error }
+  }
+  #else
+  func run() throws -> Int32 {
+    throw FileProblem(
+      description: "node needs the package trait ClusterNode: swift run --traits ClusterNode sqlable node …")
+  }
+  #endif
+}

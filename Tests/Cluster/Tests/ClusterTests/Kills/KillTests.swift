@@ -1,0 +1,154 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Writers go on while nodes are killed, stopped and cut off: what was acknowledged is stored, what was refused is not.
+///
+/// `SQLABLE_KILLS` is the number of rounds, `SQLABLE_SEED` the seed of their order; both are printed.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct KillTests {
+  private static let environment = ProcessInfo.processInfo.environment
+  static let rounds = environment["SQLABLE_KILLS"].flatMap { Int($0) } ?? 7
+  static let seed = environment["SQLABLE_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...99_999)
+
+  enum Trouble: CaseIterable {
+    case killLeader, killFollower, pauseLeader, pauseFollower, stopLeader, handOver, killAll
+  }
+
+  @Test func whatIsAcknowledgedIsStoredWhileNodesAreKilledAndPaused() async throws {
+    try await withWriters { cluster, writer, generator in
+      for round in 0..<KillTests.rounds {
+        let trouble =
+          round < Trouble.allCases.count
+          ? Trouble.allCases[round] : Trouble.allCases.randomElement(using: &generator) ?? .killLeader
+        let leader = try await cluster.leader()
+        let follower = leader % 3 + 1
+        let pause = Duration.milliseconds(Int.random(in: 100...3_000, using: &generator))
+        switch trouble {
+        case .killLeader, .killFollower, .stopLeader:
+          let id = trouble == .killFollower ? follower : leader
+          if trouble == .stopLeader { try await cluster.node(id).stop() } else { await cluster.node(id).kill() }
+          try await Task.sleep(for: pause)
+          try await cluster.restart(id)
+        case .pauseLeader, .pauseFollower:
+          let id = trouble == .pauseFollower ? follower : leader
+          await cluster.node(id).pause()
+          try await Task.sleep(for: pause)
+          await cluster.node(id).resume()
+        case .handOver:
+          let client = try SqliteCluster(nodes: cluster.addresses)
+          for _ in 0..<10 {
+            try await client.transferLeadership()
+            try await Task.sleep(for: .milliseconds(100))
+          }
+          client.close()
+        case .killAll:
+          for node in cluster.nodes { await node.kill() }
+          try await withThrowingTaskGroup(of: Void.self) { group in
+            for id in 1...3 { group.addTask { try await cluster.restart(id) } }
+            try await group.waitForAll()
+          }
+        }
+        try await writer.goesOn("round \(round), \(trouble) for \(pause)")
+      }
+    }
+  }
+
+  @Test(.enabled(if: TestNetwork.isAvailable))
+  func whatIsAcknowledgedIsStoredWhileTheNetworkIsCut() async throws {
+    try await withWriters(isolated: true) { cluster, writer, generator in
+      let network = try #require(cluster.network)
+      for round in 0..<KillTests.rounds {
+        let leader = try await cluster.leader()
+        let followers = (1...3).filter { $0 != leader }
+        let pause = Duration.milliseconds(Int.random(in: 500...4_000, using: &generator))
+        switch round % 5 {
+        // A leader without a majority, which still reaches the client.
+        case 0: try network.split([leader], from: followers)
+        // A follower alone: the others go on.
+        case 1: try network.split([followers[0]], from: [leader, followers[1]])
+        // Every node alone.
+        case 2:
+          try network.split([leader], from: followers)
+          try network.split([followers[0]], from: [followers[1]])
+        // The leader does not receive what a follower sends.
+        case 3: for follower in followers { try network.cut(from: follower, to: leader) }
+        // The followers do not receive what the leader sends.
+        default: for follower in followers { try network.cut(from: leader, to: follower) }
+        }
+        try await Task.sleep(for: pause)
+        try network.heal()
+        try await writer.goesOn("round \(round), a cut of kind \(round % 5) for \(pause)")
+      }
+    }
+  }
+
+  @Test(.enabled(if: TestDisk.isAvailable))
+  func aFullDiskStopsOneNodeAndTheOthersGoOn() async throws {
+    try await withWriters(megabytes: 200) { cluster, writer, _ in
+      for isLeader in Array(repeating: [false, true], count: (KillTests.rounds + 6) / 7).joined() {
+        let leader = try await cluster.leader()
+        let id = isLeader ? leader : leader % 3 + 1
+        try cluster.disk(id).fill()
+        try await writer.goesOn("the disk of the \(isLeader ? "leader" : "follower") is full")
+        try await until("the process has ended", within: .seconds(20)) { await !cluster.node(id).isRunning }
+        try await writer.goesOn("the node has stopped")
+        try cluster.disk(id).free()
+        try await cluster.restart(id)
+        try await writer.goesOn("the node is back")
+      }
+    }
+  }
+
+  /// Runs writers and trouble, then compares what was said with what is stored.
+  private func withWriters(
+    isolated: Bool = false, megabytes: Int? = nil,
+    _ trouble: (TestCluster, CountingWriter, inout SeededGenerator) async throws -> Void
+  ) async throws {
+    try await withCluster(3, isolated: isolated, megabytes: megabytes) { cluster in
+      var generator = SeededGenerator(seed: KillTests.seed)
+      let client = try SqliteCluster(nodes: cluster.addresses)
+      try await client.createTables(Entry.self)
+      let writer = CountingWriter(client)
+      writer.begin(writers: 8)
+      let begin = ContinuousClock.now
+      do { try await trouble(cluster, writer, &generator) } catch {
+        print("seed \(KillTests.seed)")
+        _ = await writer.end()
+        throw error
+      }
+      let report = await writer.end()
+      let took = begin.duration(to: .now)
+
+      let stored = try await Dictionary(grouping: Entry.read().run(client), by: \.writer)
+      var (lost, wrong, twice, found) = (0, 0, 0, 0)
+      for number in 0..<8 {
+        let rows = (stored[number] ?? []).map(\.number)
+        let set = Set(rows)
+        twice += rows.count - set.count
+        lost += report.acknowledged[number, default: []].subtracting(set).count
+        wrong += report.refused[number, default: []].intersection(set).count
+        found += report.unknown[number, default: []].intersection(set).count
+      }
+      #expect(lost == 0 && wrong == 0 && twice == 0, "seed \(KillTests.seed)")
+      let pauses = report.pauses.sorted()
+      func quantile(_ part: Double) -> Duration {
+        pauses.isEmpty ? .zero : pauses[min(pauses.count - 1, Int(Double(pauses.count) * part))]
+      }
+      print(
+        """
+        seed \(KillTests.seed), \(KillTests.rounds) rounds in \(took): acknowledged \(report.acknowledgedCount), stored \
+        \(stored.values.reduce(0) { $0 + $1.count }), of them \(found) of \(report.unknownCount) of unknown outcome; \
+        lost \(lost), stored though refused \(wrong), stored twice \(twice); \(pauses.count) pauses over 200 ms: \
+        p50 \(quantile(0.5)), p99 \(quantile(0.99)), errors \(report.errors)
+        """)
+    }
+  }
+}
+
+extension CountingWriter {
+  /// Waits until more rows are acknowledged.
+  func goesOn(_ what: String) async throws {
+    let before = count
+    try await until("writes go on after \(what)", within: .seconds(40)) { count > before + 50 }
+  }
+}
