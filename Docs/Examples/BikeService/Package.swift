@@ -4,9 +4,14 @@ import PackageDescription
 // A package of its own, so that a web server never reaches a user of the library.
 let package = Package(
   name: "BikeService",
+  traits: [.trait(name: "Cluster", description: "BikeServer --cluster, whose nodes need libdqlite.")],
   dependencies: [
     // In a service of your own: the address of the repository instead of the path.
-    .package(name: "Sqlable", path: "../../..", traits: ["Logging", "Metrics", "Lifecycle"]),
+    .package(
+      name: "Sqlable", path: "../../..",
+      traits: [
+        "Logging", "Metrics", "Lifecycle", .trait(name: "ClusterNode", condition: .when(traits: ["Cluster"])),
+      ]),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),

@@ -124,10 +124,13 @@ final class ClusterWriter: Sendable {
 // MARK: - Groups
 
 extension ClusterWriter {
-  /// Runs requests as a part of a shared transaction, all or none of them.
-  func run(_ requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
+  /// Runs requests as a part of a shared transaction, all or none of them. Returns nil if an earlier call with the same
+  /// record is stored.
+  func run(
+    _ requests: [SqlRequest], _ record: TransactionRecord? = nil, before deadline: ContinuousClock.Instant
+  ) async throws -> [SqlAnswer]? {
     try Task.checkCancellation()
-    let write = ClusterWrite(requests, deadline)
+    let write = ClusterWrite(requests, record, deadline)
     let isFirst = try state.withLock { state in
       if state.isClosed { throw SqlError.closedCluster }
       state.waiting.append(write)
@@ -215,7 +218,7 @@ extension ClusterWriter {
     while done.count < configuration.maximumGroup, done.isEmpty || .now < end, let write = next(after: done.count) {
       let deadline = ContinuousClock.now + configuration.timeout
       do {
-        done.append((write, try await session.answers(to: write.requests, before: deadline)))
+        done.append((write, try await write.answers(on: session, before: deadline)))
       } catch {
         guard session.isUsable(after: error) else {
           if (error as? NodeFailure)?.wasSent == true { write.wasLost(error) }
@@ -233,7 +236,12 @@ extension ClusterWriter {
           write.runsAlone()
           return putBack(done.map(\.write) + [write])
         }
-        write.stop(error)
+        if TransactionRecord.isMissing(error), write.isRepeatable {
+          try await session.execute(TransactionRecord.createTable, before: deadline)
+          putBack([write])
+          continue
+        }
+        write.refused(error)
       }
       if write.isAlone { break }
     }
@@ -262,16 +270,23 @@ extension ClusterWriter {
       putBack(done.map(\.write))
     case .unknown(let error):
       drop(session, after: error)
-      for (write, _) in done { write.ended(SqlError.outcomeUnknown(error)) }
+      // With a record, the next attempt finds out.
+      let isRepeated = error.isOfNode
+      for (write, answers) in done where !(isRepeated && write.isUnknown(answers)) {
+        write.ended(SqlError.outcomeUnknown(error))
+      }
+      putBack(done.map(\.write).filter { !$0.outcome.isEnded })
     }
   }
 }
 
 /// A write of one caller.
 private final class ClusterWrite: Sendable {
-  let requests: [SqlRequest]
   let deadline: ContinuousClock.Instant
-  let outcome = CallOutcome<[SqlAnswer]>()
+  /// Nil if an earlier call with the record is stored.
+  let outcome = CallOutcome<[SqlAnswer]?>()
+  private let requests: [SqlRequest]
+  private let record: TransactionRecord?
   private let state = Guarded(State())
 
   private struct State {
@@ -279,10 +294,37 @@ private final class ClusterWrite: Sendable {
     var isCommitting = false
     var isAlone = false
     var losses = 0
+    /// The answers of an attempt whose outcome is not known.
+    var unknown: [SqlAnswer]?
   }
 
-  init(_ requests: [SqlRequest], _ deadline: ContinuousClock.Instant) {
-    (self.requests, self.deadline) = (requests, deadline)
+  init(_ requests: [SqlRequest], _ record: TransactionRecord?, _ deadline: ContinuousClock.Instant) {
+    (self.requests, self.record, self.deadline) = (requests, record, deadline)
+  }
+
+  var isRepeatable: Bool { record != nil }
+
+  /// Runs the requests in the open transaction, with the record first.
+  func answers(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
+    guard let record else { return try await session.answers(to: requests, before: deadline) }
+    let own = TransactionRecord.trims ? [record.insert, record.trim] : [record.insert]
+    return Array(try await session.answers(to: own + requests, before: deadline).dropFirst(own.count))
+  }
+
+  /// Notes the answers of a commit whose outcome is not known; false if that can't be found out.
+  func isUnknown(_ answers: [SqlAnswer]) -> Bool {
+    if isRepeatable { state.withLock { $0.unknown = answers } }
+    return isRepeatable
+  }
+
+  /// Ends it with what a node said of it.
+  func refused(_ error: any Error) {
+    guard isRepeatable, TransactionRecord.isStored(error) else {
+      // Its record was not there: no earlier attempt is stored.
+      state.withLock { $0.unknown = nil }
+      return stop(error)
+    }
+    outcome.end(.success(state.withLock { $0.unknown }))
   }
 
   /// Whether it shares no commit with others.
@@ -293,7 +335,9 @@ private final class ClusterWrite: Sendable {
   /// Ends it with an error. While its commit is under way, only a deadline does, and its outcome is not known.
   func stop(_ error: any Error) {
     state.withLock { state in
-      if !state.isCommitting {
+      if state.unknown != nil {
+        outcome.end(.failure(SqlError.outcomeUnknown(error)))
+      } else if !state.isCommitting {
         outcome.end(.failure(error))
       } else if (error as? SqlError)?.kind == .timeout {
         outcome.end(.failure(SqlError.outcomeUnknown(error)))

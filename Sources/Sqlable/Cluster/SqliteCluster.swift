@@ -42,7 +42,7 @@ public final class SqliteCluster: SqlTransport {
     if requests.isEmpty { return [] }
     if let transaction = current { return try await transaction.answers(to: requests) }
     let deadline = Deadline.after(configuration.timeout)
-    guard requests.allSatisfy(\.isReadOnly) else { return try await writer.run(requests, before: deadline) }
+    guard requests.allSatisfy(\.isReadOnly) else { return try await writer.run(requests, before: deadline) ?? [] }
     return try await sessions.attempt(before: deadline) { session in
       if requests.count == 1 { return [try await session.answer(to: requests[0], before: deadline)] }
       return try await ClusterSession.withSnapshot(on: session, before: deadline) {
@@ -95,6 +95,24 @@ public final class SqliteCluster: SqlTransport {
     let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
     return try await writer.transaction(
       record, before: Deadline.after(configuration.timeout), of: self, isolation: isolation, body)
+  }
+
+  /// Runs a statement that is stored once, however often it is repeated with the same id.
+  ///
+  /// ```swift
+  /// let id = try await cluster.run(bike.insert(), id: request.key)
+  /// ```
+  ///
+  /// It is what ``transaction(id:isolation:_:)`` is for a closure, and shares its commit with other writes. Returns nil
+  /// if an earlier call with this id was stored. Throws `.misuse` inside a transaction.
+  @discardableResult
+  public func run<Work: Runnable>(_ work: Work, id: UUID) async throws -> Work.Output? where Work.Output: Sendable {
+    guard current == nil else { throw SqlError.misuse("a statement with an id can't be inside a transaction") }
+    let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
+    do { return try await work.run(over: RepeatableTransport(cluster: self, writer: writer, record: record)) } catch {
+      guard error is RepeatableTransport.StoredBefore else { throw error }
+      return nil
+    }
   }
 
   /// Calls `body` with a transaction that reads; all its reads see one snapshot. If the leader is lost, `body` is
@@ -158,6 +176,22 @@ public struct ClusterStatistics: Sendable, Hashable, Codable {
 
 extension SqlError {
   static var closedCluster: SqlError { SqlError(.closed, message: "the client of the cluster is closed") }
+}
+
+/// Sends requests together with a record.
+private struct RepeatableTransport: SqlTransport {
+  struct StoredBefore: Error {}
+
+  let cluster: SqliteCluster
+  let writer: ClusterWriter
+  let record: TransactionRecord
+
+  func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
+    try requests.check()
+    let deadline = Deadline.after(cluster.configuration.timeout)
+    guard let answers = try await writer.run(requests, record, before: deadline) else { throw StoredBefore() }
+    return answers
+  }
 }
 
 extension [SqlRequest] {

@@ -11,30 +11,52 @@ struct TransactionRecord: Sendable {
 
   private var value: DatabaseValue { .blob(withUnsafeBytes(of: id.uuid) { Data($0) }) }
 
+  static let createTable =
+    "CREATE TABLE IF NOT EXISTS \(table) (id BLOB PRIMARY KEY NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID"
+
+  /// What records it. Fails if it is stored.
+  var insert: SqlRequest {
+    SqlRequest(
+      sql: "INSERT INTO \(TransactionRecord.table) (id, at) VALUES (?, strftime('%s', 'now'))", values: [value],
+      isReadOnly: false)
+  }
+
+  /// What removes the records that are too old.
+  var trim: SqlRequest {
+    SqlRequest(
+      sql: "DELETE FROM \(TransactionRecord.table) WHERE at < strftime('%s', 'now') - ?",
+      values: [.integer(age.components.seconds)], isReadOnly: false)
+  }
+
+  /// Whether a write is to remove old records, too: one of 64.
+  static var trims: Bool { Int.random(in: 0..<64) == 0 }
+
+  /// Whether an error says that the transaction is stored.
+  static func isStored(_ error: any Error) -> Bool {
+    guard let error = error as? SqlError, error.kind == .constraint(.primaryKey) else { return false }
+    return error.message.hasSuffix("sqlable_transaction.id")
+  }
+
+  /// Whether an error says that there is no table for records.
+  static func isMissing(_ error: any Error) -> Bool {
+    (error as? SqlError)?.kind == .schema(.missingTable("sqlable_transaction"))
+  }
+
   /// Whether the transaction is stored. Creates the table if there is none.
   func isStored(_ session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> Bool {
     let request = SqlRequest(
       sql: "SELECT 1 FROM \(TransactionRecord.table) WHERE id = ?", values: [value], isReadOnly: true)
-    do { return try await !session.answer(to: request, before: deadline).rows.isEmpty } catch let error as SqlError {
-      guard case .schema(.missingTable) = error.kind else { throw error }
-      try await session.execute(
-        "CREATE TABLE \(TransactionRecord.table) (id BLOB PRIMARY KEY NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID",
-        before: deadline)
+    do { return try await !session.answer(to: request, before: deadline).rows.isEmpty } catch {
+      guard TransactionRecord.isMissing(error) else { throw error }
+      try await session.execute(TransactionRecord.createTable, before: deadline)
       return false
     }
   }
 
   /// Records it in the open transaction; now and then removes what is too old.
   func store(_ session: ClusterSession, before deadline: ContinuousClock.Instant) async throws {
-    let insert = SqlRequest(
-      sql: "INSERT INTO \(TransactionRecord.table) (id, at) VALUES (?, strftime('%s', 'now'))", values: [value],
-      isReadOnly: false)
     _ = try await session.answer(to: insert, before: deadline)
-    guard Int.random(in: 0..<64) == 0 else { return }
-    let delete = SqlRequest(
-      sql: "DELETE FROM \(TransactionRecord.table) WHERE at < strftime('%s', 'now') - ?",
-      values: [.integer(age.components.seconds)], isReadOnly: false)
-    _ = try await session.answer(to: delete, before: deadline)
+    if TransactionRecord.trims { _ = try await session.answer(to: trim, before: deadline) }
   }
 }
 #endif

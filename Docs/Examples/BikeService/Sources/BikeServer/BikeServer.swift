@@ -6,13 +6,35 @@ struct BikeServer: AsyncParsableCommand {
   @Option(help: "The database, made when it is missing.")
   var database = "bikes.sqlite"
 
-  @Option(help: "Where to listen. Nobody but this machine is served by default.")
+  @Option(help: "Where to listen. Only this machine is served by default.")
   var hostname = "127.0.0.1"
 
   @Option(help: "Which port to listen on.")
   var port = 8080
 
+  @Flag(help: "Keep the bicycles on a cluster, of which this process is a node. Needs --traits Cluster.")
+  var cluster = false
+
+  @Option(help: "With --cluster: the number of the node; the first has 1.")
+  var id = 1
+
+  @Option(help: "With --cluster: where the node listens, for other nodes and their clients.")
+  var node = "127.0.0.1:9000"
+
+  @Option(help: "With --cluster: the directory of the node, made when it is missing.")
+  var directory = "node"
+
+  @Option(help: "With --cluster: the addresses of other nodes, separated by commas; none for the first.")
+  var join = ""
+
   func run() async throws {
-    try await BikeService(filepath: database).run(hostname: hostname, port: port)
+    guard cluster else { return try await BikeService(filepath: database).run(hostname: hostname, port: port) }
+    #if Cluster
+    let nodes = join.split(separator: ",").map { String($0) }
+    try await ClusterBikeService(id: id, address: node, directory: directory, joining: nodes)
+      .run(hostname: hostname, port: port)
+    #else
+    throw ValidationError("--cluster needs a build with --traits Cluster")
+    #endif
   }
 }

@@ -1,12 +1,15 @@
+import Foundation
 import Hummingbird
 import Sqlable
 
-/// The REST resource.
-struct BicycleRoutes {
-  let pool: SqlitePool
+/// The REST resource, on a pool or a cluster.
+struct BicycleRoutes<Database: AsyncSqlExecutor> {
+  let db: Database
+  /// How a bicycle is stored; nil if it was, by an earlier request with this key.
+  let insert: @Sendable (Bicycle, UUID) async throws -> Int?
 
   func add(to router: RouterGroup<some RequestContext>) {
-    router.get { request, _ in try await BicycleList(request).statement.run(pool) }
+    router.get { request, _ in try await BicycleList(request).statement.run(db) }
     router.get(":id") { _, context in try await get(context) }
     router.post { request, context in try await create(request, context) }
     router.put(":id") { request, context in try await replace(request, context) }
@@ -15,14 +18,14 @@ struct BicycleRoutes {
 
   private func get(_ context: some RequestContext) async throws -> Bicycle {
     let id = try context.parameters.require("id", as: Int.self)
-    return try await found(Bicycle.byId(id).run(pool))
+    return try await found(Bicycle.byId(id).run(db))
   }
 
   private func create(_ request: Request, _ context: some RequestContext) async throws -> Response {
     var bicycle = try await request.decode(as: Bicycle.self, context: context)
     bicycle.id = nil  // the table gives the number
     // The answer is sent when the commit has succeeded: requests that come at the same time share one.
-    let id = try await bicycle.insert().run(pool)
+    guard let id = try await insert(bicycle, request.idempotencyKey) else { return Response(status: .ok) }
     bicycle.id = id
     var response = try bicycle.response(from: request, context: context)
     response.status = .created
@@ -33,12 +36,12 @@ struct BicycleRoutes {
   private func replace(_ request: Request, _ context: some RequestContext) async throws -> Bicycle {
     var bicycle = try await request.decode(as: Bicycle.self, context: context)
     bicycle.id = try context.parameters.require("id", as: Int.self)
-    return try await found(bicycle.update().returning().first().run(pool))
+    return try await found(bicycle.update().returning().first().run(db))
   }
 
   private func delete(_ context: some RequestContext) async throws -> HTTPResponse.Status {
     let id = try context.parameters.require("id", as: Int.self)
-    let deleted = try await Bicycle.delete(Bicycle.id == id).run(pool)
+    let deleted = try await Bicycle.delete(Bicycle.id == id).run(db)
     return deleted == 0 ? .notFound : .noContent
   }
 
@@ -69,6 +72,11 @@ struct BicycleList {
 }
 
 extension Request {
+  /// By which a request that is sent again, because its answer got lost, is known.
+  fileprivate var idempotencyKey: UUID {
+    HTTPField.Name("Idempotency-Key").flatMap { headers[$0] }.flatMap { UUID(uuidString: $0) } ?? UUID()
+  }
+
   /// nil when it is left out; what is no number of the range is the client's mistake, and not to be guessed at.
   fileprivate func number(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
     guard let text = uri.queryParameters[Substring(name)] else { return nil }

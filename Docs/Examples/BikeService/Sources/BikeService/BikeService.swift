@@ -44,7 +44,7 @@ public struct BikeService: Sendable {
       DeadlineMiddleware(duration: .seconds(2))
     }
     EventRoutes(pool: pool).add(to: router)
-    BicycleRoutes(pool: pool).add(to: router.group("bicycles"))
+    BicycleRoutes(db: pool) { bicycle, _ in try await bicycle.insert().run(pool) }.add(to: router.group("bicycles"))
     SearchRoutes(pool: pool).add(to: router.group("search"))
     var application = Application(
       router: router, configuration: .init(address: .hostname(hostname, port: port), serverName: "BikeService"),

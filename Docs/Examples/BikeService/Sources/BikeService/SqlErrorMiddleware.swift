@@ -22,7 +22,7 @@ extension SqlError {
       return HTTPError(.conflict, message: "there is one already with this \(column ?? "key")")
     case .constraint, .encoding, .tooBig:
       return HTTPError(.unprocessableContent, message: column.map { "\($0) is not acceptable" } ?? "not acceptable")
-    case .busy, .timeout, .closed, .full:
+    case .busy, .timeout, .closed, .full, .unavailable, .outcomeUnknown:
       // Full too: somebody has to make room, and then the same request can succeed.
       logger.warning("not now: \(self)")
       return HTTPError(.serviceUnavailable, headers: [.retryAfter: "1"])

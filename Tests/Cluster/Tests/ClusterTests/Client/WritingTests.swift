@@ -302,3 +302,30 @@ import Testing
     #expect(error?.message.contains("one connection") == true)
   }
 }
+
+extension WritingTests {
+  /// As a part of a shared commit.
+  @Test func aStatementWithAnIdIsStoredOnce() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      let ids = (0..<20).map { _ in UUID() }
+      let stored = try await withThrowingTaskGroup(of: Int?.self) { group in
+        for number in 0..<60 {
+          group.addTask { try await cluster.run(Person(id: nil, name: "x").insert(), id: ids[number % 20]) }
+        }
+        return try await group.reduce(into: [Int]()) { all, id in if let id { all.append(id) } }
+      }
+      #expect(Set(stored) == Set(1...20) && stored.count == 20)
+      #expect(try await Person.count().run(cluster) == 20)
+      // One that is refused is not recorded.
+      let id = UUID()
+      let error = await failure { try await cluster.run(Person(id: 1, name: "y").insert(), id: id) }
+      #expect(error?.kind == .constraint(.primaryKey) && error?.table == "person")
+      #expect(try await cluster.run(Person(id: 100, name: "y").insert(), id: id) == 100)
+      try await cluster.transaction { _ in
+        let error = await failure { try await cluster.run(Person(id: 1, name: "y").insert(), id: UUID()) }
+        #expect(error?.message.contains("inside a transaction") == true)
+      }
+    }
+  }
+}

@@ -33,6 +33,8 @@ import Testing
         try await Bicycle(name: "Giant", color: "blue").insert().run(tx)
       }
       #expect(receipt == 8)
+      let bicycle = try await cluster.run(Bicycle(name: "Scott", color: "red").insert(), id: UUID())  // shares its commit
+      #expect(bicycle == 9)
     }
   }
 
