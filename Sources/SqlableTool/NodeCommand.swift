@@ -9,7 +9,7 @@ struct NodeCommand: Subcommand {
     Usage: sqlable node --id NUMBER --address HOST:PORT --directory PATH [--join HOST:PORT]… [--bind HOST:PORT]
       [--latency MILLISECONDS] [--allow-unencrypted-network]
 
-    Runs a node of a cluster, in the directory PATH, until SIGTERM or SIGINT: then it hands over leadership, if it leads,
+    Runs a node of a cluster, in the directory PATH, until SIGTERM or SIGINT: then it hands over leadership if it leads,
     and ends. Node 1 begins the cluster; every other one joins it, and later goes on in it. Needs the package trait
     ClusterNode: swift run --traits ClusterNode sqlable node …
 

@@ -15,8 +15,11 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   public var networkLatency: Duration
   /// The number of commits after which a node writes a snapshot of its databases. Default: 1,024, as dqlite's.
   public var snapshotThreshold: Int
-  /// The number of commits that a node keeps on disk after a snapshot. A node that was away for longer receives a whole
-  /// snapshot. Default: 8,192, as dqlite's.
+  /// The number of commits that a node keeps after a snapshot, in memory and on disk. A node that was away for longer
+  /// receives a whole snapshot. Default: 1,024.
+  ///
+  /// A commit takes the size of the pages that it changed, and one that many writes share can have a megabyte. dqlite's
+  /// own default, 8,192, so takes gigabytes.
   public var snapshotTrailing: Int
   /// The free space of the disk below which the node hands over and stops, in bytes. Default: 64 MiB.
   ///
@@ -34,7 +37,7 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   public var allowsUnencryptedNetwork: Bool
 
   public init(
-    networkLatency: Duration = .milliseconds(50), snapshotThreshold: Int = 1_024, snapshotTrailing: Int = 8_192,
+    networkLatency: Duration = .milliseconds(50), snapshotThreshold: Int = 1_024, snapshotTrailing: Int = 1_024,
     minimumFreeBytes: Int = 64 << 20, failureDomain: Int = 0, bindAddress: String? = nil,
     allowsUnencryptedNetwork: Bool = false
   ) {

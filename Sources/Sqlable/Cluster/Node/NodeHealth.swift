@@ -103,7 +103,7 @@ extension SqliteClusterNode {
     return (members, members.first { $0.address == "\(found)" })
   }
 
-  private func silentVoters(
+  func silentVoters(
     of members: [ClusterMember], before deadline: ContinuousClock.Instant
   ) async -> [UInt64] {
     await withTaskGroup(of: UInt64?.self) { group in

@@ -24,18 +24,8 @@ final class RunningNode: @unchecked Sendable {
     let snapshots = try configuration.snapshotParameters()
     let listening = try bind.numeric()
     try bind.testListening()
-    try RunningNode.refuse(try directory.damaged(), in: directory.path)
     ignoreBrokenPipes()
-
-    var created: OpaquePointer?
-    let code = RunningNode.creating.withLock { _ in
-      dqlite_node_create(id, "\(address)", directory.path, &created)
-    }
-    guard code == 0, let node = created else {
-      let error = RunningNode.error(code, "create a node in \(directory.path)", created)
-      if let created { dqlite_node_destroy(created) }
-      throw error
-    }
+    let node = try RunningNode.created(id, address, in: directory)
     do {
       func check(_ code: Int32, _ what: String) throws {
         guard code == 0 else { throw RunningNode.error(code, what, node) }
@@ -63,6 +53,33 @@ final class RunningNode: @unchecked Sendable {
       stop()
       throw error
     }
+  }
+
+  /// Makes a node the only one of its cluster, in its log. It must not run.
+  static func leaveAlone(_ id: UInt64, _ address: NodeAddress, in directory: NodeDirectory) throws {
+    let node = try created(id, address, in: directory)
+    defer { dqlite_node_destroy(node) }
+    let code = "\(address)".withCString { text in
+      var member = dqlite_node_info_ext(
+        size: UInt64(MemoryLayout<dqlite_node_info_ext>.size), id: id, address: UInt64(UInt(bitPattern: text)),
+        dqlite_role: ClusterRole.voter.code)
+      return dqlite_node_recover_ext(node, &member, 1)
+    }
+    guard code == 0 else { throw error(code, "recover the node in \(directory.path)", node) }
+    try refuse(try directory.damaged(), in: directory.path)
+  }
+
+  private static func created(
+    _ id: UInt64, _ address: NodeAddress, in directory: NodeDirectory
+  ) throws -> OpaquePointer {
+    try refuse(try directory.damaged(), in: directory.path)
+    var node: OpaquePointer?
+    let code = creating.withLock { _ in dqlite_node_create(id, "\(address)", directory.path, &node) }
+    guard code == 0, let node else {
+      defer { if let node { dqlite_node_destroy(node) } }
+      throw error(code, "create a node in \(directory.path)", node)
+    }
+    return node
   }
 
   /// Stops the node. Blocks until its thread has ended.

@@ -3,7 +3,7 @@ import Sqlable
 
 /// A node of a cluster as a process, which the tests start, stop and kill.
 ///
-///     ClusterNodeProcess ID ADDRESS DIRECTORY JOIN[,JOIN…]|- MILLISECONDS
+///     ClusterNodeProcess ID ADDRESS DIRECTORY JOIN[,JOIN…]|- MILLISECONDS [SNAPSHOT-COMMITS]
 ///
 /// Prints a line when it runs, or the error. Ends when its standard input does, as it does when the tests die; a line
 /// there stops the node first.
@@ -14,6 +14,9 @@ struct NodeProcess {
     do {
       var configuration = ClusterNodeConfiguration(networkLatency: .milliseconds(Int(words[5]) ?? 50))
       configuration.allowsUnencryptedNetwork = true
+      if let count = words.dropFirst(6).first.flatMap({ Int($0) }) {
+        (configuration.snapshotThreshold, configuration.snapshotTrailing) = (count, count)
+      }
       let node = try SqliteClusterNode(
         id: UInt64(words[1]) ?? 0, address: words[2], directory: words[3], configuration: configuration)
       try await node.start(joining: words[4] == "-" ? [] : words[4].split(separator: ",").map(String.init))

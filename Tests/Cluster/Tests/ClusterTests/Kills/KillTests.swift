@@ -99,12 +99,36 @@ import Testing
     }
   }
 
+  @Test func nodesThatWereAwayForLongReceiveSnapshots() async throws {
+    try await withWriters(snapshots: 32) { cluster, writer, generator in
+      for round in 0..<KillTests.rounds {
+        let leader = try await cluster.leader()
+        let id = round % 2 == 0 ? leader % 3 + 1 : leader
+        await cluster.node(id).kill()
+        let before = writer.count
+        try await until("a thousand writes", within: .seconds(40)) { writer.count > before + 1_000 }
+        try await cluster.restart(id)
+        let pause = Duration.milliseconds(Int.random(in: 0...1_000, using: &generator))
+        try await Task.sleep(for: pause)
+        // It has caught up if the other follower is not needed.
+        let now = try await cluster.leader()
+        let other = (1...3).first { $0 != id && $0 != now } ?? id
+        if now != id {
+          await cluster.node(other).kill()
+          try await writer.goesOn("round \(round): node \(id) was away, \(other) is gone, \(now) leads")
+          try await cluster.restart(other)
+        }
+        try await writer.goesOn("round \(round): all are back")
+      }
+    }
+  }
+
   /// Runs writers and trouble, then compares what was said with what is stored.
   private func withWriters(
-    isolated: Bool = false, megabytes: Int? = nil,
+    isolated: Bool = false, megabytes: Int? = nil, snapshots: Int? = nil,
     _ trouble: (TestCluster, CountingWriter, inout SeededGenerator) async throws -> Void
   ) async throws {
-    try await withCluster(3, isolated: isolated, megabytes: megabytes) { cluster in
+    try await withCluster(3, isolated: isolated, megabytes: megabytes, snapshots: snapshots) { cluster in
       var generator = SeededGenerator(seed: KillTests.seed)
       let client = try SqliteCluster(nodes: cluster.addresses)
       try await client.createTables(Entry.self)

@@ -191,4 +191,38 @@ import Testing
       try await node.stop()
     }
   }
+
+  @Test func theLastNodeThatIsLeftGoesOnAlone() async throws {
+    try await withCluster(3) { cluster in
+      let client = try SqliteCluster(nodes: cluster.addresses)
+      try await client.execute("CREATE TABLE t (a INTEGER)")
+      for number in 1...20 { try await client.execute("INSERT INTO t VALUES (\(number))") }
+      // The followers may have a commit a moment later than the leader.
+      try await Task.sleep(for: .milliseconds(500))
+      await cluster.node(2).kill()
+      try await withDirectory { path in
+        let left = cluster.node(2)
+        let node = try SqliteClusterNode(id: 2, address: left.address, directory: left.directory)
+        #expect(
+          await failure { try await node.recoverAlone() }?.message
+            == "a majority of the voters answers, and elects a leader: nothing is to be recovered")
+        for id in [1, 3] {
+          await cluster.node(id).kill()
+          try FileManager.default.removeItem(atPath: cluster.node(id).directory)
+        }
+        try await node.recoverAlone()
+        #expect(!node.isRunning)
+        try await node.start()
+        let new = try SqliteClusterNode(id: 4, address: freeAddress(), directory: path + "/node")
+        try await new.start(joining: [node.address])
+        let other = try SqliteCluster(nodes: [node.address])
+        #expect(try await other.query("SELECT count(*) FROM t", as: Int.self) == [20])
+        #expect(try await other.members().map(\.id) == [2, 4])
+        #expect(
+          await failure { try await node.recoverAlone() }?.message == "node 2 runs, and can't be recovered")
+        try await new.leave()
+        try await node.stop()
+      }
+    }
+  }
 }

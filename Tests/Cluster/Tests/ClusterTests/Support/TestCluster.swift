@@ -13,7 +13,10 @@ final class TestCluster: Sendable {
   /// - Parameters:
   ///   - isolated: Whether each node has a network namespace, so that the network can be cut.
   ///   - megabytes: The size of each node's disk; nil for what there is.
-  init(_ count: Int, isolated: Bool = false, megabytes: Int? = nil, latency: Int = 50) throws {
+  ///   - snapshots: The commits between two snapshots, and kept after one; nil for the default.
+  init(
+    _ count: Int, isolated: Bool = false, megabytes: Int? = nil, latency: Int = 50, snapshots: Int? = nil
+  ) throws {
     path = NSTemporaryDirectory() + "sqlable-cluster-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     let network = isolated ? try TestNetwork(count) : nil
@@ -26,7 +29,8 @@ final class TestCluster: Sendable {
       (1...count).map { number in
         let address = network.map { "\($0.host(number)):9001" } ?? freeAddress()
         return TestNode(
-          number, address, directories[number - 1], namespace: network?.name(number), latency: latency)
+          number, address, directories[number - 1], namespace: network?.name(number), latency: latency,
+          snapshots: snapshots)
       })
   }
 
@@ -125,10 +129,11 @@ enum Probe {
 
 /// Calls `body` with a cluster that runs, and ends its processes afterwards.
 func withCluster<Result>(
-  _ count: Int, isolated: Bool = false, megabytes: Int? = nil, latency: Int = 50,
+  _ count: Int, isolated: Bool = false, megabytes: Int? = nil, latency: Int = 50, snapshots: Int? = nil,
   _ body: (TestCluster) async throws -> Result
 ) async throws -> Result {
-  let cluster = try TestCluster(count, isolated: isolated, megabytes: megabytes, latency: latency)
+  let cluster = try TestCluster(
+    count, isolated: isolated, megabytes: megabytes, latency: latency, snapshots: snapshots)
   do {
     try await cluster.start()
     let result = try await body(cluster)

@@ -8,22 +8,28 @@ actor TestNode {
   /// The network namespace in which it runs; nil for this process's.
   private let namespace: String?
   private let latency: Int
+  /// The commits between two snapshots, and kept after one; nil for the default.
+  private let snapshots: Int?
   private var process: Process?
   private var input: FileHandle?
 
-  init(_ id: Int, _ address: String, _ directory: String, namespace: String? = nil, latency: Int = 50) {
+  init(
+    _ id: Int, _ address: String, _ directory: String, namespace: String? = nil, latency: Int = 50,
+    snapshots: Int? = nil
+  ) {
     (self.id, self.address, self.directory) = (id, address, directory)
-    (self.namespace, self.latency) = (namespace, latency)
+    (self.namespace, self.latency, self.snapshots) = (namespace, latency, snapshots)
   }
 
   /// Starts the process, and waits until the node runs. Throws what the node says if it does not.
   func start(joining: [String] = []) async throws {
     let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     let process = Process()
-    let words = [
-      products.appendingPathComponent("ClusterNodeProcess").path, "\(id)", address, directory,
-      joining.isEmpty ? "-" : joining.joined(separator: ","), "\(latency)",
-    ]
+    let words =
+      [
+        products.appendingPathComponent("ClusterNodeProcess").path, "\(id)", address, directory,
+        joining.isEmpty ? "-" : joining.joined(separator: ","), "\(latency)",
+      ] + (snapshots.map { ["\($0)"] } ?? [])
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = (namespace.map { ["/usr/sbin/ip", "netns", "exec", $0] } ?? []) + words
     let (input, output) = (Pipe(), Pipe())

@@ -1,0 +1,53 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// The examples of the section "Nodes" of Docs/Cluster.md.
+@Suite(.timeLimit(.minutes(2))) struct NodesGuide {
+  /// With addresses and directories that are no node's: compiled, and not run.
+  private func begin() async throws {
+    let node = try SqliteClusterNode(id: 2, address: "127.0.0.1:9002", directory: "node2")
+    try await node.start(joining: ["127.0.0.1:9001", "127.0.0.1:9003"])
+    try await node.runUntilCancelled()  // then it hands over, and stops
+  }
+
+  private struct Unready: Error {
+    let problems: [SqliteClusterNode.Health.Problem]
+  }
+
+  private func probe(_ node: SqliteClusterNode) async throws {
+    let health = await node.health()
+    guard health.isHealthy else { throw Unready(problems: health.problems) }
+  }
+
+  private func recover(_ node: SqliteClusterNode) async throws {
+    try await node.recoverAlone()
+    try await node.start()
+  }
+
+  @Test func aNodeIsRemovedAndAnotherTakesItsPlace() async throws {
+    try await withClient { cluster, nodes in
+      try await withDirectory { path in
+        let node = try SqliteClusterNode(id: 4, address: freeAddress(), directory: path + "/node4")
+        try await node.start(joining: nodes.addresses)
+        let running = Task { try await node.runUntilCancelled() }
+        try await probe(node)
+        await nodes.node(2).kill()
+        func change() async throws -> [ClusterMember] {
+          try await cluster.removeMember(2)
+          try await cluster.assign(.voter, to: 4)
+          try await cluster.transferLeadership(to: 4)
+          let members = try await cluster.members()
+          return members
+        }
+        #expect(try await change().map(\.id) == [1, 3, 4])
+        await #expect(throws: Unready.self) {
+          try await probe(SqliteClusterNode(id: 5, address: "127.0.0.1:1", directory: path))
+        }
+        running.cancel()
+        try await running.value
+        #expect(!node.isRunning)
+      }
+    }
+  }
+}
