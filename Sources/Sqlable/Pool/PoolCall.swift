@@ -60,8 +60,9 @@ final class PoolCall: @unchecked Sendable {
   /// The outcome, for that thread.
   var outcome: Result<Void, any Error>?
 
+  // Borrowed: a copy of the configuration for every call takes 300 instructions.
   init(
-    _ kind: Kind, _ configuration: PoolConfiguration, _ place: CallSite,
+    _ kind: Kind, _ configuration: borrowing PoolConfiguration, _ place: CallSite,
     resume: (@Sendable (Result<Void, any Error>) -> Void)? = nil,
     _ work: @escaping (SqliteDatabase) throws -> TransactionResult
   ) {
