@@ -9,6 +9,8 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "ClusterNodeProcess", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
+    .executableTarget(
+      name: "ClusterFigures", dependencies: ["ClusterNodeProcess", .product(name: "Sqlable", package: "Sqlable")]),
     .testTarget(
       name: "ClusterTests",
       dependencies: [

@@ -93,11 +93,11 @@ extension SqlError {
   fileprivate var level: Logger.Level {
     switch kind {
     case .corrupt, .notADatabase, .handleLost: .critical
-    case .busy, .timeout: .warning
+    case .busy, .timeout, .unavailable: .warning
     case .constraint: .info
     case .interrupted, .closed: .debug
     case .readOnly, .full, .io, .cannotOpen, .schema, .decoding, .encoding, .invalidStatement, .syntax, .tooBig,
-      .outOfMemory, .misuse, .wrongKey, .notAuthentic, .other:
+      .outOfMemory, .misuse, .wrongKey, .notAuthentic, .outcomeUnknown, .other:
       .error
     }
   }

@@ -4,7 +4,7 @@ import Sqlable
 import Testing
 
 /// Closures that receive events and do what they should not.
-@Suite(.timeLimit(.minutes(2))) struct BadReceiverTests {
+@Suite(.timeLimit(.minutes(10))) struct BadReceiverTests {
   @Test func aReceiverThatBlocksDelaysItsCallerOnly() throws {
     try withMembers { pool in
       let (isBlocked, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct TraceAdviceTests {
+@Suite(.timeLimit(.minutes(10))) struct TraceAdviceTests {
   private func withBikes(_ body: (SqliteDatabase, TraceLog) async throws -> Void) async throws {
     try await withDirectoryAsync { directory in
       let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite")

@@ -31,7 +31,7 @@ struct BikeServer: AsyncParsableCommand {
     guard cluster else { return try await BikeService(filepath: database).run(hostname: hostname, port: port) }
     #if Cluster
     let nodes = join.split(separator: ",").map { String($0) }
-    try await ClusterBikeService(id: id, address: node, directory: directory, joining: nodes)
+    try await ClusterBikeService(id: UInt64(id), address: node, directory: directory, joining: nodes)
       .run(hostname: hostname, port: port)
     #else
     throw ValidationError("--cluster needs a build with --traits Cluster")

@@ -74,7 +74,7 @@ struct BicycleList {
 extension Request {
   /// By which a request that is sent again, because its answer got lost, is known.
   fileprivate var idempotencyKey: UUID {
-    HTTPField.Name("Idempotency-Key").flatMap { headers[$0] }.flatMap { UUID(uuidString: $0) } ?? UUID()
+    headers.first { $0.name.canonicalName == "idempotency-key" }.flatMap { UUID(uuidString: $0.value) } ?? UUID()
   }
 
   /// nil when it is left out; what is no number of the range is the client's mistake, and not to be guessed at.

@@ -14,7 +14,7 @@ public struct ClusterBikeService: Sendable {
 
   /// - Parameter nodes: The addresses of other copies' nodes; none for the first, which begins the cluster.
   public init(
-    id: Int, address: String, directory: String, joining nodes: [String],
+    id: UInt64, address: String, directory: String, joining nodes: [String],
     logger: Logger = Logger(label: "BikeService")
   ) throws {
     node = try SqliteClusterNode(id: id, address: address, directory: directory)

@@ -1,0 +1,1 @@
+../../Tests/ClusterTests/Support/TestNode.swift
