@@ -59,7 +59,12 @@ final class NodeConnection: Sendable {
     var message = channel.allocator.buffer(capacity: 256)
     try request.write(to: &message)
     let promise = channel.eventLoop.makePromise(of: WireResponse.self)
-    channel.writeAndFlush(WireCall(message: message, promise: promise, deadline: deadline), promise: nil)
+    // A channel that has been closed has no handler any more, and only its own promise says so.
+    let written = channel.eventLoop.makePromise(of: Void.self)
+    written.futureResult.whenFailure { [address] _ in
+      promise.fail(NodeFailure(address: address, reason: "the connection was lost"))
+    }
+    channel.writeAndFlush(WireCall(message: message, promise: promise, deadline: deadline), promise: written)
     return try await withTaskCancellationHandler {
       try await promise.futureResult.get()
     } onCancel: {
@@ -157,7 +162,11 @@ private final class WireHandler: ChannelDuplexHandler {
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     let call = unwrapOutboundIn(data)
-    guard context.channel.isActive, failure == nil else { return call.promise.fail(failure ?? lost) }
+    guard context.channel.isActive, failure == nil else {
+      call.promise.fail(failure ?? lost)
+      promise?.fail(failure ?? lost)
+      return
+    }
     let channel = context.channel
     let pause = min(TimeAmount(call.deadline - .now), TimeAmount(NodeConnection.silence))
     let timer = context.eventLoop.scheduleTask(in: pause) { [address, isGivenUp] in

@@ -96,6 +96,8 @@ final class CountingWriter: Sendable {
   /// The number of rows acknowledged so far.
   var count: Int { report.with { $0.acknowledgedCount } }
 
+  var errors: [String: Int] { report.with { $0.errors } }
+
   /// Ends the writers.
   func end() async -> Report {
     let task = task.with { $0 }

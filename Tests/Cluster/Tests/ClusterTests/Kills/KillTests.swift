@@ -99,6 +99,19 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: KillTests.environment["SQLABLE_HANDOVERS"] != nil))
+  func leadersStopAgainAndAgain() async throws {
+    try await withWriters { cluster, writer, generator in
+      for round in 0..<KillTests.rounds {
+        let leader = try await cluster.leader()
+        try await cluster.node(leader).stop()
+        try await Task.sleep(for: .milliseconds(Int.random(in: 0...500, using: &generator)))
+        try await cluster.restart(leader)
+        try await writer.goesOn("round \(round)")
+      }
+    }
+  }
+
   @Test func nodesThatWereAwayForLongReceiveSnapshots() async throws {
     try await withWriters(snapshots: 32) { cluster, writer, generator in
       for round in 0..<KillTests.rounds {
@@ -136,7 +149,17 @@ import Testing
       writer.begin(writers: 8)
       let begin = ContinuousClock.now
       do { try await trouble(cluster, writer, &generator) } catch {
-        print("seed \(KillTests.seed)")
+        print("seed \(KillTests.seed); errors so far \(writer.errors)")
+        for node in cluster.nodes {
+          let leader = Probe.leader(at: node.address) ?? "no answer"
+          print("node \(node.id), \(await node.isRunning ? "running" : "ended"), names the leader \(leader)")
+        }
+        let other = try SqliteCluster(nodes: cluster.addresses)
+        do {
+          print(
+            "another client reads \(try await withDeadline(.seconds(5)) { try await Entry.count().run(other) }) rows, and writes",
+            try await withDeadline(.seconds(5)) { try await Entry(writer: -1, number: 1).insert().run(other) })
+        } catch { print("another client: \(error)") }
         _ = await writer.end()
         throw error
       }
