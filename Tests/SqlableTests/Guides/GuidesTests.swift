@@ -159,7 +159,8 @@ extension GuidesTests {
   static func sources() throws -> [Source] {
     let folders = [
       "Tests/SqlableTests/Guides", "Tests/SqlableTests/Support", "Tests/Macros/Tests/ModelTests",
-      "Tests/Integrations/Tests/IntegrationTests", "Tests/Cluster/Tests/ClusterTests/Guides", "Sources/Flights/Questions",
+      "Tests/Integrations/Tests/IntegrationTests", "Tests/Cluster/Tests/ClusterTests/Guides",
+      "Sources/Flights/Questions",
     ]
     return try folders.flatMap { folder in
       let directory = root.appending(path: folder)

@@ -33,9 +33,18 @@ import Testing
         try await Bicycle(name: "Giant", color: "blue").insert().run(tx)
       }
       #expect(receipt == 8)
-      let bicycle = try await cluster.run(Bicycle(name: "Scott", color: "red").insert(), id: UUID())  // shares its commit
+      let bicycle = try await cluster.run(Bicycle(name: "Scott", color: "red").insert(), id: UUID())
       #expect(bicycle == 9)
     }
+  }
+
+  /// As it is written in a program that follows for as long as it runs.
+  private func follow(_ cluster: SqliteCluster) async throws {
+    let changes = try await cluster.changes(on: Bicycle.self, .update)
+    let token = try await cluster.observe(on: Bicycle.self, id: 7) { id in print("changed:", id) }
+    for try await count in Bicycle.count().filter(Bicycle.color == "red").updates(in: cluster) { print(count) }
+    cluster.removeObserver(token)
+    withExtendedLifetime(changes) {}
   }
 
   @Test func changesAndLiveResults() async throws {

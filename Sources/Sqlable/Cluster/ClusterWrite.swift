@@ -1,0 +1,89 @@
+#if Cluster
+/// A write of one caller.
+final class ClusterWrite: Sendable {
+  let deadline: ContinuousClock.Instant
+  /// Nil if an earlier call with the record is stored.
+  let outcome = CallOutcome<[SqlAnswer]?>()
+  private let requests: [SqlRequest]
+  private let record: TransactionRecord?
+  private let state = Guarded(State())
+
+  private struct State {
+    /// Whether its COMMIT may have been sent.
+    var isCommitting = false
+    var isAlone = false
+    var losses = 0
+    /// The answers of an attempt whose outcome is not known.
+    var unknown: [SqlAnswer]?
+  }
+
+  init(_ requests: [SqlRequest], _ record: TransactionRecord?, _ deadline: ContinuousClock.Instant) {
+    (self.requests, self.record, self.deadline) = (requests, record, deadline)
+  }
+
+  var isRepeatable: Bool { record != nil }
+
+  /// Runs the requests in the open transaction, with the record first.
+  func answers(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
+    guard let record else { return try await session.answers(to: requests, before: deadline) }
+    let own = TransactionRecord.trims ? [record.insert, record.trim] : [record.insert]
+    return Array(try await session.answers(to: own + requests, before: deadline).dropFirst(own.count))
+  }
+
+  /// Notes the answers of a commit whose outcome is not known; false if that can't be found out.
+  func isUnknown(_ answers: [SqlAnswer]) -> Bool {
+    if isRepeatable { state.withLock { $0.unknown = answers } }
+    return isRepeatable
+  }
+
+  /// Ends it with what a node said of it.
+  func refused(_ error: any Error) {
+    guard isRepeatable, TransactionRecord.isStored(error) else {
+      // Its record was not there: no earlier attempt is stored.
+      state.withLock { $0.unknown = nil }
+      return stop(error)
+    }
+    outcome.end(.success(state.withLock { $0.unknown }))
+  }
+
+  /// Whether it shares no commit with others.
+  var isAlone: Bool { state.withLock { $0.isAlone } }
+
+  func runsAlone() { state.withLock { $0.isAlone = true } }
+
+  /// Ends it with an error. While its commit is under way, only a deadline does, and its outcome is not known.
+  func stop(_ error: any Error) {
+    state.withLock { state in
+      if state.unknown != nil {
+        outcome.end(.failure(SqlError.outcomeUnknown(error)))
+      } else if !state.isCommitting {
+        outcome.end(.failure(error))
+      } else if (error as? SqlError)?.kind == .timeout {
+        outcome.end(.failure(SqlError.outcomeUnknown(error)))
+      }
+    }
+  }
+
+  func ended(_ error: any Error) { outcome.end(.failure(error)) }
+
+  /// Whether its commit may be sent: it was not stopped.
+  func commits() -> Bool {
+    state.withLock { state in
+      state.isCommitting = !outcome.isEnded
+      return state.isCommitting
+    }
+  }
+
+  func isQueued() { state.withLock { $0.isCommitting = false } }
+
+  /// Counts a connection that broke while it ran.
+  func wasLost(_ error: any Error) {
+    let isLast = state.withLock { state in
+      state.losses += 1
+      state.isAlone = state.losses > 1
+      return state.losses >= ClusterAttempts.maximumLosses
+    }
+    if isLast { stop(error.ofCluster) }
+  }
+}
+#endif
