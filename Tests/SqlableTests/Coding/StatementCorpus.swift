@@ -298,6 +298,7 @@ struct StatementCorpus {
     try add("row-values-in", Car.read().filter(nameAndPrice.in([("N", 3), ("T", 4)])))
     try add(
       "row-values-in-query", Car.read().filter(nameAndPrice.notIn(Car.select(Car.name, Car.price.max().ifNull(0)))))
+    try add("json-values", Car.select(Car.name.jsonSet("a", to: true), Car.name.jsonSet("b", to: ["x"])))
     try add("format", Car.select(format("%s: %.2f", Car.name, Car.price)))
     try add("truth-values", Car.select(Car.id).filter(Car.isElectric.isTrue && !Car.isElectric))
     try add(
