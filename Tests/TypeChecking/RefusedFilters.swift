@@ -34,6 +34,11 @@ func values(text: String, number: Int, date: Date) throws {
   _ = Car.read().filter(Car.isElectric == Car.seats) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, Bool>' and 'TypedColumn<Car, Int>'
   _ = Car.read().filter(Car.name) // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'SqlExpression'
   _ = Car.read().filter(Car.isElectric) // refused: cannot convert value of type 'TypedColumn<Car, Bool>' to expected argument type 'SqlExpression'
+  _ = Car.read().filter(rowValue(Car.price, Car.name) < (5, "x") && rowValue(Car.id, Car.seats).in([(1, 2)]))
+  _ = Car.read().filter(rowValue(Car.price, Car.name) < ("x", 5)) // refused: cannot convert value of type '(String, Int)' to expected argument type 'TermRow<Double, String>'
+  _ = Car.read().filter(rowValue(Car.price, Car.name) < 5) // refused: '<'
+  _ = Car.read().filter(Car.isElectric.isTrue || Car.price > 5 && !Car.isElectric)
+  _ = Car.name.isTrue // refused: 'String' conform to 'SqlBoolean'
   _ = Car.read().filter(true) // refused: cannot convert value of type 'Bool' to expected argument type 'SqlExpression'
   _ = Car.read().filter("price > 5") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
   _ = Car.read().filter(Car.price > 5 && Car.isElectric) // refused: cannot convert value of type 'TypedColumn<Car, Bool>' to expected argument type 'SqlExpression'
@@ -54,6 +59,8 @@ func lists(text: String, number: Int, date: Date) throws {
   _ = Car.read().filter(Car.name.in(Person.select(Person.name)) && Car.ownerId.in(Person.select(Person.id)))
   _ = Car.read().filter(Car.name.in(Car.select(Car.color)) && Car.color.notIn(Person.select(Person.name)))
   _ = Car.read().filter(Car.price.between(1, and: 2) && Car.name.isDistinct(from: Car.color))
+  _ = Car.read().filter(Car.price.between(Car.price, and: 2) && Car.price.between(1, and: Car.price * 2))
+  _ = Car.read().filter(Car.price.between(Car.name, and: Car.name)) // refused: the terms have different types
   _ = Car.read().filter(Car.price.between(1, and: "x")) // refused: the values have a different type than the term
   _ = Car.read().filter(Car.name.between(1, and: 2)) // refused: the values have a different type than the term
   _ = Car.read().filter(Car.name ∈ [1, 2]) // refused: the values have a different type than the term on the left

@@ -22,6 +22,10 @@ func numbers(text: String, number: Int, date: Date) throws {
   let _: TypedExpression<Double> = Car.price / Car.price // refused: cannot assign value of type 'TypedExpression<Double?>'
   let _: TypedExpression<Double?> = Car.price / Car.price
   let _: TypedExpression<Double?> = Car.price.optional.cast(to: Double.self)
+  _ = Car.price.sqrt() + Car.seats.ln() * 2 + Car.price.power(2) - Car.price.floor().optional
+  _ = Car.price.round(Car.seats)
+  _ = Car.price.round(Car.price) // refused: instance method 'round' requires the types 'Double' and 'Int' be equivalent
+  _ = Car.name.sqrt() // refused: 'String' conform to 'SqlNumber'
   _ = Car.seats.round() // refused: referencing instance method 'round' on 'TypedTerm' requires that 'Int' conform to 'BinaryFloatingPoint'
   _ = Car.color.ifNull(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.color.ifNull(Car.price) // refused: instance method 'ifNull' requires the types 'String?' and 'Double?' be equivalent

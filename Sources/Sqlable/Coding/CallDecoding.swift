@@ -62,13 +62,16 @@ extension DocumentDecoder {
     case .builtIn(let function):
       counts = function.argumentCounts
       if function.takesNumbers {
-        for argument in call.arguments.prefix(1) {
+        for argument in function.isOfMathematics ? call.arguments[...] : call.arguments.prefix(1) {
           if let defect = argument.defect(in: function.name) { throw defect.error }
         }
       }
     }
-    guard counts.contains(call.arguments.count) else {
+    guard counts.contains(call.arguments.count), !call.lacksValue else {
       throw failure("the function does not take \(call.arguments.count) arguments")
+    }
+    if call.function == .builtIn(.printf) {
+      guard case .value(.text) = call.arguments[0].node else { throw failure("a format must be text") }
     }
   }
 

@@ -61,6 +61,7 @@ extension DocumentDecoder {
     case .datePart: return try datePart(value, others, scope)
     case .strftime: return try strftime(value, scope)
     case .shift: return try shift(value, others, scope)
+    case .row: throw failure("a row value stands beside another one, or on the left of IN with a query")
     case .query, .exists: return try subquery(form, value, scope)
     case .matches, .search, .weighting, .rank, .snippet, .highlight:
       return try fullText(form, value, others, scope)
@@ -194,15 +195,40 @@ extension DocumentDecoder {
     let documents = try list(document, "the terms of an operator")
     guard documents.count == 2 else { throw failure("an operator takes 2 terms, not \(documents.count)") }
     enter(0)
-    let left = try term(documents[0], scope)
+    let row = operation.isComparison ? try row(documents[0], scope) : nil
+    let left = try row ?? term(documents[0], scope)
     leave()
     enter(1)
-    let right = operation.takesConstant ? try path(documents[1]) : try term(documents[1], scope)
+    let right: SqlExpression
+    if let count = row?.rowTerms?.count {
+      guard let other = try self.row(documents[1], scope), other.rowTerms?.count == count else {
+        throw failure("a row value is compared with one of as many terms")
+      }
+      right = other
+    } else {
+      right = operation.takesConstant ? try path(documents[1]) : try term(documents[1], scope)
+    }
     leave()
-    if operation.isComparison { try SqlExpression.checkCompared([left, right], scope) }
+    if let own = left.rowTerms, let others = right.rowTerms {
+      for pair in zip(own, others) { try SqlExpression.checkCompared([pair.0, pair.1], scope) }
+    } else if operation.isComparison {
+      try SqlExpression.checkCompared([left, right], scope)
+    }
     if operation == .matchesGlob { try right.checkIsPattern(scope) }
     if let defect = SqlExpression.defect(of: operation, left, right) { throw defect.error }
     return try made(.binary(operation, left, right))
+  }
+
+  /// A row value; nil for any other term.
+  private func row(_ document: Document, _ scope: Scope) throws -> SqlExpression? {
+    guard case .object(let members) = document, members.count == 1, members[0].key == TermForm.row.rawValue else {
+      return nil
+    }
+    enter(members[0].key)
+    let terms = try terms(members[0].value, "the terms of a row value", scope)
+    guard (2...100).contains(terms.count) else { throw failure("a row value has 2 to 100 terms") }
+    leave()
+    return try made(.special(.init(form: .row, terms: terms)))
   }
 
   private func between(_ document: Document, _ scope: Scope) throws -> SqlExpression {
@@ -215,7 +241,7 @@ extension DocumentDecoder {
     let documents = try list(document, "the terms of IN")
     guard documents.count == 2 else { throw failure("IN takes a term, and a list or a query") }
     enter(0)
-    let left = try term(documents[0], scope)
+    let left = try row(documents[0], scope) ?? term(documents[0], scope)
     leave()
     enter(1)
     let term = try isIn(left, documents[1], scope)
@@ -224,7 +250,7 @@ extension DocumentDecoder {
   }
 
   private func isIn(_ left: SqlExpression, _ document: Document, _ scope: Scope) throws -> SqlExpression {
-    guard case .list(let values) = document else {
+    guard case .list(let values) = document, left.rowTerms == nil else {
       let term = left.isIn(try query(document, outer: scope))
       if case .invalid(let invalid) = term.node { throw invalid.error }
       return term

@@ -178,6 +178,7 @@ struct DocumentEncoder {
     switch special.form {
     case .choice: return try choice(special.terms, scope)
     case .dateFormat: return object("strftime", try list(special.terms, scope))
+    case .row: return object("row", try list(special.terms, scope))
     case .fullText(let search): return try fullText(search, special.terms, scope)
     case .cast, .inverted, .datePart, .day, .shifted:
       guard let operand = special.terms.first else { throw DocumentEncoder.withoutForm }
@@ -200,7 +201,7 @@ struct DocumentEncoder {
     case .day: ["date": operand]
     case .shifted(let count, let unit):
       ["shift": operand, "by": value(.integer(Int64(count))), "unit": .text(unit.rawValue)]
-    case .inverted, .choice, .dateFormat, .fullText: ["inverted": operand]
+    case .inverted, .choice, .dateFormat, .row, .fullText: ["inverted": operand]
     }
   }
 

@@ -9,6 +9,8 @@ enum TermForm: String, CaseIterable, Sendable {
   /// A function of SQLite, or one that the program registered.
   case function, registered
   case `case`, cast, inverted, datePart, strftime, date, shift
+  /// Beside another one, or on the left of IN.
+  case row
   /// A subquery as a value or a condition.
   case query, exists
   // Full-text search.
@@ -18,7 +20,7 @@ enum TermForm: String, CaseIterable, Sendable {
   var otherKeys: [String] {
     switch self {
     case .null, .integer, .real, .blob, .parameter, .and, .or, .not, .negative, .isNull, .isNotNull, .between, .in: []
-    case .inverted, .strftime, .date, .query, .exists, .rank: []
+    case .inverted, .strftime, .date, .query, .exists, .rank, .row: []
     case .column: ["of", "model"]
     case .like: ["escape"]
     case .collate, .cast: ["as"]

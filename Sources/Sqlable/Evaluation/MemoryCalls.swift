@@ -60,6 +60,7 @@ extension MemoryPlanner {
 
   func special(_ expression: SqlExpression, _ scope: MemoryScope) throws -> MemoryTerm {
     guard case .special(let special) = expression.node else { throw MemoryPlanner.refusal("this term") }
+    if case .row = special.form { throw MemoryPlanner.refusal("a row value") }
     if case .fullText = special.form { throw MemoryPlanner.refusal("a term of full-text search") }
     let terms = try terms(special.terms, scope)
     guard let first = terms.first else { throw MemoryPlanner.refusal("a term without terms") }
@@ -76,6 +77,7 @@ extension MemoryPlanner {
         return value.isNull ? .null : .integer(~value.integerValue)
       }
     case .datePart, .dateFormat, .day, .shifted: return try date(special, terms, scope)
+    case .row: throw MemoryPlanner.refusal("a row value")
     case .fullText: throw MemoryPlanner.refusal("a term of full-text search")
     }
   }

@@ -172,6 +172,8 @@ struct PolicyCheck {
       }
       return
     case .cast, .inverted: try require(.arithmetic)
+    // Its columns are compared, as the operator that it stands beside says.
+    case .row: break
     case .datePart, .dateFormat, .day, .shifted: try require(.dates)
     case .fullText(let term):
       try require(.fullText)

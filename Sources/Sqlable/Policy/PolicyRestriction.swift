@@ -189,7 +189,7 @@ extension SqlExpression {
       case .named: return true
       case .builtIn(let function):
         // A text that grows may become too large.
-        let grows = function == .hex || function == .replace
+        let grows = function == .hex || function == .replace || function == .printf
         if grows || function == .abs || function == .sum || function.isOfJSON { return true }
       case .countRows: break
       }

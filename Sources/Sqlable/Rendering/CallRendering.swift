@@ -57,7 +57,7 @@ extension Renderer {
     let inner = SelectWriter(
       sql: sql, parameters: parameters, outer: sql.isKey ? nil : scope, defined: defined, baseStack: stack + 24)
     switch term.kind {
-    case .scalar, .isIn: try inner.write(term.query, columns: 1)
+    case .scalar, .isIn: try inner.write(term.query, columns: term.columnCount)
     case .exists: try inner.write(existenceIn: term.query)
     }
     sql.append(")")

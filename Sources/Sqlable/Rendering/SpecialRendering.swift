@@ -25,6 +25,12 @@ extension Renderer {
       try writeDate(special.terms, "date()", stack: stack)
       sql.append(")")
     case .shifted(let count, let unit): try writeDate(special.terms, plus: count, unit, stack: stack)
+    case .row:
+      for (index, term) in special.terms.enumerated() {
+        sql.append(index == 0 ? "(" : ", ")
+        try write(term, within: .any, stack: stack + 5)
+      }
+      sql.append(")")
     case .fullText(let term): try write(term, special.terms, stack: stack)
     }
   }

@@ -29,9 +29,10 @@ extension SqlExpression {
 
     /// Whether the argument at this index configures the function, and so is written into the SQL as a literal.
     func isConstant(_ index: Int) -> Bool {
-      guard index > 0, case .builtIn(let function) = self.function else { return false }
+      guard case .builtIn(let function) = self.function, index > 0 || function == .printf else { return false }
       return switch function {
       case .substr, .round, .trim, .ltrim, .rtrim: true
+      case .printf: index == 0
       default: takesPath(index)
       }
     }
@@ -50,6 +51,7 @@ extension SqlExpression {
       case lastValue = "last_value"
       case lower, upper, length, abs
       case coalesce, round, substr, trim, ltrim, rtrim, replace, instr, hex, typeof, random, unicode, nullif
+      case json
       case jsonExtract = "json_extract"
       case jsonArrayLength = "json_array_length"
       case jsonType = "json_type"
@@ -58,6 +60,16 @@ extension SqlExpression {
       case jsonGroupArray = "json_group_array"
       case jsonEach = "json_each"
       case jsonTree = "json_tree"
+      case jsonSet = "json_set"
+      case jsonInsert = "json_insert"
+      case jsonReplace = "json_replace"
+      case jsonRemove = "json_remove"
+      case jsonPatch = "json_patch"
+      case jsonGroupObject = "json_group_object"
+      case printf
+      // Mathematics, which SQLite has from 3.35 on if it was built with them.
+      case acos, acosh, asin, asinh, atan, atan2, atanh, ceil, cos, cosh, degrees, exp, floor, ln, log, log10, log2, mod
+      case pi, pow, radians, sign, sin, sinh, sqrt, tan, tanh, trunc
       case scalarMin, scalarMax
 
       var name: String {
@@ -70,7 +82,7 @@ extension SqlExpression {
 
       var isAggregate: Bool {
         switch self {
-        case .count, .sum, .total, .avg, .min, .max, .groupConcat, .jsonGroupArray: true
+        case .count, .sum, .total, .avg, .min, .max, .groupConcat, .jsonGroupArray, .jsonGroupObject: true
         default: false
         }
       }
@@ -88,6 +100,16 @@ extension SqlExpression {
         switch self {
         case .jsonExtract, .jsonArrayLength, .jsonType, .jsonObject, .jsonArray, .jsonGroupArray: true
         case .jsonEach, .jsonTree: true
+        case .json, .jsonSet, .jsonInsert, .jsonReplace, .jsonRemove, .jsonPatch, .jsonGroupObject: true
+        default: false
+        }
+      }
+
+      /// Whether it is one of mathematics, which a build of SQLite may lack.
+      var isOfMathematics: Bool {
+        switch self {
+        case .acos, .acosh, .asin, .asinh, .atan, .atan2, .atanh, .ceil, .cos, .cosh, .degrees, .exp, .floor, .ln: true
+        case .log, .log10, .log2, .mod, .pi, .pow, .radians, .sign, .sin, .sinh, .sqrt, .tan, .tanh, .trunc: true
         default: false
         }
       }
@@ -99,7 +121,7 @@ extension SqlExpression {
       var takesNumbers: Bool {
         switch self {
         case .sum, .total, .avg: true
-        default: false
+        default: isOfMathematics
         }
       }
 
@@ -128,7 +150,17 @@ extension SqlExpression {
     func takesPath(_ index: Int) -> Bool {
       guard index > 0, case .builtIn(let function) = self.function else { return false }
       return switch function {
-      case .jsonExtract, .jsonArrayLength, .jsonType, .jsonEach, .jsonTree: true
+      case .jsonExtract, .jsonArrayLength, .jsonType, .jsonEach, .jsonTree, .jsonRemove: true
+      // Each path stands before its value.
+      case .jsonSet, .jsonInsert, .jsonReplace: !index.isMultiple(of: 2)
+      default: false
+      }
+    }
+
+    /// Whether a path stands without its value.
+    var lacksValue: Bool {
+      switch function {
+      case .builtIn(.jsonSet), .builtIn(.jsonInsert), .builtIn(.jsonReplace): arguments.count.isMultiple(of: 2)
       default: false
       }
     }

@@ -19,6 +19,8 @@ extension SqlExpression {
       case day
       /// A date with a number of units added.
       case shifted(Int, DateUnit)
+      /// `(a, b)`: beside another row, or on the left of IN.
+      case row
       /// A full-text condition, or a rank, snippet or highlight.
       case fullText(FullTextTerm)
 
@@ -30,7 +32,7 @@ extension SqlExpression {
       switch form {
       case .choice: terms.count > 1 ? terms[1] : nil
       case .shifted: terms.first
-      case .cast, .inverted, .datePart, .dateFormat, .day, .fullText: nil
+      case .cast, .inverted, .datePart, .dateFormat, .day, .row, .fullText: nil
       }
     }
   }
@@ -50,7 +52,18 @@ extension SqlExpression {
   }
 }
 
+extension SqlExpression {
+  /// The terms of a row value; nil for any other term.
+  var rowTerms: [SqlExpression]? {
+    guard case .special(let special) = node, special.form == .row else { return nil }
+    return special.terms
+  }
+}
+
 extension SqlExpression.QueryTerm {
+  /// How many columns the query must have.
+  var columnCount: Int { kind == .isIn ? term?.rowTerms?.count ?? 1 : 1 }
+
   /// The term that determines the form of a scalar subquery's value.
   var formTerm: SqlExpression? {
     guard kind == .scalar, case .term(let term) = query.clauses.results.first else { return nil }

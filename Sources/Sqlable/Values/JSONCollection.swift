@@ -56,6 +56,21 @@ extension Optional: JSONCollection where Wrapped: Encodable {
   func json(_ encoder: JSONEncoder) throws -> Data { try map { try encoder.json(of: $0) } ?? encoder.encode(self) }
 }
 
+/// An optional, which is stored as what it wraps.
+private protocol Wrapping {
+  static var wrapped: Any.Type { get }
+}
+
+extension Optional: Wrapping {
+  static var wrapped: Any.Type { Wrapped.self }
+}
+
+/// Whether the values of a type, or of the one that it wraps, are stored as JSON.
+func isStoredAsJSON(_ type: Any.Type) -> Bool {
+  if let optional = type as? any Wrapping.Type { return isStoredAsJSON(optional.wrapped) }
+  return type is any SqlJSON.Type || type is any JSONCollection.Type
+}
+
 extension Data {
   /// The parts between two brackets, separated by commas.
   fileprivate init(_ begin: String, _ parts: [Data], _ end: String) {

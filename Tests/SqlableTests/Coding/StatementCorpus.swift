@@ -276,6 +276,42 @@ struct StatementCorpus {
       Car.select(
         Car.name.jsonExtract("age", as: Int.self), Car.name.jsonArrayLength("pets"), Car.name.jsonType(),
         jsonObject(["name": Car.name]), jsonArray(Car.name, Car.price), Car.name.jsonGroupArray()))
+    try add(
+      "json-changes",
+      Car.select(
+        Car.name.jsonSet("age", to: 3), Car.name.jsonInsert("pets", 0, value: Car.name.json("pets")),
+        Car.name.jsonReplace("age", with: nil as Int?), Car.name.jsonRemove("pets", -1),
+        Car.name.jsonPatch("{}"), Car.name.jsonGroupObject(Car.price)))
+    try add(
+      "mathematics",
+      Car.select(
+        pi(), Car.price.sqrt(), Car.price.exp(), Car.price.ln(), Car.price.log10(), Car.price.log2(),
+        Car.price.log(base: 3), Car.price.power(2), Car.price.mod(0.5), Car.price.floor(), Car.price.ceil(),
+        Car.price.trunc(), Car.price.sign(), Car.price.degrees(), Car.price.radians(), Car.price.atan2(Car.id)))
+    try add(
+      "trigonometry",
+      Car.select(
+        Car.price.sin(), Car.price.cos(), Car.price.tan(), Car.price.asin(), Car.price.acos(), Car.price.atan(),
+        Car.price.sinh(), Car.price.cosh(), Car.price.tanh(), Car.price.asinh(), Car.price.acosh(), Car.price.atanh()))
+    let nameAndPrice = rowValue(Car.name, Car.price)
+    try add("row-values", Car.read().filter(nameAndPrice < ("N", 3) && nameAndPrice != nameAndPrice))
+    try add("row-values-in", Car.read().filter(nameAndPrice.in([("N", 3), ("T", 4)])))
+    try add(
+      "row-values-in-query", Car.read().filter(nameAndPrice.notIn(Car.select(Car.name, Car.price.max().ifNull(0)))))
+    try add("json-values", Car.select(Car.name.jsonSet("a", to: true), Car.name.jsonSet("b", to: ["x"])))
+    try add("format", Car.select(format("%s: %.2f", Car.name, Car.price)))
+    try add("truth-values", Car.select(Car.id).filter(Car.isElectric.isTrue && !Car.isElectric))
+    try add(
+      "page", Bicycle.read().orderBy(Bicycle.color, .desc).page(after: Bicycle(id: 3, name: "", color: "red"), limit: 2)
+    )
+    try add(
+      "page-nulls",
+      Bicycle.read().orderBy(Bicycle.ownerId.asc.nullsLast).page(after: Bicycle(id: 3, name: "", color: ""), limit: 2))
+    try add(
+      "term-arguments",
+      Car.select(Car.name.substr(Car.name.instr("a"), Car.name.length()), Car.price.round(Car.name.length()))
+        .filter(Car.name.like(Car.name) && Car.name.glob(Car.name) && Car.name.hasSuffix(Car.name.trim()))
+        .filter(Car.price.between(Car.price, and: 9)))
     try add("json-contains", Bicycle.name.jsonContains("x", at: "tags"))
   }
 

@@ -13,12 +13,14 @@ import Testing
       (Bicycle.id >= 1, #""id" >= ?"#),
       (Bicycle.name == Bicycle.color, #""name" = "color""#),
       (Bicycle.id.between(1, and: 9), #""id" BETWEEN ? AND ?"#),
+      (Bicycle.id.between(Bicycle.ownerId, and: Bicycle.id), #""id" BETWEEN "owner_id" AND "id""#),
       (Bicycle.color ∈ ["red", "blue"], #""color" IN (?, ?)"#),
       (Bicycle.color.in(["red", "blue"]), #""color" IN (?, ?)"#),
       (contains(Bicycle.color, ["red", "blue"]), #""color" IN (?, ?)"#),
       (Bicycle.color.notIn(["red"]), #"NOT "color" IN (?)"#),
       (Bicycle.name.like("N%"), #""name" LIKE ?"#),
       (Bicycle.name.like("100!%", escape: "!"), #""name" LIKE ? ESCAPE '!'"#),
+      (Bicycle.name.like(Bicycle.color), #""name" LIKE "color""#),
       (Bicycle.ownerId.isNull, #""owner_id" IS NULL"#),
       (!Bicycle.ownerId, #""owner_id" IS NULL"#),
       (Bicycle.ownerId == nil, #""owner_id" IS NULL"#),
@@ -41,6 +43,64 @@ import Testing
     ]
     for (condition, sql) in conditions {
       #expect(Bicycle.count().filter(condition).sql == #"SELECT count(*) FROM "bicycle" WHERE "# + sql)
+    }
+  }
+
+  @Test func rowValuesAreCompared() throws {
+    let conditions: [(SqlExpression, String)] = [
+      (rowValue(Car.price, Car.name) < (9, "x"), #"("price", "name") < (?, ?)"#),
+      (rowValue(Car.price, Car.name) == rowValue(Car.price, Car.name), #"("price", "name") = ("price", "name")"#),
+      (rowValue(Car.price, Car.name).in([(9, "x"), (8, "y")]), #"("price", "name") IN (VALUES (?, ?), (?, ?))"#),
+      (
+        rowValue(Car.price, Car.name).in(Car.select(Car.price, Car.name)),
+        #"("price", "name") IN (SELECT "car"."price", "car"."name" FROM "car")"#
+      ),
+    ]
+    try withDatabase { db in
+      try db.createTable(Car.self)
+      try Car.insert([Car(name: "x", price: 9, isElectric: true), Car(name: "a", price: 9, isElectric: true)]).run(db)
+      for ((condition, sql), names) in zip(conditions, [["a"], ["x", "a"], ["x"], ["x", "a"]]) {
+        #expect(Car.read().filter(condition).sql.hasSuffix(" WHERE " + sql))
+        #expect(try Car.read().filter(condition).run(db).map(\.name) == names, "\(sql)")
+      }
+    }
+  }
+
+  @Test func aTruthValueIsACondition() {
+    let silent = Car.read().filter(Car.isElectric.isTrue && Car.price < 20_000)
+    #expect(
+      silent.sql == """
+        SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" WHERE "is_electric" AND "price" < ?
+        """)
+  }
+
+  /// Docs/Statements.md, "Pages".
+  @Test func pagesBeginAfterARow() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try Bicycle.insert(
+        [("Norco", "red"), ("Trek", "blue"), ("Cube", "red"), ("Giant", "green")].map { Bicycle(name: $0, color: $1) }
+      ).run(db)
+      let list = Bicycle.read().orderBy(Bicycle.color, .desc)
+      let first = try list.page(after: nil, limit: 2).run(db)
+      let next = try list.page(after: first.last, limit: 2).run(db)
+      #expect(first.map(\.name) == ["Cube", "Norco"] && next.map(\.name) == ["Giant", "Trek"])
+      #expect(
+        list.page(after: first.last, limit: 2).sql == """
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
+          WHERE "color" <= ? AND ("color" < ? OR "id" < ?) ORDER BY "color" DESC, "id" DESC LIMIT ?
+          """)
+      try db.createTable(Car.self)
+      try Car.insert((1...60).map { Car(id: $0, name: "\($0)", price: Double($0 / 2), isElectric: false) }).run(db)
+      let query = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc)
+      let dearest = try query.page(after: nil, limit: 50).run(db)
+      let others = try query.page(after: dearest.last.map { [$0.1, $0.2] }, limit: 50).run(db)
+      #expect((dearest + others).map(\.2) == (1...60).reversed())
+      #expect(
+        query.page(after: [5, 3], limit: 50).sql == """
+          SELECT "name", "price", "id" FROM "car" \
+          WHERE "price" <= ? AND ("price" < ? OR "id" < ?) ORDER BY "price" DESC, "id" DESC LIMIT ?
+          """)
     }
   }
 

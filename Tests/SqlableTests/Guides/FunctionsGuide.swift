@@ -22,12 +22,42 @@ import Testing
       (Car.name.jsonArrayLength("pets"), #"json_array_length("name", '$.pets')"#),
       (Car.name.jsonType("age"), #"json_type("name", '$.age')"#),
       (Car.name.jsonGroupArray(), #"json_group_array("name")"#),
+      (Car.name.jsonGroupObject(Car.price), #"json_group_object("name", "price")"#),
+      (Car.name.jsonSet("age", to: 3), #"json_set("name", '$.age', ?)"#),
+      (Car.name.jsonInsert("age", value: 3), #"json_insert("name", '$.age', ?)"#),
+      (Car.name.jsonReplace("age", with: 3), #"json_replace("name", '$.age', ?)"#),
+      (Car.name.jsonRemove("pets", 0), #"json_remove("name", '$.pets[0]')"#),
+      (Car.name.jsonPatch(#"{"age": 3}"#), #"json_patch("name", ?)"#),
+    ]
+    let mathematics: [(any AnyTerm, String)] = [
+      (Car.price.floor(), #"floor("price")"#),
+      (Car.price.ceil(), #"ceil("price")"#),
+      (Car.price.trunc(), #"trunc("price")"#),
+      (Car.price.sign(), #"sign("price")"#),
+      (Car.price.sqrt(), #"sqrt("price")"#),
+      (Car.price.power(2), #"pow("price", ?)"#),
+      (Car.price.mod(0.5), #"mod("price", ?)"#),
+      (Car.price.exp(), #"exp("price")"#),
+      (Car.price.ln(), #"ln("price")"#),
+      (Car.price.log10(), #"log10("price")"#),
+      (Car.price.log2(), #"log2("price")"#),
+      (Car.price.log(base: 3), #"log(?, "price")"#),
+      (Car.price.radians(), #"radians("price")"#),
+      (Car.price.degrees(), #"degrees("price")"#),
+      (Car.price.sin(), #"sin("price")"#),
+      (Car.price.atan2(Car.price), #"atan2("price", "price")"#),
+      (pi(), #"pi()"#),
     ]
     let texts: [(any AnyTerm, String)] = [
       (Car.name.hasPrefix("N"), #""name" LIKE ? ESCAPE '\'"#),
       (Car.name.hasSuffix("o"), #""name" LIKE ? ESCAPE '\'"#),
       (Car.name.contains("100%"), #""name" LIKE ? ESCAPE '\'"#),
+      (Car.name.hasPrefix(Car.name.substr(1, 1)), #"instr(lower("name"), lower(substr("name", 1, 1))) = ?"#),
+      (Car.name.contains(Car.name.trim()), #"instr(lower("name"), lower(trim("name"))) > ?"#),
       (Car.name.glob("[A-N]*"), #""name" GLOB ?"#),
+      (Car.name.glob(Car.name.lowercase()), #""name" GLOB lower("name")"#),
+      (Car.name.substr(Car.name.instr(" ")), #"substr("name", instr("name", ?))"#),
+      (format("%s: %.2f", Car.name, Car.price), #"printf('%s: %.2f', "name", "price")"#),
       (Car.name.substr(2, 3), #"substr("name", 2, 3)"#),
       (Car.name.trim(), #"trim("name")"#),
       (Car.name.ltrim("x"), #"ltrim("name", 'x')"#),
@@ -50,7 +80,7 @@ import Testing
       (Car.soldAt.strftime("%Y-%m"), #"strftime('%Y-%m', "sold_at", 'unixepoch')"#),
       (Car.soldAt.adding(3, .day), #"("sold_at" + ?)"#),
     ]
-    for (term, sql) in cars + texts + dates {
+    for (term, sql) in cars + texts + dates + mathematics {
       #expect(Car.read().select(term.expression).sql == #"SELECT \#(sql) FROM "car""#)
     }
     let bicycles: [(any AnyTerm, String)] = [

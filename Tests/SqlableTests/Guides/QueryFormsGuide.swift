@@ -171,6 +171,8 @@ import Testing
       let tag = JSONEach(Shop.tags, as: "tag")
       let tags = Shop.select(tag.value(as: String.self), countAll()).joining(tag).groupBy(tag.value(as: String.self))
       let cheap = Shop.read().filter(Shop.tags.jsonContains("cheap"))
+      let sale = Shop.update(Shop.tags.set(to: Shop.tags.jsonSet(0, to: "sale"))).filter(Shop.id == 1)
+      #expect(sale.sql == #"UPDATE "shop" SET "tags" = json_set("tags", '$[0]', ?) WHERE "id" = ?"#)
       #expect(
         tags.sql
           == #"SELECT "tag"."value", count(*) FROM "shop" JOIN json_each("shop"."tags") AS "tag" GROUP BY "tag"."value""#

@@ -21,6 +21,9 @@ extension TypedTerm {
   public func between(_ low: some SqlValue, and high: some SqlValue) -> SqlExpression { expression }
 
   @available(*, unavailable, message: "the terms have different types")
+  public func between(_ low: some TypedTerm, and high: some TypedTerm) -> SqlExpression { expression }
+
+  @available(*, unavailable, message: "the terms have different types")
   public func isDistinct(from other: some TypedTerm) -> SqlExpression { expression }
 
   @available(*, unavailable, message: "the terms have different types")

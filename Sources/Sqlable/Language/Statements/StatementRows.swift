@@ -69,13 +69,15 @@ extension Statement {
     switch rows {
     case .none: return []
     case .stored(let rows): return rows
-    case .model(let model): return try storedRows([model])
-    case .models(let models): return try storedRows(models)
+    case .model(let model): return try StoredRow.rows(of: [model], in: try tree.table)
+    case .models(let models): return try StoredRow.rows(of: models, in: try tree.table)
     }
   }
+}
 
-  private func storedRows(_ models: [Model]) throws -> [StoredRow] {
-    let table = try tree.table
+extension StoredRow {
+  /// The values that structs write.
+  static func rows<Model: Sqlable>(of models: [Model], in table: TableInfo) throws -> [StoredRow] {
     let buffer = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: buffer)
     return try models.map { model in

@@ -21,6 +21,28 @@ extension TypedColumn where Value == Bool? {
   public static prefix func ! (column: TypedColumn) -> SqlExpression { column.isNull }
 }
 
+/// A truth value or an optional one: a term of it is a condition by itself, as ``TypedTerm/isTrue``.
+public protocol SqlBoolean: SqlValue {}
+
+extension Bool: SqlBoolean {}
+extension Optional: SqlBoolean where Wrapped: SqlBoolean {}
+
+extension TypedTerm where Value: SqlBoolean {
+  // Not by an overload of filter(_:) or &&: with one, the compiler takes seconds to refuse a long filter.
+
+  /// The term as a condition: `"a"`. NULL is not true.
+  ///
+  /// ```swift
+  /// Car.read().filter(Car.isElectric.isTrue || Car.price < 5_000)     // … WHERE "is_electric" OR "price" < ?
+  /// ```
+  public var isTrue: SqlExpression { expression }
+}
+
+extension SqlTerm {
+  /// The term as a condition: `"a"`. True for a number that is not 0; NULL is not true.
+  public var isTrue: SqlExpression { expression }
+}
+
 extension SqlExpression {
   /// `NOT a`; NULL stays NULL.
   public static prefix func ! (term: SqlExpression) -> SqlExpression { SqlExpression(.not(term)) }

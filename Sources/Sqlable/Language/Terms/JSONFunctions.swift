@@ -65,6 +65,9 @@ extension AnyTerm {
 
 extension TypedTerm {
   fileprivate var holdsBytes: Bool { Value.self == Data.self || Value.self == Data?.self }
+
+  /// The term within JSON: what is stored as JSON is a part of it, and not a string.
+  fileprivate var jsonPart: SqlExpression { isStoredAsJSON(Value.self) ? jsonText.call(.json) : jsonText }
 }
 
 extension TypedTerm {
@@ -120,6 +123,146 @@ extension SqlTerm {
   /// All values of a group as a JSON array, in undefined order: `json_group_array("a")`.
   public func jsonGroupArray(where condition: SqlExpression? = nil) -> SqlExpression {
     expression.aggregate(.jsonGroupArray, where: condition)
+  }
+}
+
+extension SqlExpression {
+  /// A value within JSON: what is stored as JSON is a part of it, and not a string.
+  fileprivate init(within value: any SqlValue) {
+    if let truth = value as? Bool {
+      self = SqlExpression(truth ? "true" : "false").call(.json)
+    } else {
+      self = isStoredAsJSON(type(of: value)) ? SqlExpression(value).call(.json) : SqlExpression(value)
+    }
+  }
+
+  fileprivate func changing(_ function: Call.BuiltIn, _ steps: [JSONStep], to value: SqlExpression) -> SqlExpression {
+    call(function, .path(steps), value)
+  }
+
+  fileprivate func removing(_ steps: [JSONStep]) -> SqlExpression { call(.jsonRemove, .path(steps)) }
+
+  fileprivate func grouped(with value: SqlExpression, where condition: SqlExpression?) -> SqlExpression {
+    SqlExpression(
+      .call(.init(function: .builtIn(.jsonGroupObject), arguments: [self, value], filter: condition)))
+  }
+}
+
+extension TypedTerm {
+  /// A result that is JSON, in the form that the term's column stores.
+  private func stored(_ result: SqlExpression) -> TypedExpression<Value> {
+    let isStoredAsBytes = !holdsBytes && expression.columnDefinition?.type.storageClass == .blob
+    return TypedExpression(expression: isStoredAsBytes ? .special(.cast(.blob), result) : result)
+  }
+
+  /// The JSON with a value at a path, which is added or replaced: `json_set("a", '$.…', ?)`.
+  ///
+  /// ```swift
+  /// Stay.update(Stay.doc.set(to: Stay.doc.jsonSet("pets", 0, "age", to: 7)))
+  /// // UPDATE "stay" SET "doc" = json_set("doc", '$.pets[0].age', ?)
+  /// ```
+  ///
+  /// Text is a JSON string, nil is null; a truth value, an array, and other values that columns store as JSON become
+  /// JSON, and so does a term of JSON, such as ``json(_:)`` or `jsonArray`. The containers of the path must be there.
+  /// NULL stays NULL.
+  public func jsonSet(_ steps: JSONStep..., to value: some SqlValue) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonSet, steps, to: SqlExpression(within: value)))
+  }
+
+  /// The JSON with the value of a term at a path, which is added or replaced: `json_set("a", '$.…', "b")`.
+  public func jsonSet(_ steps: JSONStep..., to term: some TypedTerm) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonSet, steps, to: term.jsonPart))
+  }
+
+  /// The JSON with a value at a path where none is yet: `json_insert("a", '$.…', ?)`.
+  public func jsonInsert(_ steps: JSONStep..., value: some SqlValue) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonInsert, steps, to: SqlExpression(within: value)))
+  }
+
+  /// The JSON with the value of a term at a path where none is yet: `json_insert("a", '$.…', "b")`.
+  public func jsonInsert(_ steps: JSONStep..., value term: some TypedTerm) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonInsert, steps, to: term.jsonPart))
+  }
+
+  /// The JSON with another value at a path where there is one: `json_replace("a", '$.…', ?)`.
+  public func jsonReplace(_ steps: JSONStep..., with value: some SqlValue) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonReplace, steps, to: SqlExpression(within: value)))
+  }
+
+  /// The JSON with the value of a term at a path where there is one: `json_replace("a", '$.…', "b")`.
+  public func jsonReplace(_ steps: JSONStep..., with term: some TypedTerm) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonReplace, steps, to: term.jsonPart))
+  }
+
+  /// The JSON without what is at a path: `json_remove("a", '$.…')`. NULL for the path of the root.
+  public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> TypedExpression<Value> {
+    stored(jsonText.removing([first] + steps))
+  }
+
+  /// The JSON with the members of another object, of which null removes one (RFC 7396): `json_patch("a", ?)`.
+  public func jsonPatch(_ patch: String) -> TypedExpression<Value> {
+    stored(jsonText.call(.jsonPatch, SqlExpression(patch)))
+  }
+
+  /// The JSON with the members of a term's object: `json_patch("a", "b")`. NULL if the term is.
+  public func jsonPatch(_ patch: some TypedTerm<Value>) -> TypedExpression<Value> {
+    stored(jsonText.call(.jsonPatch, patch.jsonText))
+  }
+
+  /// The values of a group by the keys of this term, as a JSON object: `json_group_object("a", "b")`.
+  ///
+  /// Empty for no rows. A key that comes twice is there twice.
+  public func jsonGroupObject(_ value: some TypedTerm, where condition: SqlExpression? = nil) -> TypedExpression<String>
+  {
+    TypedExpression(expression: expression.grouped(with: value.jsonPart, where: condition))
+  }
+}
+
+extension SqlTerm {
+  /// The JSON with a value at a path, which is added or replaced: `json_set("a", '$.…', ?)`.
+  public func jsonSet(_ steps: JSONStep..., to value: any SqlValue) -> SqlExpression {
+    expression.changing(.jsonSet, steps, to: SqlExpression(within: value))
+  }
+
+  /// The JSON with the value of a term at a path, which is added or replaced: `json_set("a", '$.…', "b")`.
+  public func jsonSet(_ steps: JSONStep..., to term: some SqlTerm) -> SqlExpression {
+    expression.changing(.jsonSet, steps, to: term.expression)
+  }
+
+  /// The JSON with a value at a path where none is yet: `json_insert("a", '$.…', ?)`.
+  public func jsonInsert(_ steps: JSONStep..., value: any SqlValue) -> SqlExpression {
+    expression.changing(.jsonInsert, steps, to: SqlExpression(within: value))
+  }
+
+  /// The JSON with the value of a term at a path where none is yet: `json_insert("a", '$.…', "b")`.
+  public func jsonInsert(_ steps: JSONStep..., value term: some SqlTerm) -> SqlExpression {
+    expression.changing(.jsonInsert, steps, to: term.expression)
+  }
+
+  /// The JSON with another value at a path where there is one: `json_replace("a", '$.…', ?)`.
+  public func jsonReplace(_ steps: JSONStep..., with value: any SqlValue) -> SqlExpression {
+    expression.changing(.jsonReplace, steps, to: SqlExpression(within: value))
+  }
+
+  /// The JSON with the value of a term at a path where there is one: `json_replace("a", '$.…', "b")`.
+  public func jsonReplace(_ steps: JSONStep..., with term: some SqlTerm) -> SqlExpression {
+    expression.changing(.jsonReplace, steps, to: term.expression)
+  }
+
+  /// The JSON without what is at a path: `json_remove("a", '$.…')`.
+  public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> SqlExpression {
+    expression.removing([first] + steps)
+  }
+
+  /// The JSON with the members of another object, of which null removes one (RFC 7396): `json_patch("a", ?)`.
+  public func jsonPatch(_ patch: String) -> SqlExpression { expression.call(.jsonPatch, SqlExpression(patch)) }
+
+  /// The JSON with the members of a term's object: `json_patch("a", "b")`.
+  public func jsonPatch(_ patch: some SqlTerm) -> SqlExpression { expression.call(.jsonPatch, patch.expression) }
+
+  /// The values of a group by the keys of this term, as a JSON object: `json_group_object("a", "b")`.
+  public func jsonGroupObject(_ value: some SqlTerm, where condition: SqlExpression? = nil) -> SqlExpression {
+    expression.grouped(with: value.expression, where: condition)
   }
 }
 

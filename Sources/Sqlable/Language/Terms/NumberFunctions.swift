@@ -13,6 +13,11 @@ extension TypedTerm where Value: BinaryFloatingPoint {
   public func round(_ digits: Int = 0) -> TypedExpression<Double> {
     TypedExpression(expression: expression.round(digits))
   }
+
+  /// The number rounded to as many decimal places as a term says: `round("a", "b")`.
+  public func round<Digits: TypedTerm>(_ digits: Digits) -> TypedExpression<Double> where Digits.Value == Int {
+    TypedExpression(expression: expression.call(.round, digits.expression))
+  }
 }
 
 extension TypedTerm {
@@ -20,6 +25,12 @@ extension TypedTerm {
   public func round<Wrapped: BinaryFloatingPoint>(_ digits: Int = 0) -> TypedExpression<Double?>
   where Value == Wrapped? {
     TypedExpression(expression: expression.round(digits))
+  }
+
+  /// The number rounded to as many decimal places as a term says: `round("a", "b")`. NULL stays NULL.
+  public func round<Wrapped: BinaryFloatingPoint, Digits: TypedTerm>(_ digits: Digits) -> TypedExpression<Double?>
+  where Value == Wrapped?, Digits.Value == Int {
+    TypedExpression(expression: expression.call(.round, digits.expression))
   }
 }
 
@@ -29,6 +40,9 @@ extension SqlTerm {
 
   /// The number rounded to a number of decimal places: `round("a", 2)`.
   public func round(_ digits: Int = 0) -> SqlExpression { expression.round(digits) }
+
+  /// The number rounded to as many decimal places as a term says: `round("a", "b")`.
+  public func round(_ digits: some SqlTerm) -> SqlExpression { expression.call(.round, digits.expression) }
 }
 
 extension SqlExpression {

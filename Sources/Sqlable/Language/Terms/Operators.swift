@@ -143,6 +143,11 @@ extension SqlTerm {
   /// Whether the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
   public func between(_ low: any SqlValue, and high: any SqlValue) -> SqlExpression { expression.isBetween(low, high) }
 
+  /// Whether the value is between two terms, including both: `"a" BETWEEN "b" AND "c"`.
+  public func between(_ low: some SqlTerm, and high: some SqlTerm) -> SqlExpression {
+    expression.isBetween(low.expression, high.expression)
+  }
+
   /// `"a" IS NULL`
   public var isNull: SqlExpression { SqlExpression(.isNull(expression)) }
 
@@ -159,6 +164,11 @@ extension SqlTerm {
   /// `"a" LIKE ? ESCAPE '!'`.
   public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
     expression.isLike(pattern, escape: escape)
+  }
+
+  /// Matches a pattern that is a term, such as another column: `"a" LIKE "b"`.
+  public func like(_ pattern: some SqlTerm, escape: Character? = nil) -> SqlExpression {
+    expression.isLike(pattern.expression, escape: escape)
   }
 
   /// The term with another collation for comparing and ordering: `"a" COLLATE NOCASE`.

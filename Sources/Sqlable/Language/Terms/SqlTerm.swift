@@ -186,7 +186,15 @@ extension SqlExpression {
     SqlExpression(.between(self, value(low, .above), value(high, .below)))
   }
 
+  /// Bounds that are terms.
+  func isBetween(_ low: SqlExpression, _ high: SqlExpression) -> SqlExpression {
+    for (comparison, bound) in [(BinaryOperator.greaterOrEqual, low), (.lessOrEqual, high)] {
+      if let defect = SqlExpression.defect(of: comparison, self, bound) { return SqlExpression(invalid: defect) }
+    }
+    return SqlExpression(.between(self, low, high))
+  }
+
   func isLike(_ pattern: String, escape: Character?) -> SqlExpression {
-    SqlExpression(.like(self, SqlExpression(pattern), escape: escape.map(String.init) ?? ""))
+    isLike(SqlExpression(pattern), escape: escape)
   }
 }

@@ -31,6 +31,30 @@ extension SqlExpression {
   /// A number for a function with a 32-bit parameter: SQLite would use the lower half of a larger one.
   static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
 
+  func isLike(_ pattern: SqlExpression, escape: Character?) -> SqlExpression {
+    SqlExpression(.like(self, pattern, escape: escape.map(String.init) ?? ""))
+  }
+
+  // What another term holds can't be escaped for LIKE here. SQLite's lower() folds A to Z, as LIKE does.
+
+  func begins(with text: SqlExpression) -> SqlExpression { SqlExpression(.binary(.equal, place(of: text), .short(1))) }
+
+  func contains(_ text: SqlExpression) -> SqlExpression { SqlExpression(.binary(.greater, place(of: text), .short(0))) }
+
+  func ends(with text: SqlExpression) -> SqlExpression {
+    // By bytes: substr and length see no text behind a NUL. With one more byte, since substr of an empty BLOB is NULL.
+    // A longer text is never equal, wherever substr then begins.
+    func bytes(_ term: SqlExpression) -> SqlExpression { .special(.cast(.blob), term) }
+    func marked(_ term: SqlExpression) -> SqlExpression {
+      bytes(SqlExpression(.binary(.concatenated, term.call(.lower), SqlExpression("."))))
+    }
+    let length = SqlExpression(.binary(.minus, bytes(self).call(.length), bytes(text).call(.length)))
+    let start = SqlExpression(.binary(.plus, length, .short(1)))
+    return SqlExpression(.binary(.equal, marked(self).call(.substr, start), marked(text)))
+  }
+
+  private func place(of text: SqlExpression) -> SqlExpression { call(.lower).call(.instr, text.call(.lower)) }
+
   /// LIKE with a pattern that contains a literal text.
   func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
     // LIKE ends a pattern at the first NUL, and rejects patterns of more than 50,000 bytes.
@@ -54,6 +78,19 @@ extension SqlExpression {
   }
 }
 
+/// The values of terms in a text, as SQLite's `printf` writes them: `printf('%.2f %s', "a", "b")`.
+///
+/// ```swift
+/// Car.select(format("%s: %.2f", Car.name, Car.price))     // printf('%s: %.2f', "name", "price")
+/// ```
+///
+/// The format is written into the SQL. `%d`, `%f`, `%e`, `%g`, `%x`, `%c`, `%s`, `%q` and their widths are those of
+/// [SQLite](https://sqlite.org/printf.html); `%n` and `%p` are not. A term that is missing is empty or 0, and so is
+/// NULL.
+public func format(_ format: String, _ terms: any AnyTerm...) -> TypedExpression<String> {
+  TypedExpression(expression: .call(.printf, [SqlExpression(format)] + terms.map(\.expression)))
+}
+
 extension TypedTerm where Value: SqlText {
   /// Concatenates text: `"a" || ?`.
   public func concatenated(_ value: Value) -> TypedExpression<Value> {
@@ -71,6 +108,12 @@ extension TypedTerm where Value: SqlText {
     expression.isLike(pattern, escape: escape)
   }
 
+  /// Matches a pattern that is a term, such as another column: `"a" LIKE "b"`. NULL if the pattern is.
+  public func like<Pattern: TypedTerm>(_ pattern: Pattern, escape: Character? = nil) -> SqlExpression
+  where Pattern.Value: SqlText {
+    expression.isLike(pattern.expression, escape: escape)
+  }
+
   /// The text in lower case, for A to Z only: `lower("a")`.
   public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.lower)) }
 
@@ -83,6 +126,30 @@ extension TypedTerm where Value: SqlText {
   /// The text from a character, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
   public func substr(_ start: Int, _ length: Int? = nil) -> TypedExpression<Value> {
     TypedExpression(expression: expression.substr(start, length))
+  }
+
+  /// The text from a character whose number is a term: `substr("a", "b")`. NULL if the number is.
+  public func substr<Start: TypedTerm>(_ start: Start) -> TypedExpression<Value> where Start.Value == Value.Count {
+    TypedExpression(expression: expression.call(.substr, start.expression))
+  }
+
+  /// Some characters from one whose number is a term: `substr("a", "b", 3)`. NULL if the number is.
+  public func substr<Start: TypedTerm>(_ start: Start, _ length: Int) -> TypedExpression<Value>
+  where Start.Value == Value.Count {
+    TypedExpression(expression: expression.call(.substr, start.expression, .short(length)))
+  }
+
+  /// As many characters as a term says: `substr("a", 1, "b")`. NULL if the number is.
+  public func substr<Length: TypedTerm>(_ start: Int, _ length: Length) -> TypedExpression<Value>
+  where Length.Value == Value.Count {
+    TypedExpression(expression: expression.call(.substr, .short(start), length.expression))
+  }
+
+  /// The characters from one on, as many as a term says: `substr("a", "b", "c")`. NULL if one of the numbers is.
+  public func substr<Start: TypedTerm, Length: TypedTerm>(
+    _ start: Start, _ length: Length
+  ) -> TypedExpression<Value> where Start.Value == Value.Count, Length.Value == Value.Count {
+    TypedExpression(expression: expression.call(.substr, start.expression, length.expression))
   }
 
   /// The text without spaces, or the given characters, at both ends: `trim("a", 'xy')`.
@@ -139,6 +206,28 @@ extension TypedTerm where Value: SqlText {
 
   /// Whether it contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
+
+  /// Matches a case-sensitive pattern that is a term: `"a" GLOB "b"`. NULL if the pattern is.
+  public func glob<Pattern: TypedTerm>(_ pattern: Pattern) -> SqlExpression where Pattern.Value: SqlText {
+    expression.combined(.matchesGlob, with: pattern.expression)
+  }
+
+  /// Whether it begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
+  /// NULL if either is.
+  public func hasPrefix<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
+    expression.begins(with: text.expression)
+  }
+
+  /// Whether it ends with the text of a term, ignoring the case of A to Z. NULL if either is.
+  public func hasSuffix<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
+    expression.ends(with: text.expression)
+  }
+
+  /// Whether it contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
+  /// NULL if either is.
+  public func contains<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
+    expression.contains(text.expression)
+  }
 }
 
 extension TypedTerm where Value == Data {
@@ -171,6 +260,14 @@ extension SqlTerm {
 
   /// The text from a character, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
   public func substr(_ start: Int, _ length: Int? = nil) -> SqlExpression { expression.substr(start, length) }
+
+  /// The text from a character whose number is a term: `substr("a", "b")`.
+  public func substr(_ start: some SqlTerm) -> SqlExpression { expression.call(.substr, start.expression) }
+
+  /// The characters from one on, as many as a term says: `substr("a", "b", "c")`.
+  public func substr(_ start: some SqlTerm, _ length: some SqlTerm) -> SqlExpression {
+    expression.call(.substr, start.expression, length.expression)
+  }
 
   /// The text without spaces, or the given characters, at both ends: `trim("a", 'xy')`.
   public func trim(_ characters: String? = nil) -> SqlExpression { expression.trim(.trim, characters) }
@@ -215,4 +312,20 @@ extension SqlTerm {
 
   /// Whether it contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
+
+  /// Matches a case-sensitive pattern that is a term: `"a" GLOB "b"`.
+  public func glob(_ pattern: some SqlTerm) -> SqlExpression {
+    expression.combined(.matchesGlob, with: pattern.expression)
+  }
+
+  /// Whether it begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
+  /// NULL if either is.
+  public func hasPrefix(_ text: some SqlTerm) -> SqlExpression { expression.begins(with: text.expression) }
+
+  /// Whether it ends with the text of a term, ignoring the case of A to Z. NULL if either is.
+  public func hasSuffix(_ text: some SqlTerm) -> SqlExpression { expression.ends(with: text.expression) }
+
+  /// Whether it contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
+  /// NULL if either is.
+  public func contains(_ text: some SqlTerm) -> SqlExpression { expression.contains(text.expression) }
 }

@@ -83,6 +83,22 @@ extension TypedTerm {
   /// Whether the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
   public func between(_ low: Value, and high: Value) -> SqlExpression { expression.isBetween(low, high) }
 
+  /// Whether the value is between two terms, including both: `"a" BETWEEN "b" AND "c"`.
+  public func between<Low: TypedTerm, High: TypedTerm>(_ low: Low, and high: High) -> SqlExpression
+  where Low.Value == Value, High.Value == Value {
+    expression.isBetween(low.expression, high.expression)
+  }
+
+  /// Whether the value is between a term and a value, including both: `"a" BETWEEN "b" AND ?`.
+  public func between<Low: TypedTerm>(_ low: Low, and high: Value) -> SqlExpression where Low.Value == Value {
+    expression.isBetween(low.expression, expression.value(high, .below))
+  }
+
+  /// Whether the value is between a value and a term, including both: `"a" BETWEEN ? AND "b"`.
+  public func between<High: TypedTerm>(_ low: Value, and high: High) -> SqlExpression where High.Value == Value {
+    expression.isBetween(expression.value(low, .above), high.expression)
+  }
+
   /// `"a" IS NULL`
   public var isNull: SqlExpression { SqlExpression(.isNull(expression)) }
 

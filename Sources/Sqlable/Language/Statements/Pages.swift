@@ -1,0 +1,206 @@
+// Pages of rows that begin after a row, which cost the same wherever they are: unlike an offset they skip nothing.
+
+extension Statement where Output == [Model] {
+  /// The rows after a row, such as the last one of the page before, in the order of the statement; without one, the
+  /// first rows.
+  ///
+  /// ```swift
+  /// let page = Bicycle.read().orderBy(Bicycle.color, .desc).page(after: last, limit: 50)
+  /// // … WHERE "color" <= ? AND ("color" < ? OR "id" < ?) ORDER BY "color" DESC, "id" DESC LIMIT ?
+  /// ```
+  ///
+  /// The primary key follows the terms of the order, so that no two rows have the same place; an index on the terms
+  /// finds the page. NULL has its place as in the order. Rows that are inserted or deleted meanwhile move no other row
+  /// to another page, and the row itself may be gone.
+  ///
+  /// Running it throws `.invalidStatement` if the model has no primary key, if the order has a term that is not a
+  /// column of the model, if the statement has an offset, and for a change of rows; `.encoding` if the row can't be
+  /// stored.
+  public consuming func page(after row: Model?, limit: Int) -> Statement {
+    guard case .select(var query) = tree else {
+      tree.refuse("a page")
+      return self
+    }
+    do {
+      let table = try tree.table
+      guard !table.key.isEmpty else {
+        throw SqlError.invalidStatement("a page needs a primary key, by which rows can be told apart")
+          .at(table: table.name)
+      }
+      let last = query.clauses.order.last?.direction.isUpwards ?? true
+      let order = query.clauses.order
+      for position in table.key where !order.contains(where: { table.isColumn(position, $0.expression) }) {
+        let term = OrderTerm(expression: table.columns[position].expression, order: last ? .asc : .desc)
+        query.clauses.order.append(term)
+      }
+      if let row {
+        guard let values = try StoredRow.rows(of: [row], in: table).first else { return self }
+        let marks = try query.clauses.order.map { try PageMark($0, values, table) }
+        query.filter(.after(marks[...]))
+      }
+    } catch {
+      query.filter(SqlExpression(invalid: error))
+    }
+    query.takePage(limit)
+    tree = .select(query)
+    return self
+  }
+}
+
+extension Select {
+  /// The rows after the one that has these values in the terms of the order; without values, the first rows.
+  ///
+  /// ```swift
+  /// let page = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc)
+  ///   .page(after: last.map { [$0.1, $0.2] }, limit: 50)
+  /// // … WHERE "price" <= ? AND ("price" < ? OR "price" IS NULL OR "id" < ?) … LIMIT ?
+  /// ```
+  ///
+  /// End the order with a key, so that no two rows have the same place: rows with the values of the last one would be
+  /// left out. nil stands for NULL, which has its place as in the order. Running it throws `.invalidStatement` for a
+  /// different number of values than terms, without an order, for groups, windows and combined queries, which you name
+  /// first, and with an offset.
+  public consuming func page(after values: [any SqlValue]?, limit: Int) -> Self {
+    query.refuseIfCombined("a page")
+    let order = query.clauses.order
+    if !query.clauses.groups.isEmpty || order.contains(where: { $0.expression.isOfSeveralRows }) {
+      let error = SqlError.invalidStatement(
+        "a query with groups, or ordered by a window, has no pages: name it with named(_:) and query that")
+      query.clauses.filter.and(SqlExpression(invalid: error))
+    } else if order.isEmpty || values.map({ $0.count != order.count }) == true {
+      let error = SqlError.invalidStatement(
+        "a page needs an order, and a value for each of its \(order.count) terms")
+      query.clauses.filter.and(SqlExpression(invalid: error))
+    } else if let values {
+      let clauses = query.clauses
+      let marks = zip(order, values).map { term, value in
+        PageMark(
+          term: term, value: term.expression.value(value), mayBeNull: clauses.mayBeNull(term.expression))
+      }
+      query.clauses.filter.and(.after(marks[...]))
+    }
+    query.takePage(limit)
+    return self
+  }
+}
+
+/// The place of a row in one term of an order.
+private struct PageMark {
+  let term: OrderTerm
+  /// The row's value, in the form of the column.
+  let value: SqlExpression
+  let mayBeNull: Bool
+
+  init(term: OrderTerm, value: SqlExpression, mayBeNull: Bool) {
+    (self.term, self.value, self.mayBeNull) = (term, value, mayBeNull)
+  }
+
+  init(_ term: OrderTerm, _ row: StoredRow, _ table: TableInfo) throws {
+    guard let position = table.columns.indices.first(where: { table.isColumn($0, term.expression) }) else {
+      throw SqlError.invalidStatement("a page after a row needs an order by columns of its model").at(table: table.name)
+    }
+    let (column, isKey) = (table.columns[position], table.key.contains(position))
+    // What may be NULL and was left out, as nil is by a struct that keeps defaults, is NULL.
+    let stored = row[column.name] ?? (column.type.isNullable ? .null : nil)
+    guard let value = stored, !isKey || value != .null else {
+      let reason = isKey ? "a page can't begin after a row without a key" : "the struct has no value for the column"
+      throw SqlError.invalidStatement(reason).at(table: table.name, column: column.name)
+    }
+    (self.term, self.value) = (term, SqlExpression(value))
+    mayBeNull = table.mayBeNull(position)
+  }
+
+  private var expression: SqlExpression { term.expression }
+  private var isNull: Bool { if case .value(.null) = value.node { true } else { false } }
+  private var isNullFirst: Bool { term.direction == .asc || term.direction == .descNullsFirst }
+
+  /// Whether a row comes later by this term alone; nil if none does.
+  var isLater: SqlExpression? {
+    if isNull { return isNullFirst ? SqlExpression(.isNotNull(expression)) : nil }
+    return compared(term.direction.isUpwards ? .greater : .less)
+  }
+
+  /// Whether a row comes later or has the same place; nil if all do.
+  var isNotEarlier: SqlExpression? {
+    if isNull { return isNullFirst ? nil : SqlExpression(.isNull(expression)) }
+    return compared(term.direction.isUpwards ? .greaterOrEqual : .lessOrEqual)
+  }
+
+  private func compared(_ comparison: SqlExpression.BinaryOperator) -> SqlExpression {
+    let condition = SqlExpression(.binary(comparison, expression, value))
+    return isNullFirst || !mayBeNull ? condition : condition || SqlExpression(.isNull(expression))
+  }
+}
+
+extension SqlExpression {
+  /// The rows after a place. `a >= ? AND (a > ? OR b > ?)` lets an index on the first term find them, which
+  /// `a > ? OR (a = ? AND b > ?)` does not.
+  fileprivate static func after(_ marks: ArraySlice<PageMark>) -> SqlExpression {
+    guard let first = marks.first else { return .any([]) }
+    let isLater = first.isLater
+    guard marks.count > 1 else { return isLater ?? .any([]) }
+    let rest = after(marks.dropFirst())
+    let later = isLater.map { $0 || rest } ?? rest
+    return first.isNotEarlier.map { $0 && later } ?? later
+  }
+}
+
+extension SqlExpression {
+  /// Whether it has an aggregate or a window function, which no WHERE can have.
+  fileprivate var isOfSeveralRows: Bool {
+    if case .call(let call) = node, call.window != nil { return true }
+    if case .call(let call) = node {
+      switch call.function {
+      case .countRows: return true
+      case .builtIn(let function) where function.isAggregate: return true
+      default: break
+      }
+    }
+    return node.hasTerm { $0.isOfSeveralRows }
+  }
+}
+
+extension SelectQuery {
+  fileprivate mutating func takePage(_ limit: Int) {
+    if clauses.offset != nil {
+      filter(SqlExpression(invalid: SqlError.invalidStatement("a page begins after a row, not at an offset")))
+    }
+    self.limit = limit
+  }
+}
+
+extension SelectQuery.Clauses {
+  /// Whether a term of the order may be NULL; false only for columns of which that is known.
+  fileprivate func mayBeNull(_ term: SqlExpression) -> Bool {
+    let name: (alias: String?, column: ColumnReference)
+    switch term.node {
+    case .collate(let operand, _): return mayBeNull(operand)
+    case .column(let reference): name = (nil, reference)
+    case .qualified(let alias, let reference): name = (alias, reference)
+    default: return true
+    }
+    // A left join has NULL where it finds no row.
+    guard !sources.contains(where: { $0.join == .left }) else { return true }
+    for source in sources where source.alias.isExactly(name.alias) {
+      guard case .table = source.kind, let position = source.table.position(of: name.column) else { continue }
+      return source.table.mayBeNull(position)
+    }
+    return true
+  }
+}
+
+extension TableInfo {
+  /// Whether a column may be NULL. A rowid never is, whatever its column says.
+  fileprivate func mayBeNull(_ position: Int) -> Bool {
+    columns[position].type.isNullable && !(keyIsRowid && key.contains(position))
+  }
+
+  /// Whether a term is the column at a position, by itself or with a collation.
+  fileprivate func isColumn(_ position: Int, _ term: SqlExpression) -> Bool {
+    switch term.node {
+    case .column(let reference): self.position(of: reference) == position
+    case .collate(let operand, _): isColumn(position, operand)
+    default: false
+    }
+  }
+}

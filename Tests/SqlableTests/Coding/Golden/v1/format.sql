@@ -1,0 +1,1 @@
+SELECT printf('%s: %.2f', "name", "price") FROM "car"

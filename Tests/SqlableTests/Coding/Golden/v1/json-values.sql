@@ -1,0 +1,3 @@
+SELECT json_set("name", '$.a', json(?)), json_set("name", '$.b', json(?)) FROM "car"
+-- "true"
+-- "[\"x\"]"

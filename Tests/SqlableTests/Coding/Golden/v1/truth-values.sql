@@ -1,0 +1,1 @@
+SELECT "id" FROM "car" WHERE "is_electric" AND NOT "is_electric"

@@ -1,0 +1,294 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Pages that begin after a row.
+@Suite struct PageTests {
+  /// Random rows with NULLs, read page by page in random orders, are all rows in their order, none of them twice.
+  @Test func pagesAreTheWholeListInAnyOrder() throws {
+    let seed = SeededGenerator.seed
+    var random = SeededGenerator(seed: seed)
+    try withDatabase { db in
+      try db.createTables(PageEntry.self, KeyedPageEntry.self)
+      for _ in 0..<times(10) {
+        let entries = (0..<random.pick([0, 1, 5, 30])).map { PageEntry.random(id: $0 + 1, using: &random) }
+        try db.transaction { db in
+          try PageEntry.deleteAll().run(db)
+          try KeyedPageEntry.deleteAll().run(db)
+          try PageEntry.insert(entries).run(db)
+          try KeyedPageEntry.insert(entries.map(KeyedPageEntry.init)).run(db)
+        }
+        for _ in 0..<20 {
+          let (order, limit) = (PageEntry.randomOrder(using: &random), random.pick([1, 2, 3, 7, 40]))
+          let note: Comment = "seed \(seed)"
+          try check(PageEntry.read().ordered(by: order), limit, entries, db, note)
+          try check(KeyedPageEntry.read().ordered(by: order), limit, entries.map(KeyedPageEntry.init), db, note)
+          try checkSelect(order, limit, entries, db, note)
+        }
+      }
+    }
+  }
+
+  private func check<Model: Sqlable & Equatable>(
+    _ read: Statement<Model, [Model]>, _ limit: Int, _ rows: [Model], _ db: SqliteDatabase, _ note: Comment
+  ) throws {
+    var (found, last): ([Model], Model?) = ([], nil)
+    repeat {
+      let page = read.page(after: last, limit: limit)
+      let models = try page.run(db)
+      #expect(try page.evaluate(over: rows) == models, note)
+      let decoded = try JSONDecoder().decode(Statement<Model, [Model]>.self, from: JSONEncoder().encode(page))
+      #expect(decoded.sql == page.sql && decoded.bindings == page.bindings, note)
+      found += models
+      last = models.count == limit ? models.last : nil
+    } while last != nil
+    // The whole list: the first page of any length.
+    let whole = try read.page(after: nil, limit: 1_000).run(db)
+    #expect(found == whole && whole.count == rows.count, note)
+    // A page after a row that is gone.
+    guard let middle = whole.dropLast().randomElement(), let place = whole.firstIndex(of: middle) else { return }
+    let rest = Array(whole[(place + 1)...])
+    #expect(try read.page(after: middle, limit: 1_000).run(db) == rest, note)
+    try db.transaction { db in
+      try middle.delete().run(db)
+      #expect(try read.page(after: middle, limit: 1_000).run(db) == rest, note)
+      return TransactionResult.rollback
+    }
+  }
+
+  /// The same with the values of the last row.
+  private func checkSelect(
+    _ order: [PageOrder], _ limit: Int, _ rows: [PageEntry], _ db: SqliteDatabase, _ note: Comment
+  ) throws {
+    let query = PageEntry.select(
+      PageEntry.id, PageEntry.number, PageEntry.real, PageEntry.name, PageEntry.isOpen, PageEntry.date
+    )
+    .ordered(by: order).orderBy(PageEntry.id.desc)
+    let whole = try query.run(db).map(\.0)
+    #expect(whole.count == rows.count, note)
+    var (found, last): ([Int], [any SqlValue]?) = ([], nil)
+    repeat {
+      let page = try query.page(after: last, limit: limit).run(db)
+      found += page.map(\.0)
+      last = page.count == limit ? page.last.map { row in order.map { $0.value(row) } + [row.0] } : nil
+    } while last != nil
+    #expect(found == whole, note)
+  }
+
+  @Test func theSQLLetsAnIndexFindThePage() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try Bicycle.insert((1...200).map { Bicycle(id: $0, name: "\($0)", color: $0 % 3 == 0 ? "red" : "blue") }).run(db)
+      let last = Bicycle(id: 7, name: "7", color: "blue")
+      let page = Bicycle.read().orderBy(Bicycle.color, .desc).page(after: last, limit: 50)
+      #expect(
+        page.sql == """
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
+          WHERE "color" <= ? AND ("color" < ? OR "id" < ?) ORDER BY "color" DESC, "id" DESC LIMIT ?
+          """)
+      #expect(page.bindings == [.text("blue"), .text("blue"), .integer(7), .integer(50)])
+      try db.execute("CREATE INDEX of_color ON bicycle(color)")
+      let plan = try page.explain(db).description
+      #expect(
+        plan.contains("SEARCH bicycle USING INDEX of_color (color<?)") && !plan.contains("TEMP B-TREE"), "\(plan)")
+      // By its key alone, in either direction, and with NULL in all its places.
+      func condition(_ read: Statement<Bicycle, [Bicycle]>, _ last: Bicycle) -> String {
+        let sql = read.page(after: last, limit: 1).sql
+        return String(sql.split(separator: " WHERE ", maxSplits: 1)[1].dropLast(" LIMIT ?".count))
+      }
+      let nobody = Bicycle(id: 7, name: "7", color: "blue", ownerId: nil)
+      let owned = Bicycle(id: 7, name: "7", color: "blue", ownerId: 3)
+      #expect(condition(Bicycle.read(), last) == #""id" > ? ORDER BY "id""#)
+      #expect(condition(Bicycle.read().orderBy(Bicycle.id, .desc), last) == #""id" < ? ORDER BY "id" DESC"#)
+      #expect(
+        condition(Bicycle.read().orderBy(Bicycle.ownerId), owned)
+          == #""owner_id" >= ? AND ("owner_id" > ? OR "id" > ?) ORDER BY "owner_id", "id""#)
+      #expect(
+        condition(Bicycle.read().orderBy(Bicycle.ownerId), nobody)
+          == #"("owner_id" IS NOT NULL OR "id" > ?) ORDER BY "owner_id", "id""#
+          || condition(Bicycle.read().orderBy(Bicycle.ownerId), nobody)
+            == #""owner_id" IS NOT NULL OR "id" > ? ORDER BY "owner_id", "id""#
+      )
+      #expect(
+        condition(Bicycle.read().orderBy(Bicycle.ownerId, .desc), nobody)
+          == #""owner_id" IS NULL AND "id" < ? ORDER BY "owner_id" DESC, "id" DESC"#)
+    }
+  }
+
+  @Test func aFilterStaysBesideThePage() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try Bicycle.insert((1...20).map { Bicycle(id: $0, name: "\($0)", color: $0 % 2 == 0 ? "red" : "blue") }).run(db)
+      let reds = Bicycle.read().filter(Bicycle.color == "red" || Bicycle.color == "green")
+      let page = reds.page(after: Bicycle(id: 4, name: "4", color: "red"), limit: 3)
+      #expect(try page.run(db).map(\.id) == [6, 8, 10])
+      #expect(
+        page.sql == """
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
+          WHERE ("color" = ? OR "color" = ?) AND "id" > ? ORDER BY "id" LIMIT ?
+          """)
+      // In another table, and in a transaction.
+      try db.createTable(Bicycle.self, named: "archive")
+      #expect(try page.in("archive").run(db) == [])
+    }
+  }
+
+  @Test func whatHasNoPagesIsRefused() throws {
+    try withDatabase { db in
+      try db.createTables(Person.self, Bicycle.self)
+      let row = Bicycle(id: 1, name: "", color: "")
+      func message(_ statement: Statement<Bicycle, [Bicycle]>) -> String? {
+        sqlError { _ = try statement.run(db) }?.message
+      }
+      let read = Bicycle.read()
+      #expect(
+        message(read.orderBy(Bicycle.name.length()).page(after: row, limit: 1))
+          == "a page after a row needs an order by columns of its model")
+      #expect(
+        message(read.page(after: Bicycle(name: "", color: ""), limit: 1))
+          == "a page can't begin after a row without a key")
+      #expect(
+        message(read.limit(1, offset: 2).page(after: row, limit: 1))
+          == "a page begins after a row, not at an offset")
+      expectInvalidStatement { _ = try read.page(after: row, limit: -1).run(db) }
+      let query = Bicycle.select(Bicycle.id, Bicycle.name)
+      func refuses<Row>(_ query: Select<Row>, _ message: String) {
+        #expect(sqlError { _ = try query.run(db) }?.message.contains(message) == true)
+      }
+      refuses(query.page(after: [1], limit: 1), "a page needs an order, and a value for each of its 0 terms")
+      refuses(query.orderBy(Bicycle.id).page(after: [1, 2], limit: 1), "a value for each of its 1 terms")
+      refuses(query.orderBy(Bicycle.id).page(after: ["x"], limit: 1), "id")
+      refuses(query.groupBy(Bicycle.name).orderBy(Bicycle.id).page(after: [1], limit: 1), "has no pages: name it")
+      refuses(
+        query.orderBy(rowNumber().over(orderBy: Bicycle.id.asc)).page(after: [1], limit: 1), "has no pages: name it")
+      refuses(query.union(query).orderBy(Bicycle.id).page(after: [1], limit: 1), "a page")
+    }
+  }
+
+  /// A document that reads a page is checked as any filter is.
+  @Test func aPolicyAllowsAPageIfItsColumnsCanBeComparedAndSorted() throws {
+    let page = Bicycle.read().select(Bicycle.id, Bicycle.color).orderBy(Bicycle.id).page(after: [3], limit: 2)
+    let json = try page.json()
+    let sorted = StatementPolicy(.table(Bicycle.self).reading(Bicycle.id, Bicycle.color).sorting(Bicycle.id))
+    #expect(throws: SqlError.self) { _ = try sorted.statement(json: json) }
+    let compared = StatementPolicy(
+      .table(Bicycle.self).reading(Bicycle.id, Bicycle.color).sorting(Bicycle.id)
+        .filtering(Bicycle.id, by: .comparison))
+    _ = try compared.statement(json: json)
+  }
+}
+
+/// A row with NULLs, and few different values, so that many rows have the same place.
+private struct PageEntry: Sqlable, Equatable {
+  var id: Int
+  var number: Int?
+  var real: Double?
+  var name: String?
+  var isOpen: Bool
+  var date: Date?
+
+  static let id = column("id", Int.self, PrimaryKey())
+  static let number = column("number", Int?.self)
+  static let real = column("real", Double?.self)
+  static let name = column("name", String?.self, Collate.nocase)
+  static let isOpen = column("is_open", Bool.self)
+  static let date = column("date", Date?.self)
+  static let tableLayout = [id.column, number.column, real.column, name.column, isOpen.column, date.column]
+
+  init(id: Int, number: Int?, real: Double?, name: String?, isOpen: Bool, date: Date?) {
+    (self.id, self.number, self.real) = (id, number, real)
+    (self.name, self.isOpen, self.date) = (name, isOpen, date)
+  }
+
+  static func random(id: Int, using random: inout SeededGenerator) -> PageEntry {
+    PageEntry(
+      id: id, number: random.pick([nil, nil, 1, 2, -3]), real: random.pick([nil, 0, 0.5, -.infinity]),
+      name: random.pick([nil, "", "a", "A", "b", "é"]), isOpen: random.chance(50),
+      date: random.pick([nil, Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 0.25)]))
+  }
+
+  /// Up to three of the columns, one of them perhaps twice.
+  static func randomOrder(using random: inout SeededGenerator) -> [PageOrder] {
+    (0..<random.pick([0, 1, 2, 3])).map { _ in
+      let place = Int.random(in: 0..<5, using: &random)
+      let term = [number.expression, real.expression, name.expression, isOpen.expression, date.expression][place]
+      let ordering = random.chance(50) ? term.asc : term.desc
+      return PageOrder(
+        place: place, ordering: random.pick([ordering, ordering, ordering.nullsFirst, ordering.nullsLast]))
+    }
+  }
+
+  init(row: ReadRow) throws {
+    id = try row.get(PageEntry.id)
+    number = try row.get(PageEntry.number)
+    real = try row.get(PageEntry.real)
+    name = try row.get(PageEntry.name)
+    isOpen = try row.get(PageEntry.isOpen)
+    date = try row.get(PageEntry.date)
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(PageEntry.id, id)
+    row.set(PageEntry.number, number)
+    row.set(PageEntry.real, real)
+    row.set(PageEntry.name, name)
+    row.set(PageEntry.isOpen, isOpen)
+    row.set(PageEntry.date, date)
+  }
+}
+
+/// An order by a column, and the column's value in a row.
+private struct PageOrder {
+  let place: Int
+  let ordering: Ordering
+
+  func value(_ row: (Int, Int?, Double?, String?, Bool, Date?)) -> any SqlValue {
+    switch place {
+    case 0: row.1
+    case 1: row.2
+    case 2: row.3
+    case 3: row.4
+    default: row.5
+    }
+  }
+}
+
+extension Statement {
+  fileprivate func ordered(by order: [PageOrder]) -> Statement {
+    order.reduce(self) { $0.orderBy($1.ordering) }
+  }
+}
+
+extension Select {
+  fileprivate func ordered(by order: [PageOrder]) -> Select { order.reduce(self) { $0.orderBy($1.ordering) } }
+}
+
+/// The same without a rowid, and with a key of two columns.
+private struct KeyedPageEntry: Sqlable, Equatable {
+  var entry: PageEntry
+
+  static let half = column("half", String.self)
+  static let id = column("id", Int.self)
+  static let tableLayout = [half.column, id.column] + PageEntry.tableLayout.dropFirst()
+  static let tableOptions: [TableOption] = [.withoutRowid]
+  static let tableConstraints: [TableConstraint] = [PrimaryKeys(half, id)]
+
+  init(_ entry: PageEntry) { self.entry = entry }
+
+  init(row: ReadRow) throws {
+    row.skip(KeyedPageEntry.half)
+    entry = PageEntry(
+      id: try row.get(KeyedPageEntry.id), number: try row.get(PageEntry.number), real: try row.get(PageEntry.real),
+      name: try row.get(PageEntry.name), isOpen: try row.get(PageEntry.isOpen), date: try row.get(PageEntry.date))
+  }
+
+  func write(to row: inout RowWriter) throws {
+    row.set(KeyedPageEntry.half, entry.id % 2 == 0 ? "even" : "odd")
+    row.set(KeyedPageEntry.id, entry.id)
+    row.set(PageEntry.number, entry.number)
+    row.set(PageEntry.real, entry.real)
+    row.set(PageEntry.name, entry.name)
+    row.set(PageEntry.isOpen, entry.isOpen)
+    row.set(PageEntry.date, entry.date)
+  }
+}
