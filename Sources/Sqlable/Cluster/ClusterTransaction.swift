@@ -135,7 +135,7 @@ public final class ClusterTransaction: SqlTransport {
   public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
     try requests.check()
     if requests.isEmpty { return [] }
-    guard !isReadOnly || requests.allSatisfy(\.isReadOnly) else {
+    guard !isReadOnly || requests.allSatisfy(\.isQuery) else {
       throw SqlError(.readOnly, message: "this transaction only reads; transaction { } writes", transaction: .untouched)
     }
     try await turn.take(before: deadline, late: .late("another statement of the transaction did not end in time"))

@@ -58,7 +58,7 @@ final class ClusterWrite: Sendable {
         outcome.end(.failure(SqlError.outcomeUnknown(error)))
       } else if !state.isCommitting {
         outcome.end(.failure(error))
-      } else if (error as? SqlError)?.kind == .timeout {
+      } else if !(error is CancellationError) {
         outcome.end(.failure(SqlError.outcomeUnknown(error)))
       }
     }

@@ -138,8 +138,8 @@ extension ClusterWriter {
       return !state.isRunning
     }
     if isFirst { Task.detached(priority: Task.currentPriority) { await self.runGroups() } }
-    return try await write.outcome.value(before: deadline, late: .late("the write did not end in time")) {
-      write.stop($0)
+    return try await write.outcome.value(before: deadline, late: .late("the write did not end in time")) { error in
+      write.stop(self.leader.meaning(ofLate: error))
     }
   }
 

@@ -42,7 +42,7 @@ public final class SqliteCluster: SqlTransport {
     if requests.isEmpty { return [] }
     if let transaction = current { return try await transaction.answers(to: requests) }
     let deadline = Deadline.after(configuration.timeout)
-    guard requests.allSatisfy(\.isReadOnly) else { return try await writer.run(requests, before: deadline) ?? [] }
+    guard requests.allSatisfy(\.isQuery) else { return try await writer.run(requests, before: deadline) ?? [] }
     return try await sessions.attempt(before: deadline) { session in
       if requests.count == 1 { return [try await session.answer(to: requests[0], before: deadline)] }
       return try await ClusterSession.withSnapshot(on: session, before: deadline) {
@@ -192,6 +192,12 @@ private struct RepeatableTransport: SqlTransport {
     guard let answers = try await writer.run(requests, record, before: deadline) else { throw StoredBefore() }
     return answers
   }
+}
+
+extension SqlRequest {
+  /// Whether it reads, by what it says and by its words: a text that writes, sent outside of a transaction as one that
+  /// reads, would end the node's process.
+  var isQuery: Bool { isReadOnly && ClusterStatement.cache.value(of: sql).isQuery }
 }
 
 extension [SqlRequest] {

@@ -44,6 +44,11 @@ final class ClusterLeader: Sendable {
     throw SqlError.unavailable(reason)
   }
 
+  /// The error of a call that waited too long: while there is no leader, that is the reason.
+  func meaning(ofLate error: any Error) -> any Error {
+    (error as? SqlError)?.kind == .timeout && last == nil ? SqlError.unavailable(nil) : error
+  }
+
   /// Forgets the leader, if it is still this one.
   func lost(_ address: NodeAddress) {
     state.withLock { state in

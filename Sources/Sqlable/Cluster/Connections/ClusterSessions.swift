@@ -17,7 +17,8 @@ final class ClusterSessions: Sendable {
     before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
     _ body: (ClusterSession) async throws -> Value
   ) async throws -> Value {
-    try await slots.take(before: deadline, late: .late("all \(configuration.connections) connections are in use"))
+    let late = SqlError.late("all \(configuration.connections) connections are in use")
+    do { try await slots.take(before: deadline, late: late) } catch { throw leader.meaning(ofLate: error) }
     defer { slots.giveBack() }
     var attempts = ClusterAttempts(before: deadline)
     while true {

@@ -9,6 +9,8 @@ struct ClusterStatement: Sendable {
 
   let kind: Kind
   let returnsRows: Bool
+  /// Whether it is a query, which changes nothing.
+  let isQuery: Bool
   /// Why it is not sent.
   let refusal: String?
 
@@ -17,21 +19,24 @@ struct ClusterStatement: Sendable {
   init(of sql: String) {
     let words = SQLWord.words(of: sql)
     let first = words.first { $0.text != ";" }?.keyword ?? ""
-    var (depth, topLevel) = (0, Set<String>())
+    // The keywords outside of parentheses, in which the queries after WITH stand.
+    var (depth, keywords) = (0, [String]())
     for word in words {
       if word.kind == .symbol { depth += word.text == "(" ? 1 : word.text == ")" ? -1 : 0 }
-      if depth == 0, !word.keyword.isEmpty { topLevel.insert(word.keyword) }
+      if depth == 0, !word.keyword.isEmpty { keywords.append(word.keyword) }
     }
     let changes: Set = ["INSERT", "UPDATE", "DELETE", "REPLACE"]
-    let isChange = changes.contains(first) || first == "WITH" && !topLevel.isDisjoint(with: changes)
+    let verb = first == "WITH" ? keywords.first { changes.contains($0) || $0 == "SELECT" || $0 == "VALUES" } : first
+    let isChange = verb.map(changes.contains) ?? false
     kind = isChange ? .changes : .other
+    isQuery = !isChange && ClusterStatement.queries.contains(first)
     // A PRAGMA that sets something has no result.
     let isSetting = first == "PRAGMA" && words.contains { $0.text == "=" || $0.keyword == "OPTIMIZE" }
-    returnsRows = isChange ? topLevel.contains("RETURNING") : ClusterStatement.queries.contains(first) && !isSetting
+    returnsRows = isChange ? keywords.contains("RETURNING") : (isQuery || first == "PRAGMA") && !isSetting
     refusal = ClusterStatement.refusal(first, words)
   }
 
-  private static let queries: Set = ["SELECT", "VALUES", "WITH", "EXPLAIN", "PRAGMA"]
+  private static let queries: Set = ["SELECT", "VALUES", "WITH", "EXPLAIN"]
 
   /// The pragmas that mean on a node what they mean in a file.
   private static let pragmas: Set = [

@@ -133,6 +133,15 @@ import Testing
       try await cluster.execute("UPDATE person SET name = 'c' /* returning */ RETURNING name")
       try await cluster.execute("DELETE FROM person WHERE name = 'RETURNING'")
       let people = try await Person.read().orderBy(Person.id).run(cluster)
+      // What says that it reads, and does not.
+      let three = try await cluster.answers(to: [
+        SqlRequest(sql: "INSERT INTO person (name) VALUES ('d') RETURNING id", values: [], isReadOnly: true)
+      ])
+      #expect(three.first?.rows == [[.integer(3)]])
+      try await Person.delete(Person.id == 3).run(cluster)
+      let replaced = try await cluster.query(
+        "WITH n(x) AS (VALUES ('a-b')) SELECT replace(x, '-', '+') FROM n", as: String.self)
+      #expect(replaced == ["a+b"])
       #expect(one == [1] && two == [2] && people.map(\.name) == ["c", "c"])
       for node in nodes.nodes { #expect(await node.isRunning) }
     }
