@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func valuesArePutAtPaths() throws {
+  @Test(.needs(38, "->")) func valuesArePutAtPaths() throws {
     try withDocket { db throws in
       let doc = Folder.doc
       for (term, sql, expected) in [

@@ -158,7 +158,7 @@ import Testing
 
   // MARK: Mathematics
 
-  @Test func mathematicsGivesWhatTheSystemsLibraryGives() throws {
+  @Test(.needs(35, "mathematics")) func mathematicsGivesWhatTheSystemsLibraryGives() throws {
     let numbers = [-2.5, -1, -0.5, 0, 0.25, 0.5, 1, 2, 10]
     let rows = numbers.enumerated().map { Sample(id: $0 + 1, number: Int($1), real: $1) }
     let db = try SqliteDatabase.inMemory()
