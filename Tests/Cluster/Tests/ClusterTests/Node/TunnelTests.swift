@@ -22,7 +22,7 @@ import Testing
     }
 
     func end() {
-      process.terminate()
+      kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
   }
