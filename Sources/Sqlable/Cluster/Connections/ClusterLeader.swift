@@ -81,10 +81,12 @@ final class ClusterLeader: Sendable {
           do {
             let connection = try await NodeConnection.open(to: node, before: end)
             defer { connection.close() }
-            guard case .node(let id, let address) = try await connection.send(.leader, before: end), id != 0 else {
-              return .success(nil)
+            if case .node(let id, let address) = try await connection.send(.leader, before: end), id != 0 {
+              return .success(try NodeAddress(address))
             }
-            return .success(try NodeAddress(address))
+            // A node that does not vote names no leader, but the voters, which are asked next.
+            if case .nodes(let members) = try await connection.send(.nodes, before: end) { self.note(members) }
+            return .success(nil)
           } catch {
             return .failure(error)
           }

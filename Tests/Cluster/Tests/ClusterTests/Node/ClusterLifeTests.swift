@@ -22,6 +22,16 @@ import Testing
     }
   }
 
+  /// A stand-by names no leader.
+  @Test func aClientThatKnowsOnlyAStandbyFindsTheLeader() async throws {
+    try await withCluster(4) { nodes in
+      let client = try SqliteCluster(nodes: [nodes.addresses[3]])
+      defer { client.close() }
+      try await withDeadline(.seconds(20)) { try await client.execute("CREATE TABLE t (a)") }
+      #expect(try await client.query("SELECT count(*) FROM t", as: Int.self) == [0])
+    }
+  }
+
   @Test func killedNodesComeBackWithWhatTheyHad() async throws {
     try await withCluster(3) { cluster in
       let client = try SqliteCluster(nodes: cluster.addresses)
