@@ -83,10 +83,6 @@ extension ClusterWriter {
       return record != nil && error.isOfNode ? .again(error, unknown: value) : .failed(SqlError.outcomeUnknown(error))
     }
   }
-
-  private func abandon(_ session: ClusterSession, after error: any Error) async {
-    if session.isUsable(after: error) { await rollBack(session) } else { drop(session, after: error) }
-  }
 }
 
 /// The transaction of a closure on a ``SqliteCluster``. It runs everything that can be run.

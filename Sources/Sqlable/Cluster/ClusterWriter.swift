@@ -116,6 +116,11 @@ final class ClusterWriter: Sendable {
     }
   }
 
+  /// Rolls back what is open after an error.
+  func abandon(_ session: ClusterSession, after error: any Error) async {
+    if session.isUsable(after: error) { await rollBack(session) } else { drop(session, after: error) }
+  }
+
   func rollBack(_ session: ClusterSession) async {
     do { try await session.execute("ROLLBACK", before: .now + .seconds(2)) } catch { drop(session, after: error) }
   }
@@ -153,10 +158,15 @@ extension ClusterWriter {
         let session = try await openSession(before: deadline)
         do {
           try await begin(session, before: deadline) { self.latestDeadline(ends: false) != nil }
+        } catch {
+          if !session.isUsable(after: error) { drop(session, after: error) }
+          throw error
+        }
+        do {
           try await runGroup(session)
           attempts = 0
         } catch {
-          if !session.isUsable(after: error) { drop(session, after: error) }
+          await abandon(session, after: error)
           throw error
         }
       } catch  where error.isOfNode || (error as? SqlError)?.isOfTime == true {
@@ -237,7 +247,10 @@ extension ClusterWriter {
           return putBack(done.map(\.write) + [write])
         }
         if TransactionRecord.isMissing(error), write.isRepeatable {
-          try await session.execute(TransactionRecord.createTable, before: deadline)
+          do { try await session.execute(TransactionRecord.createTable, before: deadline) } catch {
+            putBack(done.map(\.write) + [write])
+            throw error
+          }
           putBack([write])
           continue
         }
