@@ -72,24 +72,6 @@ struct ClusterCommand: Subcommand {
     Output.write(printsJSON ? try Output.json(members) : text.visible(keeping: ["\n"]), to: STDOUT_FILENO)
     return 0
   }
-
-  /// Waits for the end of a task.
-  private func awaited<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
-    let ended = DispatchSemaphore(value: 0)
-    let outcome = Outcome<Value>()
-    Task.detached {
-      do { outcome.result = .success(try await body()) } catch { outcome.result = .failure(error) }
-      ended.signal()
-    }
-    ended.wait()
-    guard let result = outcome.result else { throw CancellationError() }
-    return try result.get()
-  }
-
-  private final class Outcome<Value>: @unchecked Sendable {
-    // Set before the semaphore is signalled, read after it.
-    var result: Result<Value, any Error>?
-  }
   #else
   func run() throws -> Int32 {
     throw FileProblem(

@@ -60,16 +60,11 @@ struct NodeCommand: Subcommand {
       networkLatency: .milliseconds(latency), bindAddress: bind, allowsUnencryptedNetwork: allowsUnencryptedNetwork)
     let node = try SqliteClusterNode(id: id, address: address, directory: directory, configuration: configuration)
     let joined = joined
-    let ended = DispatchSemaphore(value: 0)
-    let failure = Failure()
     let task = Task.detached {
-      do {
-        try await node.start(joining: joined)
-        Output.write("node \(node.id) runs on \(node.bindAddress ?? node.address)\n", to: STDOUT_FILENO)
-        try await node.runUntilCancelled()
-        Output.write("node \(node.id) has stopped\n", to: STDOUT_FILENO)
-      } catch is CancellationError {} catch { failure.set(error) }
-      ended.signal()
+      try await node.start(joining: joined)
+      Output.write("node \(node.id) runs on \(node.bindAddress ?? node.address)\n", to: STDOUT_FILENO)
+      try await node.runUntilCancelled()
+      Output.write("node \(node.id) has stopped\n", to: STDOUT_FILENO)
     }
     let sources = [SIGTERM, SIGINT].map { number in
       signal(number, SIG_IGN)
@@ -78,18 +73,10 @@ struct NodeCommand: Subcommand {
       source.resume()
       return source
     }
-    ended.wait()
-    for source in sources { source.cancel() }
-    if let error = failure.error { throw error }
+    defer { for source in sources { source.cancel() } }
+    // Cancelled while it starts.
+    do { try awaited { try await task.value } } catch is CancellationError {}
     return 0
-  }
-
-  /// The error of a task.
-  private final class Failure: @unchecked Sendable {
-    // Set before the semaphore is signalled, read after it.
-    private(set) var error: (any Error)?
-
-    func set(_ error: any Error) { self.error = error }
   }
   #else
   func run() throws -> Int32 {

@@ -18,7 +18,7 @@ struct ChangeLog {
 
   /// What a table's key is made of.
   struct Key: Sendable {
-    /// The columns, unless the rowid is the key.
+    /// The columns as SQL, unless the rowid is the key.
     let columns: [String]
     /// The name of the rowid; nil in a table without one.
     let rowid: String?
@@ -26,20 +26,14 @@ struct ChangeLog {
 
     init(ofTable table: String, on connection: Connection) throws {
       let shape = try connection.keyShape(ofTable: table)
-      columns =
-        shape.columns.isEmpty
-        ? []
-        : shape.row.columns.enumerated().compactMap { place, column in
-          shape.columns.contains(place) ? column.name : nil
-        }
-      let names = Set(shape.row.columns.map(\.foldedName))
-      rowid = shape.isWithoutRowid ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0.foldedName) }
+      columns = shape.columns.isEmpty ? [] : shape.names
+      rowid = shape.isWithoutRowid ? nil : String.rowidName(beside: shape.row.names)
       comparison = shape.comparison
     }
 
     /// The values of a row, as SQL: its id, and its key as the literals of an SQL list.
     fileprivate func values(_ row: String) -> (id: String, key: String) {
-      let key = columns.map { "quote(\(row).\($0.quotedName))" }.joined(separator: " || ', ' || ")
+      let key = columns.map { "quote(\(row).\($0))" }.joined(separator: " || ', ' || ")
       return (rowid.map { "\(row).\($0)" } ?? "NULL", key.isEmpty ? "NULL" : key)
     }
   }

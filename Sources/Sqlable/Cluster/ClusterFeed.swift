@@ -74,7 +74,7 @@ final class ClusterFeed: Sendable {
       guard state.reading == nil, !state.isClosed else { return }
       // The task must not keep the client alive.
       state.reading = Task.detached { [weak self, weak cluster] in
-        while let feed = self, let cluster, await feed.isOpen {
+        while let feed = self, let cluster, feed.isOpen {
           let pause = await feed.read(cluster)
           await feed.sleep(for: pause)
         }
@@ -82,9 +82,15 @@ final class ClusterFeed: Sendable {
     }
   }
 
-  private var isOpen: Bool { get async { state.withLock { !$0.isClosed } } }
+  private var isOpen: Bool { state.withLock { !$0.isClosed } }
 
-  private func createTriggers(of tables: [String], _ cluster: SqliteCluster) async throws {
+  private var followed: [String] { state.withLock { $0.tables.keys.map { String(decoding: $0, as: UTF8.self) } } }
+
+  /// Creates what is missing of the log and of the tables' triggers. A table that is not there is an error, or is left
+  /// out.
+  private func createTriggers(
+    of tables: [String], _ cluster: SqliteCluster, leavesOutMissing: Bool = false
+  ) async throws {
     let copy = try await ClusterSchemaCopy(of: cluster)
     let (keys, missing) = try copy.db.running { connection in
       var (keys, missing): ([[UInt8]: ChangeLog.Key], [String]) = ([:], [])
@@ -92,6 +98,7 @@ final class ClusterFeed: Sendable {
       if try !connection.tableNames().contains(ChangeLog.table) { missing.append(ChangeLog.createTable) }
       for table in tables {
         guard let name = try connection.tableNames().first(where: { $0.isSameName(as: table) }) else {
+          if leavesOutMissing { continue }
           throw SqlError(.schema(.missingTable(table)), message: "no such table: \(table)", table: table)
         }
         let key = try ChangeLog.Key(ofTable: name, on: connection)
@@ -149,30 +156,23 @@ final class ClusterFeed: Sendable {
         defer { state.schemaVersion = first.0 }
         return state.schemaVersion.map { $0 != first.0 } ?? false
       }
+      // First: what changes from here on is logged, and what changed before is missed.
+      if isOther { try await createTriggers(of: followed, cluster, leavesOutMissing: true) }
       deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? position)
-      if isOther {
-        try await createTriggers(
-          of: state.withLock { $0.tables.keys.map { String(decoding: $0, as: UTF8.self) } }, cluster)
-      }
       try await trim(changes, cluster)
       return changes.count == ClusterFeed.maximumEntries ? .zero : interval
-    } catch let error as SqlError {
-      if case .schema = error.kind { await missed(cluster) }
+    } catch let error as SqlError where error.kind == .schema(.missingTable(ChangeLog.table)) {
+      // A client dropped the log. The next one begins with 1.
+      try? await createTriggers(of: followed, cluster, leavesOutMissing: true)
+      deliver([], isUnknown: true, upTo: 0)
       return interval
     } catch {
       return interval
     }
   }
 
-  /// The log is gone: a client dropped it.
-  private func missed(_ cluster: SqliteCluster) async {
-    let tables = state.withLock { state in state.tables.keys.map { String(decoding: $0, as: UTF8.self) } }
-    try? await createTriggers(of: tables, cluster)
-    deliver([], isUnknown: true, upTo: 0)
-  }
-
   private func trim(_ changes: [Entry], _ cluster: SqliteCluster) async throws {
-    // One client of many in a thousand changes.
+    // Each client does it at the same numbers, and the first of them finds something to delete.
     guard let last = changes.last(where: { $0.number % 1_000 == 0 }), last.number > 2 * ChangeLog.length else { return }
     try await cluster.execute(ChangeLog.trim(before: last.number - ChangeLog.length))
   }

@@ -151,15 +151,6 @@ struct ClusterMembership: Sendable {
 }
 
 extension NodeConnection {
-  /// The response to a request. Throws the error that the node answers with.
-  func answer(to request: WireRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
-    let response = try await send(request, before: deadline)
-    if case .failure(let code, let message) = response {
-      throw SqlError(code: code, message: message, sql: nil, label: nil)
-    }
-    return response
-  }
-
   /// Whether a node answers at all; within a second, unless there is a deadline.
   static func answers(_ address: String, before deadline: ContinuousClock.Instant? = nil) async -> Bool {
     let deadline = deadline ?? .now + .seconds(1)

@@ -19,11 +19,11 @@ extension SqliteCluster {
     // In most starts nothing is missing, and the write lock is not needed.
     let copy = try await read { tx in try await ClusterSchemaCopy(of: tx) }
     let changes = try copy.db.createTables(of: schema)
-    guard try !copy.added(for: schema).isEmpty else { return changes }
+    guard try !copy.statements(for: changes, of: schema).isEmpty else { return changes }
     return try await transaction { tx in
       let copy = try await ClusterSchemaCopy(of: tx)
       let changes = try copy.db.createTables(of: schema)
-      for sql in try copy.added(for: schema) { try await tx.execute(SQL(verbatim: sql)) }
+      for sql in try copy.statements(for: changes, of: schema) { try await tx.execute(SQL(verbatim: sql)) }
       return changes
     }
   }
@@ -66,23 +66,31 @@ struct ClusterSchemaCopy: Sendable {
     }.filter { !shadows.contains($0.name) && !$0.name.hasPrefix("sqlite_") }
   }
 
-  /// The SQL for what was added to the copy since it was made, for a schema.
-  func added(for schema: Schema) throws -> [String] {
-    let before = Dictionary(objects.map { ("\($0.type) \($0.name)", $0) }, uniquingKeysWith: { first, _ in first })
-    var (tables, others, contents): ([String], [String], [String]) = ([], [], [])
-    for object in try ClusterSchemaCopy.objects(of: db) {
-      guard let known = before["\(object.type) \(object.name)"] else {
-        if object.type == "table" { tables.append(object.sql) } else { others.append(object.sql) }
-        if object.sql.virtualTableModule != nil, object.sql.contains("content=") {
-          contents.append("INSERT INTO \(object.name.quotedName) (\(object.name.quotedName)) VALUES ('rebuild')")
-        }
+  /// The SQL for what `createTables(of:)` has done to the copy since it was made.
+  func statements(for changes: [SchemaChange], of schema: Schema) throws -> [String] {
+    func key(_ object: Object) -> String { "\(object.type) \(object.name)" }
+    let before = Dictionary(uniqueKeysWithValues: objects.map { (key($0), $0) })
+    let objects = try ClusterSchemaCopy.objects(of: db)
+    var (tables, others): ([String], [String]) = ([], [])
+    // Only full-text indexes and their triggers are made anew.
+    var dropped = Set(before.keys).subtracting(objects.map(key))
+    for object in objects {
+      let known = before[key(object)]
+      if let known, known.sql == object.sql { continue }
+      if let known, object.type == "table", object.sql.virtualTableModule == nil {
+        guard let table = schema.tables.first(where: { $0.name.isSameName(as: object.name) }) else { continue }
+        tables += try addedColumns(of: table, known.sql)
         continue
       }
-      guard known.sql != object.sql, let table = schema.tables.first(where: { $0.name.isSameName(as: object.name) })
-      else { continue }
-      tables += try addedColumns(of: table, known.sql)
+      if known != nil { dropped.insert(key(object)) }
+      if object.type == "table" { tables.append(object.sql) } else { others.append(object.sql) }
     }
-    return tables + others + contents
+    let drops = self.objects.filter { dropped.contains(key($0)) }.sorted { $0.type > $1.type }.map {
+      "DROP \($0.type.uppercased()) \($0.name.quotedName)"
+    }
+    let built = Set(changes.filter(\.builtFullText).map(\.table))
+    let indexes = schema.tables.filter { built.contains($0.name) }.compactMap { $0.fullText?.name.quotedName }
+    return drops + tables + others + indexes.map { "INSERT INTO \($0) (\($0)) VALUES ('rebuild')" }
   }
 
   private func addedColumns(of table: TableInfo, _ before: String) throws -> [String] {

@@ -12,48 +12,47 @@ extension ClusterWriter {
     // What `body` returned in an attempt whose outcome is not known.
     var unknown: Value?
     while true {
-      switch await attempt(record, deadline, cluster, isolation: isolation, body) {
+      switch await attempt(record, &unknown, deadline, cluster, isolation: isolation, body) {
       case .stored(let value): return value
-      case .storedBefore: return unknown
       case .failed(let error): throw error
-      case .again(let reason, let value):
-        unknown = value ?? unknown
+      case .again(let reason):
         do { try await attempts.pause(after: reason) } catch {
-          if unknown != nil { throw SqlError.outcomeUnknown(error) }
-          throw error
+          throw (unknown == nil ? error : SqlError.outcomeUnknown(error)).labelled(configuration.label)
         }
       }
     }
   }
 
   private enum Attempt<Value> {
-    case stored(Value)
-    /// By an earlier attempt, or an earlier call.
-    case storedBefore
+    /// Nil if an earlier call stored it.
+    case stored(Value?)
     case failed(any Error)
-    /// Another attempt may succeed. The value is that of an attempt whose outcome is not known.
-    case again(any Error, unknown: Value?)
+    /// Another attempt may succeed.
+    case again(any Error)
   }
 
   private func attempt<Value>(
-    _ record: TransactionRecord?, _ deadline: ContinuousClock.Instant, _ cluster: SqliteCluster,
-    isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+    _ record: TransactionRecord?, _ unknown: inout Value?, _ deadline: ContinuousClock.Instant,
+    _ cluster: SqliteCluster, isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async -> Attempt<Value> {
     do { try await turn.take(before: deadline, late: .late("other transactions have the writer")) } catch {
-      return .failed(error)
+      return .again(error)
     }
     defer { turn.giveBack() }
     let session: ClusterSession
-    do { session = try await openSession(before: deadline) } catch { return .again(error, unknown: nil) }
+    do { session = try await openSession(before: deadline) } catch { return .again(error) }
     do {
       try await begin(session, before: deadline)
-      if let record, try await record.isStored(session, before: deadline) {
-        await rollBack(session)
-        return .storedBefore
+      if let record {
+        if try await record.isStored(session, before: deadline) {
+          await rollBack(session)
+          return .stored(unknown)
+        }
+        unknown = nil
       }
     } catch {
       await abandon(session, after: error)
-      return .again(error, unknown: nil)
+      return .again(error)
     }
     let transaction = ClusterTransaction(session, cluster, before: deadline)
     let value: Value
@@ -61,11 +60,9 @@ extension ClusterWriter {
       value = try await transaction.run(isolation: isolation, body)
       try await record?.store(session, before: deadline)
     } catch {
-      await abandon(session, after: transaction.nodeFailure ?? error)
-      if let failure = transaction.nodeFailure ?? (error.isOfNode ? error : nil) {
-        return .again(failure, unknown: nil)
-      }
-      return .failed(error)
+      let failure = transaction.nodeFailure ?? error
+      await abandon(session, after: failure)
+      return failure.isOfNode ? .again(failure) : .failed(error)
     }
     switch await commit(session, before: deadline) {
     case .stored:
@@ -73,14 +70,18 @@ extension ClusterWriter {
       return .stored(value)
     case .lost(let error):
       drop(session, after: error)
-      return .again(error, unknown: nil)
+      return .again(error)
     case .refused(let error):
       await rollBack(session)
-      return .failed(error.afterRollback)
+      return .failed(error.afterRollback.labelled(configuration.label))
     case .unknown(let error):
       drop(session, after: error)
       // With a record, the next attempt finds out.
-      return record != nil && error.isOfNode ? .again(error, unknown: value) : .failed(SqlError.outcomeUnknown(error))
+      guard record != nil, error.isOfNode else {
+        return .failed(SqlError.outcomeUnknown(error).labelled(configuration.label))
+      }
+      unknown = value
+      return .again(error)
     }
   }
 }
@@ -114,6 +115,9 @@ public final class ClusterTransaction: SqlTransport {
     (self.session, self.cluster, self.deadline, self.isReadOnly) = (session, cluster, deadline, isReadOnly)
   }
 
+  /// Whether `body` has returned: a task that it has started may still run.
+  var isEnded: Bool { state.withLock { $0.isEnded } }
+
   /// The loss of the node during the transaction.
   var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isOfNode ? $0 : nil } } }
 
@@ -134,18 +138,13 @@ public final class ClusterTransaction: SqlTransport {
     guard !isReadOnly || requests.allSatisfy(\.isQuery) else {
       throw SqlError(.readOnly, message: "this transaction only reads; transaction { } writes", transaction: .untouched)
     }
-    try await turn.take(before: deadline, late: .late("another statement of the transaction did not end in time"))
+    try await takeTurn()
     defer { turn.giveBack() }
-    try state.withLock { state in
-      if let failure = state.failure { throw failure.afterRollback }
-      guard !state.isEnded else { throw SqlError.misuse("the transaction has ended") }
-    }
     do { return try await session.answers(to: requests, before: min(deadline, Deadline.current ?? deadline)) } catch {
       guard session.isUsable(after: error) else { throw lost(error) }
-      // Some errors end the whole transaction. Then the savepoint is gone, too.
-      do { try await session.execute(ClusterSession.savepointAgain, before: deadline) } catch let second {
-        throw lost(session.isUsable(after: second) ? error : second)
-      }
+      let isOpen: Bool
+      do { isOpen = try await session.isInTransaction(before: deadline) } catch { throw lost(error) }
+      guard isOpen else { throw lost(error) }
       guard var open = error as? SqlError else { throw error }
       open.transaction = .untouched
       throw open
@@ -173,10 +172,23 @@ public final class ClusterTransaction: SqlTransport {
     }
   }
 
-  private func control(_ sql: String) async throws {
+  /// Waits for the statements of other tasks. Throws if the transaction has ended.
+  private func takeTurn() async throws {
     try await turn.take(before: deadline, late: .late("another statement of the transaction did not end in time"))
+    do {
+      try state.withLock { state in
+        if let failure = state.failure { throw failure.afterRollback }
+        guard !state.isEnded else { throw SqlError.misuse("the transaction has ended") }
+      }
+    } catch {
+      turn.giveBack()
+      throw error
+    }
+  }
+
+  private func control(_ sql: String) async throws {
+    try await takeTurn()
     defer { turn.giveBack() }
-    if let failure = state.withLock({ $0.failure }) { throw failure.afterRollback }
     do { try await session.execute(sql, before: deadline) } catch { throw lost(error) }
   }
 

@@ -27,7 +27,10 @@ final class ClusterWrite: Sendable {
   func answers(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
     guard let record else { return try await session.answers(to: requests, before: deadline) }
     let own = TransactionRecord.trims ? [record.insert, record.trim] : [record.insert]
-    return Array(try await session.answers(to: own + requests, before: deadline).dropFirst(own.count))
+    let answers = try await session.answers(to: own + requests, before: deadline)
+    // Its record was not there: no earlier attempt is stored.
+    state.withLock { $0.unknown = nil }
+    return Array(answers.dropFirst(own.count))
   }
 
   /// Notes the answers of a commit whose outcome is not known; false if that can't be found out.

@@ -20,7 +20,7 @@ final class ClusterWriter: Sendable {
   }
 
   private let leader: ClusterLeader
-  private let configuration: ClusterConfiguration
+  let configuration: ClusterConfiguration
   let state = Guarded(State())
   /// The turn to write: a group has it, or a transaction.
   let turn = Slots(1)
@@ -235,15 +235,14 @@ extension ClusterWriter {
           putBack(done.map(\.write) + [write])
           throw error
         }
-        // Some errors end the whole transaction. Then the savepoint is gone, too.
-        do { try await session.execute(ClusterSession.savepointAgain, before: deadline) } catch let second {
-          guard session.isUsable(after: second) else {
-            putBack(done.map(\.write) + [write])
-            throw second
-          }
-          for (write, _) in done { write.runsAlone() }
+        let isOpen: Bool
+        do { isOpen = try await session.isInTransaction(before: deadline) } catch {
+          putBack(done.map(\.write) + [write])
+          throw error
+        }
+        guard isOpen else {
           if write.isAlone { write.stop(error.afterRollback) }
-          write.runsAlone()
+          for write in done.map(\.write) + [write] { write.runsAlone() }
           return putBack(done.map(\.write) + [write])
         }
         if TransactionRecord.isMissing(error), write.isRepeatable {
@@ -294,8 +293,17 @@ extension ClusterWriter {
 }
 
 extension ClusterSession {
-  /// Fails if the transaction is gone.
-  static let savepointAgain = "RELEASE sqlable_group; SAVEPOINT sqlable_group"
+  /// Whether the transaction is still open after a statement that failed: some errors end all of it, and then the
+  /// savepoint is gone, too. Throws if the node does not say.
+  func isInTransaction(before deadline: ContinuousClock.Instant) async throws -> Bool {
+    do {
+      try await execute("RELEASE sqlable_group; SAVEPOINT sqlable_group", before: deadline)
+      return true
+    } catch {
+      guard isUsable(after: error) else { throw error }
+      return false
+    }
+  }
 
   /// Runs requests in the open transaction, all or none of them.
   func answers(to requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {

@@ -38,6 +38,10 @@ public final class SqliteCluster: SqlTransport {
   /// Runs requests: reads on a connection of their own, in one snapshot; anything else with the writes that wait, in
   /// one commit. Several are all or none.
   public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
+    do { return try await unlabelledAnswers(to: requests) } catch { throw error.labelled(configuration.label) }
+  }
+
+  private func unlabelledAnswers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
     try requests.check()
     if requests.isEmpty { return [] }
     if let transaction = current { return try await transaction.answers(to: requests) }
@@ -110,7 +114,7 @@ public final class SqliteCluster: SqlTransport {
     guard current == nil else { throw SqlError.misuse("a statement with an id can't be inside a transaction") }
     let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
     do { return try await work.run(over: RepeatableTransport(cluster: self, writer: writer, record: record)) } catch {
-      guard error is RepeatableTransport.StoredBefore else { throw error }
+      guard error is RepeatableTransport.StoredBefore else { throw error.labelled(configuration.label) }
       return nil
     }
   }
@@ -140,7 +144,9 @@ public final class SqliteCluster: SqlTransport {
 
   /// The transaction of this cluster that the task is in.
   private var current: ClusterTransaction? {
-    guard let transaction = ClusterTransaction.current, transaction.cluster === self else { return nil }
+    guard let transaction = ClusterTransaction.current, transaction.cluster === self, !transaction.isEnded else {
+      return nil
+    }
     return transaction
   }
 

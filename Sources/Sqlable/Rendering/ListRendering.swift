@@ -12,9 +12,9 @@ extension Renderer {
     switch form {
     case .whole where parameters.lists == .expanded && !isOrdering && !values.isEmpty:
       // One value of any length, where JSON has the same values.
-      guard let text = ValueListText(values) else { fallthrough }
+      guard let text = jsonArray(of: values) else { fallthrough }
       sql.append(" IN (SELECT value FROM json_each(")
-      write(.text(text.json))
+      write(.text(text))
       sql.append("))")
     case .whole where parameters.lists != .pointers:
       // In ORDER BY, SQLite treats an empty list as a column's position. A declaration can't have a subquery.
@@ -41,27 +41,19 @@ extension Renderer {
   }
 }
 
-/// A list of values as a JSON array.
-private struct ValueListText {
-  let json: String
-
-  /// Nil if JSON lacks one of the values, or SQLite may read it as another: a blob, a number with a fraction, a text
-  /// with a NUL.
-  init?(_ values: [DatabaseValue]) {
-    var text = "["
-    for value in values {
-      if text.utf8.count > 1 { text += "," }
-      switch value {
-      case .integer(let integer): text += "\(integer)"
-      case .null: text += "null"
-      case .text(let string):
-        guard !string.utf8.contains(0), let json = try? JSON.string(string).text else { return nil }
-        text += json
-      case .real, .blob: return nil
-      }
+/// The values as a JSON array; nil if JSON lacks one of them, or SQLite may read it as another: a blob, a number with a
+/// fraction, a text with a NUL.
+private func jsonArray(of values: [DatabaseValue]) -> String? {
+  var elements: [JSON] = []
+  for value in values {
+    switch value {
+    case .integer(let integer): elements.append(.integer(integer))
+    case .text(let text) where !text.utf8.contains(0): elements.append(.string(text))
+    case .null: elements.append(.null)
+    case .text, .real, .blob: return nil
     }
-    json = text + "]"
   }
+  return try? JSON.array(elements).text
 }
 
 /// How an IN list binds its values.

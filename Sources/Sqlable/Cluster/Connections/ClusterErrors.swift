@@ -49,4 +49,15 @@ extension SqlError {
 
   static func late(_ what: String) -> SqlError { SqlError(.timeout, message: what) }
 }
+
+extension NodeConnection {
+  /// Returns the response to a request. Throws the error that the node answers with, with the statement's text.
+  func answer(
+    to request: WireRequest, _ sql: String? = nil, _ label: String? = nil, before deadline: ContinuousClock.Instant
+  ) async throws -> WireResponse {
+    let response = try await send(request, before: deadline)
+    guard case .failure(let code, let message) = response else { return response }
+    throw SqlError(code: code, message: message, sql: sql, label: label)
+  }
+}
 #endif

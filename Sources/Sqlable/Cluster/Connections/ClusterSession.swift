@@ -56,8 +56,8 @@ actor ClusterSession {
     switch response {
     case .rows(let columns, let rows, _):
       (answer.columns, answer.rows) = (columns, rows)
-      if statement.kind == .changes { answer.changes = rows.count }
-    case .result(let id, let changes) where statement.kind == .changes:
+      if statement.isChange { answer.changes = rows.count }
+    case .result(let id, let changes) where statement.isChange:
       answer.changes = changes
       // What is not about a table with row ids leaves the id of an earlier insert.
       if changes > 0, request.hasRowId { answer.lastInsertedId = Int(id) }
@@ -111,11 +111,9 @@ actor ClusterSession {
     _ request: WireRequest, _ sql: String?, before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
     while true {
-      let response = try await connection.send(request, before: deadline)
-      guard case .failure(let code, let message) = response else { return response }
-      // A node refuses everything while it writes a checkpoint.
-      guard message == "checkpoint in progress", deadline > .now else {
-        throw SqlError(code: code, message: message, sql: sql, label: label)
+      do { return try await connection.answer(to: request, sql, label, before: deadline) } catch let error as SqlError {
+        // A node refuses everything while it writes a checkpoint.
+        guard error.message == "checkpoint in progress", deadline > .now else { throw error }
       }
       try await Task.sleep(for: .milliseconds(1))
     }

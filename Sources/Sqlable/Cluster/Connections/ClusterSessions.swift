@@ -111,6 +111,9 @@ struct ClusterAttempts {
 }
 
 extension Error {
+  /// The same error with the label of the client, unless it has one.
+  func labelled(_ label: String?) -> any Error { (self as? SqlError)?.labelled(label) ?? self }
+
   /// The error for the caller.
   var ofCluster: any Error { self is NodeFailure ? SqlError.unavailable(self) : self }
 }

@@ -1,13 +1,8 @@
 #if Cluster
 /// What SQL text does on a node, by its words.
 struct ClusterStatement: Sendable {
-  enum Kind: Sendable {
-    /// Inserts, updates or deletes rows.
-    case changes
-    case other
-  }
-
-  let kind: Kind
+  /// Whether it inserts, updates or deletes rows.
+  let isChange: Bool
   let returnsRows: Bool
   /// Whether it is a query, which changes nothing.
   let isQuery: Bool
@@ -27,8 +22,7 @@ struct ClusterStatement: Sendable {
     }
     let changes: Set = ["INSERT", "UPDATE", "DELETE", "REPLACE"]
     let verb = first == "WITH" ? keywords.first { changes.contains($0) || $0 == "SELECT" || $0 == "VALUES" } : first
-    let isChange = verb.map(changes.contains) ?? false
-    kind = isChange ? .changes : .other
+    isChange = verb.map(changes.contains) ?? false
     isQuery = !isChange && ClusterStatement.queries.contains(first)
     // A PRAGMA that sets something has no result.
     let isSetting = first == "PRAGMA" && words.contains { $0.text == "=" || $0.keyword == "OPTIMIZE" }

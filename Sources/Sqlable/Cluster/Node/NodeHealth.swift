@@ -38,9 +38,7 @@ extension SqliteClusterNode {
     public let freeBytes: Int?
 
     public var isHealthy: Bool { problems.isEmpty }
-    public var isLeader: Bool {
-      leader.map { leader in members.contains { $0.id == id && $0.id == leader.id } } ?? false
-    }
+    public var isLeader: Bool { leader?.id == id }
     /// The number of voters.
     public var voters: Int { members.count { $0.role == .voter } }
 

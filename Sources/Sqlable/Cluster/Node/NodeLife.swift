@@ -9,8 +9,8 @@ extension SqliteClusterNode {
   ///
   /// The node 1 with a new directory begins a cluster. Every other one joins that of the named nodes, of which one that
   /// answers is enough: as a voter while there are fewer than three, then as a stand-by. It returns when the node has
-  /// its role and all commits. A node that has joined
-  /// before starts without asking, whatever is named. Does nothing if the node runs.
+  /// its role and all commits. A node that has joined before starts without asking, whatever is named. Does nothing if
+  /// the node runs.
   ///
   /// Nothing runs if it throws: `.misuse` for a directory of another node, an id or address that the cluster has given
   /// to another, and a new node that names no cluster; `.busy` if a node runs in the directory, in whichever process;

@@ -40,6 +40,21 @@ struct TransportTests {
     }
   }
 
+  /// Where JSON has the same values, and SQLite reads them as they were.
+  @Test func aLongListIsSentAsOneValueOrAsMany() throws {
+    func request(_ filter: SqlExpression) throws -> SqlRequest { try Bicycle.count().filter(filter).requests()[0] }
+    let start = #"SELECT count(*) FROM "bicycle" WHERE "name" IN ("#
+    let texts = try request(Bicycle.name.in((1...40).map { "é\"\($0)" }))
+    #expect(texts.sql == start + "SELECT value FROM json_each(?))")
+    #expect(texts.values == [.text("[" + (1...40).map { "\"é\\\"\($0)\"" }.joined(separator: ",") + "]")])
+    let ids = try request(Bicycle.id.in(Array(1...33)))
+    #expect(ids.values == [.text("[" + (1...33).map { "\($0)" }.joined(separator: ",") + "]")])
+    let withNul = try request(Bicycle.name.in((1...40).map { "\0\($0)" }))
+    #expect(withNul.sql == start + Array(repeating: "?", count: 40).joined(separator: ", ") + ")")
+    let reals = try Car.count().filter(Car.price.in((1...40).map { Double($0) / 3 })).requests()[0]
+    #expect(reals.values.count == 40)
+  }
+
   @Test func everyKindOfStatementGivesWhatItGivesOnAHandle() async throws {
     try await withTwins { there, here in
       try await TransportTwins(there: there, here: here, text: "é\0ñ").compareStatements()

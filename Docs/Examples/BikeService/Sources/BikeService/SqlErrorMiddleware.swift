@@ -27,8 +27,8 @@ extension SqlError {
       logger.warning("not now: \(self)")
       return HTTPError(.serviceUnavailable, headers: [.retryAfter: "1"])
     default:
-      // A mistake in the program, or a damaged file: for those who run the service, not for its clients. The description
-      // holds the statement, and never a value that was bound.
+      // A mistake in the program, or a damaged file: for those who run the service, not for its clients. The
+      // description holds the statement, and never a value that was bound.
       logger.error("\(self)")
       return HTTPError(.internalServerError)
     }

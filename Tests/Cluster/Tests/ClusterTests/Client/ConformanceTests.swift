@@ -74,6 +74,10 @@ import Testing
       let date = await failure { _ = try await cluster.query("SELECT d FROM t", as: String?.self) }
       #expect(date?.column == "d")
       #expect(try await cluster.query("SELECT +b FROM t", as: Bool?.self) == [nil])
+      // What another program stored: the node cuts it off.
+      #expect(try await cluster.query("SELECT 'a' || char(0) || 'b'", as: String.self) == ["a"])
+      let function = await failure { _ = try await cluster.query("SELECT mine(1)", as: Int.self) }
+      #expect(function?.message == "no such function: mine; a node has none of the program's own")
       #expect(try await cluster.query("SELECT count(*) FROM t", as: Int.self) == [1])
     }
   }
@@ -106,10 +110,12 @@ import Testing
     ("-- nothing\n ;", "the SQL text has no statement"),
   ])
   func whatAClusterCannotDoIsRefusedBeforeItIsSent(_ sql: String, _ message: String) async throws {
+    var configuration = ClusterConfiguration()
+    configuration.label = "bikes"
     // Nothing listens there.
-    let cluster = try SqliteCluster(nodes: ["127.0.0.1:1"])
+    let cluster = try SqliteCluster(nodes: ["127.0.0.1:1"], configuration: configuration)
     let error = await failure { try await cluster.execute(SQL(verbatim: sql)) }
-    #expect(error?.kind == .misuse(message) && error?.sql == sql)
+    #expect(error?.kind == .misuse(message) && error?.sql == sql && error?.label == "bikes")
     cluster.close()
   }
 

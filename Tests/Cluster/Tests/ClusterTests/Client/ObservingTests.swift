@@ -152,6 +152,102 @@ import Testing
       if case .row(let row)? = event { #expect(row.id == 7) } else { Issue.record("\(String(describing: event))") }
     }
   }
+
+  /// The rows of the other table come once, whatever becomes of this one.
+  @Test func aTableThatIsDroppedDisturbsNoOther() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self, Mark.self)
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      defer { other.close() }
+      let changes = try await cluster.changes(on: Person.self)
+      let marks = try await cluster.changes(on: Mark.self)
+      try await Person(id: 1, name: "a").insert().run(other)
+      var events = changes.makeAsyncIterator()
+      var seen: [Int] = []
+      while seen.isEmpty {
+        if case .row(let row)? = await events.next() { seen.append(row.id) }
+      }
+      try await other.execute("DROP TABLE mark")
+      try await Task.sleep(for: .milliseconds(300))
+      try await Person(id: 2, name: "b").insert().run(other)
+      while seen.count == 1 {
+        if case .row(let row)? = await events.next() { seen.append(row.id) }
+      }
+      #expect(seen == [1, 2])
+      withExtendedLifetime(marks) {}
+    }
+  }
+
+  @Test func aLogThatWasTrimmedPastTheClientIsSaidToBe() async throws {
+    try await withClient { _, nodes in
+      var configuration = ClusterConfiguration()
+      configuration.pollInterval = .seconds(60)
+      let slow = try SqliteCluster(nodes: nodes.addresses, configuration: configuration)
+      defer { slow.close() }
+      try await slow.createTables(Person.self)
+      let changes = try await slow.changes(on: Person.self)
+      // The first read of the log, at once.
+      try await Task.sleep(for: .milliseconds(300))
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      defer { other.close() }
+      try await Person.insert((1...5).map { Person(id: $0, name: "x") }).run(other)
+      try await other.execute("DELETE FROM sqlable_change WHERE number <= 3")
+      // After a commit of its own a client reads at once.
+      try await Person(id: 6, name: "y").insert().run(slow)
+      var events = changes.makeAsyncIterator()
+      #expect(await events.next() == .missed)
+    }
+  }
+
+  @Test func theLogKeepsAHundredThousandChangesAndNotManyMore() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      let changes = try await cluster.changes(on: Person.self, buffering: 1_000)
+      try await cluster.execute(
+        """
+        INSERT INTO person (name) WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 210000)
+        SELECT i FROM n
+        """)
+      try await until("the log is trimmed") {
+        let count = try await cluster.query("SELECT count(*) FROM sqlable_change", as: Int.self)[0]
+        #expect(count >= 100_000)
+        return count < 120_000
+      }
+      withExtendedLifetime(changes) {}
+    }
+  }
+
+  /// As the guide says.
+  @Test func aRowThatReplaceRemovesIsNotReported() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)")
+      let changes = try await cluster.changes(on: Person.self)
+      try await cluster.execute("INSERT INTO person VALUES (1, 'a')")
+      try await cluster.execute("INSERT OR REPLACE INTO person VALUES (2, 'a')")
+      try await cluster.execute("DELETE FROM person")
+      var seen: [String] = []
+      for await case .row(let row) in changes {
+        seen.append("\(row)")
+        if seen.count == 3 { break }
+      }
+      #expect(seen == ["insert of person 1", "insert of person 2", "delete of person 2"])
+    }
+  }
+
+  /// In the order of the key, which is not that of the columns.
+  @Test func aKeyOfSeveralColumnsIsInItsOrder() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.execute("CREATE TABLE seat (letter TEXT, \"row\" INT, PRIMARY KEY (\"row\", letter))")
+      let changes = try await cluster.changes(on: Seat.self)
+      try await cluster.execute("INSERT INTO seat VALUES ('C', 3)")
+      var events = changes.makeAsyncIterator()
+      if case .row(let row)? = await events.next() {
+        #expect(row.key == [.integer(3), .text("C")] && row.id == 1)
+      } else {
+        Issue.record("no row")
+      }
+    }
+  }
 }
 
 /// What a closure was called with.

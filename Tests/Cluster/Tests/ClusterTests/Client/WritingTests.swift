@@ -328,4 +328,69 @@ extension WritingTests {
       }
     }
   }
+
+  /// Another text for each statement, with a cache of two.
+  @Test func statementsThatAreForgottenAreCompiledAgain() async throws {
+    try await withClient { _, nodes in
+      var configuration = ClusterConfiguration()
+      (configuration.statementCacheSize, configuration.connections) = (2, 1)
+      let cluster = try SqliteCluster(nodes: nodes.addresses, configuration: configuration)
+      defer { cluster.close() }
+      for round in 0..<3 {
+        for number in 0..<6 {
+          for _ in 0..<3 {
+            let sum = try await cluster.query(SQL(verbatim: "SELECT \(number) + \(round)"), as: Int.self)
+            #expect(sum == [number + round])
+          }
+        }
+      }
+    }
+  }
+
+  @Test func idsOfTransactionsAreForgottenAfterTheirTime() async throws {
+    try await withClient { _, nodes in
+      var configuration = ClusterConfiguration()
+      configuration.transactionIdAge = .seconds(1)
+      let cluster = try SqliteCluster(nodes: nodes.addresses, configuration: configuration)
+      defer { cluster.close() }
+      try await cluster.createTables(Person.self)
+      let first = UUID()
+      try await cluster.run(Person(id: nil, name: "x").insert(), id: first)
+      try await Task.sleep(for: .milliseconds(2_100))
+      // One of 64 looks for what is too old.
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<1_000 {
+          group.addTask { _ = try await cluster.run(Person(id: nil, name: "x").insert(), id: UUID()) }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await cluster.run(Person(id: nil, name: "again").insert(), id: first) != nil)
+    }
+  }
+
+  /// It inherits the transaction, and is no part of it any more.
+  @Test func aTaskThatOutlivesItsTransactionWritesByItself() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      let task = try await cluster.transaction { _ in
+        Task {
+          try await Task.sleep(for: .milliseconds(200))
+          return try await Person(id: nil, name: "later").insert().run(cluster)
+        }
+      }
+      #expect(try await task.value == 1)
+    }
+  }
+
+  /// A statement that ends a node's process would end one node after the other.
+  @Test func aStatementThatBreaksItsConnectionsIsGivenUp() async throws {
+    let node = try FakeNode()
+    defer { node.close() }
+    let cluster = try SqliteCluster(nodes: [node.address])
+    defer { cluster.close() }
+    let reads = await failure { _ = try await cluster.query("SELECT 1", as: Int.self) }
+    #expect(reads?.kind == .unavailable && node.broken == 3)
+    let writes = await failure { try await cluster.execute("DELETE FROM t") }
+    #expect(writes?.kind == .unavailable && node.broken == 6)
+  }
 }

@@ -48,7 +48,7 @@ import Testing
     /// Increments that threw: stored or not.
     var failed = 0
     var reads = 0
-    /// Reads that began after the acknowledgement of a higher value, and how long after the last one.
+    /// Reads that began after the acknowledgement of a value that they did not see.
     var stale = 0
   }
 

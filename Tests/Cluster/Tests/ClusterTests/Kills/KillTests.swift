@@ -156,9 +156,9 @@ import Testing
         }
         let other = try SqliteCluster(nodes: cluster.addresses)
         do {
-          print(
-            "another client reads \(try await withDeadline(.seconds(5)) { try await Entry.count().run(other) }) rows, and writes",
-            try await withDeadline(.seconds(5)) { try await Entry(writer: -1, number: 1).insert().run(other) })
+          let rows = try await withDeadline(.seconds(5)) { try await Entry.count().run(other) }
+          let id = try await withDeadline(.seconds(5)) { try await Entry(writer: -1, number: 1).insert().run(other) }
+          print("another client reads \(rows) rows, and writes row \(id)")
         } catch { print("another client: \(error)") }
         _ = await writer.end()
         throw error
@@ -183,7 +183,8 @@ import Testing
       }
       print(
         """
-        seed \(KillTests.seed), \(KillTests.rounds) rounds in \(took): acknowledged \(report.acknowledgedCount), stored \
+        seed \(KillTests.seed), \(KillTests.rounds) rounds in \(took): \
+        acknowledged \(report.acknowledgedCount), stored \
         \(stored.values.reduce(0) { $0 + $1.count }), of them \(found) of \(report.unknownCount) of unknown outcome; \
         lost \(lost), stored though refused \(wrong), stored twice \(twice); \(pauses.count) pauses over 200 ms: \
         p50 \(quantile(0.5)), p99 \(quantile(0.99)), errors \(report.errors)

@@ -2,8 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The tunnels of Docs/Cluster.md: three machines, which are network namespaces here, with stunnel between them. Needs root
-/// and stunnel4.
+/// The tunnels of Docs/Cluster.md: three machines, which are network namespaces here, with stunnel between them. Needs
+/// root and stunnel4.
 @Suite(.timeLimit(.minutes(3))) struct TunnelTests {
   private static let isAvailable =
     FileManager.default.isExecutableFile(atPath: "/usr/bin/stunnel4") && TestNetwork.isAvailable

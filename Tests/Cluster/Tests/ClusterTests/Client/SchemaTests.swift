@@ -1,0 +1,75 @@
+import Sqlable
+import Testing
+
+/// `createTables` on a cluster: what it adds to a schema, also when several programs do so at once.
+@Suite struct SchemaTests {
+  @Test func programsThatStartAtOnceCreateTablesOnce() async throws {
+    try await withClient { cluster, nodes in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<6 {
+          group.addTask {
+            let own = try SqliteCluster(nodes: nodes.addresses)
+            defer { own.close() }
+            try await own.createTables(Person.self, Bicycle.self, Story.self)
+          }
+        }
+        try await group.waitForAll()
+      }
+      let again = try await cluster.createTables(Person.self, Bicycle.self, Story.self)
+      #expect(again.allSatisfy(\.isEmpty) && again.count == 3)
+    }
+  }
+
+  @Test func columnsIndexesAndFullTextAreAddedToATableWithRows() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      // As an older version of the program made them.
+      try await cluster.execute(
+        "CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, color TEXT NOT NULL)")
+      try await cluster.execute("INSERT INTO bicycle (name, color) VALUES ('Trek', 'red')")
+      try await cluster.execute(
+        """
+        CREATE TABLE story (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT, year INTEGER NOT NULL,
+        slug TEXT NOT NULL UNIQUE)
+        """)
+      try await cluster.execute("INSERT INTO story VALUES (1, 'The rider', 'a long way', 2024, 'x')")
+      let changes = try await cluster.createTables(Bicycle.self, Story.self)
+      #expect(changes.flatMap(\.addedColumns) == ["owner_id"] && changes.contains { $0.builtFullText })
+      let bike = try await Bicycle.read().first().run(cluster)
+      #expect(bike?.name == "Trek" && bike?.ownerId == nil)
+      #expect(try await Story.read().filter(Story.matches(.words("long"))).run(cluster).map(\.id) == [1])
+      // An index of another definition is made anew.
+      let index = try await cluster.query("SELECT name FROM sqlite_schema WHERE sql LIKE '%fts5%'", as: String.self)[0]
+      try await cluster.execute("DROP TABLE \(table: index)")
+      try await cluster.execute(
+        "CREATE VIRTUAL TABLE \(table: index) USING fts5(title, content = 'story', content_rowid = 'id')")
+      #expect(try await cluster.createTables(Story.self).map(\.builtFullText) == [true])
+      #expect(try await Story.read().filter(Story.matches(.words("long"))).run(cluster).map(\.id) == [1])
+      let here = try SqliteDatabase.inMemory()
+      try here.createTables(Person.self, Bicycle.self, Story.self)
+      let query: SQL = "SELECT name FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name"
+      #expect(try await cluster.query(query, as: String.self) == here.query(query, as: String.self))
+    }
+  }
+
+  @Test func aColumnThatCannotBeAddedChangesNothing() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)")
+      let error = await failure { try await cluster.createTables(Person.self, Car.self) }
+      if case .schema(.mismatch)? = error?.kind {} else { Issue.record("\(String(describing: error))") }
+      #expect(try await cluster.query("SELECT count(*) FROM sqlite_schema WHERE name = 'car'", as: Int.self) == [0])
+    }
+  }
+
+  @Test func theDatabasesOfAClusterAreApart() async throws {
+    try await withClient { cluster, nodes in
+      var configuration = ClusterConfiguration()
+      configuration.database = "other"
+      let other = try SqliteCluster(nodes: nodes.addresses, configuration: configuration)
+      defer { other.close() }
+      try await cluster.createTables(Person.self)
+      let error = await failure { _ = try await Person.count().run(other) }
+      #expect(error?.kind == .schema(.missingTable("person")))
+    }
+  }
+}

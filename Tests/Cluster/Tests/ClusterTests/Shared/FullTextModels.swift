@@ -1,0 +1,1 @@
+../../../../SqlableTests/Search/FullTextModels.swift
