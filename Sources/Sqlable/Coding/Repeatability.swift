@@ -303,16 +303,6 @@ extension SqlExpression {
 }
 
 extension SqlExpression.Call {
-  /// Whether it makes one value of many rows. Of a registered function that is known only by its other clauses.
-  fileprivate var isAggregate: Bool {
-    guard window == nil else { return false }
-    switch function {
-    case .countRows: return true
-    case .named: return isDistinct || filter != nil
-    case .builtIn(let function): return function.isAggregate
-    }
-  }
-
   /// Whether rows that compare as equal in its order, or that have none, make a difference.
   fileprivate var dependsOnOrder: Bool {
     guard case .builtIn(let function) = function else { return false }

@@ -135,6 +135,16 @@ extension SqlExpression {
       }
     }
 
+    /// Whether it makes one value of many rows. Of a registered function that is known only by its other clauses.
+    var isAggregate: Bool {
+      guard window == nil else { return false }
+      switch function {
+      case .countRows: return true
+      case .named: return isDistinct || filter != nil
+      case .builtIn(let function): return function.isAggregate
+      }
+    }
+
     /// Whether the call can have a window. For a registered function SQLite checks that itself.
     var takesWindow: Bool {
       if case .builtIn(let function) = function { function.isAggregate || function.isOfWindow } else { true }

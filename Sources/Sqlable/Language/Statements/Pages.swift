@@ -148,14 +148,7 @@ extension SqlExpression {
 extension SqlExpression {
   /// Whether it has an aggregate or a window function, which no WHERE can have.
   fileprivate var isOfSeveralRows: Bool {
-    if case .call(let call) = node, call.window != nil { return true }
-    if case .call(let call) = node {
-      switch call.function {
-      case .countRows: return true
-      case .builtIn(let function) where function.isAggregate: return true
-      default: break
-      }
-    }
+    if case .call(let call) = node, call.window != nil || call.isAggregate { return true }
     return node.hasTerm { $0.isOfSeveralRows }
   }
 }
