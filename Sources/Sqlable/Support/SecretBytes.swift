@@ -52,8 +52,10 @@ final class SecretBytes: @unchecked Sendable {
     munmap(start, memory.count)
   }
 
+  /// Calls `body` with the bytes, which live until it returns.
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-    try body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
+    // The optimizer may otherwise release the last copy once `memory` is loaded.
+    try withExtendedLifetime(self) { try body(UnsafeRawBufferPointer(rebasing: memory[..<count])) }
   }
 
   /// Compares all bytes, however many are equal.
