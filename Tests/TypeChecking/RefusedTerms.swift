@@ -94,6 +94,20 @@ func dates(text: String, number: Int, date: Date) throws {
 }
 
 // swift-format-ignore
+func fragments(text: String, number: Int, values: [String], fragment: SqlFragment) throws {
+  _ = Car.read().filter(SqlExpression(sql: "\(Car.price) % \(number) = \(text) OR \(Car.name) IN (\(values))"))
+  _ = TypedExpression<Int>(sql: "\(Car.seats) & \(1)") == 3 && Car.price > TypedExpression<Double>(sql: fragment)
+  _ = TypedExpression<Int>(sql: "\(exists(Person.read())) + \(scalar(Car.select(Car.price.max())))")
+  _ = SqlExpression(sql: text) // refused: cannot convert value of type 'String' to expected argument type 'SqlFragment'
+  _ = TypedExpression(sql: "1") // refused: generic parameter 'Value' could not be inferred
+  _ = TypedExpression<NoValue>(sql: "1") // refused: type 'NoValue' does not conform to protocol 'SqlValue'
+  _ = TypedExpression<Int>(sql: "1") == "x" // refused: the value has a different type than the term on the left
+  _ = SqlExpression(sql: "\(NoValue()) = 1") // refused: no exact matches in call to instance method 'appendInterpolation'
+  _ = SqlExpression(sql: "1 IN (\(Car.select(Car.seats)))") // refused: a query in a term is scalar(_:), exists(_:), or an in(_:) of its own
+  _ = Car.read().filter(TypedExpression<Bool>(sql: "1")) // refused: cannot convert value of type 'TypedExpression<Bool>' to expected argument type 'SqlExpression'
+}
+
+// swift-format-ignore
 func functions(f: ScalarFunction<Double, Double, Double>, g: AggregateFunction<Double?, Double>) throws {
   _ = f(Car.price, Car.price * 2)
   _ = f(Bicycle.price, Bicycle.price) > 5

@@ -180,6 +180,8 @@ struct DocumentEncoder {
     case .dateFormat: return object("strftime", try list(special.terms, scope))
     case .row: return object("row", try list(special.terms, scope))
     case .fullText(let search): return try fullText(search, special.terms, scope)
+    case .fragment:
+      throw SqlError.invalidStatement("a term of SQL text has no form as data: a document must not bring SQL")
     case .cast, .inverted, .datePart, .day, .shifted:
       guard let operand = special.terms.first else { throw DocumentEncoder.withoutForm }
       return self.special(special.form, try self.term(operand, scope))
@@ -201,7 +203,7 @@ struct DocumentEncoder {
     case .day: ["date": operand]
     case .shifted(let count, let unit):
       ["shift": operand, "by": value(.integer(Int64(count))), "unit": .text(unit.rawValue)]
-    case .inverted, .choice, .dateFormat, .row, .fullText: ["inverted": operand]
+    case .inverted, .choice, .dateFormat, .row, .fullText, .fragment: ["inverted": operand]
     }
   }
 

@@ -62,6 +62,7 @@ extension MemoryPlanner {
     guard case .special(let special) = expression.node else { throw MemoryPlanner.refusal("this term") }
     if case .row = special.form { throw MemoryPlanner.refusal("a row value") }
     if case .fullText = special.form { throw MemoryPlanner.refusal("a term of full-text search") }
+    if case .fragment = special.form { throw MemoryPlanner.refusal("SQL text") }
     let terms = try terms(special.terms, scope)
     guard let first = terms.first else { throw MemoryPlanner.refusal("a term without terms") }
     switch special.form {
@@ -78,7 +79,7 @@ extension MemoryPlanner {
       }
     case .datePart, .dateFormat, .day, .shifted: return try date(special, terms, scope)
     case .row: throw MemoryPlanner.refusal("a row value")
-    case .fullText: throw MemoryPlanner.refusal("a term of full-text search")
+    case .fullText, .fragment: throw MemoryPlanner.refusal("this term")
     }
   }
 

@@ -32,7 +32,20 @@ extension Renderer {
       }
       sql.append(")")
     case .fullText(let term): try write(term, special.terms, stack: stack)
+    case .fragment(let fragment): try write(fragment, around: special.terms, stack: stack)
     }
+  }
+
+  /// Writes SQL text around terms. In parentheses, so that it is one term whatever stands beside it.
+  private func write(_ fragment: SqlExpression.Fragment, around terms: [SqlExpression], stack: Int) throws {
+    var inner = self
+    if fragment.hasQuery, !sql.isKey { inner = try insideSubquery() }
+    sql.append("(")
+    for (index, text) in fragment.texts.enumerated() {
+      sql.append(text)
+      if index < terms.count { try inner.write(terms[index], within: .atom, stack: stack + 12) }
+    }
+    sql.append(")")
   }
 
   /// The precedence of a term of this form.

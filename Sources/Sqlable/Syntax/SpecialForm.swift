@@ -23,6 +23,8 @@ extension SqlExpression {
       case row
       /// A full-text condition, or a rank, snippet or highlight.
       case fullText(FullTextTerm)
+      /// SQL text around the terms, in parentheses.
+      case fragment(Fragment)
 
       var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
@@ -32,7 +34,7 @@ extension SqlExpression {
       switch form {
       case .choice: terms.count > 1 ? terms[1] : nil
       case .shifted: terms.first
-      case .cast, .inverted, .datePart, .dateFormat, .day, .row, .fullText: nil
+      case .cast, .inverted, .datePart, .dateFormat, .day, .row, .fullText, .fragment: nil
       }
     }
   }
