@@ -88,7 +88,14 @@ func dates(text: String, number: Int, date: Date) throws {
   _ = Car.seats.month() // refused: referencing instance method 'month()' on 'TypedTerm' requires that 'Int' conform to 'SqlDate'
   _ = Car.price.strftime("%Y") // refused: referencing instance method 'strftime' on 'TypedTerm' requires that 'Double' conform to 'SqlDate'
   _ = Car.name.adding(1, .day) // refused: referencing instance method 'adding' on 'TypedTerm' requires that 'String' conform to 'SqlDate'
-  _ = Car.soldAt.adding(1, .week) // refused: type 'DateUnit' has no member 'week'
+  _ = Car.soldAt.adding(1, .quarter) // refused: type 'DateUnit' has no member 'quarter'
+  _ = Car.soldAt.adding(Car.seats, .week) > Car.soldAt.start(of: .month) && Car.soldAt.days(since: date) > 3
+  _ = Car.soldAt.adding(Car.price, .day) // refused: no exact matches in call to instance method 'adding'
+  _ = Car.soldAt.start(of: 1) // refused: cannot convert value of type 'Int' to expected argument type 'DateUnit'
+  _ = Car.price.start(of: .day) // refused: referencing instance method 'start(of:)' on 'TypedTerm' requires that 'Double' conform to 'SqlDate'
+  _ = Car.soldAt.seconds(since: Car.soldAt) < 60 && Car.soldAt.days(since: Car.soldAt.adding(1, .month)) < 31
+  _ = Car.soldAt.seconds(since: Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Date'
+  _ = Car.soldAt.seconds(since: 5) // refused: cannot convert value of type 'Int' to expected argument type 'Date'
   _ = Car.soldAt.adding(1.5, .day) // refused: cannot convert value of type 'Double' to expected argument type 'Int'
   _ = Car.soldAt.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Date' conform to 'SqlText'
 }
