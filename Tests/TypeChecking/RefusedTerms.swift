@@ -88,9 +88,30 @@ func dates(text: String, number: Int, date: Date) throws {
   _ = Car.seats.month() // refused: referencing instance method 'month()' on 'TypedTerm' requires that 'Int' conform to 'SqlDate'
   _ = Car.price.strftime("%Y") // refused: referencing instance method 'strftime' on 'TypedTerm' requires that 'Double' conform to 'SqlDate'
   _ = Car.name.adding(1, .day) // refused: referencing instance method 'adding' on 'TypedTerm' requires that 'String' conform to 'SqlDate'
-  _ = Car.soldAt.adding(1, .week) // refused: type 'DateUnit' has no member 'week'
+  _ = Car.soldAt.adding(1, .quarter) // refused: type 'DateUnit' has no member 'quarter'
+  _ = Car.soldAt.adding(Car.seats, .week) > Car.soldAt.start(of: .month) && Car.soldAt.days(since: date) > 3
+  _ = Car.soldAt.adding(Car.price, .day) // refused: no exact matches in call to instance method 'adding'
+  _ = Car.soldAt.start(of: 1) // refused: cannot convert value of type 'Int' to expected argument type 'DateUnit'
+  _ = Car.price.start(of: .day) // refused: referencing instance method 'start(of:)' on 'TypedTerm' requires that 'Double' conform to 'SqlDate'
+  _ = Car.soldAt.seconds(since: Car.soldAt) < 60 && Car.soldAt.days(since: Car.soldAt.adding(1, .month)) < 31
+  _ = Car.soldAt.seconds(since: Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Date'
+  _ = Car.soldAt.seconds(since: 5) // refused: cannot convert value of type 'Int' to expected argument type 'Date'
   _ = Car.soldAt.adding(1.5, .day) // refused: cannot convert value of type 'Double' to expected argument type 'Int'
   _ = Car.soldAt.lowercase() // refused: referencing instance method 'lowercase()' on 'TypedTerm' requires that 'Date' conform to 'SqlText'
+}
+
+// swift-format-ignore
+func fragments(text: String, number: Int, values: [String], fragment: SqlFragment) throws {
+  _ = Car.read().filter(SqlExpression(sql: "\(Car.price) % \(number) = \(text) OR \(Car.name) IN (\(values))"))
+  _ = TypedExpression<Int>(sql: "\(Car.seats) & \(1)") == 3 && Car.price > TypedExpression<Double>(sql: fragment)
+  _ = TypedExpression<Int>(sql: "\(exists(Person.read())) + \(scalar(Car.select(Car.price.max())))")
+  _ = SqlExpression(sql: text) // refused: cannot convert value of type 'String' to expected argument type 'SqlFragment'
+  _ = TypedExpression(sql: "1") // refused: generic parameter 'Value' could not be inferred
+  _ = TypedExpression<NoValue>(sql: "1") // refused: type 'NoValue' does not conform to protocol 'SqlValue'
+  _ = TypedExpression<Int>(sql: "1") == "x" // refused: the value has a different type than the term on the left
+  _ = SqlExpression(sql: "\(NoValue()) = 1") // refused: no exact matches in call to instance method 'appendInterpolation'
+  _ = SqlExpression(sql: "1 IN (\(Car.select(Car.seats)))") // refused: a query in a term is scalar(_:), exists(_:), or an in(_:) of its own
+  _ = Car.read().filter(TypedExpression<Bool>(sql: "1")) // refused: cannot convert value of type 'TypedExpression<Bool>' to expected argument type 'SqlExpression'
 }
 
 // swift-format-ignore

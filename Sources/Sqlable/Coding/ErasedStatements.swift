@@ -10,7 +10,7 @@ extension AnyStatement {
   ///
   /// It takes statements, queries, and changes that return rows or terms. Structs to store become values. Throws what
   /// running the statement would throw before SQLite is called, and `.misuse` for what has no form as data, such as SQL
-  /// text.
+  /// text. A statement with a term of SQL text can run, but its `json()` throws.
   public init(_ work: some Runnable) throws {
     guard let work = work as? any Erasable else {
       throw SqlError.misuse("only statements and queries have a form as data, and \(type(of: work)) is neither")

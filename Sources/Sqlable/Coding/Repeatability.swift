@@ -10,7 +10,8 @@ extension AnyStatement {
   /// ```
   ///
   /// Refused with `.invalidStatement`, which names them, are:
-  /// - `random()`, and functions that the program registered, unless `functions` has their names (not case-sensitive);
+  /// - `random()`, terms of SQL text, and functions that the program registered, unless `functions` has their names
+  ///   (not case-sensitive);
   /// - a limit, a row of a subquery as a value, and an insert of a query's rows, unless an order determines which rows
   ///   these are, or in which order they are inserted: one by the keys of all tables, or by all that is selected;
   /// - what depends on the order in which SQLite finds rows: `group_concat`, `json_group_array`, windows that count
@@ -149,6 +150,9 @@ private struct RepeatabilityCheck {
     switch term.node {
     case .call(let call): try check(call, clauses)
     case .query(let query): try check(query.query, query.kind == .scalar ? .firstRow : .rows)
+    case .special(let special):
+      guard case .fragment = special.form else { break }
+      throw failure("whether SQL text gives the same each time is not known")
     default: break
     }
     for part in term.node.terms { try check(part, clauses) }

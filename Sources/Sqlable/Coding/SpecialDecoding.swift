@@ -40,20 +40,30 @@ extension DocumentDecoder {
   }
 
   func shift(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
-    let term = try term(document, scope)
-    let count = try required("by", others) { document in
-      guard case .integer(let count) = try value(required: document), let count = Int(exactly: count) else {
-        throw failure("a date is shifted by an integer")
-      }
-      return count
+    let date = try term(document, scope)
+    let count = try required("by", others) { try term($0, scope) }
+    let unit = try unit(others)
+    guard case .value(let value) = count.node else {
+      return try made(.special(.init(form: .shiftedBy(unit), terms: [date, count])))
     }
-    let unit = try required("unit", others) { document in
+    guard case .integer(let count) = value, let count = Int(exactly: count) else {
+      throw failure("a date is shifted by an integer or a term")
+    }
+    return try made(.special(.init(form: .shifted(count, unit), terms: [date])))
+  }
+
+  func startOf(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+    let date = try term(document, scope)
+    return try made(.special(.init(form: .startOf(try unit(others)), terms: [date])))
+  }
+
+  private func unit(_ others: [Document.Member]) throws -> DateUnit {
+    try required("unit", others) { document in
       guard let unit = DateUnit(rawValue: try text(document, "a unit of dates")) else {
         throw failure("it is no unit of dates")
       }
       return unit
     }
-    return try made(.special(.init(form: .shifted(count, unit), terms: [term])))
   }
 
   // MARK: Full-text search

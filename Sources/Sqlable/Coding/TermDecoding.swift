@@ -49,7 +49,7 @@ extension DocumentDecoder {
     case .parameter: return try parameter(value)
     case .column: return try column(value, others, scope)
     case .and, .or: return try chain(form, value, scope)
-    case .not, .negative, .isNull, .isNotNull, .inverted, .date: return try unary(form, value, scope)
+    case .not, .negative, .isNull, .isNotNull, .inverted, .date, .unixSeconds: return try unary(form, value, scope)
     case .between: return try between(value, scope)
     case .in: return try isIn(value, scope)
     case .like: return try like(value, others, scope)
@@ -61,6 +61,7 @@ extension DocumentDecoder {
     case .datePart: return try datePart(value, others, scope)
     case .strftime: return try strftime(value, scope)
     case .shift: return try shift(value, others, scope)
+    case .startOf: return try startOf(value, others, scope)
     case .row: throw failure("a row value stands beside another one, or on the left of IN with a query")
     case .query, .exists: return try subquery(form, value, scope)
     case .matches, .search, .weighting, .rank, .snippet, .highlight:
@@ -82,6 +83,7 @@ extension DocumentDecoder {
     case .isNull: return try made(.isNull(operand))
     case .isNotNull: return try made(.isNotNull(operand))
     case .date: return try made(.special(.init(form: .day, terms: [operand])))
+    case .unixSeconds: return try made(.special(.init(form: .unixSeconds, terms: [operand])))
     default: return try made(.special(.init(form: .inverted, terms: [operand])))
     }
   }

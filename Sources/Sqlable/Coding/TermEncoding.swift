@@ -179,8 +179,14 @@ struct DocumentEncoder {
     case .choice: return try choice(special.terms, scope)
     case .dateFormat: return object("strftime", try list(special.terms, scope))
     case .row: return object("row", try list(special.terms, scope))
+    case .shiftedBy(let unit):
+      let terms = try special.terms.map { try self.term($0, scope) }
+      guard terms.count == 2 else { throw DocumentEncoder.withoutForm }
+      return ["shift": terms[0], "by": terms[1], "unit": .text(unit.rawValue)]
     case .fullText(let search): return try fullText(search, special.terms, scope)
-    case .cast, .inverted, .datePart, .day, .shifted:
+    case .fragment:
+      throw SqlError.invalidStatement("a term of SQL text has no form as data: a document must not bring SQL")
+    case .cast, .inverted, .datePart, .day, .shifted, .startOf, .unixSeconds:
       guard let operand = special.terms.first else { throw DocumentEncoder.withoutForm }
       return self.special(special.form, try self.term(operand, scope))
     }
@@ -201,7 +207,9 @@ struct DocumentEncoder {
     case .day: ["date": operand]
     case .shifted(let count, let unit):
       ["shift": operand, "by": value(.integer(Int64(count))), "unit": .text(unit.rawValue)]
-    case .inverted, .choice, .dateFormat, .row, .fullText: ["inverted": operand]
+    case .startOf(let unit): ["startOf": operand, "unit": .text(unit.rawValue)]
+    case .unixSeconds: ["unixSeconds": operand]
+    case .inverted, .choice, .dateFormat, .shiftedBy, .row, .fullText, .fragment: ["inverted": operand]
     }
   }
 

@@ -8,7 +8,7 @@ enum TermForm: String, CaseIterable, Sendable {
   case and, or, not, negative, isNull, isNotNull, between, `in`, like, collate
   /// A function of SQLite, or one that the program registered.
   case function, registered
-  case `case`, cast, inverted, datePart, strftime, date, shift
+  case `case`, cast, inverted, datePart, strftime, date, shift, startOf, unixSeconds
   /// Beside another one, or on the left of IN.
   case row
   /// A subquery as a value or a condition.
@@ -20,7 +20,7 @@ enum TermForm: String, CaseIterable, Sendable {
   var otherKeys: [String] {
     switch self {
     case .null, .integer, .real, .blob, .parameter, .and, .or, .not, .negative, .isNull, .isNotNull, .between, .in: []
-    case .inverted, .strftime, .date, .query, .exists, .rank, .row: []
+    case .inverted, .strftime, .date, .unixSeconds, .query, .exists, .rank, .row: []
     case .column: ["of", "model"]
     case .like: ["escape"]
     case .collate, .cast: ["as"]
@@ -28,6 +28,7 @@ enum TermForm: String, CaseIterable, Sendable {
     case .case: ["else"]
     case .datePart: ["part"]
     case .shift: ["by", "unit"]
+    case .startOf: ["unit"]
     case .matches: ["of", "for"]
     case .search, .weighting: ["for"]
     case .snippet: ["text", "marks", "tokens"]

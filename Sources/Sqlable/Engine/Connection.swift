@@ -194,7 +194,7 @@ final class Connection {
     guard let start = text.baseAddress, !text.isEmpty else { return (nil, text) }
     // SQLite would stop there and ignore the rest without an error.
     guard memchr(start, 0, text.count) == nil else {
-      throw SqlError.invalidStatement("the SQL text contains a NUL byte").labelled(label)
+      throw SqlError.nulInText.labelled(label)
     }
     guard let count = Int32(exactly: text.count) else { throw error(SQLITE_TOOBIG, sql: nil) }
     if isShared, !isOwn { noteSettings(text) }

@@ -62,6 +62,7 @@ extension MemoryPlanner {
     guard case .special(let special) = expression.node else { throw MemoryPlanner.refusal("this term") }
     if case .row = special.form { throw MemoryPlanner.refusal("a row value") }
     if case .fullText = special.form { throw MemoryPlanner.refusal("a term of full-text search") }
+    if case .fragment = special.form { throw MemoryPlanner.refusal("SQL text") }
     let terms = try terms(special.terms, scope)
     guard let first = terms.first else { throw MemoryPlanner.refusal("a term without terms") }
     switch special.form {
@@ -77,8 +78,11 @@ extension MemoryPlanner {
         return value.isNull ? .null : .integer(~value.integerValue)
       }
     case .datePart, .dateFormat, .day, .shifted: return try date(special, terms, scope)
+    case .shiftedBy: throw MemoryPlanner.refusal("an interval that is a term")
+    case .startOf: throw MemoryPlanner.refusal("start(of:)")
+    case .unixSeconds: throw MemoryPlanner.refusal("a difference of dates")
     case .row: throw MemoryPlanner.refusal("a row value")
-    case .fullText: throw MemoryPlanner.refusal("a term of full-text search")
+    case .fullText, .fragment: throw MemoryPlanner.refusal("this term")
     }
   }
 
@@ -138,11 +142,13 @@ extension MemoryPlanner {
     _ terms: [MemoryTerm], by count: Int, _ unit: DateUnit, _ format: ColumnType.DateFormat
   ) throws -> MemoryTerm {
     let interval = MemoryValue(try SqlExpression.SpecialForm.shift(by: count, unit, in: format))
+    // SQLite's date functions know no weeks.
+    let (modifier, modified) = unit == .week ? (count &* 7, .day) : (count, unit)
     if format != .iso8601, unit.seconds != nil {
       return MemoryTerm(of: terms) { MemoryValue.arithmetic(.plus, try terms[0].value($0), interval) }
     }
     func date(_ frame: MemoryFrame) throws -> MemoryDate? {
-      guard var date = MemoryDate(try terms[0].value(frame), in: format), date.add(Int64(count), unit) else {
+      guard var date = MemoryDate(try terms[0].value(frame), in: format), date.add(Int64(modifier), modified) else {
         return nil
       }
       return date

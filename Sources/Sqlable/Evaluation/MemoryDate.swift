@@ -65,7 +65,7 @@ struct MemoryDate {
       self.day = day
       milliseconds = nil
       rest = 0
-    case .second, .minute, .hour, .day: break
+    case .second, .minute, .hour, .day, .week: break
     }
     guard computeMilliseconds(), let own = milliseconds else { return false }
     let (sum, overflow) = own.addingReportingOverflow(
@@ -82,6 +82,7 @@ struct MemoryDate {
     case .minute: 7.7379e+12
     case .hour: 1.2897e+11
     case .day: 5_373_485
+    case .week: 767_640
     case .month: 176546
     case .year: 14713
     }

@@ -174,7 +174,9 @@ struct PolicyCheck {
     case .cast, .inverted: try require(.arithmetic)
     // Its columns are compared, as the operator that it stands beside says.
     case .row: break
-    case .datePart, .dateFormat, .day, .shifted: try require(.dates)
+    case .datePart, .dateFormat, .day, .shifted, .shiftedBy, .startOf, .unixSeconds: try require(.dates)
+    // No document has it, and it may read anything.
+    case .fragment: throw DocumentAccess.refusal
     case .fullText(let term):
       try require(.fullText)
       // A search looks into all columns of the index.

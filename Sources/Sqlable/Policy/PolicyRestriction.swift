@@ -195,7 +195,11 @@ extension SqlExpression {
       }
     case .binary(.json, _, _), .binary(.jsonValue, _, _), .binary(.concatenated, _, _), .query: return true
     case .like, .binary(.matchesGlob, _, _): return true
-    case .special(let special): if case .fullText = special.form { return true }
+    case .special(let special):
+      switch special.form {
+      case .fullText, .fragment: return true
+      default: break
+      }
     default: break
     }
     return node.hasTerm(where: \.mayThrow)

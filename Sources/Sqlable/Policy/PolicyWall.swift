@@ -28,7 +28,8 @@ extension StatementPolicy {
 
   /// The functions behind SQL's own syntax and the forms of dates, JSON and full-text search.
   private static let syntaxFunctions = [
-    "like", "glob", "match", "count", "->", "->>", "json", "strftime", "date", "bm25", "snippet", "highlight",
+    "like", "glob", "match", "count", "->", "->>", "json", "strftime", "date", "julianday", "round", "bm25",
+    "snippet", "highlight",
   ]
 }
 
@@ -46,6 +47,14 @@ extension PolicyIndex {
 }
 
 extension AccessRights.Names {
+  /// Allows what the text in a policy's own condition may name.
+  private mutating func add(_ fragment: SqlExpression.Fragment, readFrom table: [UInt8]) {
+    let words = fragment.words([]) { _ in [] }.map(\.foldedName)
+    functions.formUnion(words)
+    tables.formUnion(words)
+    columns[table, default: []].formUnion(words)
+  }
+
   /// Allows the columns of a table that a document may name, its key, and what the condition on its rows reads.
   fileprivate mutating func add(_ rules: TableRules, _ features: Set<StatementPolicy.Feature>) {
     let table = rules.table
@@ -72,6 +81,7 @@ extension AccessRights.Names {
           case .named(let name): functions.insert(name.foldedName)
           case .countRows: break
           }
+        case .special(let special): if case .fragment(let fragment) = special.form { add(fragment, readFrom: name) }
         default: break
         }
       },

@@ -150,9 +150,7 @@ extension SqliteDatabase {
     try running { connection in
       if let failure = sql.failure { throw failure }
       // Text that begins with a NUL byte would be taken for a key of the cache.
-      guard sql.text.utf8.first != 0 else {
-        throw SqlError.invalidStatement("the SQL text contains a NUL byte")
-      }
+      guard sql.text.utf8.first != 0 else { throw SqlError.nulInText }
       let mark = connection.parameters.mark
       // Before compiling: a DELETE compiled without the hook would not call it.
       observation?.refresh()
@@ -271,11 +269,7 @@ extension PreparedStatement {
   /// Throws unless its parameters are those of the values, one plain `?` each. A handwritten parameter would take the
   /// value of another one, or none, which is NULL.
   func checkParameters(count: Int) throws {
-    guard parameterCount == count, !namesParameters else {
-      throw SqlError.invalidStatement(
-        "the SQL text has a parameter that is not an interpolated value; write \\(value) in its place"
-      )
-    }
+    guard parameterCount == count, !namesParameters else { throw SqlError.parameterInText }
   }
 
   /// Whether it may change the schema of any database, or attach or detach one.

@@ -88,14 +88,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     // Disfavored: an array conforms too, and becomes a list if possible.
     @_disfavoredOverload
     public mutating func appendInterpolation(_ value: any SqlValue) {
-      guard !(value is any JSONList) else {
-        return fail(
-          .invalidStatement(
-            """
-            an array or set in SQL text becomes a list only if it is not optional and its elements are single values; \
-            \\(json: …) binds it as one JSON text
-            """))
-      }
+      guard !(value is any JSONList) else { return fail(.listInText) }
       bind { try value.databaseValue }
     }
 
@@ -182,18 +175,13 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     // MARK: Binding
 
-    /// Exceeds the limit of any SQLite; a sequence may be infinite.
-    private static let maximumListCount = 1_000_000
-
     private mutating func bindList<Values: Sequence>(
       _ values: Values, storage: (Values.Element) throws -> DatabaseValue
     ) {
       beginInterpolation()
       var count = 0
       for value in values {
-        guard count < Self.maximumListCount else {
-          return fail(.invalidStatement("a list in SQL text has more than \(Self.maximumListCount) values"))
-        }
+        guard count < SqlError.maximumListInText else { return fail(.longListInText) }
         if count > 0 { text += ", " }
         bind { try storage(value) }
         count += 1
@@ -219,12 +207,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     /// Refuses an interpolation that would not be bound, or would end the quotes around it.
     private mutating func beginInterpolation() {
-      guard place.isAmongWords else {
-        return fail(
-          .invalidStatement(
-            "a value or name is in quotes or in a comment of the SQL text; write it outside, without quotes"
-          ))
-      }
+      guard place.isAmongWords else { return fail(.quotedInText) }
       place.passInterpolation()
       isAfterInterpolation = true
     }

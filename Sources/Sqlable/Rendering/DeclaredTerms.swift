@@ -152,6 +152,9 @@ extension SqlExpression {
     case .qualified(let alias, _): throw SqlError.misuse("a column of the alias \(alias) can't stand in a declaration")
     case .special(let special):
       if case .fullText = special.form { throw SqlError.misuse("a full-text term can't stand in a declaration") }
+      if case .fragment(let fragment) = special.form, fragment.hasQuery {
+        throw SqlError.misuse("a subquery can't stand in a declaration")
+      }
     case .call(let call):
       guard let problem = call.problemInDeclaration else { break }
       throw SqlError.misuse("\(problem) can't stand in a declaration")
@@ -162,6 +165,9 @@ extension SqlExpression {
 
   /// The names of its columns and functions, in their order.
   fileprivate var words: [String] {
+    if case .special(let special) = node, case .fragment(let fragment) = special.form {
+      return fragment.words(special.terms) { $0.words }
+    }
     let inner = node.terms.flatMap(\.words)
     return switch node {
     case .column(let column), .qualified(_, let column): [column.name]

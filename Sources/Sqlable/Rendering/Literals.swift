@@ -33,15 +33,14 @@ extension StatementWithValues {
   func withLiterals(real: (Double) throws -> String) throws -> String {
     var values = bindings[...]
     var text: [UInt8] = []
-    var quote: UInt8?
+    var place = SQLLexer()
     for byte in sql.utf8 {
-      if quote == nil, byte == UInt8(ascii: "?"), let value = values.popFirst() {
+      if place.isAmongWords, byte == UInt8(ascii: "?"), let value = values.popFirst() {
         text += try value.literal(real: real).utf8
+        place.passInterpolation()
         continue
       }
-      // A quote that is doubled inside a name or text ends it, and begins it again.
-      let isQuote = byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"")
-      if quote == byte { quote = nil } else if quote == nil, isQuote { quote = byte }
+      place.advance(over: byte)
       text.append(byte)
     }
     return String(decoding: text, as: UTF8.self)

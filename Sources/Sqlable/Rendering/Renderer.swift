@@ -39,6 +39,16 @@ struct Renderer {
     self.baseStack = baseStack
   }
 
+  /// A renderer of terms in a subquery of SQL text. It writes columns with their tables: without them, SQLite would
+  /// find those of the subquery's own tables first.
+  func insideSubquery() throws -> Renderer {
+    var renderer = Renderer(
+      table: table, try Scope([], outer: scope, named: scope.named), defined: defined, sql: sql, parameters: parameters,
+      baseStack: baseStack)
+    renderer.isOrdering = isOrdering
+    return renderer
+  }
+
   // MARK: Conditions
 
   /// Operator precedence: a term that binds weaker than its surroundings is parenthesized.

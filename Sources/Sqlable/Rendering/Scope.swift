@@ -245,6 +245,7 @@ final class Scope: Sendable {
   }
 
   func missing(_ reference: ColumnReference) -> SqlError {
+    if sources.isEmpty, let outer { return outer.missing(reference) }
     let names = sources.map(\.table.name).reduce(into: [String]()) { names, name in
       if !names.contains(where: name.isExactly) { names.append(name) }
     }

@@ -1,6 +1,7 @@
-/// The unit of an interval added to a date.
+/// A unit of time: of an interval added to a date, or of the period to which a date belongs. A week has seven days and
+/// begins on Monday.
 public enum DateUnit: String, Sendable, Hashable {
-  case second, minute, hour, day, month, year
+  case second, minute, hour, day, week, month, year
 
   /// The length in seconds; nil for units whose length varies.
   var seconds: Int? {
@@ -9,6 +10,7 @@ public enum DateUnit: String, Sendable, Hashable {
     case .minute: 60
     case .hour: 3600
     case .day: 86_400
+    case .week: 604_800
     case .month, .year: nil
     }
   }
@@ -16,7 +18,7 @@ public enum DateUnit: String, Sendable, Hashable {
 
 /// A part of a date as a number. The raw values are the names in documents.
 enum DatePart: String, Sendable, Hashable {
-  case year, month, day, hour, minute, weekday
+  case year, month, day, hour, minute, second, weekday, dayOfYear
 
   /// The letter of `strftime`.
   var letter: Character {
@@ -26,7 +28,9 @@ enum DatePart: String, Sendable, Hashable {
     case .day: "d"
     case .hour: "H"
     case .minute: "M"
+    case .second: "S"
     case .weekday: "w"
+    case .dayOfYear: "j"
     }
   }
 }

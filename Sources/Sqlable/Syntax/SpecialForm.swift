@@ -19,10 +19,18 @@ extension SqlExpression {
       case day
       /// A date with a number of units added.
       case shifted(Int, DateUnit)
+      /// The date `a` with `b` units added.
+      case shiftedBy(DateUnit)
+      /// The first moment of the period to which a date belongs.
+      case startOf(DateUnit)
+      /// The seconds from 1970 to a date, as a REAL.
+      case unixSeconds
       /// `(a, b)`: beside another row, or on the left of IN.
       case row
       /// A full-text condition, or a rank, snippet or highlight.
       case fullText(FullTextTerm)
+      /// SQL text around the terms, in parentheses.
+      case fragment(Fragment)
 
       var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
@@ -31,8 +39,8 @@ extension SqlExpression {
     var formTerm: SqlExpression? {
       switch form {
       case .choice: terms.count > 1 ? terms[1] : nil
-      case .shifted: terms.first
-      case .cast, .inverted, .datePart, .dateFormat, .day, .row, .fullText: nil
+      case .shifted, .shiftedBy, .startOf: terms.first
+      case .cast, .inverted, .datePart, .dateFormat, .day, .unixSeconds, .row, .fullText, .fragment: nil
       }
     }
   }

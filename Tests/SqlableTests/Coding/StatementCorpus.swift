@@ -233,6 +233,15 @@ struct StatementCorpus {
           && Car.soldAt.adding(3, .second) > date
       ).orderBy(Car.soldAt.adding(4, .minute)).orderBy(Car.soldAt.adding(5, .hour))
         .orderBy(Car.soldAt.adding(6, .year)))
+    try add(
+      "date-arithmetic",
+      Car.select(
+        Car.soldAt.second(), Car.soldAt.dayOfYear(), Car.soldAt.start(of: .second), Car.soldAt.start(of: .minute),
+        Car.soldAt.start(of: .hour), Car.soldAt.start(of: .day), Car.soldAt.start(of: .week),
+        Car.soldAt.start(of: .month), Car.soldAt.start(of: .year)
+      ).filter(
+        Car.soldAt.seconds(since: Car.soldAt.adding(Car.name.length(), .month)) < 60
+          && Car.soldAt.days(since: date) > 1.5 && Car.soldAt.adding(1, .week) > date))
   }
 
   private mutating func addFunctions() throws {

@@ -79,6 +79,12 @@ import Testing
       (Car.soldAt.date(), #"date("sold_at", 'unixepoch')"#),
       (Car.soldAt.strftime("%Y-%m"), #"strftime('%Y-%m', "sold_at", 'unixepoch')"#),
       (Car.soldAt.adding(3, .day), #"("sold_at" + ?)"#),
+      (Car.soldAt.second(), #"CAST(strftime('%S', "sold_at", 'unixepoch') AS INTEGER)"#),
+      (Car.soldAt.dayOfYear(), #"CAST(strftime('%j', "sold_at", 'unixepoch') AS INTEGER)"#),
+      (Car.soldAt.adding(Car.name.length(), .day), #"("sold_at" + length("name") * 86400)"#),
+      (Car.soldAt.start(of: .month), #"CAST(strftime('%s', "sold_at", 'unixepoch', 'start of month') AS REAL)"#),
+      (Car.soldAt.seconds(since: Car.soldAt), #"CAST("sold_at" AS REAL) - CAST("sold_at" AS REAL)"#),
+      (Car.soldAt.days(since: Date()), #"(CAST("sold_at" AS REAL) - ?) / ?"#),
     ]
     for (term, sql) in cars + texts + dates + mathematics {
       #expect(Car.read().select(term.expression).sql == #"SELECT \#(sql) FROM "car""#)
@@ -95,6 +101,21 @@ import Testing
     ]
     for (term, sql) in bicycles {
       #expect(Bicycle.read().select(term.expression).sql == #"SELECT \#(sql) FROM "bicycle""#)
+    }
+  }
+
+  @Test func datesAreCountedAndGrouped() throws {
+    try withDatabase { db in
+      try db.createTable(Car.self)
+      try Car.insert([
+        Car(name: "Zoe", price: 1, isElectric: true, soldAt: Date(timeIntervalSince1970: 1_706_708_730)),
+        Car(name: "Leaf", price: 2, isElectric: true, soldAt: Date(timeIntervalSince1970: 1_706_708_790)),
+      ]).run(db)
+      let month = Car.soldAt.start(of: .month)
+      let perMonth = try Car.select(month, countAll()).groupBy(month).orderBy(month).run(db)  // [(Date?, Int)]
+      let old = Car.read().filter(Car.soldAt.days(since: Date()) < -90 && Car.soldAt.weekday() != 0)
+      #expect(perMonth.map(\.0) == [Date(timeIntervalSince1970: 1_704_067_200)] && perMonth.map(\.1) == [2])
+      #expect(try old.run(db).count == 2)
     }
   }
 

@@ -274,6 +274,34 @@ import Testing
     }
   }
 
+  @Test func sqlInATerm() throws {
+    try withBicycles { db in
+      try db.createTable(Car.self)
+      try Car(name: "Zoe", price: 19_999.99, isElectric: true).insert().run(db)
+      let cents = TypedExpression<Int>(sql: "CAST(round(\(Car.price) * 100) AS INTEGER) % \(100)")
+      let odd = Car.select(Car.name, cents).filter(cents > 0 && Car.price > 100)
+      let second = TypedExpression<Double?>(sql: "nth_value(\(Car.price), 2) OVER (ORDER BY \(Car.price))")
+      let seconds = Car.select(Car.name, second)
+      let isKept = SqlExpression(
+        sql: "EXISTS (SELECT 1 FROM \(Bicycle.self) WHERE name = \(Person.name) AND color IN (\(["red", "blue"])))")
+      let people = Person.read().filter(isKept)
+      #expect(
+        odd.sql == """
+          SELECT "name", (CAST(round("price" * 100) AS INTEGER) % ?) FROM "car" \
+          WHERE (CAST(round("price" * 100) AS INTEGER) % ?) > ? AND "price" > ?
+          """)
+      #expect(seconds.sql == #"SELECT "name", (nth_value("price", 2) OVER (ORDER BY "price")) FROM "car""#)
+      #expect(
+        people.sql == """
+          SELECT "id", "name" FROM "person" WHERE \
+          (EXISTS (SELECT 1 FROM "bicycle" WHERE name = "person"."name" AND color IN (?, ?)))
+          """)
+      let rows = try odd.run(db)
+      #expect(rows.map(\.1) == [99])
+      #expect(try seconds.run(db).map(\.1) == [nil] && people.run(db).isEmpty)
+    }
+  }
+
   @Test func plans() throws {
     try withBicycles { db in
       let plan = try Bicycle.byId(2).explain(db)

@@ -79,6 +79,18 @@ extension AggregateFunction {
   ) -> TypedExpression<Output> { callAsFunction() }
 }
 
+extension SqlFragment.StringInterpolation {
+  @available(*, unavailable, message: "a query in a term is scalar(_:), exists(_:), or an in(_:) of its own")
+  public mutating func appendInterpolation(_ query: Select<some Any>) {}
+
+  /// Makes running the statement throw `.invalidStatement`. Without it a statement would be bound as JSON, since a
+  /// column can store one; `\(json: statement)` binds it.
+  // Not unavailable: the compiler would take the one for values.
+  public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
+    refuse("a statement in a term is scalar(_:), exists(_:), or an in(_:) of its own")
+  }
+}
+
 @available(*, unavailable, message: "only a query of a single column is a value")
 public func scalar(_ query: some SelectStatement) -> TypedExpression<Null> {
   TypedExpression(Null())

@@ -35,8 +35,14 @@ extension TypedTerm where Value: SqlDate {
   /// The minute, 0 to 59: `CAST(strftime('%M', "a", 'unixepoch') AS INTEGER)`.
   public func minute() -> TypedExpression<Value.Part> { part(.minute) }
 
+  /// The second, 0 to 59, without its fraction: `CAST(strftime('%S', "a", 'unixepoch') AS INTEGER)`.
+  public func second() -> TypedExpression<Value.Part> { part(.second) }
+
   /// The day of the week, 0 (Sunday) to 6: `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`.
   public func weekday() -> TypedExpression<Value.Part> { part(.weekday) }
+
+  /// The day of the year, 1 to 366: `CAST(strftime('%j', "a", 'unixepoch') AS INTEGER)`.
+  public func dayOfYear() -> TypedExpression<Value.Part> { part(.dayOfYear) }
 
   /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> TypedExpression<String?> {
@@ -47,9 +53,72 @@ extension TypedTerm where Value: SqlDate {
   public func date() -> TypedExpression<String?> { TypedExpression(expression: .special(.day, expression)) }
 
   /// The date shifted by an interval, in the format of the column: `("a" + ?)`. Months and years follow the calendar,
-  /// to the millisecond; a day beyond the end of a month falls into the next.
+  /// to the millisecond; a day beyond the end of a month falls into the next: a month after 31 January is 2 or 3 March.
   public func adding(_ count: Int, _ unit: DateUnit) -> TypedExpression<Value> {
     TypedExpression(expression: .special(.shifted(count, unit), expression))
+  }
+
+  /// The date shifted by as many units as a term says, in the format of the column: `("a" + "b" * 86400)`. NULL if
+  /// the date is.
+  public func adding(_ count: some TypedTerm<Int>, _ unit: DateUnit) -> TypedExpression<Value> {
+    TypedExpression(expression: .special(.shiftedBy(unit), expression, count.expression))
+  }
+
+  /// The date shifted by as many units as a term says; NULL if either is.
+  public func adding(_ count: some TypedTerm<Int?>, _ unit: DateUnit) -> TypedExpression<Date?> {
+    TypedExpression(expression: .special(.shiftedBy(unit), expression, count.expression))
+  }
+
+  /// The first moment of the date's second, minute, hour, day, week, month or year in UTC, in the format of the column:
+  /// `CAST(strftime('%s', "a", 'unixepoch', 'start of month') AS REAL)`. A week begins on Monday. NULL outside the
+  /// years 0 to 9999.
+  ///
+  /// ```swift
+  /// let month = Car.soldAt.start(of: .month)
+  /// Car.select(month, countAll()).groupBy(month).orderBy(month)      // [(Date?, Int)]
+  /// ```
+  public func start(of unit: DateUnit) -> TypedExpression<Value> {
+    TypedExpression(expression: .special(.startOf(unit), expression))
+  }
+
+  /// The seconds from another date to this one, with their fraction: `CAST("a" AS REAL) - CAST("b" AS REAL)`. Negative
+  /// if this one is earlier, NULL if either is. The columns may store their dates in different formats.
+  public func seconds(since other: some TypedTerm<some SqlDate>) -> TypedExpression<Double?> {
+    TypedExpression(expression: expression.seconds(since: other.expression))
+  }
+
+  /// The seconds from a date to this one: `CAST("a" AS REAL) - ?`. NULL if this one is.
+  public func seconds(since date: Date) -> TypedExpression<Double?> {
+    TypedExpression(expression: expression.seconds(sinceSeconds: SqlExpression(date)))
+  }
+
+  /// The days of 24 hours from another date to this one, with their fraction:
+  /// `(CAST("a" AS REAL) - CAST("b" AS REAL)) / ?`. Negative if this one is earlier, NULL if either is.
+  public func days(since other: some TypedTerm<some SqlDate>) -> TypedExpression<Double?> {
+    TypedExpression(expression: expression.days(since: other.expression))
+  }
+
+  /// The days of 24 hours from a date to this one: `(CAST("a" AS REAL) - ?) / ?`. NULL if this one is.
+  public func days(since date: Date) -> TypedExpression<Double?> {
+    TypedExpression(expression: expression.days(sinceSeconds: SqlExpression(date)))
+  }
+}
+
+extension SqlExpression {
+  fileprivate func seconds(since other: SqlExpression) -> SqlExpression {
+    seconds(sinceSeconds: .special(.unixSeconds, other))
+  }
+
+  fileprivate func seconds(sinceSeconds other: SqlExpression) -> SqlExpression {
+    SqlExpression(.binary(.minus, .special(.unixSeconds, self), other))
+  }
+
+  fileprivate func days(since other: SqlExpression) -> SqlExpression {
+    days(sinceSeconds: .special(.unixSeconds, other))
+  }
+
+  fileprivate func days(sinceSeconds other: SqlExpression) -> SqlExpression {
+    SqlExpression(.binary(.divided, seconds(sinceSeconds: other), SqlExpression(DatabaseValue.real(86_400))))
   }
 }
 
@@ -71,8 +140,14 @@ extension SqlTerm {
   /// The minute, 0 to 59: `CAST(strftime('%M', "a", 'unixepoch') AS INTEGER)`.
   public func minute() -> SqlExpression { part(.minute) }
 
+  /// The second, 0 to 59, without its fraction: `CAST(strftime('%S', "a", 'unixepoch') AS INTEGER)`.
+  public func second() -> SqlExpression { part(.second) }
+
   /// The day of the week, 0 (Sunday) to 6: `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`.
   public func weekday() -> SqlExpression { part(.weekday) }
+
+  /// The day of the year, 1 to 366: `CAST(strftime('%j', "a", 'unixepoch') AS INTEGER)`.
+  public func dayOfYear() -> SqlExpression { part(.dayOfYear) }
 
   /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> SqlExpression {
@@ -86,4 +161,24 @@ extension SqlTerm {
   public func adding(_ count: Int, _ unit: DateUnit) -> SqlExpression {
     .special(.shifted(count, unit), expression)
   }
+
+  /// The date shifted by as many units as a term says: `("a" + "b" * 86400)`. NULL if either is.
+  public func adding(_ count: any SqlTerm, _ unit: DateUnit) -> SqlExpression {
+    .special(.shiftedBy(unit), expression, count.expression)
+  }
+
+  /// The first moment of the date's second, minute, hour, day, week, month or year, in the format of the column.
+  public func start(of unit: DateUnit) -> SqlExpression { .special(.startOf(unit), expression) }
+
+  /// The seconds from another date to this one: `CAST("a" AS REAL) - CAST("b" AS REAL)`. NULL if either is.
+  public func seconds(since other: any SqlTerm) -> SqlExpression { expression.seconds(since: other.expression) }
+
+  /// The seconds from a date to this one.
+  public func seconds(since date: Date) -> SqlExpression { expression.seconds(sinceSeconds: SqlExpression(date)) }
+
+  /// The days of 24 hours from another date to this one. NULL if either is.
+  public func days(since other: any SqlTerm) -> SqlExpression { expression.days(since: other.expression) }
+
+  /// The days of 24 hours from a date to this one.
+  public func days(since date: Date) -> SqlExpression { expression.days(sinceSeconds: SqlExpression(date)) }
 }

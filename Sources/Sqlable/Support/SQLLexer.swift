@@ -28,7 +28,7 @@ struct SQLLexer {
   private static let plain: UInt128 = "'\"`[-/".utf8.reduce(.max) { $0 & ~(1 << UInt128($1)) }
 
   // The rules of SQLite's tokenizer.
-  private mutating func advance(over byte: UInt8) {
+  mutating func advance(over byte: UInt8) {
     switch (state, byte) {
     case (.dash, UInt8(ascii: "-")): state = .line
     case (.slash, UInt8(ascii: "*")): state = .block

@@ -1,0 +1,29 @@
+// The errors of SQL text with interpolated values.
+
+extension SqlError {
+  /// The most values of a list in SQL text. Exceeds the limit of any SQLite; a sequence may be infinite.
+  static let maximumListInText = 1_000_000
+
+  static var longListInText: SqlError {
+    .invalidStatement("a list in SQL text has more than \(maximumListInText) values")
+  }
+
+  static var listInText: SqlError {
+    .invalidStatement(
+      """
+      an array or set in SQL text becomes a list only if it is not optional and its elements are single values; \
+      \\(json: …) binds it as one JSON text
+      """)
+  }
+
+  static var quotedInText: SqlError {
+    .invalidStatement(
+      "a value or name is in quotes or in a comment of the SQL text; write it outside, without quotes")
+  }
+
+  static var parameterInText: SqlError {
+    .invalidStatement("the SQL text has a parameter that is not an interpolated value; write \\(value) in its place")
+  }
+
+  static var nulInText: SqlError { .invalidStatement("the SQL text contains a NUL byte") }
+}

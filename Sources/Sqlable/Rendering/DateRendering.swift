@@ -1,0 +1,177 @@
+// Terms of dates, which are written as their column stores them.
+
+extension Renderer {
+  /// The storage format of a term's dates.
+  private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
+    let column = try terms.first.flatMap(column(of:))
+    // Whether a value is a date depends on its storage class, and a key does not contain values.
+    if case .value = terms.first?.node { sql.refuseKey() }
+    // A date without a column is bound in the default format.
+    if column == nil, terms.first?.isRealValue == true { return .unixSecondsWithFraction }
+    guard case .date(let format) = column?.type.base else {
+      throw SqlError.invalidStatement(
+        "\(wanted) requires a date column, not \(column.map { "column \($0.name)" } ?? "another term")"
+      )
+      .at(table: column.map { scope.tableName(of: .declared($0)) } ?? scope.table.name, column: column?.name)
+    }
+    return format
+  }
+
+  func writeDateFormat(_ terms: [SqlExpression], stack: Int) throws {
+    sql.append("strftime(")
+    for term in terms.dropFirst() {
+      try write(constant: term, within: .any, stack: stack + 5)
+      sql.append(", ")
+    }
+    try writeDate(terms, "strftime(_:)", stack: stack)
+    sql.append(")")
+  }
+
+  /// Writes a date as an argument of SQLite's date functions.
+  func writeDate(_ terms: [SqlExpression], _ wanted: String, stack: Int) throws {
+    let format = try dateFormat(of: terms, wanted)
+    guard let date = terms.first else { return }
+    switch format {
+    case .unixSecondsWithFraction, .unixSeconds:
+      try write(date, within: .any, stack: stack + 5)
+      sql.append(", 'unixepoch'")
+    case .unixMilliseconds:
+      try write(date, within: .product, stack: stack + 5)
+      sql.append(" / 1000.0, 'unixepoch'")
+    case .iso8601: try write(date, within: .any, stack: stack + 5)
+    }
+  }
+
+  /// Writes a date with an interval added, in the format of its column.
+  func writeDate(_ terms: [SqlExpression], plus count: Int, _ unit: DateUnit, stack: Int) throws {
+    let format = try dateFormat(of: terms, "adding(_:_:)")
+    let value = try SqlExpression.SpecialForm.shift(by: count, unit, in: format)
+    switch (format, unit.seconds) {
+    case (.unixSecondsWithFraction, .some), (.unixSeconds, .some), (.unixMilliseconds, .some):
+      // Parenthesized, so that it is an atom in any context.
+      sql.append("(")
+      for term in terms { try write(term, within: .sum, stack: stack + 5) }
+      sql.append(" + ?)")
+    default: try writeDate(terms, in: format, stack: stack) { sql.append("?") }
+    }
+    parameters.append(value)
+  }
+
+  /// Writes a date with a number of units added that is a term, in the format of the date's column.
+  func writeDate(_ terms: [SqlExpression], plusTermOf unit: DateUnit, stack: Int) throws {
+    let format = try dateFormat(of: terms, "adding(_:_:)")
+    guard terms.count == 2 else { return }
+    if format != .iso8601, let seconds = unit.seconds {
+      sql.append("(")
+      try write(terms[0], within: .sum, stack: stack + 5)
+      sql.append(" + ")
+      try write(terms[1], within: .product, stack: stack + 7)
+      sql.append(text: " * \(format == .unixMilliseconds ? seconds * 1000 : seconds))")
+    } else {
+      try writeDate(terms, in: format, stack: stack) {
+        let (days, name) = unit.modifier
+        // || binds stronger than *.
+        if days > 1 { sql.append("(") }
+        try write(terms[1], within: days > 1 ? .product : .concatenation, stack: stack + 10)
+        if days > 1 { sql.append(text: " * \(days))") }
+        sql.append(text: " || ' \(name)'")
+      }
+    }
+  }
+
+  /// Writes a date with a modifier of SQLite's date functions, in the format of its column.
+  private func writeDate(
+    _ terms: [SqlExpression], in format: ColumnType.DateFormat, stack: Int, modifier: () throws -> Void
+  ) throws {
+    let (start, end): (StaticString, StaticString) =
+      switch format {
+      case .iso8601: ("strftime('%Y-%m-%dT%H:%M:%fZ', ", ")")
+      // A Julian day is no more precise than milliseconds.
+      case .unixSecondsWithFraction: ("round((julianday(", ") - 2440587.5) * 86400.0, 3)")
+      case .unixSeconds: ("CAST(strftime('%s', ", ") AS INTEGER)")
+      case .unixMilliseconds: ("CAST(round((julianday(", ") - 2440587.5) * 86400000.0) AS INTEGER)")
+      }
+    sql.append(start)
+    try writeDate(terms, "adding(_:_:)", stack: stack + 5)
+    sql.append(", ")
+    try modifier()
+    sql.append(end)
+  }
+
+  /// Writes the first moment of a date's period, in the format of its column.
+  func writeStart(of unit: DateUnit, _ terms: [SqlExpression], stack: Int) throws {
+    let format = try dateFormat(of: terms, "start(of:)")
+    let isText = format == .iso8601
+    sql.append(
+      isText ? "strftime(" : format == .unixMilliseconds ? "(CAST(strftime('%s', " : "CAST(strftime('%s', ")
+    // SQLite's own modifiers reach down to the day.
+    let isInner = !isText && unit.startsWithinDay
+    if isInner { sql.append("strftime(") }
+    if isText || isInner { sql.append(text: "'\(unit.startPattern)\(isText ? "Z" : "")', ") }
+    try writeDate(terms, "start(of:)", stack: stack + 5)
+    // The Monday on or before a day is the first one from six days earlier on.
+    if unit == .week { sql.append(", '-6 days', 'weekday 1'") }
+    if !isText, !isInner { sql.append(text: ", 'start of \(unit == .week ? "day" : unit.rawValue)'") }
+    if isInner { sql.append(")") }
+    switch format {
+    case .iso8601: sql.append(")")
+    case .unixSeconds: sql.append(") AS INTEGER)")
+    case .unixSecondsWithFraction: sql.append(") AS REAL)")
+    case .unixMilliseconds: sql.append(") AS INTEGER) * 1000)")
+    }
+  }
+
+  /// Writes the seconds from 1970 to a date.
+  func writeUnixSeconds(_ terms: [SqlExpression], stack: Int) throws {
+    let wanted = "a difference of dates"
+    switch try dateFormat(of: terms, wanted) {
+    case .unixSecondsWithFraction, .unixSeconds:
+      sql.append("CAST(")
+      for term in terms { try write(term, within: .any, stack: stack + 5) }
+      sql.append(" AS REAL)")
+    case .unixMilliseconds:
+      sql.append("(")
+      for term in terms { try write(term, within: .product, stack: stack + 5) }
+      sql.append(" / 1000.0)")
+    case .iso8601:
+      sql.append("round((julianday(")
+      try writeDate(terms, wanted, stack: stack + 5)
+      sql.append(") - 2440587.5) * 86400.0, 3)")
+    }
+  }
+}
+
+extension SqlExpression.SpecialForm {
+  /// The bound value for an interval added to a date of this format.
+  static func shift(by count: Int, _ unit: DateUnit, in format: ColumnType.DateFormat) throws -> DatabaseValue {
+    guard format != .iso8601, let seconds = unit.seconds else {
+      let (days, name) = unit.modifier
+      let (number, overflow) = count.multipliedReportingOverflow(by: days)
+      guard !overflow else { throw SqlError.invalidStatement("the interval added to a date is out of range") }
+      return .text("\(number < 0 ? "" : "+")\(number) \(name)")
+    }
+    let (sum, overflow) = count.multipliedReportingOverflow(by: format == .unixMilliseconds ? seconds * 1000 : seconds)
+    guard !overflow else { throw SqlError.invalidStatement("the interval added to a date is out of range") }
+    return .integer(Int64(sum))
+  }
+}
+
+extension DateUnit {
+  /// The name in a modifier of SQLite's date functions, and how many of those it has.
+  fileprivate var modifier: (count: Int, name: String) { self == .week ? (7, "days") : (1, rawValue + "s") }
+
+  /// Whether a period begins within a day.
+  fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }
+
+  /// The first moment of a period for `strftime`, from one of its dates; of a week, from its Monday.
+  fileprivate var startPattern: String {
+    switch self {
+    case .second: "%Y-%m-%dT%H:%M:%S.000"
+    case .minute: "%Y-%m-%dT%H:%M:00.000"
+    case .hour: "%Y-%m-%dT%H:00:00.000"
+    case .day, .week: "%Y-%m-%dT00:00:00.000"
+    case .month: "%Y-%m-01T00:00:00.000"
+    case .year: "%Y-01-01T00:00:00.000"
+    }
+  }
+}
