@@ -37,6 +37,11 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.join(Person.self, on: Car.ownerId) // refused: cannot convert value of type 'TypedColumn<Car, Int?>' to expected argument type 'SqlExpression'
   _ = Car.join(Person.self, on: "car.owner_id = person.id") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
   _ = Car.join(NoValue.self, on: Car.ownerId == 1) // refused: static method 'join(_:on:)' requires that 'NoValue' conform to 'Sqlable'
+  let _: Select<(Car?, Person)> = Car.rightJoin(Person.self, on: Car.ownerId == Person.id)
+  let _: Select<(Car?, Person?, Bicycle)> = Car.leftJoin(Person.self, on: Car.ownerId == Person.id).rightJoin(Bicycle.self, on: Bicycle.id == Car.id)
+  let _: Select<(String?, Person?)> = Car.select(Car.name).fullJoin(Person.self, on: Car.ownerId == Person.id)
+  _ = Car.fullJoin(Person.self) // refused: missing argument for parameter 'on' in call
+  let _: Select<(Car, Person)> = Car.rightJoin(Person.self, on: Car.ownerId == Person.id) // refused: cannot assign value of type 'Select<(Car?, Person)>' to type 'Select<(Car, Person)>'
   _ = Car.join(person, on: Car.ownerId == Person.id) // refused: no exact matches in call to static method 'join'
   _ = Car.select(Car.name).joining(Person.self) // refused: a join needs a condition: joining(_:on:)
 }

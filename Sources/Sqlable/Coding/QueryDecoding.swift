@@ -185,7 +185,7 @@ extension DocumentDecoder {
 
   private func join(_ document: Document) throws -> SelectQuery.Source.Join {
     guard let join = SelectQuery.Source.Join(rawValue: try text(document, "the kind of a join")) else {
-      throw failure("a join is inner, left or cross")
+      throw failure("a join is inner, left, right, full or cross")
     }
     return join
   }

@@ -63,8 +63,8 @@ extension SelectQuery.Clauses {
       guard let place = places.first else { return result }
       if places.count > 1 {
         note(.invalidStatement("table \(table.name) is in the query twice; one needs an alias").at(table: table.name))
-      } else if sources[place].join == .left, !isOptional {
-        let message = "a left join may find no row of \(alias ?? table.name), but it is not selected as an optional"
+      } else if let join = joinMissing(place), !isOptional {
+        let message = "\(join) may find no row of \(alias ?? table.name), but it is not selected as an optional"
         note(.invalidStatement(message).at(table: table.name))
       }
       // Keeps the columns that were replaced by terms when the model was read.
@@ -72,7 +72,16 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Records an error for a column of a left-joined table that is not read as an optional.
+  /// The join that may find no row of the table at a position, for an error; nil if there is none.
+  func joinMissing(_ index: Int) -> String? {
+    if sources[index].join.keepsEarlier { return "a \(sources[index].join.rawValue) join" }
+    return sources[(index + 1)...].first(where: \.join.keepsOwn).map { "a \($0.join.rawValue) join" }
+  }
+
+  /// Whether a join may find no row of one of its tables.
+  var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsOwn } }
+
+  /// Records an error for a column of a table of which a join may find no row, that is not read as an optional.
   mutating func refuseUnmatched(_ term: SqlExpression) {
     let reference: (alias: String?, column: ColumnReference)
     switch term.node {
@@ -80,9 +89,9 @@ extension SelectQuery.Clauses {
     case .qualified(let alias, let column): reference = (alias, column)
     default: return
     }
-    for source in sources where source.join == .left && source.alias.isExactly(reference.alias) {
-      guard source.table.position(of: reference.column) != nil else { continue }
-      let message = "a left join may find no row of \(source.name): select its column as an optional, with typed(as:)"
+    for (index, source) in sources.enumerated() where source.alias.isExactly(reference.alias) {
+      guard let join = joinMissing(index), source.table.position(of: reference.column) != nil else { continue }
+      let message = "\(join) may find no row of \(source.name): select its column as an optional, with typed(as:)"
       note(.invalidStatement(message).at(table: source.table.name, column: reference.column.name))
     }
   }

@@ -157,15 +157,23 @@ extension SelectQuery {
   struct Source: Sendable, Hashable {
     @usableFromInline
     enum Join: String, Sendable, Hashable {
-      case inner, left, cross
+      case inner, left, right, full, cross
 
       var sql: StaticString {
         switch self {
         case .inner: " JOIN "
         case .left: " LEFT JOIN "
+        case .right: " RIGHT JOIN "
+        case .full: " FULL JOIN "
         case .cross: " CROSS JOIN "
         }
       }
+
+      /// Whether it keeps rows of the tables before it that have no match, with NULL for this one.
+      var keepsEarlier: Bool { self == .left || self == .full }
+
+      /// Whether it keeps rows of its table that have no match, with NULL for those before it.
+      var keepsOwn: Bool { self == .right || self == .full }
     }
 
     /// What the rows come from.

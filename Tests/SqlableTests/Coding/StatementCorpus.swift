@@ -125,6 +125,8 @@ struct StatementCorpus {
       Bicycle.select(Bicycle.color.typed(as: String.self), countAll()).groupBy(Bicycle.color).having(countAll() > 1))
     try add("join", Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id))
     try add("left-join", Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id).orderBy(Bicycle.id))
+    try add("right-join", Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id))
+    try add("full-join", Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id))
     try add("cross-join", Bicycle.crossJoin(Person.self))
     try add(
       "joining",

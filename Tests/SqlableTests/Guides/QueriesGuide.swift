@@ -98,6 +98,20 @@ import Testing
     }
   }
 
+  @Test(.needs(39, "a FULL JOIN")) func joinsThatKeepTheRowsOfTheJoinedTable() throws {
+    try withCars { db in
+      let everyone = Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle?, Person)
+      let both = Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle?, Person?)
+        .select(Bicycle.name.typed(as: String?.self), Person.name.typed(as: String?.self))  // (String?, String?)
+      #expect(
+        both.sql
+          == #"SELECT "bicycle"."name", "person"."name" FROM "bicycle" FULL JOIN "person" ON "bicycle"."owner_id" = "person"."id""#
+      )
+      let (people, all) = (try everyone.orderBy(Person.id).run(db), try both.run(db))
+      #expect(people.map(\.0?.name) == ["Norco", nil] && people.map(\.1.name) == ["Anna", "Bo"] && all.count == 4)
+    }
+  }
+
   @Test func leftJoinsOfAnAlias() throws {
     try withCompany { db in
       let boss = Alias(Worker.self, "boss")

@@ -93,7 +93,7 @@ extension SelectQuery {
   mutating func give(_ items: [Selected]) {
     refuseIfCombined("select")
     clauses.give(items.map(\.result))
-    guard clauses.sources.contains(where: { $0.join == .left }) else { return }
+    guard clauses.missesRows else { return }
     for item in items {
       guard case .term(let term) = item.result, item.value?.columnType.isNullable == false else { continue }
       clauses.refuseUnmatched(term)
