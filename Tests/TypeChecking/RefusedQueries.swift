@@ -37,6 +37,9 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.join(Person.self, on: Car.ownerId) // refused: cannot convert value of type 'TypedColumn<Car, Int?>' to expected argument type 'SqlExpression'
   _ = Car.join(Person.self, on: "car.owner_id = person.id") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
   _ = Car.join(NoValue.self, on: Car.ownerId == 1) // refused: static method 'join(_:on:)' requires that 'NoValue' conform to 'Sqlable'
+  let _: Select<Bool> = Car.join(Person.self, on: Car.ownerId == Person.id).exists()
+  _ = Car.read().filter(Car.read().exists()) // refused: cannot convert value of type 'Select<Bool>' to expected argument type 'SqlExpression'
+  _ = Car.read().filter(Person.read().count() > 1) // refused: binary operator '>' cannot be applied to operands of type 'Select<Int>' and 'Int'
   let _: Select<(Car?, Person)> = Car.rightJoin(Person.self, on: Car.ownerId == Person.id)
   let _: Select<(Car?, Person?, Bicycle)> = Car.leftJoin(Person.self, on: Car.ownerId == Person.id).rightJoin(Bicycle.self, on: Bicycle.id == Car.id)
   let _: Select<(String?, Person?)> = Car.select(Car.name).fullJoin(Person.self, on: Car.ownerId == Person.id)

@@ -62,7 +62,7 @@ extension DocumentDecoder {
     case .strftime: return try strftime(value, scope)
     case .shift: return try shift(value, others, scope)
     case .row: throw failure("a row value stands beside another one, or on the left of IN with a query")
-    case .query, .exists: return try subquery(form, value, scope)
+    case .query, .exists, .count: return try subquery(form, value, scope)
     case .matches, .search, .weighting, .rank, .snippet, .highlight:
       return try fullText(form, value, others, scope)
     }
@@ -88,7 +88,8 @@ extension DocumentDecoder {
 
   private func subquery(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
     let query = try query(value, outer: scope)
-    return try made(.query(.init(kind: form == .query ? .scalar : .exists, query: query)))
+    let kind: SqlExpression.QueryTerm.Kind = form == .query ? .scalar : form == .count ? .count : .exists
+    return try made(.query(.init(kind: kind, query: query)))
   }
 
   /// The term, unless it is nested too deeply.

@@ -242,6 +242,7 @@ struct DocumentEncoder {
     switch subquery.kind {
     case .scalar: return object("query", query)
     case .exists: return object("exists", query)
+    case .count: return object("count", query)
     case .isIn:
       guard let operand = subquery.term else { throw DocumentEncoder.withoutForm }
       return object("in", .list([try self.term(operand, scope), query]))

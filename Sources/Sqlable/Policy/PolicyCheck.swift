@@ -193,6 +193,9 @@ struct PolicyCheck {
     try require(.subqueries)
     switch query.kind {
     case .exists: try check(query.query, .existence)
+    case .count:
+      try require(.aggregates)
+      try check(query.query, .existence)
     case .scalar: try check(query.query, .used(use))
     case .isIn:
       if let term = query.term { try check(term, .condition(.equality)) }

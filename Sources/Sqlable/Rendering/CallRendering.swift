@@ -48,7 +48,7 @@ extension Renderer {
 
   func write(_ term: SqlExpression.QueryTerm, stack: Int) throws {
     switch term.kind {
-    case .scalar: sql.append("(")
+    case .scalar, .count: sql.append("(")
     case .exists: sql.append("EXISTS (")
     case .isIn:
       if let needle = term.term { try write(needle, within: .comparison, stack: stack) }
@@ -59,7 +59,20 @@ extension Renderer {
     switch term.kind {
     case .scalar, .isIn: try inner.write(term.query, columns: term.columnCount)
     case .exists: try inner.write(existenceIn: term.query)
+    case .count: try inner.write(countOf: term.query)
     }
+    sql.append(")")
+  }
+}
+
+extension Renderer {
+  /// Writes the query of one row that says whether another query has rows, or how many.
+  func write(question term: SqlExpression.QueryTerm) throws {
+    let inner = SelectWriter(
+      sql: sql, parameters: parameters, outer: sql.isKey ? nil : scope, defined: defined, baseStack: baseStack + 8)
+    if term.kind == .count { return try inner.write(countOf: term.query) }
+    sql.append("SELECT EXISTS (")
+    try inner.write(existenceIn: term.query)
     sql.append(")")
   }
 }

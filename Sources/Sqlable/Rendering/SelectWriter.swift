@@ -22,7 +22,7 @@ struct SelectWriter {
       sql.append("SELECT EXISTS (")
       try write(existenceIn: query)
       sql.append(")")
-    case .count: try writeCount(query)
+    case .count: try write(countOf: query)
     }
   }
 
@@ -47,18 +47,22 @@ struct SelectWriter {
     if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 
-  /// Writes the count of a query's rows. With a limit or offset, a subquery is counted.
-  private func writeCount(_ query: SelectQuery) throws {
-    let clauses = query.clauses
+  /// Writes the count of a query's rows. Unless its tables' rows are those of the result, a subquery is counted.
+  func write(countOf query: SelectQuery) throws {
+    var clauses = query.clauses
     if let defect = clauses.defect { throw defect }
-    guard clauses.limit == nil, clauses.offset == nil else {
+    guard clauses.hasRowsOfTables else {
       sql.append("SELECT count(*) FROM (")
-      try write(existenceIn: query)
+      try SelectWriter(
+        sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, named: named,
+        isInText: isInText
+      ).write(existenceIn: query)
       return sql.append(")")
     }
-    let renderer = try renderer(clauses)
-    try writeCore(clauses, renderer, results: .count)
-    try renderer.check(clauses.order)
+    let order = clauses.order
+    clauses.order = []
+    try write(clauses, columns: nil, results: .count)
+    if !order.isEmpty { try renderer(clauses, definesQueries: clauses.definesQueries).check(order) }
   }
 
   /// Writes the query. Throws if it has a number of columns other than `columns`.
@@ -227,6 +231,7 @@ struct SelectWriter {
     isPart: Bool = false
   ) throws {
     guard !query.sources.isEmpty else {
+      if let question = query.question { return try renderer.write(question: question) }
       // Literal rows make long keys that are unlikely to be used again.
       if sql.isKey { return sql.refuseKey() }
       // VALUES can't have an order or limit, neither its own nor that of a combined query.

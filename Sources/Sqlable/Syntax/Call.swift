@@ -195,6 +195,8 @@ extension SqlExpression {
   struct QueryTerm: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
       case scalar, exists, isIn
+      /// The number of its rows.
+      case count
     }
 
     let kind: Kind

@@ -115,6 +115,23 @@ extension SelectQuery.Clauses {
 
   private mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
+  /// Whether each row of its tables that meets the conditions is a row of the result, and it has no others.
+  var hasRowsOfTables: Bool {
+    guard !sources.isEmpty, compounds.isEmpty, !isDistinct, groups.isEmpty, having == nil else { return false }
+    return limit == nil && offset == nil
+      && results.allSatisfy { result in
+        // A term may be an aggregate, and is checked where it is written.
+        if case .model(_, []) = result { true } else { false }
+      }
+  }
+
+  /// The only value of literal rows, if that is the existence or the number of a query's rows.
+  var question: SqlExpression.QueryTerm? {
+    guard rows.count == 1, rows[0].count == 1, case .query(let term) = rows[0][0].node else { return nil }
+    guard filter == nil, groups.isEmpty, having == nil, !isDistinct else { return nil }
+    return term.kind == .exists || term.kind == .count ? term : nil
+  }
+
   /// The number of columns in the result.
   var columnCount: Int {
     guard rows.isEmpty else { return rows[0].count }

@@ -146,6 +146,12 @@ struct StatementCorpus {
     try add("union-values", values(["x", "y"]).union(cheap).orderBy(Car.name))
     try add("in-query", Bicycle.ownerId.in(Person.select(Person.id).filter(Person.name == "Anna")))
     try add("exists-query", exists(Person.read().filter(Person.id == Bicycle.ownerId)))
+    let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
+    try add("count-of-query", owned.filter(Person.name == "Anna").count())
+    try add("count-of-distinct", Bicycle.read().select(Bicycle.color).distinct().limit(3).count())
+    try add("existence-of-query", owned.exists())
+    try add(
+      "count-in-query", Person.select(scalar(Bicycle.read().filter(Bicycle.ownerId == Person.id).count())))
     try add("scalar-query", Car.read().filter(Car.price > scalar(Car.select(Car.price.average()))))
   }
 

@@ -144,6 +144,29 @@ import Testing
     }
   }
 
+  @Test func questionsAboutQueries() throws {
+    try withCars { db in
+      let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
+      let isAny = try owned.filter(Bicycle.color == "red").exists().first(db)  // Bool?
+      let colors = try Bicycle.read().select(Bicycle.color).distinct().count().first(db)  // Int?
+      let ofPerson = Bicycle.read().filter(Bicycle.ownerId == Person.id)
+      let counts = Person.select(Person.name.typed(as: String.self), scalar(ofPerson.count()))  // [(String, Int?)]
+      #expect(
+        owned.filter(Bicycle.color == "red").exists().sql
+          == #"SELECT EXISTS (SELECT 1 FROM "bicycle" JOIN "person" ON "bicycle"."owner_id" = "person"."id" WHERE "bicycle"."color" = ?)"#
+      )
+      #expect(
+        Bicycle.read().select(Bicycle.color).distinct().count().sql
+          == #"SELECT count(*) FROM (SELECT DISTINCT "bicycle"."color" FROM "bicycle")"#)
+      #expect(
+        counts.sql
+          == #"SELECT "name", (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") FROM "person""#
+      )
+      let rows = try counts.orderBy(Person.id).run(db)
+      #expect(isAny == true && colors == 2 && rows.map(\.1) == [1, 0])
+    }
+  }
+
   @Test func queriesWithAName() throws {
     try withCompany { db in
       let team = Alias(Worker.self, "team") { team in
