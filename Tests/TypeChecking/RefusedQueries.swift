@@ -46,6 +46,9 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.fullJoin(Person.self) // refused: missing argument for parameter 'on' in call
   let _: Select<(Car, Person)> = Car.rightJoin(Person.self, on: Car.ownerId == Person.id) // refused: cannot assign value of type 'Select<(Car?, Person)>' to type 'Select<(Car, Person)>'
   _ = Car.join(person, on: Car.ownerId == Person.id) // refused: no exact matches in call to static method 'join'
+  _ = Car.select(Car.name).leftJoining(Person.self, on: Car.ownerId == Person.id).crossJoining(Bicycle.self)
+  _ = Car.select(Car.name).crossJoining(Person.self, on: Car.ownerId == Person.id) // refused: extra argument 'on' in call
+  _ = Car.select(Car.name).leftJoining(Person.self) // refused: a join needs a condition: leftJoining(_:on:)
   _ = Car.select(Car.name).joining(Person.self) // refused: a join needs a condition: joining(_:on:)
 }
 

@@ -5,7 +5,7 @@ extension DocumentDecoder {
     .from, .select, .distinct, .where, .groupBy, .having, .compounds, .orderBy, .limit, .offset, .values,
   ]
   private static let sourceKeys: Set<DocumentKey> = [
-    .table, .model, .query, .recursive, .jsonEach, .jsonTree, .path, .columns, .as, .join, .on, .search,
+    .table, .model, .query, .recursive, .name, .jsonEach, .jsonTree, .path, .columns, .as, .join, .on, .search,
   ]
 
   // MARK: Queries
@@ -147,21 +147,23 @@ extension DocumentDecoder {
     case .query, .recursive:
       // Before the layout of its columns is made, which is never freed.
       if let access, !access.allowsNamedQueries { throw DocumentAccess.refusal }
-      try allow([.query, .recursive, .model, .columns, .as, .join, .on], fields)
+      try allow([.query, .recursive, .name, .model, .columns, .as, .join, .on], fields)
+      let name = try part(fields, .name) { try self.name($0, "the name of a query") }
       source = SelectQuery.Source(table: try layout(fields))
       if kind == .query {
-        defining.append(alias ?? "")
+        defining.append(name ?? alias ?? "")
         guard let query = try part(fields, .query, { try query($0, outer: outer) }) else { break }
         defining.removeLast()
         source.define(query)
         guard source.size.depth <= SqlExpression.maximumDepth else { throw failure("queries are nested too deeply") }
       } else {
         _ = try flag(fields[.recursive], .recursive)
-        guard defining.contains(where: (alias ?? "").isExactly) else {
+        guard defining.contains(where: (name ?? alias ?? "").isExactly) else {
           throw failure("a recursive query is used only in its own definition")
         }
         source.kind = .named
       }
+      if !name.isExactly(alias) { source.queryName = name }
     default:
       try allow([.jsonEach, .jsonTree, .path, .as, .join, .on], fields)
       source = JSONEach.emptySource

@@ -20,7 +20,7 @@ enum DocumentKey: String {
   // Queries.
   case from, select, distinct, `where`, groupBy, having, compounds, orderBy, limit, offset, values
   // Tables and the results that models are.
-  case table, model, query, recursive, jsonEach, jsonTree, path, columns, `as`, join, on, search, replacing
+  case table, model, query, recursive, name, jsonEach, jsonTree, path, columns, `as`, join, on, search, replacing
   // Changes.
   case into, row, rows, onConflict, upsert, returning, set, all, target
   // Parts.
@@ -84,6 +84,7 @@ extension DocumentEncoder {
       members.add(call.function == .builtIn(.jsonTree) ? .jsonTree : .jsonEach, try term(operand, scope))
       members.add(.path, try call.arguments.dropFirst().first.map { try path($0) })
     }
+    members.add(.name, source.queryName.map { .text($0) })
     members.add(.as, source.alias.map { .text($0) })
     if source.isSearched { members.add(.search, .bool(true)) }
     if !isFirst { members.add(.join, .text(source.join.rawValue)) }

@@ -108,12 +108,12 @@ extension MemoryPlanner {
       guard case .call(let call) = call.node else { throw MemoryPlanner.refusal("a table-valued function") }
       throw MemoryPlanner.refusal("table-valued function \(call.name)")
     case .named:
-      guard let recursion, recursion.name.isSameName(as: source.name) else {
+      guard let recursion, recursion.name.isSameName(as: source.definedName ?? source.name) else {
         throw MemoryPlanner.refusal("query \(source.name), which is not defined here,")
       }
       return MemorySource(source: source, columns: recursion.columns) { _ in [recursion.row] }
     case .defined(let definition):
-      let query = try defined(definition.clauses, source.name, outer: scope.outer)
+      let query = try defined(definition.clauses, source.definedName ?? source.name, outer: scope.outer)
       scope.isCorrelated = scope.isCorrelated || query.isCorrelated
       let rows = query.sharedRows
       return MemorySource(source: source, columns: query.columns) { try rows($0) }

@@ -18,7 +18,7 @@ extension MemoryPlanner {
   /// Makes the definition of a named query ready.
   func defined(_ clauses: SelectQuery.Clauses, _ name: String, outer: MemoryScope?) throws -> MemoryQuery {
     func refersToItself(_ part: SelectQuery.Clauses) -> Bool {
-      part.sources.count { $0.kind == .named && $0.name.isSameName(as: name) } == 1
+      part.sources.count { $0.kind == .named && $0.definedName?.isSameName(as: name) == true } == 1
     }
     var planner = MemoryPlanner(tables: tables)
     guard let first = clauses.compounds.firstIndex(where: { refersToItself($0.query.clauses) }) else {

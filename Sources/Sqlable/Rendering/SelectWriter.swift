@@ -143,10 +143,10 @@ struct SelectWriter {
     var written: [SelectQuery.Source] = []
     let named = names(of: query)
     for source in query.definedSources {
-      guard case .defined(let definition) = source.kind, let alias = source.alias else { continue }
-      if let earlier = written.first(where: { $0.name.isSameName(as: alias) }) {
+      guard case .defined(let definition) = source.kind, let name = source.definedName else { continue }
+      if let earlier = written.first(where: { $0.definedName?.isSameName(as: name) == true }) {
         guard earlier.kind == source.kind else {
-          throw twoQueries(named: alias, source.table)
+          throw twoQueries(named: name, source.table)
         }
         continue
       }
@@ -155,12 +155,12 @@ struct SelectWriter {
       let count = definition.clauses.columnCount
       guard count == source.table.count else {
         throw SqlError.invalidStatement(
-          "query \(alias) has \(count) columns, but its model has \(source.table.count)"
+          "query \(name) has \(count) columns, but its model has \(source.table.count)"
         ).at(table: source.table.name)
       }
       // RECURSIVE permits recursion and does not restrict other queries.
       sql.append(written.isEmpty ? "WITH RECURSIVE " : ", ")
-      sql.append(alias.quotedBytes())
+      sql.append(name.quotedBytes())
       sql.append(" (")
       if !sql.isKey {
         for (index, column) in source.table.columns.enumerated() {
@@ -194,7 +194,7 @@ struct SelectWriter {
   /// The names of the queries defined in this query and the enclosing ones, for a key. A name that hides another is
   /// allowed only if both queries are equal including values, which a key does not contain, so there is no key then.
   private func definedNames(_ query: SelectQuery.Clauses) -> [String] {
-    let names = query.definedSources.compactMap(\.alias)
+    let names = query.definedSources.compactMap(\.definedName)
     if names.contains(where: { defined.contains(where: $0.isSameName(as:)) }) { sql.refuseKey() }
     return defined + names
   }
@@ -203,12 +203,12 @@ struct SelectWriter {
   /// same names and would be confused.
   private func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
     for source in sources {
-      guard case .defined = source.kind, let alias = source.alias else { continue }
+      guard case .defined = source.kind, let name = source.definedName else { continue }
       var scope = outer
       while let current = scope {
-        for other in current.sources where other.alias?.isSameName(as: alias) == true {
+        for other in current.sources where other.definedName?.isSameName(as: name) == true {
           guard case .defined = other.kind, other.kind != source.kind else { continue }
-          throw twoQueries(named: alias, source.table)
+          throw twoQueries(named: name, source.table)
         }
         scope = current.outer
       }
@@ -222,7 +222,7 @@ struct SelectWriter {
 
   /// The names of all queries visible in this one.
   private func names(of query: SelectQuery.Clauses) -> [String] {
-    named + (outer?.named ?? []) + query.definedSources.compactMap(\.alias)
+    named + (outer?.named ?? []) + query.definedSources.compactMap(\.definedName)
   }
 
   /// Writes the query without order, limit and compounds.
@@ -288,7 +288,7 @@ struct SelectWriter {
       sql.append(table)
     case .named:
       // Only a query that is being defined has rows under its name: otherwise it would be the name of any table.
-      guard sql.isKey || hidden.contains(where: source.name.isSameName(as:)) else {
+      guard sql.isKey || hidden.contains(where: (source.definedName ?? "").isSameName(as:)) else {
         throw SqlError.invalidStatement("query \(source.name) is used outside of its own definition")
       }
       if sql.isKey { sql.append(address: table) }
@@ -300,7 +300,10 @@ struct SelectWriter {
     if let alias = source.alias {
       switch source.kind {
       case .table, .call: sql.append(" AS ")
-      case .defined, .named: break
+      case .defined, .named:
+        guard let name = source.queryName else { break }
+        if sql.isKey { sql.append(text: name) } else { sql.append(name.quotedBytes()) }
+        sql.append(" AS ")
       }
       if sql.isKey { sql.append(text: alias) } else { sql.append(alias.quotedBytes()) }
     }

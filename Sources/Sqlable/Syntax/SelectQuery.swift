@@ -193,6 +193,8 @@ extension SelectQuery {
     var kind = Kind.table
     var join = Join.inner
     var condition: SqlExpression?
+    /// The name of a query that goes by another one here: `"team" AS "other"`.
+    @ByBytes var queryName: String? = nil
     /// Whether a full-text search selects its rows.
     var isSearched = false
 
@@ -202,6 +204,20 @@ extension SelectQuery {
     init(table: TableInfo) { self.table = table }
 
     var name: String { alias ?? table.name }
+
+    /// The name under which a query is defined.
+    var definedName: String? { queryName ?? alias }
+
+    /// The same under another name.
+    func alias(_ name: String) -> Source {
+      var source = self
+      switch kind {
+      case .table, .call: break
+      case .defined, .named: source.queryName = definedName.isExactly(name) ? nil : definedName
+      }
+      source.alias = name
+      return source
+    }
 
     /// Whether it is a named query.
     var isDefined: Bool { if case .defined = kind { true } else { false } }

@@ -164,6 +164,9 @@ struct StatementCorpus {
     let perName = Car.select(Car.name, Car.price.average(), Car.soldAt.max()).groupBy(Car.name).named("per_name")
     let (name, average, _) = perName.columns
     try add("named", Car.select(Car.name, Car.price, average).joining(perName, on: Car.name == name))
+    let next = perName.alias("next")
+    try add("named-alias", perName.read().joining(next, on: next.columns.1 > average))
+    try add("named-cross", Car.select(Car.name, average).crossJoining(perName))
     try add("named-types", Select<DynamicRow>(json: StatementCorpus.everyType))
     let levels = Worker.select(Worker.id, TypedExpression(0)).filter(Worker.id == 1).named("levels") { levels in
       let (id, level) = levels.columns

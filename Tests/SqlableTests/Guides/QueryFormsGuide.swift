@@ -37,6 +37,20 @@ import Testing
     }
   }
 
+  @Test func aQueryUnderTwoNames() throws {
+    try withAll { db in
+      let perBoss = Worker.select(Worker.bossId, countAll()).groupBy(Worker.bossId).named("per_boss")
+      let larger = perBoss.alias("larger")
+      let pairs = perBoss.read().joining(larger, on: larger.columns.1 > perBoss.columns.1)
+      #expect(
+        pairs.sql
+          == #"WITH RECURSIVE "per_boss" ("c1", "c2") AS (SELECT "boss_id", count(*) FROM "worker" GROUP BY "boss_id") SELECT "per_boss"."c1", "per_boss"."c2" FROM "per_boss" JOIN "per_boss" AS "larger" ON "larger"."c2" > "per_boss"."c2""#
+      )
+      let rows = try pairs.run(db)
+      #expect(rows.map(\.1) == [1, 1])
+    }
+  }
+
   @Test func joinsOfThreeModels() throws {
     try withAll { db in
       let reds = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
@@ -52,10 +66,10 @@ import Testing
     try withAll { db in
       let rates = values([("EUR", 1.0), ("USD", 1.08)]).named("rate")
       let (currency, factor) = rates.columns
-      let prices = Car.select(Car.name, currency, Car.price * factor).joining(rates, on: .all([]))
+      let prices = Car.select(Car.name, currency, Car.price * factor).crossJoining(rates)
       #expect(
         prices.sql
-          == #"WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) SELECT "car"."name", "rate"."c1", "car"."price" * "rate"."c2" FROM "car" JOIN "rate" ON ?"#
+          == #"WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) SELECT "car"."name", "rate"."c1", "car"."price" * "rate"."c2" FROM "car" CROSS JOIN "rate""#
       )
       let count = try prices.run(db).count
       #expect(count == 6)

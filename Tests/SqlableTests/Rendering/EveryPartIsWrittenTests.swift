@@ -80,6 +80,10 @@ import Testing
           $0.alias = "other"
           $0.define(definition)
         },
+        "queryName": {
+          $0.define(definition)
+          $0 = $0.alias("other").alias("another")
+        },
         "join": { $0.join = .left },
         "condition": { $0.condition = isFirst },
       ], sql: sql)

@@ -9,6 +9,11 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   public let name: String
   @usableFromInline let source: SelectQuery.Source
 
+  /// The same table or query under another name, for a query that contains it twice: `"team" AS "other"`.
+  public func alias(_ name: String) -> Alias { Alias(name, source.alias(name)) }
+
+  private init(_ name: String, _ source: SelectQuery.Source) { (self.name, self.source) = (name, source) }
+
   /// Names the table of a model, or another table with its layout.
   ///
   /// ```swift

@@ -21,6 +21,8 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
     table = NamedTable(name, query, types, isNamed: isNamed)
   }
 
+  private init(_ table: NamedTable) { self.table = table }
+
   /// The columns in the order of the query, to be destructured, `let (day, delay) = perDay.columns`, or accessed
   /// singly, `perDay.columns.0`.
   public var columns: (repeat TypedExpression<each Output>) {
@@ -34,6 +36,15 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
 
   /// All rows, as a query that can be filtered, joined and combined.
   public func read() -> Select<(repeat each Output)> { Select(tuples: table.all) }
+
+  /// The same query under another name, for a query that contains it twice: `"per_day" AS "other"`.
+  ///
+  /// ```swift
+  /// let next = perDay.alias("next")
+  /// perDay.read().joining(next, on: next.columns.0 == perDay.columns.0 + 1)
+  /// // WITH RECURSIVE "per_day" … SELECT … FROM "per_day" JOIN "per_day" AS "next" ON …
+  /// ```
+  public func alias(_ name: String) -> NamedQuery { NamedQuery(table.alias(name)) }
 }
 
 /// A named query of a single column; see ``NamedQuery``.
@@ -44,6 +55,8 @@ public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
     table = NamedTable(name, query, [Output.columnType], isNamed: isNamed)
   }
 
+  private init(_ table: NamedTable) { self.table = table }
+
   public var name: String { table.name }
 
   /// The column, as a term for other queries.
@@ -51,12 +64,15 @@ public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
 
   /// All rows, as a query that can be filtered, joined and combined.
   public func read() -> Select<Output> { Select(table.all) }
+
+  /// The same query under another name, for a query that contains it twice: `"ids" AS "other"`.
+  public func alias(_ name: String) -> NamedColumn { NamedColumn(table.alias(name)) }
 }
 
 /// The common implementation of named queries.
 private struct NamedTable: Sendable, Hashable {
-  let name: String
-  let source: SelectQuery.Source
+  private(set) var name: String
+  private(set) var source: SelectQuery.Source
 
   /// Names a query. The types apply to columns whose type the query does not determine.
   init(_ name: String, _ query: SelectQuery, _ types: [ColumnType], isNamed: Bool) {
@@ -67,6 +83,13 @@ private struct NamedTable: Sendable, Hashable {
     if isNamed { source.kind = .named } else { source.define(query) }
     self.name = name
     self.source = source
+  }
+
+  func alias(_ name: String) -> NamedTable {
+    var table = self
+    table.name = name
+    table.source = source.alias(name)
+    return table
   }
 
   var terms: [SqlExpression] {
@@ -141,6 +164,33 @@ extension SelectStatement {
   ) -> Select<Row> {
     var select = asSelect()
     select.query.join(other.table.source, .left, on: condition)
+    return select
+  }
+
+  /// Left-joins a named query without selecting its column, which is NULL without a match.
+  public consuming func leftJoining<Output>(_ other: NamedColumn<Output>, on condition: SqlExpression) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.table.source, .left, on: condition)
+    return select
+  }
+
+  /// Cross-joins a named query without selecting its columns, combining every row with every row of it.
+  ///
+  /// ```swift
+  /// let rates = values([("EUR", 1.0), ("USD", 1.08)]).named("rate")
+  /// Car.select(Car.name, Car.price * rates.columns.1).crossJoining(rates)
+  /// // WITH RECURSIVE "rate" … SELECT "car"."name", "car"."price" * "rate"."c2" FROM "car" CROSS JOIN "rate"
+  /// ```
+  public consuming func crossJoining<each Output>(_ other: NamedQuery<repeat each Output>) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.table.source, .cross, on: nil)
+    return select
+  }
+
+  /// Cross-joins a named query without selecting its column, combining every row with every row of it.
+  public consuming func crossJoining<Output>(_ other: NamedColumn<Output>) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.table.source, .cross, on: nil)
     return select
   }
 }
