@@ -57,6 +57,8 @@ func names(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   let q = Car.select(Car.price, Car.name).named("c"); _ = q.read().groupBy(q.columns.0, q.columns.1).orderBy(q.columns.0)
   let q = Car.select(Car.price, Car.name).named("c"); _ = rank().over(partitionBy: q.columns.0)
   let q = Car.select(Car.price, Car.name).named("c"); _ = Car.name.coalesce(q.columns.1) == q.columns.1
+  let q = Car.select(Car.price, Car.name).named("c", materialized: false); _ = q.read()
+  _ = Car.select(Car.name).named("c", materialized: "yes") // refused: cannot convert value of type 'String' to expected argument type 'Bool?'
   _ = Car.read().named("c") // refused: use Alias(Model.self, name) { _ in … } to name rows of a model
   _ = Car.select(Car.name, Car.price).named("c").column // refused: value of type 'NamedQuery<String, Double>' has no member 'column'
   _ = Car.select(Car.name).named("c").column == 5 // refused: the value has a different type than the term on the left

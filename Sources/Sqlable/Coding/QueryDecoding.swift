@@ -5,7 +5,7 @@ extension DocumentDecoder {
     .from, .select, .distinct, .where, .groupBy, .having, .compounds, .orderBy, .limit, .offset, .values,
   ]
   private static let sourceKeys: Set<DocumentKey> = [
-    .table, .model, .query, .recursive, .name, .jsonEach, .jsonTree, .path, .columns, .as, .join, .on, .search,
+    .table, .model, .query, .recursive, .name, .hint, .jsonEach, .jsonTree, .path, .columns, .as, .join, .on, .search,
   ]
 
   // MARK: Queries
@@ -147,7 +147,7 @@ extension DocumentDecoder {
     case .query, .recursive:
       // Before the layout of its columns is made, which is never freed.
       if let access, !access.allowsNamedQueries { throw DocumentAccess.refusal }
-      try allow([.query, .recursive, .name, .model, .columns, .as, .join, .on], fields)
+      try allow([.query, .recursive, .name, .hint, .model, .columns, .as, .join, .on], fields)
       let name = try part(fields, .name) { try self.name($0, "the name of a query") }
       source = SelectQuery.Source(table: try layout(fields))
       if kind == .query {
@@ -155,9 +155,16 @@ extension DocumentDecoder {
         guard let query = try part(fields, .query, { try query($0, outer: outer) }) else { break }
         defining.removeLast()
         source.define(query)
+        source.materialization = try part(fields, .hint) { document in
+          guard let hint = SelectQuery.Source.Materialization(rawValue: try text(document, "a hint")) else {
+            throw failure("a hint is materialized or notMaterialized")
+          }
+          return hint
+        }
         guard source.size.depth <= SqlExpression.maximumDepth else { throw failure("queries are nested too deeply") }
       } else {
         _ = try flag(fields[.recursive], .recursive)
+        guard fields[.hint] == nil else { throw failure("a hint stands where the query is defined") }
         guard defining.contains(where: (name ?? alias ?? "").isExactly) else {
           throw failure("a recursive query is used only in its own definition")
         }

@@ -20,7 +20,7 @@ enum DocumentKey: String {
   // Queries.
   case from, select, distinct, `where`, groupBy, having, compounds, orderBy, limit, offset, values
   // Tables and the results that models are.
-  case table, model, query, recursive, name, jsonEach, jsonTree, path, columns, `as`, join, on, search, replacing
+  case table, model, query, recursive, name, hint, jsonEach, jsonTree, path, columns, `as`, join, on, search, replacing
   // Changes.
   case into, row, rows, onConflict, upsert, returning, set, all, target
   // Parts.
@@ -73,6 +73,7 @@ extension DocumentEncoder {
       if !source.table.isModelsOwn { members.add(.model, .text(source.table.modelName)) }
     case .defined(let query):
       members.add(.query, try self.query(query, outer: scope.outer))
+      members.add(.hint, source.materialization.map { .text($0.rawValue) })
       addLayout(of: source, to: &members)
     case .named:
       members.add(.recursive, .bool(true))

@@ -145,7 +145,7 @@ struct SelectWriter {
     for source in query.definedSources {
       guard case .defined(let definition) = source.kind, let name = source.definedName else { continue }
       if let earlier = written.first(where: { $0.definedName?.isSameName(as: name) == true }) {
-        guard earlier.kind == source.kind else {
+        guard earlier.kind == source.kind, earlier.materialization == source.materialization else {
           throw twoQueries(named: name, source.table)
         }
         continue
@@ -168,7 +168,7 @@ struct SelectWriter {
           sql.append(column.definition.quotedName)
         }
       }
-      sql.append(") AS (")
+      sql.append(source.materialization?.sql ?? ") AS (")
       // The parser's stack holds WITH RECURSIVE, a list, a name, its columns and AS ( before the query.
       let writer = SelectWriter(
         sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, named: named,

@@ -176,6 +176,20 @@ extension SelectQuery {
       var keepsOwn: Bool { self == .right || self == .full }
     }
 
+    /// The hint of a named query.
+    enum Materialization: String, Sendable, Hashable {
+      case materialized, notMaterialized
+
+      init(_ isMaterialized: Bool) { self = isMaterialized ? .materialized : .notMaterialized }
+
+      var sql: StaticString {
+        switch self {
+        case .materialized: ") AS MATERIALIZED ("
+        case .notMaterialized: ") AS NOT MATERIALIZED ("
+        }
+      }
+    }
+
     /// What the rows come from.
     enum Kind: Sendable, Hashable {
       case table
@@ -195,6 +209,8 @@ extension SelectQuery {
     var condition: SqlExpression?
     /// The name of a query that goes by another one here: `"team" AS "other"`.
     @ByBytes var queryName: String? = nil
+    /// Whether SQLite must compute the rows of a named query once, if that is said.
+    var materialization: Materialization?
     /// Whether a full-text search selects its rows.
     var isSearched = false
 

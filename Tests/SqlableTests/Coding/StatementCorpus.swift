@@ -164,6 +164,9 @@ struct StatementCorpus {
     let perName = Car.select(Car.name, Car.price.average(), Car.soldAt.max()).groupBy(Car.name).named("per_name")
     let (name, average, _) = perName.columns
     try add("named", Car.select(Car.name, Car.price, average).joining(perName, on: Car.name == name))
+    let once = Worker.select(Worker.id).named("once", materialized: true)
+    let each = Alias(Worker.self, "each", materialized: false) { _ in Worker.read() }
+    try add("named-hints", once.read().joining(each, on: each[Worker.id] == once.column))
     let next = perName.alias("next")
     try add("named-alias", perName.read().joining(next, on: next.columns.1 > average))
     try add("named-cross", Car.select(Car.name, average).crossJoining(perName))

@@ -37,6 +37,22 @@ import Testing
     }
   }
 
+  @Test func aRecursionInAnOrder() throws {
+    try withAll { db in
+      let level = TypedExpression(0)
+      let down = Worker.select(Worker.id, level).filter(Worker.id == 1).orderBy(level, .desc).limit(3)
+        .named("down") { down in
+          Worker.select(Worker.id, down.columns.1 + 1).joining(down, on: Worker.bossId == down.columns.0)
+        }
+      #expect(
+        down.read().sql
+          == #"WITH RECURSIVE "down" ("c1", "c2") AS (SELECT "id", ? FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "down"."c2" + ? FROM "worker" JOIN "down" ON "worker"."boss_id" = "down"."c1" ORDER BY 2 DESC LIMIT ?) SELECT "down"."c1", "down"."c2" FROM "down""#
+      )
+      let rows = try down.read().run(db)
+      #expect(rows.map(\.0) == [1, 2, 4])
+    }
+  }
+
   @Test func aQueryUnderTwoNames() throws {
     try withAll { db in
       let perBoss = Worker.select(Worker.bossId, countAll()).groupBy(Worker.bossId).named("per_boss")

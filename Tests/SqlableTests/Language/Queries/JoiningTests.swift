@@ -107,6 +107,35 @@ import Testing
     }
   }
 
+  @Test(.needs(35, "a MATERIALIZED hint")) func aHintSaysWhetherTheRowsAreComputedOnce() throws {
+    try withCompany { db in
+      let salaries = Worker.select(Worker.salary.max())
+      let once = salaries.named("top", materialized: true)
+      let each = salaries.named("top", materialized: false)
+      #expect(
+        once.read().sql
+          == #"WITH RECURSIVE "top" ("c1") AS MATERIALIZED (SELECT max("salary") FROM "worker") SELECT "top"."c1" FROM "top""#
+      )
+      #expect(each.read().sql.contains(#"AS NOT MATERIALIZED (SELECT max("salary") FROM "worker")"#))
+      #expect(
+        try once.read().run(db) == [10] && each.read().run(db) == [10] && salaries.named("top").read().run(db) == [10])
+      let plans = try [once.read(), each.read()].map { try $0.explain(db).description }
+      #expect(plans[0].contains("MATERIALIZE top") && !plans[1].contains("MATERIALIZE"))
+      let team = Alias(Worker.self, "team", materialized: true) { team in
+        Worker.read().filter(Worker.id == 1)
+          .unionAll(Worker.read().joining(team, on: Worker.bossId == team[Worker.id]))
+      }
+      #expect(team.read().sql.contains(#""salary") AS MATERIALIZED (SELECT"#))
+      #expect(try team.read().count(db) == 4)
+      let both = once.read().joining(each.alias("other"), on: .all([]))
+      expectInvalidStatement { _ = try both.run(db) }
+      let levels = Worker.select(Worker.id).filter(Worker.id == 1).named("levels", materialized: false) { levels in
+        Worker.select(Worker.id).joining(levels, on: Worker.bossId == levels.column)
+      }
+      #expect(try levels.read().run(db).sorted() == [1, 2, 3, 4] && levels.read().sql.contains("NOT MATERIALIZED"))
+    }
+  }
+
   @Test func aSecondNameDoesNotHideADifferentQuery() throws {
     try withCompany { db in
       let others = Worker.select(Worker.id).filter(Worker.id > 2).named("ids")
