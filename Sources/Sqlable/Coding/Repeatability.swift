@@ -307,7 +307,7 @@ extension SqlExpression.Call {
   fileprivate var dependsOnOrder: Bool {
     guard case .builtIn(let function) = function else { return false }
     switch function {
-    case .groupConcat, .jsonGroupArray, .rowNumber, .ntile, .lag, .lead, .firstValue, .lastValue: return true
+    case .groupConcat, .jsonGroupArray, .rowNumber, .ntile, .lag, .lead, .firstValue, .lastValue, .nthValue: return true
     default: return window?.frame?.unit == .rows
     }
   }

@@ -41,7 +41,12 @@ extension Renderer {
     if let frame = window.frame {
       try frame.check(order: window.order.count)
       sql.append(text: " \(frame.unit.sql) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
-      if call.losesFilter(in: frame) { sql.append(" EXCLUDE NO OTHERS") }
+      switch frame.exclusion {
+      case .noOthers: if call.losesFilter(in: frame) { sql.append(" EXCLUDE NO OTHERS") }
+      case .currentRow: sql.append(" EXCLUDE CURRENT ROW")
+      case .group: sql.append(" EXCLUDE GROUP")
+      case .ties: sql.append(" EXCLUDE TIES")
+      }
     }
     sql.append(")")
   }

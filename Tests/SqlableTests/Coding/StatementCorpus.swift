@@ -275,6 +275,18 @@ struct StatementCorpus {
         Car.name.lead(2).over(orderBy: Car.id.asc), Car.name.firstValue().over(orderBy: Car.id.asc),
         Car.name.lastValue().over(orderBy: Car.id.asc)))
     try add(
+      "window-values",
+      Car.select(
+        Car.name.nthValue(2).over(orderBy: Car.id.asc), Car.price.lag(1, default: 0).over(orderBy: Car.id.asc),
+        Car.name.lead(2, default: Car.name).over(orderBy: Car.id.asc)))
+    try add(
+      "window-exclusions",
+      Car.select(
+        Car.price.sum().over(orderBy: Car.id.asc, frame: .rows(.preceding(1), .currentRow, excluding: .currentRow)),
+        Car.price.sum().over(
+          orderBy: Car.price.asc, frame: .groups(.preceding(1), .unboundedFollowing, excluding: .group)),
+        Car.price.sum().over(orderBy: Car.price.asc, frame: .range(.preceding(1), .currentRow, excluding: .ties))))
+    try add(
       "text-functions",
       Car.select(
         Car.name.lowercase(), Car.name.uppercase(), Car.name.length(), Car.name.substr(2, 3), Car.name.trim(),

@@ -126,10 +126,34 @@ import Testing
     }
   }
 
+  @Test func rowsAroundARow() throws {
+    try withAll { db in
+      let steps = Car.select(
+        Car.price - Car.price.lag(1, default: Car.price).over(orderBy: Car.id.asc),
+        Car.name.lead(2, default: "none").over(orderBy: Car.id.asc), Car.name.nthValue(2).over(orderBy: Car.id.asc),
+        Car.price.average(where: Car.isElectric == true)
+          .over(orderBy: Car.id.asc, frame: .rows(.preceding(1), .following(1), excluding: .currentRow)))
+      #expect(
+        steps.sql
+          == #"SELECT "price" - lag("price", ?, "price") OVER (ORDER BY "id"), lead("name", ?, ?) OVER (ORDER BY "id"), nth_value("name", ?) OVER (ORDER BY "id"), avg("price") FILTER (WHERE "is_electric" = ?) OVER (ORDER BY "id" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM "car""#
+      )
+      let rows = try steps.orderBy(Car.id).run(db)
+      #expect(rows.map(\.0) == [0, 6_000, 15_000] && rows.map(\.1) == ["Zoe", "none", "none"])
+      #expect(rows.map(\.2) == [nil, "Golf", "Golf"] && rows.map(\.3) == [nil, 19_500, nil])
+    }
+  }
+
   @Test func sharedWindows() throws {
     try withAll { db in
       let perKind = Window(partitionBy: Car.isElectric, orderBy: Car.price.desc)
       let places = Car.select(Car.name, rank().over(perKind), Car.price.sum().over(perKind))
+      let running = perKind.orderBy(Car.id.asc).frame(.rows(.unboundedPreceding, .currentRow))
+      let sums = Car.select(Car.name, Car.price.sum().over(running))
+      #expect(
+        sums.sql
+          == #"SELECT "name", sum("price") OVER (PARTITION BY "is_electric" ORDER BY "price" DESC, "id" ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM "car""#
+      )
+      #expect(try sums.run(db).map(\.1).sorted { $0 ?? 0 < $1 ?? 0 } == [15_000, 30_000, 39_000])
       let count = try places.run(db).count
       #expect(count == 3)
     }
