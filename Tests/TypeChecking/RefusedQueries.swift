@@ -17,7 +17,10 @@ func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter:
   _ = Car.select(Car.name).having(Car.price.sum()) // refused: cannot convert value of type 'TypedExpression<Double?>' to expected argument type 'SqlExpression'
   _ = Car.select(Car.name).orderBy("name") // refused: cannot convert value of type 'String' to expected argument type 'Ordering'
   _ = Car.select(Car.name).orderBy(Car.name, "desc") // refused: cannot convert value of type 'String' to expected argument type 'Order'
-  _ = Car.read().orderBy(Car.name.desc)
+  _ = Car.read().orderBy(Car.name.desc).limit(Parameter("count"), offset: Parameter("from")).offset(2)
+  _ = Car.select(Car.name).limit(Parameter("count")).offset(scalar(Person.read().count()).ifNull(0))
+  _ = Car.read().limit("3") // refused: no exact matches in call to instance method 'limit'
+  _ = Car.select(Car.name).limit(Car.name) // refused: no exact matches in call to instance method 'limit'
   _ = Car.read().orderBy(Car.name, Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Order'
   _ = Car.select(Car.name).union(Car.select(Car.price)) // refused: the other query has different types or a different number of columns
   _ = Car.select(Car.name).union(Car.select(Car.name, Car.price)) // refused: the other query has different types or a different number of columns

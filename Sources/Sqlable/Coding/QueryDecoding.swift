@@ -43,8 +43,8 @@ extension DocumentDecoder {
     query.clauses.compounds = try part(fields, .compounds) { try compounds($0, outer) } ?? []
     let orderScope = try scope.forOrder(of: query.clauses)
     query.clauses.order = try part(fields, .orderBy) { try order($0, orderScope) } ?? []
-    query.clauses.limit = try part(fields, .limit) { try count($0, "a limit") }
-    query.clauses.offset = try part(fields, .offset) { try count($0, "an offset") }
+    query.clauses.limit = try part(fields, .limit) { try rowCount($0, "a limit") }
+    query.clauses.offset = try part(fields, .offset) { try rowCount($0, "an offset") }
     let size = query.clauses.size
     guard size.depth <= SqlExpression.maximumDepth else { throw failure("the query is nested too deeply") }
     return query
@@ -55,6 +55,7 @@ extension DocumentDecoder {
     guard case .text(let name) = fields[.from],
       fields.members.allSatisfy({ ["from", "where", "limit"].contains($0.key) })
     else { return nil }
+    if case .object = fields[.limit] { return nil }
     enter("from")
     let table = try model(name)
     leave()
@@ -63,6 +64,16 @@ extension DocumentDecoder {
     if let filter = try part(fields, .where, { try term($0, scope) }) { query.filter(filter) }
     if let limit = try part(fields, .limit, { try count($0, "a limit") }) { query.limit = limit }
     return query
+  }
+
+  /// A number of rows, or a term without columns.
+  private func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
+    guard case .object = document else { return .number(try count(document, what)) }
+    let term = try term(document, Scope([], outer: nil))
+    // A parameter may have been given its value.
+    if case .value(.integer(let value)) = term.node, let number = Int(exactly: value) { return .number(number) }
+    if case .value = term.node { throw failure("\(what) must be an integer, or a term that is no value") }
+    return .term(term)
   }
 
   func part<Part>(

@@ -53,9 +53,16 @@ extension DocumentEncoder {
         .list(try clauses.compounds.map { [$0.operation.rawValue: try self.query($0.query, outer: outer)] }))
     }
     if !clauses.order.isEmpty { members.add(.orderBy, try order(clauses.order, scope.forOrder(of: clauses))) }
-    members.add(.limit, clauses.limit.map { .integer(Int64($0)) })
-    members.add(.offset, clauses.offset.map { .integer(Int64($0)) })
+    members.add(.limit, try clauses.limit.map(count))
+    members.add(.offset, try clauses.offset.map(count))
     return members.document
+  }
+
+  private func count(_ count: SelectQuery.RowCount) throws -> Document {
+    switch count {
+    case .number(let number): .integer(Int64(number))
+    case .term(let term): try self.term(term, Scope([], outer: nil))
+    }
   }
 
   private func sources(_ sources: [SelectQuery.Source], _ scope: Scope) throws -> Document {

@@ -84,6 +84,8 @@ private struct RepeatabilityCheck {
     try check(clauses.having)
     for compound in clauses.compounds { try check(compound.query, .rows) }
     for term in clauses.order { try check(term.expression, clauses) }
+    try check(clauses.limit?.term)
+    try check(clauses.offset?.term)
     try checkGroups(clauses)
     let isLimited = query.form == .rows && (clauses.limit != nil || clauses.offset != nil)
     guard use != .rows || isLimited, !clauses.isOrdered else { return }

@@ -13,7 +13,7 @@ extension DecodedStatement {
       }
       var restricted = try query.restricted(by: policy)
       if query.form == .rows {
-        restricted.limit = min(query.limit ?? policy.limits.rows, policy.limits.rows)
+        restricted.restrictLimit(to: policy.limits.rows)
         restricted.orderFully()
       }
       return DecodedStatement(operation, .select(restricted), rows)

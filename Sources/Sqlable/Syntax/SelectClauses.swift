@@ -22,6 +22,7 @@ extension SelectQuery.Clauses {
     if let having { size.join(having.size) }
     for compound in compounds { size.join(compound.query.clauses.size) }
     for term in order { size.join(term.expression.size) }
+    add([limit?.term, offset?.term].compactMap(\.self))
     return size
   }
 

@@ -68,6 +68,8 @@ struct StatementCorpus {
     try add("read-where", Bicycle.read().filter(Bicycle.color == "red"))
     try add("read-limit", Bicycle.read().filter(Bicycle.color == "red").limit(3))
     try add("read-offset", Bicycle.read().orderBy(Bicycle.id).limit(3, offset: 2))
+    try add("read-limit-term", Bicycle.read().orderBy(Bicycle.id).limit(Parameter("count"), offset: Parameter("from")))
+    try add("select-offset", Bicycle.select(Bicycle.id).offset(TypedExpression(2) + 1))
     try add("read-order", Bicycle.read().orderBy(Bicycle.color).orderBy(Bicycle.id, .desc))
     try add("read-order-nulls", Bicycle.read().orderBy(Bicycle.ownerId.asc.nullsLast, Bicycle.id.desc.nullsFirst))
     try add("read-other-table", Bicycle.read().in("archive").filter(Bicycle.id > 3))

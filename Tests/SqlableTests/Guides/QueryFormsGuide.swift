@@ -122,6 +122,13 @@ import Testing
       let dear = try db.prepare(Car.select(Car.name, Car.price).filter(Car.price > Parameter("least")))
       let rows = try dear.run(["least": 10_000])  // [(String, Double)]
       let others = try dear.run(20_000)
+      let page = try db.prepare(Car.read().orderBy(Car.id).limit(Parameter("count"), offset: Parameter("skipped")))
+      let second = try page.run(["count": 1, "skipped": 1])  // [Car]
+      #expect(
+        page.sql
+          == #"SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" ORDER BY "id" LIMIT max(?, 0) OFFSET max(?, 0)"#
+      )
+      #expect(second.map(\.id) == [2])
       #expect(rows.count == 2 && others.count == 1)
     }
   }
