@@ -210,6 +210,14 @@ extension DocumentDecoder {
       right = operation.takesConstant ? try path(documents[1]) : try term(documents[1], scope)
     }
     leave()
+    return try binary(operation, left, right, scope)
+  }
+
+  // By itself: its temporaries in the frame above would use too much stack per level.
+  @inline(never)
+  private func binary(
+    _ operation: SqlExpression.BinaryOperator, _ left: SqlExpression, _ right: SqlExpression, _ scope: Scope
+  ) throws -> SqlExpression {
     if let own = left.rowTerms, let others = right.rowTerms {
       for pair in zip(own, others) { try SqlExpression.checkCompared([pair.0, pair.1], scope) }
     } else if operation.isComparison {
