@@ -96,9 +96,9 @@ extension DocumentDecoder {
     var exclusion = WindowFrame.Exclusion.noOthers
     if let index = members.firstIndex(where: { $0.key == "exclude" }) {
       enter("exclude")
-      guard let own = WindowFrame.Exclusion(rawValue: try text(members[index].value, "what a frame excludes")) else {
-        throw failure("a frame excludes noOthers, currentRow, group or ties")
-      }
+      guard let own = WindowFrame.Exclusion(rawValue: try text(members[index].value, "what a frame excludes")),
+        own != .noOthers
+      else { throw failure("a frame excludes currentRow, group or ties") }
       leave()
       exclusion = own
       members.remove(at: index)

@@ -39,42 +39,6 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Right-joins another table, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, Other)> where Row == (A, B) {
-    query.add(Other.source(), .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins a table under another name, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, Other)> where Row == (A, B) {
-    query.add(other.source, .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins another table, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, Other?)> where Row == (A, B) {
-    query.add(Other.source(), .full, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins a table under another name, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, Other?)> where Row == (A, B) {
-    query.add(other.source, .full, on: condition)
-    return .init(tuples: query)
-  }
-
   /// Cross-joins another table, combining every row with every row of it.
   @inlinable
   public consuming func crossJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(_ other: Other.Type) -> Select<
@@ -133,42 +97,6 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Right-joins another table, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other)> where Row == (A, B, C) {
-    query.add(Other.source(), .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins a table under another name, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other)> where Row == (A, B, C) {
-    query.add(other.source, .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins another table, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other?)> where Row == (A, B, C) {
-    query.add(Other.source(), .full, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins a table under another name, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other?)> where Row == (A, B, C) {
-    query.add(other.source, .full, on: condition)
-    return .init(tuples: query)
-  }
-
   /// Cross-joins another table, combining every row with every row of it.
   @inlinable
   public consuming func crossJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
@@ -224,42 +152,6 @@ extension Select {
     _ other: Alias<Other>, on condition: SqlExpression
   ) -> Select<(A, B, C, D, Other?)> where Row == (A, B, C, D) {
     query.add(other.source, .left, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins another table, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other)> where Row == (A, B, C, D) {
-    query.add(Other.source(), .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins a table under another name, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other)> where Row == (A, B, C, D) {
-    query.add(other.source, .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins another table, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other?)> where Row == (A, B, C, D) {
-    query.add(Other.source(), .full, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins a table under another name, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
-  ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other?)> where Row == (A, B, C, D) {
-    query.add(other.source, .full, on: condition)
     return .init(tuples: query)
   }
 
@@ -322,50 +214,6 @@ extension Select {
     return .init(tuples: query)
   }
 
-  /// Right-joins another table, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other)
-  > where Row == (A, B, C, D, E) {
-    query.add(Other.source(), .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins a table under another name, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other)
-  > where Row == (A, B, C, D, E) {
-    query.add(other.source, .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins another table, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other?)
-  > where Row == (A, B, C, D, E) {
-    query.add(Other.source(), .full, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins a table under another name, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other?)
-  > where Row == (A, B, C, D, E) {
-    query.add(other.source, .full, on: condition)
-    return .init(tuples: query)
-  }
-
   /// Cross-joins another table, combining every row with every row of it.
   @inlinable
   public consuming func crossJoin<
@@ -425,50 +273,6 @@ extension Select {
   >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(A, B, C, D, E, F, Other?)>
   where Row == (A, B, C, D, E, F) {
     query.add(other.source, .left, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins another table, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other)
-  > where Row == (A, B, C, D, E, F) {
-    query.add(Other.source(), .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins a table under another name, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other)
-  > where Row == (A, B, C, D, E, F) {
-    query.add(other.source, .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins another table, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other?)
-  > where Row == (A, B, C, D, E, F) {
-    query.add(Other.source(), .full, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins a table under another name, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other?)
-  > where Row == (A, B, C, D, E, F) {
-    query.add(other.source, .full, on: condition)
     return .init(tuples: query)
   }
 
@@ -535,54 +339,6 @@ extension Select {
   >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(A, B, C, D, E, F, G, Other?)>
   where Row == (A, B, C, D, E, F, G) {
     query.add(other.source, .left, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins another table, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other)
-  > where Row == (A, B, C, D, E, F, G) {
-    query.add(Other.source(), .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins a table under another name, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other)
-  > where Row == (A, B, C, D, E, F, G) {
-    query.add(other.source, .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins another table, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other?)
-  > where Row == (A, B, C, D, E, F, G) {
-    query.add(Other.source(), .full, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins a table under another name, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other?)
-  > where Row == (A, B, C, D, E, F, G) {
-    query.add(other.source, .full, on: condition)
     return .init(tuples: query)
   }
 

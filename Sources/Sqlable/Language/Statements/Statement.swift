@@ -92,7 +92,8 @@ extension Statement {
   /// Limits the statement to a number of rows that is a term without columns, such as a parameter: `LIMIT max(?, 0)`.
   ///
   /// ```swift
-  /// let page = try db.prepare(Bicycle.read().orderBy(Bicycle.id).limit(Parameter("count"), offset: Parameter("skipped")))
+  /// let page = try db.prepare(
+  ///   Bicycle.read().orderBy(Bicycle.id).limit(Parameter("count"), offset: Parameter("skipped")))
   /// let bikes = try page.run(["count": 10, "skipped": 20])
   /// ```
   ///

@@ -3,6 +3,7 @@
 extension SqlExpression {
   /// The call over a window. Running it throws if the term is not an aggregate or window function.
   fileprivate func calling(over window: WindowClause) -> SqlExpression {
+    if case .invalid = node { return self }
     guard case .call(var call) = node, call.takesWindow, call.window == nil else {
       return SqlExpression(invalid: SqlError.invalidStatement("only an aggregate or window function can have a window"))
     }
@@ -202,16 +203,16 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.lastValue))
   }
 
-  /// The value of the frame's row with a number, from 1: `nth_value("a", ?)`. NULL if it has fewer rows. Running it with
-  /// a number below 1 throws `.invalidStatement`.
+  /// The value of the frame's row with a number, from 1: `nth_value("a", ?)`. NULL if it has fewer rows. Running it
+  /// with a number below 1 throws `.invalidStatement`.
   // Disfavored: for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func nthValue(_ number: Int) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.nthValue(number))
   }
 
-  /// The value of the frame's row with a number, from 1: `nth_value("a", ?)`. NULL if it has fewer rows. Running it with
-  /// a number below 1 throws `.invalidStatement`.
+  /// The value of the frame's row with a number, from 1: `nth_value("a", ?)`. NULL if it has fewer rows. Running it
+  /// with a number below 1 throws `.invalidStatement`.
   public func nthValue<Wrapped>(_ number: Int) -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.nthValue(number))
   }

@@ -16,10 +16,12 @@ import Testing
           SELECT "person"."name", count("bicycle"."id") FROM "person" LEFT JOIN "bicycle" \#
           ON "bicycle"."owner_id" = "person"."id" GROUP BY "person"."id" ORDER BY "person"."id"
           """#)
-      #expect(try counts.run(db).map(\.1) == [2, 1, 0])
+      let found1 = try counts.run(db).map(\.1)
+      #expect(found1 == [2, 1, 0])
       let bosses = Worker.read().leftJoining(boss, on: Worker.bossId == boss[Worker.id])
         .select(Worker.name, boss[Worker.name].typed(as: String?.self)).orderBy(Worker.id)
-      #expect(try bosses.run(db).map(\.1) == [nil, "Ada", "Ada", "Ben"])
+      let found2 = try bosses.run(db).map(\.1)
+      #expect(found2 == [nil, "Ada", "Ada", "Ben"])
       let refused = Worker.read().leftJoining(boss, on: Worker.bossId == boss[Worker.id]).select(boss[Worker.name])
       let message = "a left join may find no row of boss: select its column as an optional, with typed(as:)"
       #expect(sqlError { _ = try refused.run(db) }?.message == message)
@@ -31,7 +33,8 @@ import Testing
       let found = Worker.read().leftJoining(ids, on: ids.column == Worker.id)
         .select(Worker.id, ids.column.typed(as: Int?.self)).orderBy(Worker.id)
       #expect(found.sql.contains(#"FROM "worker" LEFT JOIN "ids" ON "ids"."c1" = "worker"."id""#))
-      #expect(try found.run(db).map(\.1) == [1, 2, nil, nil])
+      let found3 = try found.run(db).map(\.1)
+      #expect(found3 == [1, 2, nil, nil])
     }
   }
 
@@ -42,7 +45,8 @@ import Testing
       #expect(
         all.sql.hasSuffix(
           #"FROM "worker" CROSS JOIN "person" CROSS JOIN "worker" AS "boss" CROSS JOIN "per_boss" CROSS JOIN "ids""#))
-      #expect(try all.count(db) == 4 * 3 * 4 * 3 * 2)
+      let count = try all.count(db)
+      #expect(count == 4 * 3 * 4 * 3 * 2)
       let rates = values([("EUR", 1.0), ("USD", 2.0)]).named("rate")
       let salaries = Worker.select(Worker.salary * rates.columns.1).crossJoining(rates).filter(Worker.id == 1)
       #expect(try salaries.run(db).sorted() == [10, 20])
@@ -63,7 +67,8 @@ import Testing
       let rows = try all.run(db)
       #expect(rows.map(\.0) == [1, 1, 2] && rows.map(\.1) == ["a", "b", nil])
       let some = Worker.select(Worker.id, value).leftJoining(element, on: value == "b").orderBy(Worker.id)
-      #expect(try some.run(db).map(\.1) == ["b", nil])
+      let found4 = try some.run(db).map(\.1)
+      #expect(found4 == ["b", nil])
     }
   }
 
@@ -80,7 +85,8 @@ import Testing
           """#)
       let rows = try pairs.run(db)
       #expect(rows.map(\.0) == [nil, 2] && rows.map(\.1) == [1, 1])
-      #expect(try pairs.evaluate(over: MemoryTables(Worker.all)).map(\.1) == [1, 1])
+      let found5 = try pairs.evaluate(over: MemoryTables(Worker.all)).map(\.1)
+      #expect(found5 == [1, 1])
       // Only under its second name.
       let single = ids.alias("other")
       #expect(single.read().sql.hasSuffix(#"SELECT "other"."c1" FROM "ids" AS "other""#))
