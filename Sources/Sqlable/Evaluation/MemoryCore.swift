@@ -158,8 +158,8 @@ struct MemorySelect {
     }
   }
 
-  /// Combines the rows of the tables before `index`, which are in the frame, with those of the others. Adds to `matched`
-  /// the places of the rows that match, for each table whose other rows are kept.
+  /// Combines the rows of the tables before `index`, which are in the frame, with those of the others. Adds to
+  /// `matched` the places of the rows that match, for each table whose other rows are kept.
   private func join(
     _ index: Int, _ frame: MemoryFrame, _ tables: [[[MemoryValue]]], _ matched: inout [Set<Int>],
     _ body: () throws -> Void

@@ -77,8 +77,8 @@ extension SelectStatement {
 }
 
 extension SelectStatement {
-  /// Left-joins the elements of a JSON array or object: one row for each, and one with NULL for its columns if there are
-  /// none.
+  /// Left-joins the elements of a JSON array or object: one row for each, and one with NULL for its columns if there
+  /// are none.
   ///
   /// ```swift
   /// Car.select(Car.name, tag.value(as: String?.self)).leftJoining(tag)

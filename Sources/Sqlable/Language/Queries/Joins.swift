@@ -155,8 +155,8 @@ extension SelectStatement where Row: SelectOutput {
     return .init(tuples: query)
   }
 
-  /// Full-joins another table: all rows of both, with nil on the other side for those without a match. Running it throws
-  /// `.misuse` before SQLite 3.39.
+  /// Full-joins another table: all rows of both, with nil on the other side for those without a match. Running it
+  /// throws `.misuse` before SQLite 3.39.
   @inlinable
   public consuming func fullJoin<Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression

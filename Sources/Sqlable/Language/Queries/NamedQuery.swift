@@ -145,8 +145,8 @@ extension Select {
 }
 
 extension Select where Row: SqlValue {
-  /// Names the query, so that other queries can use its column; `materialized` says whether SQLite must compute its rows
-  /// once.
+  /// Names the query, so that other queries can use its column; `materialized` says whether SQLite must compute its
+  /// rows once.
   public func named(_ name: String, materialized: Bool? = nil) -> NamedColumn<Row> {
     NamedColumn(name, query, materialized)
   }
