@@ -203,7 +203,7 @@ class Query(Statement):
     def having(self, condition): return self._with(having=_term(condition))
 
     def join(self, table, on=None, kind="inner", alias=None):
-        """Joins a table: `kind` is inner, left or cross. Say then what the query selects."""
+        """Joins a table: `kind` is inner, left, right, full or cross. Say then what the query selects."""
         source = {"table": table, "join": kind}
         if alias:
             source["as"] = alias

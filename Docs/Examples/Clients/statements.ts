@@ -241,7 +241,7 @@ export class Query extends Statement {
   having(condition: Operand): this { return this.with({ having: term(condition) }); }
 
   /** Joins a table. Say then what the query selects. */
-  join(table: string, on?: Operand, kind: "inner" | "left" | "cross" = "inner", alias?: string): this {
+  join(table: string, on?: Operand, kind: "inner" | "left" | "right" | "full" | "cross" = "inner", alias?: string): this {
     const source: Members = {
       table,
       join: kind,

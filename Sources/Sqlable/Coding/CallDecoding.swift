@@ -92,12 +92,23 @@ extension DocumentDecoder {
   }
 
   private func frame(_ document: Document) throws -> WindowFrame {
-    guard case .object(let members) = document, members.count == 1,
-      let unit = WindowFrame.Unit(rawValue: members[0].key)
-    else { throw failure("a frame must be an object with rows, range or groups") }
+    guard case .object(var members) = document else { throw failure("a frame must be an object") }
+    var exclusion = WindowFrame.Exclusion.noOthers
+    if let index = members.firstIndex(where: { $0.key == "exclude" }) {
+      enter("exclude")
+      guard let own = WindowFrame.Exclusion(rawValue: try text(members[index].value, "what a frame excludes")),
+        own != .noOthers
+      else { throw failure("a frame excludes currentRow, group or ties") }
+      leave()
+      exclusion = own
+      members.remove(at: index)
+    }
+    guard members.count == 1, let unit = WindowFrame.Unit(rawValue: members[0].key) else {
+      throw failure("a frame must be an object with rows, range or groups")
+    }
     let bounds = try each(list(members[0].value, "a frame")) { try bound($0) }
     guard bounds.count == 2 else { throw failure("a frame has two bounds") }
-    return WindowFrame(unit: unit, start: bounds[0], end: bounds[1])
+    return WindowFrame(unit: unit, start: bounds[0], end: bounds[1], exclusion: exclusion)
   }
 
   private func bound(_ document: Document) throws -> WindowFrame.Bound {

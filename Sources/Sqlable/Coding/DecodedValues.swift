@@ -50,7 +50,7 @@ extension SqlExpression.Call.BuiltIn {
     case .lag, .lead: 1...3
     case .substr: 2...3
     case .replace: 3...3
-    case .instr, .nullif: 2...2
+    case .instr, .nullif, .nthValue: 2...2
     case .jsonPatch, .jsonGroupObject, .atan2, .mod, .pow: 2...2
     // A base is the first of two.
     case .log: 1...2

@@ -5,7 +5,7 @@ extension DocumentDecoder {
     .from, .select, .distinct, .where, .groupBy, .having, .compounds, .orderBy, .limit, .offset, .values,
   ]
   private static let sourceKeys: Set<DocumentKey> = [
-    .table, .model, .query, .recursive, .jsonEach, .jsonTree, .path, .columns, .as, .join, .on, .search,
+    .table, .model, .query, .recursive, .name, .hint, .jsonEach, .jsonTree, .path, .columns, .as, .join, .on, .search,
   ]
 
   // MARK: Queries
@@ -43,8 +43,8 @@ extension DocumentDecoder {
     query.clauses.compounds = try part(fields, .compounds) { try compounds($0, outer) } ?? []
     let orderScope = try scope.forOrder(of: query.clauses)
     query.clauses.order = try part(fields, .orderBy) { try order($0, orderScope) } ?? []
-    query.clauses.limit = try part(fields, .limit) { try count($0, "a limit") }
-    query.clauses.offset = try part(fields, .offset) { try count($0, "an offset") }
+    query.clauses.limit = try part(fields, .limit) { try rowCount($0, "a limit") }
+    query.clauses.offset = try part(fields, .offset) { try rowCount($0, "an offset") }
     let size = query.clauses.size
     guard size.depth <= SqlExpression.maximumDepth else { throw failure("the query is nested too deeply") }
     return query
@@ -55,6 +55,7 @@ extension DocumentDecoder {
     guard case .text(let name) = fields[.from],
       fields.members.allSatisfy({ ["from", "where", "limit"].contains($0.key) })
     else { return nil }
+    if case .object = fields[.limit] { return nil }
     enter("from")
     let table = try model(name)
     leave()
@@ -63,6 +64,16 @@ extension DocumentDecoder {
     if let filter = try part(fields, .where, { try term($0, scope) }) { query.filter(filter) }
     if let limit = try part(fields, .limit, { try count($0, "a limit") }) { query.limit = limit }
     return query
+  }
+
+  /// A number of rows, or a term without columns.
+  private func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
+    guard case .object = document else { return .number(try count(document, what)) }
+    let term = try term(document, Scope([], outer: nil))
+    // A parameter may have been given its value.
+    if case .value(.integer(let value)) = term.node, let number = Int(exactly: value) { return .number(number) }
+    if case .value = term.node { throw failure("\(what) must be an integer, or a term that is no value") }
+    return .term(term)
   }
 
   func part<Part>(
@@ -147,21 +158,30 @@ extension DocumentDecoder {
     case .query, .recursive:
       // Before the layout of its columns is made, which is never freed.
       if let access, !access.allowsNamedQueries { throw DocumentAccess.refusal }
-      try allow([.query, .recursive, .model, .columns, .as, .join, .on], fields)
+      try allow([.query, .recursive, .name, .hint, .model, .columns, .as, .join, .on], fields)
+      let name = try part(fields, .name) { try self.name($0, "the name of a query") }
       source = SelectQuery.Source(table: try layout(fields))
       if kind == .query {
-        defining.append(alias ?? "")
+        defining.append(name ?? alias ?? "")
         guard let query = try part(fields, .query, { try query($0, outer: outer) }) else { break }
         defining.removeLast()
         source.define(query)
+        source.materialization = try part(fields, .hint) { document in
+          guard let hint = SelectQuery.Source.Materialization(rawValue: try text(document, "a hint")) else {
+            throw failure("a hint is materialized or notMaterialized")
+          }
+          return hint
+        }
         guard source.size.depth <= SqlExpression.maximumDepth else { throw failure("queries are nested too deeply") }
       } else {
         _ = try flag(fields[.recursive], .recursive)
-        guard defining.contains(where: (alias ?? "").isExactly) else {
+        guard fields[.hint] == nil else { throw failure("a hint stands where the query is defined") }
+        guard defining.contains(where: (name ?? alias ?? "").isExactly) else {
           throw failure("a recursive query is used only in its own definition")
         }
         source.kind = .named
       }
+      if !name.isExactly(alias) { source.queryName = name }
     default:
       try allow([.jsonEach, .jsonTree, .path, .as, .join, .on], fields)
       source = JSONEach.emptySource
@@ -185,7 +205,7 @@ extension DocumentDecoder {
 
   private func join(_ document: Document) throws -> SelectQuery.Source.Join {
     guard let join = SelectQuery.Source.Join(rawValue: try text(document, "the kind of a join")) else {
-      throw failure("a join is inner, left or cross")
+      throw failure("a join is inner, left, right, full or cross")
     }
     return join
   }

@@ -20,7 +20,7 @@ enum DocumentKey: String {
   // Queries.
   case from, select, distinct, `where`, groupBy, having, compounds, orderBy, limit, offset, values
   // Tables and the results that models are.
-  case table, model, query, recursive, jsonEach, jsonTree, path, columns, `as`, join, on, search, replacing
+  case table, model, query, recursive, name, hint, jsonEach, jsonTree, path, columns, `as`, join, on, search, replacing
   // Changes.
   case into, row, rows, onConflict, upsert, returning, set, all, target
   // Parts.
@@ -53,9 +53,16 @@ extension DocumentEncoder {
         .list(try clauses.compounds.map { [$0.operation.rawValue: try self.query($0.query, outer: outer)] }))
     }
     if !clauses.order.isEmpty { members.add(.orderBy, try order(clauses.order, scope.forOrder(of: clauses))) }
-    members.add(.limit, clauses.limit.map { .integer(Int64($0)) })
-    members.add(.offset, clauses.offset.map { .integer(Int64($0)) })
+    members.add(.limit, try clauses.limit.map(count))
+    members.add(.offset, try clauses.offset.map(count))
     return members.document
+  }
+
+  private func count(_ count: SelectQuery.RowCount) throws -> Document {
+    switch count {
+    case .number(let number): .integer(Int64(number))
+    case .term(let term): try self.term(term, Scope([], outer: nil))
+    }
   }
 
   private func sources(_ sources: [SelectQuery.Source], _ scope: Scope) throws -> Document {
@@ -73,6 +80,7 @@ extension DocumentEncoder {
       if !source.table.isModelsOwn { members.add(.model, .text(source.table.modelName)) }
     case .defined(let query):
       members.add(.query, try self.query(query, outer: scope.outer))
+      members.add(.hint, source.materialization.map { .text($0.rawValue) })
       addLayout(of: source, to: &members)
     case .named:
       members.add(.recursive, .bool(true))
@@ -84,6 +92,7 @@ extension DocumentEncoder {
       members.add(call.function == .builtIn(.jsonTree) ? .jsonTree : .jsonEach, try term(operand, scope))
       members.add(.path, try call.arguments.dropFirst().first.map { try path($0) })
     }
+    members.add(.name, source.queryName.map { .text($0) })
     members.add(.as, source.alias.map { .text($0) })
     if source.isSearched { members.add(.search, .bool(true)) }
     if !isFirst { members.add(.join, .text(source.join.rawValue)) }

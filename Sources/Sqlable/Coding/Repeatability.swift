@@ -85,6 +85,8 @@ private struct RepeatabilityCheck {
     try check(clauses.having)
     for compound in clauses.compounds { try check(compound.query, .rows) }
     for term in clauses.order { try check(term.expression, clauses) }
+    try check(clauses.limit?.term)
+    try check(clauses.offset?.term)
     try checkGroups(clauses)
     let isLimited = query.form == .rows && (clauses.limit != nil || clauses.offset != nil)
     guard use != .rows || isLimited, !clauses.isOrdered else { return }
@@ -311,7 +313,7 @@ extension SqlExpression.Call {
   fileprivate var dependsOnOrder: Bool {
     guard case .builtIn(let function) = function else { return false }
     switch function {
-    case .groupConcat, .jsonGroupArray, .rowNumber, .ntile, .lag, .lead, .firstValue, .lastValue: return true
+    case .groupConcat, .jsonGroupArray, .rowNumber, .ntile, .lag, .lead, .firstValue, .lastValue, .nthValue: return true
     default: return window?.frame?.unit == .rows
     }
   }

@@ -63,7 +63,7 @@ extension DocumentDecoder {
     case .shift: return try shift(value, others, scope)
     case .startOf: return try startOf(value, others, scope)
     case .row: throw failure("a row value stands beside another one, or on the left of IN with a query")
-    case .query, .exists: return try subquery(form, value, scope)
+    case .query, .exists, .count: return try subquery(form, value, scope)
     case .matches, .search, .weighting, .rank, .snippet, .highlight:
       return try fullText(form, value, others, scope)
     }
@@ -90,7 +90,8 @@ extension DocumentDecoder {
 
   private func subquery(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
     let query = try query(value, outer: scope)
-    return try made(.query(.init(kind: form == .query ? .scalar : .exists, query: query)))
+    let kind: SqlExpression.QueryTerm.Kind = form == .query ? .scalar : form == .count ? .count : .exists
+    return try made(.query(.init(kind: kind, query: query)))
   }
 
   /// The term, unless it is nested too deeply.
@@ -211,6 +212,14 @@ extension DocumentDecoder {
       right = operation.takesConstant ? try path(documents[1]) : try term(documents[1], scope)
     }
     leave()
+    return try binary(operation, left, right, scope)
+  }
+
+  // By itself: its temporaries in the frame above would use too much stack per level.
+  @inline(never)
+  private func binary(
+    _ operation: SqlExpression.BinaryOperator, _ left: SqlExpression, _ right: SqlExpression, _ scope: Scope
+  ) throws -> SqlExpression {
     if let own = left.rowTerms, let others = right.rowTerms {
       for pair in zip(own, others) { try SqlExpression.checkCompared([pair.0, pair.1], scope) }
     } else if operation.isComparison {

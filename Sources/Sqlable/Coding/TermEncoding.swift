@@ -152,7 +152,10 @@ struct DocumentEncoder {
     if !window.partition.isEmpty { members.add("partitionBy", try list(window.partition, scope)) }
     if !window.order.isEmpty { members.add("orderBy", try order(window.order, scope)) }
     if let frame = window.frame {
-      members.add("frame", [frame.unit.rawValue: .list([bound(frame.start), bound(frame.end)])])
+      var bounds = Members()
+      bounds.add(frame.unit.rawValue, .list([bound(frame.start), bound(frame.end)]))
+      if frame.exclusion != .noOthers { bounds.add("exclude", .text(frame.exclusion.rawValue)) }
+      members.add("frame", bounds.document)
     }
     return members.document
   }
@@ -250,6 +253,7 @@ struct DocumentEncoder {
     switch subquery.kind {
     case .scalar: return object("query", query)
     case .exists: return object("exists", query)
+    case .count: return object("count", query)
     case .isIn:
       guard let operand = subquery.term else { throw DocumentEncoder.withoutForm }
       return object("in", .list([try self.term(operand, scope), query]))

@@ -11,8 +11,8 @@ enum TermForm: String, CaseIterable, Sendable {
   case `case`, cast, inverted, datePart, strftime, date, shift, startOf, unixSeconds
   /// Beside another one, or on the left of IN.
   case row
-  /// A subquery as a value or a condition.
-  case query, exists
+  /// A subquery as a value or a condition, and the number of its rows.
+  case query, exists, count
   // Full-text search.
   case matches, search, weighting, rank, snippet, highlight
 
@@ -20,7 +20,7 @@ enum TermForm: String, CaseIterable, Sendable {
   var otherKeys: [String] {
     switch self {
     case .null, .integer, .real, .blob, .parameter, .and, .or, .not, .negative, .isNull, .isNotNull, .between, .in: []
-    case .inverted, .strftime, .date, .unixSeconds, .query, .exists, .rank, .row: []
+    case .inverted, .strftime, .date, .unixSeconds, .query, .exists, .count, .rank, .row: []
     case .column: ["of", "model"]
     case .like: ["escape"]
     case .collate, .cast: ["as"]

@@ -24,8 +24,8 @@ extension MemoryPlanner {
       let term = try term(condition, scope)
       if scope.lastUsed <= index {
         scope.sources[index].condition = term
-      } else if source.join == .left {
-        throw SqlError.invalidStatement("the condition of a left join uses a table that is joined later")
+      } else if source.join.keepsEarlier || clauses.sources.contains(where: \.join.keepsOwn) {
+        throw SqlError.invalidStatement("the condition of an outer join uses a table that is joined later")
           .at(table: source.table.name)
       } else {
         conditions.append(term)
@@ -108,12 +108,12 @@ extension MemoryPlanner {
       guard case .call(let call) = call.node else { throw MemoryPlanner.refusal("a table-valued function") }
       throw MemoryPlanner.refusal("table-valued function \(call.name)")
     case .named:
-      guard let recursion, recursion.name.isSameName(as: source.name) else {
+      guard let recursion, recursion.name.isSameName(as: source.definedName ?? source.name) else {
         throw MemoryPlanner.refusal("query \(source.name), which is not defined here,")
       }
       return MemorySource(source: source, columns: recursion.columns) { _ in [recursion.row] }
     case .defined(let definition):
-      let query = try defined(definition.clauses, source.name, outer: scope.outer)
+      let query = try defined(definition.clauses, source.definedName ?? source.name, outer: scope.outer)
       scope.isCorrelated = scope.isCorrelated || query.isCorrelated
       let rows = query.sharedRows
       return MemorySource(source: source, columns: query.columns) { try rows($0) }
@@ -136,7 +136,7 @@ struct MemorySelect {
     let tables = try sources.map { try $0.rows(outer) }
     if !groups.isEmpty || !aggregates.isEmpty { return try grouped(frame, tables) }
     var rows: [MemoryRow] = []
-    try join(0, frame, tables) { rows.append(try row(frame)) }
+    try join(frame, tables) { rows.append(try row(frame)) }
     return rows
   }
 
@@ -145,8 +145,24 @@ struct MemorySelect {
   }
 
   /// Calls `body` with each combination of rows that the conditions allow.
+  private func join(_ frame: MemoryFrame, _ tables: [[[MemoryValue]]], _ body: () throws -> Void) throws {
+    var matched: [Set<Int>] = Array(repeating: [], count: sources.count)
+    try join(0, frame, tables, &matched, body)
+    // What is kept without a match here, may match a row of a table that is joined later.
+    for (index, source) in sources.enumerated() where source.source.join.keepsOwn {
+      for earlier in 0..<index { frame.rows[earlier] = sources[earlier].nulls }
+      for (place, row) in tables[index].enumerated() where !matched[index].contains(place) {
+        frame.rows[index] = row
+        try join(index + 1, frame, tables, &matched, body)
+      }
+    }
+  }
+
+  /// Combines the rows of the tables before `index`, which are in the frame, with those of the others. Adds to
+  /// `matched` the places of the rows that match, for each table whose other rows are kept.
   private func join(
-    _ index: Int, _ frame: MemoryFrame, _ tables: [[[MemoryValue]]], _ body: () throws -> Void
+    _ index: Int, _ frame: MemoryFrame, _ tables: [[[MemoryValue]]], _ matched: inout [Set<Int>],
+    _ body: () throws -> Void
   ) throws {
     guard index < sources.count else {
       for condition in conditions where try condition.value(frame).truth != true { return }
@@ -154,15 +170,16 @@ struct MemorySelect {
     }
     let source = sources[index]
     var isMatched = false
-    for row in tables[index] {
+    for (place, row) in tables[index].enumerated() {
       frame.rows[index] = row
       if let condition = source.condition, try condition.value(frame).truth != true { continue }
       isMatched = true
-      try join(index + 1, frame, tables, body)
+      if source.source.join.keepsOwn { matched[index].insert(place) }
+      try join(index + 1, frame, tables, &matched, body)
     }
-    guard source.isLeft, !isMatched else { return }
+    guard source.source.join.keepsEarlier, !isMatched else { return }
     frame.rows[index] = source.nulls
-    try join(index + 1, frame, tables, body)
+    try join(index + 1, frame, tables, &matched, body)
   }
 
   /// The rows of groups, in the order of each group's first row.
@@ -170,7 +187,7 @@ struct MemorySelect {
     let collations = groups.map { $0.collation ?? .binary }
     var places: [MemoryKey: Int] = [:]
     var found: [MemoryGroup] = []
-    try join(0, frame, tables) {
+    try join(frame, tables) {
       let key = MemoryKey(try groups.map { try $0.value(frame) }, collations)
       let place = places[key] ?? found.count
       if place == found.count {

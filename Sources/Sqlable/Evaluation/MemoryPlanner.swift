@@ -202,6 +202,7 @@ struct MemoryPlanner {
     let rows = query.sharedRows
     switch term.kind {
     case .exists: return MemoryTerm { MemoryValue(try !rows($0).isEmpty) }
+    case .count: return MemoryTerm { .integer(Int64(try rows($0).count)) }
     case .scalar:
       var value = MemoryTerm { try rows($0).first?.first ?? .null }
       value.affinity = query.columns[0].affinity

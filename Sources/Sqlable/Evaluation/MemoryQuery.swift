@@ -56,6 +56,7 @@ struct MemoryOrder {
 extension MemoryPlanner {
   /// Makes a query ready: its named queries, its parts, and its order and limit.
   func query(_ clauses: SelectQuery.Clauses, outer: MemoryScope?) throws -> MemoryQuery {
+    if clauses.limit?.term ?? clauses.offset?.term != nil { throw MemoryPlanner.refusal("a limit that is a term") }
     guard !clauses.compounds.isEmpty else { return try single(clauses, outer: outer) }
     var first = clauses
     (first.order, first.limit, first.offset, first.compounds) = ([], nil, nil, [])
@@ -89,7 +90,7 @@ extension MemoryPlanner {
   }
 
   static func limited(_ rows: [MemoryRow], _ clauses: SelectQuery.Clauses) -> some Sequence<MemoryRow> {
-    rows.dropFirst(clauses.offset ?? 0).prefix(clauses.limit ?? .max)
+    rows.dropFirst(clauses.offset?.number ?? 0).prefix(clauses.limit?.number ?? .max)
   }
 
   // MARK: Combined queries

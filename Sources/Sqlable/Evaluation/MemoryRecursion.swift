@@ -18,12 +18,13 @@ extension MemoryPlanner {
   /// Makes the definition of a named query ready.
   func defined(_ clauses: SelectQuery.Clauses, _ name: String, outer: MemoryScope?) throws -> MemoryQuery {
     func refersToItself(_ part: SelectQuery.Clauses) -> Bool {
-      part.sources.count { $0.kind == .named && $0.name.isSameName(as: name) } == 1
+      part.sources.count { $0.kind == .named && $0.definedName?.isSameName(as: name) == true } == 1
     }
     var planner = MemoryPlanner(tables: tables)
     guard let first = clauses.compounds.firstIndex(where: { refersToItself($0.query.clauses) }) else {
       return try planner.query(clauses, outer: outer)
     }
+    if clauses.limit?.term ?? clauses.offset?.term != nil { throw MemoryPlanner.refusal("a limit that is a term") }
     let steps = clauses.compounds[first...]
     guard steps.allSatisfy({ refersToItself($0.query.clauses) && [.union, .unionAll].contains($0.operation) }) else {
       throw SqlError.invalidStatement(
@@ -52,7 +53,7 @@ extension MemoryPlanner {
       var queue = MemoryQueue(orders, places, isDistinct ? collations : nil)
       for row in try initial.rows(frame) { queue.add(row) }
       var found: [[MemoryValue]] = []
-      let end = clauses.limit.map { $0.addingReportingOverflow(clauses.offset ?? 0) }
+      let end = clauses.limit?.number.map { $0.addingReportingOverflow(clauses.offset?.number ?? 0) }
       while let row = queue.next() {
         if let end, !end.overflow, found.count >= end.partialValue { break }
         guard found.count < MemoryRecursion.maximum else {
@@ -64,7 +65,7 @@ extension MemoryPlanner {
           for row in try core.rows(frame) { queue.add(row.values) }
         }
       }
-      return Array(found.dropFirst(clauses.offset ?? 0).prefix(clauses.limit ?? .max))
+      return Array(found.dropFirst(clauses.offset?.number ?? 0).prefix(clauses.limit?.number ?? .max))
     }
   }
 }

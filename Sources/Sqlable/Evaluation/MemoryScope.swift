@@ -62,7 +62,6 @@ struct MemorySource {
   /// The rows, given those of the enclosing query.
   let rows: (MemoryFrame?) throws -> [[MemoryValue]]
 
-  var isLeft: Bool { source.join == .left }
   var nulls: [MemoryValue] { Array(repeating: .null, count: columns.count) }
 }
 

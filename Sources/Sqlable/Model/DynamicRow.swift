@@ -9,6 +9,9 @@
 /// Rows are equal when their values are, whatever their columns are called. `print(row)` shows names and values:
 /// `color: red, count("id"): 2`.
 public struct DynamicRow: SelectOutput, Sendable, Hashable, CustomStringConvertible {
+  /// The same: the values of a row that a join does not find are NULL.
+  public typealias Unmatched = DynamicRow
+
   /// The names of the columns: an alias, a column's name, or the text of an expression.
   public let columns: [String]
   /// The values, in the order of the columns.

@@ -50,9 +50,12 @@ struct PolicyCheck {
       for compound in clauses.compounds { try check(compound.query, results) }
     }
     try at("orderBy") { for term in clauses.order { try check(term.expression, .order) } }
-    guard clauses.limit ?? 0 <= policy.limits.rows, clauses.offset ?? 0 <= policy.limits.offset else {
+    guard clauses.limit?.number ?? 0 <= policy.limits.rows, clauses.offset?.number ?? 0 <= policy.limits.offset else {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
     }
+    if let limit = clauses.limit?.term { try at("limit") { try check(limit, .result) } }
+    // How large it will be is not known.
+    if clauses.offset?.term != nil { try at("offset") { throw DocumentAccess.refusal } }
   }
 
   /// Adds the clause to an error that `body` throws: of clauses within each other the outermost, whose place in the
@@ -195,6 +198,9 @@ struct PolicyCheck {
     try require(.subqueries)
     switch query.kind {
     case .exists: try check(query.query, .existence)
+    case .count:
+      try require(.aggregates)
+      try check(query.query, .existence)
     case .scalar: try check(query.query, .used(use))
     case .isIn:
       if let term = query.term { try check(term, .condition(.equality)) }

@@ -13,7 +13,7 @@ extension DecodedStatement {
       }
       var restricted = try query.restricted(by: policy)
       if query.form == .rows {
-        restricted.limit = min(query.limit ?? policy.limits.rows, policy.limits.rows)
+        restricted.restrictLimit(to: policy.limits.rows)
         restricted.orderFully()
       }
       return DecodedStatement(operation, .select(restricted), rows)
@@ -136,6 +136,11 @@ extension SelectQuery.Clauses {
 
   /// Adds the conditions of the tables: to the filter, or for a left join, which keeps the other rows, to its own.
   private mutating func addConditions(of policy: StatementPolicy) throws {
+    // A right or full join would keep rows that a condition of its own hides, as rows without a match.
+    if sources.contains(where: \.join.keepsOwn) {
+      for index in sources.indices where try condition(ofSource: index, policy) != nil { throw DocumentAccess.refusal }
+      return
+    }
     var all: SqlExpression?
     for index in sources.indices where index == 0 || sources[index].join != .left {
       if let condition = try condition(ofSource: index, policy) { all.and(condition) }

@@ -41,14 +41,19 @@ extension Renderer {
     if let frame = window.frame {
       try frame.check(order: window.order.count)
       sql.append(text: " \(frame.unit.sql) BETWEEN \(try frame.start.sql) AND \(try frame.end.sql)")
-      if call.losesFilter(in: frame) { sql.append(" EXCLUDE NO OTHERS") }
+      switch frame.exclusion {
+      case .noOthers: if call.losesFilter(in: frame) { sql.append(" EXCLUDE NO OTHERS") }
+      case .currentRow: sql.append(" EXCLUDE CURRENT ROW")
+      case .group: sql.append(" EXCLUDE GROUP")
+      case .ties: sql.append(" EXCLUDE TIES")
+      }
     }
     sql.append(")")
   }
 
   func write(_ term: SqlExpression.QueryTerm, stack: Int) throws {
     switch term.kind {
-    case .scalar: sql.append("(")
+    case .scalar, .count: sql.append("(")
     case .exists: sql.append("EXISTS (")
     case .isIn:
       if let needle = term.term { try write(needle, within: .comparison, stack: stack) }
@@ -59,7 +64,20 @@ extension Renderer {
     switch term.kind {
     case .scalar, .isIn: try inner.write(term.query, columns: term.columnCount)
     case .exists: try inner.write(existenceIn: term.query)
+    case .count: try inner.write(countOf: term.query)
     }
+    sql.append(")")
+  }
+}
+
+extension Renderer {
+  /// Writes the query of one row that says whether another query has rows, or how many.
+  func write(question term: SqlExpression.QueryTerm) throws {
+    let inner = SelectWriter(
+      sql: sql, parameters: parameters, outer: sql.isKey ? nil : scope, defined: defined, baseStack: baseStack + 8)
+    if term.kind == .count { return try inner.write(countOf: term.query) }
+    sql.append("SELECT EXISTS (")
+    try inner.write(existenceIn: term.query)
     sql.append(")")
   }
 }

@@ -36,13 +36,42 @@ extension Renderer {
 
   /// Writes the limit that ends a query.
   func write(limit: Int?, offset: Int?) throws {
-    if let limit, limit < 0 { throw SqlError.invalidStatement("a limit can't be negative") }
-    if let offset, offset < 0 { throw SqlError.invalidStatement("an offset can't be negative") }
+    try write(limit: limit.map { .number($0) }, offset: offset.map { .number($0) } as SelectQuery.RowCount?)
+  }
+
+  func write(limit: SelectQuery.RowCount?, offset: SelectQuery.RowCount?) throws {
+    if let number = limit?.number, number < 0 { throw SqlError.invalidStatement("a limit can't be negative") }
+    if let number = offset?.number, number < 0 { throw SqlError.invalidStatement("an offset can't be negative") }
     guard limit != nil || offset != nil else { return }
-    sql.append(" LIMIT ?")
-    parameters.append(.integer(Int64(limit ?? -1)) as BoundValue)
+    sql.append(" LIMIT ")
+    try write(limit ?? .number(-1))
     guard let offset else { return }
-    sql.append(" OFFSET ?")
-    parameters.append(.integer(Int64(offset)) as BoundValue)
+    sql.append(" OFFSET ")
+    try write(offset)
+  }
+
+  private func write(_ count: SelectQuery.RowCount) throws {
+    switch count {
+    case .number(let number):
+      sql.append("?")
+      parameters.append(.integer(Int64(number)) as BoundValue)
+    case .term(let term):
+      guard !term.hasColumn else { throw SqlError.invalidStatement("a limit or offset can't depend on a column") }
+      // SQLite takes less than 0 for no limit.
+      sql.append("max(")
+      let own = sql.isKey ? self : Renderer(try Scope([], outer: nil), sql: sql, parameters: parameters)
+      try own.write(term, within: .any, stack: baseStack + 8)
+      sql.append(", 0)")
+    }
+  }
+}
+
+extension SqlExpression {
+  /// Whether it uses a column, but for those of its subqueries.
+  fileprivate var hasColumn: Bool {
+    switch node {
+    case .column, .qualified: true
+    default: node.hasTerm(where: \.hasColumn)
+    }
   }
 }

@@ -22,7 +22,7 @@ struct SelectWriter {
       sql.append("SELECT EXISTS (")
       try write(existenceIn: query)
       sql.append(")")
-    case .count: try writeCount(query)
+    case .count: try write(countOf: query)
     }
   }
 
@@ -47,18 +47,22 @@ struct SelectWriter {
     if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 
-  /// Writes the count of a query's rows. With a limit or offset, a subquery is counted.
-  private func writeCount(_ query: SelectQuery) throws {
-    let clauses = query.clauses
+  /// Writes the count of a query's rows. Unless its tables' rows are those of the result, a subquery is counted.
+  func write(countOf query: SelectQuery) throws {
+    var clauses = query.clauses
     if let defect = clauses.defect { throw defect }
-    guard clauses.limit == nil, clauses.offset == nil else {
+    guard clauses.hasRowsOfTables else {
       sql.append("SELECT count(*) FROM (")
-      try write(existenceIn: query)
+      try SelectWriter(
+        sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, named: named,
+        isInText: isInText
+      ).write(existenceIn: query)
       return sql.append(")")
     }
-    let renderer = try renderer(clauses)
-    try writeCore(clauses, renderer, results: .count)
-    try renderer.check(clauses.order)
+    let order = clauses.order
+    clauses.order = []
+    try write(clauses, columns: nil, results: .count)
+    if !order.isEmpty { try renderer(clauses, definesQueries: clauses.definesQueries).check(order) }
   }
 
   /// Writes the query. Throws if it has a number of columns other than `columns`.
@@ -139,10 +143,10 @@ struct SelectWriter {
     var written: [SelectQuery.Source] = []
     let named = names(of: query)
     for source in query.definedSources {
-      guard case .defined(let definition) = source.kind, let alias = source.alias else { continue }
-      if let earlier = written.first(where: { $0.name.isSameName(as: alias) }) {
-        guard earlier.kind == source.kind else {
-          throw twoQueries(named: alias, source.table)
+      guard case .defined(let definition) = source.kind, let name = source.definedName else { continue }
+      if let earlier = written.first(where: { $0.definedName?.isSameName(as: name) == true }) {
+        guard earlier.kind == source.kind, earlier.materialization == source.materialization else {
+          throw twoQueries(named: name, source.table)
         }
         continue
       }
@@ -151,12 +155,12 @@ struct SelectWriter {
       let count = definition.clauses.columnCount
       guard count == source.table.count else {
         throw SqlError.invalidStatement(
-          "query \(alias) has \(count) columns, but its model has \(source.table.count)"
+          "query \(name) has \(count) columns, but its model has \(source.table.count)"
         ).at(table: source.table.name)
       }
       // RECURSIVE permits recursion and does not restrict other queries.
       sql.append(written.isEmpty ? "WITH RECURSIVE " : ", ")
-      sql.append(alias.quotedBytes())
+      sql.append(name.quotedBytes())
       sql.append(" (")
       if !sql.isKey {
         for (index, column) in source.table.columns.enumerated() {
@@ -164,7 +168,7 @@ struct SelectWriter {
           sql.append(column.definition.quotedName)
         }
       }
-      sql.append(") AS (")
+      sql.append(source.materialization?.sql ?? ") AS (")
       // The parser's stack holds WITH RECURSIVE, a list, a name, its columns and AS ( before the query.
       let writer = SelectWriter(
         sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, named: named,
@@ -190,7 +194,7 @@ struct SelectWriter {
   /// The names of the queries defined in this query and the enclosing ones, for a key. A name that hides another is
   /// allowed only if both queries are equal including values, which a key does not contain, so there is no key then.
   private func definedNames(_ query: SelectQuery.Clauses) -> [String] {
-    let names = query.definedSources.compactMap(\.alias)
+    let names = query.definedSources.compactMap(\.definedName)
     if names.contains(where: { defined.contains(where: $0.isSameName(as:)) }) { sql.refuseKey() }
     return defined + names
   }
@@ -199,12 +203,12 @@ struct SelectWriter {
   /// same names and would be confused.
   private func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
     for source in sources {
-      guard case .defined = source.kind, let alias = source.alias else { continue }
+      guard case .defined = source.kind, let name = source.definedName else { continue }
       var scope = outer
       while let current = scope {
-        for other in current.sources where other.alias?.isSameName(as: alias) == true {
+        for other in current.sources where other.definedName?.isSameName(as: name) == true {
           guard case .defined = other.kind, other.kind != source.kind else { continue }
-          throw twoQueries(named: alias, source.table)
+          throw twoQueries(named: name, source.table)
         }
         scope = current.outer
       }
@@ -218,7 +222,7 @@ struct SelectWriter {
 
   /// The names of all queries visible in this one.
   private func names(of query: SelectQuery.Clauses) -> [String] {
-    named + (outer?.named ?? []) + query.definedSources.compactMap(\.alias)
+    named + (outer?.named ?? []) + query.definedSources.compactMap(\.definedName)
   }
 
   /// Writes the query without order, limit and compounds.
@@ -227,6 +231,7 @@ struct SelectWriter {
     isPart: Bool = false
   ) throws {
     guard !query.sources.isEmpty else {
+      if let question = query.question { return try renderer.write(question: question) }
       // Literal rows make long keys that are unlikely to be used again.
       if sql.isKey { return sql.refuseKey() }
       // VALUES can't have an order or limit, neither its own nor that of a combined query.
@@ -283,7 +288,7 @@ struct SelectWriter {
       sql.append(table)
     case .named:
       // Only a query that is being defined has rows under its name: otherwise it would be the name of any table.
-      guard sql.isKey || hidden.contains(where: source.name.isSameName(as:)) else {
+      guard sql.isKey || hidden.contains(where: (source.definedName ?? "").isSameName(as:)) else {
         throw SqlError.invalidStatement("query \(source.name) is used outside of its own definition")
       }
       if sql.isKey { sql.append(address: table) }
@@ -295,7 +300,10 @@ struct SelectWriter {
     if let alias = source.alias {
       switch source.kind {
       case .table, .call: sql.append(" AS ")
-      case .defined, .named: break
+      case .defined, .named:
+        guard let name = source.queryName else { break }
+        if sql.isKey { sql.append(text: name) } else { sql.append(name.quotedBytes()) }
+        sql.append(" AS ")
       }
       if sql.isKey { sql.append(text: alias) } else { sql.append(alias.quotedBytes()) }
     }

@@ -49,6 +49,7 @@ extension SqlExpression {
       case ntile, lag, lead
       case firstValue = "first_value"
       case lastValue = "last_value"
+      case nthValue = "nth_value"
       case lower, upper, length, abs
       case coalesce, round, substr, trim, ltrim, rtrim, replace, instr, hex, typeof, random, unicode, nullif
       case json
@@ -90,7 +91,8 @@ extension SqlExpression {
       /// Whether it is a function of a window, and of nothing else.
       var isOfWindow: Bool {
         switch self {
-        case .rowNumber, .rank, .denseRank, .percentRank, .cumeDist, .ntile, .lag, .lead, .firstValue, .lastValue: true
+        case .rowNumber, .rank, .denseRank, .percentRank, .cumeDist, .ntile: true
+        case .lag, .lead, .firstValue, .lastValue, .nthValue: true
         default: false
         }
       }
@@ -195,6 +197,8 @@ extension SqlExpression {
   struct QueryTerm: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
       case scalar, exists, isIn
+      /// The number of its rows.
+      case count
     }
 
     let kind: Kind
@@ -224,22 +228,40 @@ public struct WindowFrame: Sendable, Hashable {
     case following(Int)
   }
 
+  /// The rows that a frame leaves out. The current row's peers are those that its order does not tell from it.
+  public enum Exclusion: String, Sendable, Hashable {
+    /// None: `EXCLUDE NO OTHERS`, the default.
+    case noOthers
+    /// The current row.
+    case currentRow
+    /// The current row and its peers.
+    case group
+    /// The peers of the current row, but not itself.
+    case ties
+  }
+
   let unit: Unit
   let start: Bound
   let end: Bound
+  var exclusion = Exclusion.noOthers
 
   /// A frame with bounds counted in rows.
-  public static func rows(_ start: Bound, _ end: Bound) -> WindowFrame {
-    WindowFrame(unit: .rows, start: start, end: end)
+  ///
+  /// ```swift
+  /// .rows(.preceding(1), .following(1), excluding: .currentRow)
+  /// // ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW
+  /// ```
+  public static func rows(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
+    WindowFrame(unit: .rows, start: start, end: end, exclusion: exclusion)
   }
 
   /// A frame with bounds measured by the value that orders the rows.
-  public static func range(_ start: Bound, _ end: Bound) -> WindowFrame {
-    WindowFrame(unit: .range, start: start, end: end)
+  public static func range(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
+    WindowFrame(unit: .range, start: start, end: end, exclusion: exclusion)
   }
 
   /// A frame with bounds counted in groups of rows that compare as equal.
-  public static func groups(_ start: Bound, _ end: Bound) -> WindowFrame {
-    WindowFrame(unit: .groups, start: start, end: end)
+  public static func groups(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
+    WindowFrame(unit: .groups, start: start, end: end, exclusion: exclusion)
   }
 }

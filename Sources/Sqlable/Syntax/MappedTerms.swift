@@ -68,6 +68,8 @@ extension SelectQuery.Clauses {
     having = try having.map(term)
     compounds = try compounds.map { SelectQuery.Compound(operation: $0.operation, query: try query($0.query)) }
     order = try order.map { OrderTerm(expression: try term($0.expression), direction: $0.direction) }
+    limit = try limit?.map(term)
+    offset = try offset?.map(term)
   }
 }
 

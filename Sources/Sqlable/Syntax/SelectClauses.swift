@@ -22,6 +22,7 @@ extension SelectQuery.Clauses {
     if let having { size.join(having.size) }
     for compound in compounds { size.join(compound.query.clauses.size) }
     for term in order { size.join(term.expression.size) }
+    add([limit?.term, offset?.term].compactMap(\.self))
     return size
   }
 
@@ -63,8 +64,8 @@ extension SelectQuery.Clauses {
       guard let place = places.first else { return result }
       if places.count > 1 {
         note(.invalidStatement("table \(table.name) is in the query twice; one needs an alias").at(table: table.name))
-      } else if sources[place].join == .left, !isOptional {
-        let message = "a left join may find no row of \(alias ?? table.name), but it is not selected as an optional"
+      } else if let join = joinMissing(place), !isOptional {
+        let message = "\(join) may find no row of \(alias ?? table.name), but it is not selected as an optional"
         note(.invalidStatement(message).at(table: table.name))
       }
       // Keeps the columns that were replaced by terms when the model was read.
@@ -72,7 +73,16 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Records an error for a column of a left-joined table that is not read as an optional.
+  /// The join that may find no row of the table at a position, for an error; nil if there is none.
+  func joinMissing(_ index: Int) -> String? {
+    if sources[index].join.keepsEarlier { return "a \(sources[index].join.rawValue) join" }
+    return sources[(index + 1)...].first(where: \.join.keepsOwn).map { "a \($0.join.rawValue) join" }
+  }
+
+  /// Whether a join may find no row of one of its tables.
+  var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsOwn } }
+
+  /// Records an error for a column of a table of which a join may find no row, that is not read as an optional.
   mutating func refuseUnmatched(_ term: SqlExpression) {
     let reference: (alias: String?, column: ColumnReference)
     switch term.node {
@@ -80,9 +90,9 @@ extension SelectQuery.Clauses {
     case .qualified(let alias, let column): reference = (alias, column)
     default: return
     }
-    for source in sources where source.join == .left && source.alias.isExactly(reference.alias) {
-      guard source.table.position(of: reference.column) != nil else { continue }
-      let message = "a left join may find no row of \(source.name): select its column as an optional, with typed(as:)"
+    for (index, source) in sources.enumerated() where source.alias.isExactly(reference.alias) {
+      guard let join = joinMissing(index), source.table.position(of: reference.column) != nil else { continue }
+      let message = "\(join) may find no row of \(source.name): select its column as an optional, with typed(as:)"
       note(.invalidStatement(message).at(table: source.table.name, column: reference.column.name))
     }
   }
@@ -105,6 +115,23 @@ extension SelectQuery.Clauses {
   }
 
   private mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
+
+  /// Whether each row of its tables that meets the conditions is a row of the result, and it has no others.
+  var hasRowsOfTables: Bool {
+    guard !sources.isEmpty, compounds.isEmpty, !isDistinct, groups.isEmpty, having == nil else { return false }
+    return limit == nil && offset == nil
+      && results.allSatisfy { result in
+        // A term may be an aggregate, and is checked where it is written.
+        if case .model(_, []) = result { true } else { false }
+      }
+  }
+
+  /// The only value of literal rows, if that is the existence or the number of a query's rows.
+  var question: SqlExpression.QueryTerm? {
+    guard rows.count == 1, rows[0].count == 1, case .query(let term) = rows[0][0].node else { return nil }
+    guard filter == nil, groups.isEmpty, having == nil, !isDistinct else { return nil }
+    return term.kind == .exists || term.kind == .count ? term : nil
+  }
 
   /// The number of columns in the result.
   var columnCount: Int {

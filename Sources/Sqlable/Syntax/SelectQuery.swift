@@ -67,7 +67,8 @@ public struct SelectQuery: Sendable, Hashable {
 
   private var ownClauses: Clauses {
     Clauses(
-      sources: [Source(table: ownTable)], results: SelectQuery.wholeRows, filter: ownFilter, limit: ownLimit)
+      sources: [Source(table: ownTable)], results: SelectQuery.wholeRows, filter: ownFilter,
+      limit: ownLimit.map { .number($0) })
   }
 
   private static let wholeRows: [Result] = [.model(0)]
@@ -113,13 +114,14 @@ extension SelectQuery {
     if box == nil { ownFilter.and(condition) } else { clauses.filter.and(condition) }
   }
 
+  /// The limit, if it is a number.
   @usableFromInline var limit: Int? {
-    get { box.map(\.clauses.limit) ?? ownLimit }
-    set { if box == nil { ownLimit = newValue } else { clauses.limit = newValue } }
+    get { box.map(\.clauses.limit?.number) ?? ownLimit }
+    set { if box == nil { ownLimit = newValue } else { clauses.limit = newValue.map { .number($0) } } }
   }
 
   /// Whether it has a limit or an offset.
-  var isLimited: Bool { limit != nil || box?.clauses.offset != nil }
+  var isLimited: Bool { limit != nil || box?.clauses.limit != nil || box?.clauses.offset != nil }
 
   var defect: SqlError? { box?.clauses.defect }
 
@@ -130,7 +132,43 @@ extension SelectQuery {
     return query
   }
 
-  mutating func takeFirst() { limit = limit.map { min($0, 1) } ?? 1 }
+  mutating func takeFirst() { restrictLimit(to: 1) }
+
+  /// Limits the query to a number of rows, or to fewer if it has a smaller limit.
+  mutating func restrictLimit(to number: Int) {
+    if let term = box?.clauses.limit?.term {
+      clauses.limit = .term(.call(.scalarMin, [term, SqlExpression(number)]))
+    } else {
+      limit = limit.map { min($0, number) } ?? number
+    }
+  }
+}
+
+extension SelectQuery {
+  /// A limit or an offset.
+  enum RowCount: Sendable, Hashable, ExpressibleByIntegerLiteral {
+    case number(Int)
+    /// A term without columns of the query, such as a parameter. Less than 0 is 0.
+    case term(SqlExpression)
+
+    init(integerLiteral number: Int) { self = .number(number) }
+
+    /// A term, or the number that it is.
+    init(_ term: SqlExpression) {
+      if case .value(.integer(let value)) = term.node, let number = Int(exactly: value) {
+        self = .number(number)
+      } else {
+        self = .term(term)
+      }
+    }
+
+    var number: Int? { if case .number(let number) = self { number } else { nil } }
+    var term: SqlExpression? { if case .term(let term) = self { term } else { nil } }
+
+    func map(_ term: (SqlExpression) throws -> SqlExpression) rethrows -> RowCount {
+      if case .term(let own) = self { .term(try term(own)) } else { self }
+    }
+  }
 }
 
 extension SelectQuery {
@@ -157,13 +195,35 @@ extension SelectQuery {
   struct Source: Sendable, Hashable {
     @usableFromInline
     enum Join: String, Sendable, Hashable {
-      case inner, left, cross
+      case inner, left, right, full, cross
 
       var sql: StaticString {
         switch self {
         case .inner: " JOIN "
         case .left: " LEFT JOIN "
+        case .right: " RIGHT JOIN "
+        case .full: " FULL JOIN "
         case .cross: " CROSS JOIN "
+        }
+      }
+
+      /// Whether it keeps rows of the tables before it that have no match, with NULL for this one.
+      var keepsEarlier: Bool { self == .left || self == .full }
+
+      /// Whether it keeps rows of its table that have no match, with NULL for those before it.
+      var keepsOwn: Bool { self == .right || self == .full }
+    }
+
+    /// The hint of a named query.
+    enum Materialization: String, Sendable, Hashable {
+      case materialized, notMaterialized
+
+      init(_ isMaterialized: Bool) { self = isMaterialized ? .materialized : .notMaterialized }
+
+      var sql: StaticString {
+        switch self {
+        case .materialized: ") AS MATERIALIZED ("
+        case .notMaterialized: ") AS NOT MATERIALIZED ("
         }
       }
     }
@@ -185,6 +245,10 @@ extension SelectQuery {
     var kind = Kind.table
     var join = Join.inner
     var condition: SqlExpression?
+    /// The name of a query that goes by another one here: `"team" AS "other"`.
+    @ByBytes var queryName: String? = nil
+    /// Whether SQLite must compute the rows of a named query once, if that is said.
+    var materialization: Materialization?
     /// Whether a full-text search selects its rows.
     var isSearched = false
 
@@ -194,6 +258,20 @@ extension SelectQuery {
     init(table: TableInfo) { self.table = table }
 
     var name: String { alias ?? table.name }
+
+    /// The name under which a query is defined.
+    var definedName: String? { queryName ?? alias }
+
+    /// The same under another name.
+    func alias(_ name: String) -> Source {
+      var source = self
+      switch kind {
+      case .table, .call: break
+      case .defined, .named: source.queryName = definedName.isExactly(name) ? nil : definedName
+      }
+      source.alias = name
+      return source
+    }
 
     /// Whether it is a named query.
     var isDefined: Bool { if case .defined = kind { true } else { false } }
@@ -250,8 +328,8 @@ extension SelectQuery {
     var having: SqlExpression?
     var compounds: [Compound] = []
     var order: [OrderTerm] = []
-    var limit: Int?
-    var offset: Int?
+    var limit: RowCount?
+    var offset: RowCount?
     /// The error that running it throws.
     var defect: SqlError?
   }

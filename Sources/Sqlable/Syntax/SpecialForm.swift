@@ -84,7 +84,7 @@ extension SqlExpression.Call {
   var formTerm: SqlExpression? {
     guard case .builtIn(let function) = self.function else { return nil }
     switch function {
-    case .min, .max, .scalarMin, .scalarMax, .coalesce, .nullif, .lag, .lead, .firstValue, .lastValue:
+    case .min, .max, .scalarMin, .scalarMax, .coalesce, .nullif, .lag, .lead, .firstValue, .lastValue, .nthValue:
       return arguments.first
     default: return nil
     }

@@ -173,9 +173,22 @@ extension StatementTree {
   @usableFromInline
   mutating func skip(_ offset: Int) {
     select("an offset") {
-      $0.clauses.offset = offset
+      $0.clauses.offset = .number(offset)
     } _: {
       $0.offset = offset
+    }
+  }
+
+  /// Limits a read by a term, or skips rows by one. A change takes only numbers.
+  mutating func limit(to limit: SqlExpression?, skipping offset: SqlExpression?) {
+    switch consume self {
+    case .select(var query):
+      if let limit { query.clauses.limit = SelectQuery.RowCount(limit) }
+      if let offset { query.clauses.offset = SelectQuery.RowCount(offset) }
+      self = .select(query)
+    case let other:
+      self = other
+      refuse(refusal("a term as limit or offset"))
     }
   }
 

@@ -3,6 +3,9 @@
 /// All ``SqlValue`` types and ``Sqlable`` models conform, and optionals of both: a model without a match in a left join
 /// is nil. There is nothing to implement.
 public protocol SelectOutput: SendableMetatype {
+  /// Its type after a right or full join, which may find no row of its table: an optional. An optional stays as it is.
+  associatedtype Unmatched: SelectOutput = Self?
+
   /// Reads a value from the result's columns at the current position of `row`, and advances past them.
   static func next(of row: inout ResultRow) throws -> Self
 
@@ -60,6 +63,8 @@ public struct ResultRow {
 }
 
 extension Optional: SelectOutput where Wrapped: SelectOutput {
+  public typealias Unmatched = Self
+
   @inlinable
   public static func next(of row: inout ResultRow) throws -> Self {
     try Wrapped.isAbsent(in: &row) ? nil : Wrapped.next(of: &row)

@@ -68,6 +68,8 @@ struct StatementCorpus {
     try add("read-where", Bicycle.read().filter(Bicycle.color == "red"))
     try add("read-limit", Bicycle.read().filter(Bicycle.color == "red").limit(3))
     try add("read-offset", Bicycle.read().orderBy(Bicycle.id).limit(3, offset: 2))
+    try add("read-limit-term", Bicycle.read().orderBy(Bicycle.id).limit(Parameter("count"), offset: Parameter("from")))
+    try add("select-offset", Bicycle.select(Bicycle.id).offset(TypedExpression(2) + 1))
     try add("read-order", Bicycle.read().orderBy(Bicycle.color).orderBy(Bicycle.id, .desc))
     try add("read-order-nulls", Bicycle.read().orderBy(Bicycle.ownerId.asc.nullsLast, Bicycle.id.desc.nullsFirst))
     try add("read-other-table", Bicycle.read().in("archive").filter(Bicycle.id > 3))
@@ -125,6 +127,8 @@ struct StatementCorpus {
       Bicycle.select(Bicycle.color.typed(as: String.self), countAll()).groupBy(Bicycle.color).having(countAll() > 1))
     try add("join", Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id))
     try add("left-join", Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id).orderBy(Bicycle.id))
+    try add("right-join", Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id))
+    try add("full-join", Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id))
     try add("cross-join", Bicycle.crossJoin(Person.self))
     try add(
       "joining",
@@ -144,6 +148,12 @@ struct StatementCorpus {
     try add("union-values", values(["x", "y"]).union(cheap).orderBy(Car.name))
     try add("in-query", Bicycle.ownerId.in(Person.select(Person.id).filter(Person.name == "Anna")))
     try add("exists-query", exists(Person.read().filter(Person.id == Bicycle.ownerId)))
+    let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
+    try add("count-of-query", owned.filter(Person.name == "Anna").count())
+    try add("count-of-distinct", Bicycle.read().select(Bicycle.color).distinct().limit(3).count())
+    try add("existence-of-query", owned.exists())
+    try add(
+      "count-in-query", Person.select(scalar(Bicycle.read().filter(Bicycle.ownerId == Person.id).count())))
     try add("scalar-query", Car.read().filter(Car.price > scalar(Car.select(Car.price.average()))))
   }
 
@@ -156,6 +166,12 @@ struct StatementCorpus {
     let perName = Car.select(Car.name, Car.price.average(), Car.soldAt.max()).groupBy(Car.name).named("per_name")
     let (name, average, _) = perName.columns
     try add("named", Car.select(Car.name, Car.price, average).joining(perName, on: Car.name == name))
+    let once = Worker.select(Worker.id).named("once", materialized: true)
+    let each = Alias(Worker.self, "each", materialized: false) { _ in Worker.read() }
+    try add("named-hints", once.read().joining(each, on: each[Worker.id] == once.column))
+    let next = perName.alias("next")
+    try add("named-alias", perName.read().joining(next, on: next.columns.1 > average))
+    try add("named-cross", Car.select(Car.name, average).crossJoining(perName))
     try add("named-types", Select<DynamicRow>(json: StatementCorpus.everyType))
     let levels = Worker.select(Worker.id, TypedExpression(0)).filter(Worker.id == 1).named("levels") { levels in
       let (id, level) = levels.columns
@@ -269,6 +285,18 @@ struct StatementCorpus {
         ntile(4).over(orderBy: Car.id.asc), Car.name.lag().over(orderBy: Car.id.asc),
         Car.name.lead(2).over(orderBy: Car.id.asc), Car.name.firstValue().over(orderBy: Car.id.asc),
         Car.name.lastValue().over(orderBy: Car.id.asc)))
+    try add(
+      "window-values",
+      Car.select(
+        Car.name.nthValue(2).over(orderBy: Car.id.asc), Car.price.lag(1, default: 0).over(orderBy: Car.id.asc),
+        Car.name.lead(2, default: Car.name).over(orderBy: Car.id.asc)))
+    try add(
+      "window-exclusions",
+      Car.select(
+        Car.price.sum().over(orderBy: Car.id.asc, frame: .rows(.preceding(1), .currentRow, excluding: .currentRow)),
+        Car.price.sum().over(
+          orderBy: Car.price.asc, frame: .groups(.preceding(1), .unboundedFollowing, excluding: .group)),
+        Car.price.sum().over(orderBy: Car.price.asc, frame: .range(.preceding(1), .currentRow, excluding: .ties))))
     try add(
       "text-functions",
       Car.select(

@@ -251,10 +251,12 @@ extension SampleGenerator {
       if text.contains(#""id" LIKE"#) || text.contains(#""id" GLOB"#) {
         condition = columns[0][1] == columns[1][1]
       }
-      query =
-        random.chance(50)
-        ? select(MemorySample.join(Self.other, on: condition), terms)
-        : select(MemorySample.leftJoin(Self.other, on: condition), terms)
+      switch Int.random(in: 0..<(SQLiteLibrary.isAtLeast(39) ? 4 : 2), using: &random) {
+      case 0: query = select(MemorySample.join(Self.other, on: condition), terms)
+      case 1: query = select(MemorySample.leftJoin(Self.other, on: condition), terms)
+      case 2: query = select(MemorySample.rightJoin(Self.other, on: condition), terms)
+      default: query = select(MemorySample.fullJoin(Self.other, on: condition), terms)
+      }
     } else {
       query = select(MemorySample.read(), terms)
     }

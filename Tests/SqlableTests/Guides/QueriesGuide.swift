@@ -98,6 +98,20 @@ import Testing
     }
   }
 
+  @Test(.needs(39, "a FULL JOIN")) func joinsThatKeepTheRowsOfTheJoinedTable() throws {
+    try withCars { db in
+      let everyone = Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle?, Person)
+      let both = Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle?, Person?)
+        .select(Bicycle.name.typed(as: String?.self), Person.name.typed(as: String?.self))  // (String?, String?)
+      #expect(
+        both.sql
+          == #"SELECT "bicycle"."name", "person"."name" FROM "bicycle" FULL JOIN "person" ON "bicycle"."owner_id" = "person"."id""#
+      )
+      let (people, all) = (try everyone.orderBy(Person.id).run(db), try both.run(db))
+      #expect(people.map(\.0?.name) == ["Norco", nil] && people.map(\.1.name) == ["Anna", "Bo"] && all.count == 4)
+    }
+  }
+
   @Test func leftJoinsOfAnAlias() throws {
     try withCompany { db in
       let boss = Alias(Worker.self, "boss")
@@ -127,6 +141,29 @@ import Testing
       )
       let (bikes, people, cars) = (try annas.run(db), try withoutBike.run(db), try aboveAverage.run(db))
       #expect(bikes.map(\.name) == ["Norco"] && people.map(\.name) == ["Bo"] && cars.map(\.id) == [3])
+    }
+  }
+
+  @Test func questionsAboutQueries() throws {
+    try withCars { db in
+      let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
+      let isAny = try owned.filter(Bicycle.color == "red").exists().first(db)  // Bool?
+      let colors = try Bicycle.read().select(Bicycle.color).distinct().count().first(db)  // Int?
+      let ofPerson = Bicycle.read().filter(Bicycle.ownerId == Person.id)
+      let counts = Person.select(Person.name.typed(as: String.self), scalar(ofPerson.count()))  // [(String, Int?)]
+      #expect(
+        owned.filter(Bicycle.color == "red").exists().sql
+          == #"SELECT EXISTS (SELECT 1 FROM "bicycle" JOIN "person" ON "bicycle"."owner_id" = "person"."id" WHERE "bicycle"."color" = ?)"#
+      )
+      #expect(
+        Bicycle.read().select(Bicycle.color).distinct().count().sql
+          == #"SELECT count(*) FROM (SELECT DISTINCT "bicycle"."color" FROM "bicycle")"#)
+      #expect(
+        counts.sql
+          == #"SELECT "name", (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") FROM "person""#
+      )
+      let rows = try counts.orderBy(Person.id).run(db)
+      #expect(isAny == true && colors == 2 && rows.map(\.1) == [1, 0])
     }
   }
 

@@ -37,6 +37,37 @@ import Testing
     }
   }
 
+  @Test func aRecursionInAnOrder() throws {
+    try withAll { db in
+      let level = TypedExpression(0)
+      let first = Worker.select(Worker.id, level).filter(Worker.id == 1).orderBy(level, .desc).limit(3)
+      let down = first.named("down") { down in
+        let (id, depth) = down.columns
+        return Worker.select(Worker.id, depth + 1).joining(down, on: Worker.bossId == id)
+      }
+      #expect(
+        down.read().sql
+          == #"WITH RECURSIVE "down" ("c1", "c2") AS (SELECT "id", ? FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "down"."c2" + ? FROM "worker" JOIN "down" ON "worker"."boss_id" = "down"."c1" ORDER BY 2 DESC LIMIT ?) SELECT "down"."c1", "down"."c2" FROM "down""#
+      )
+      let rows = try down.read().run(db)
+      #expect(rows.map(\.0) == [1, 2, 4])
+    }
+  }
+
+  @Test func aQueryUnderTwoNames() throws {
+    try withAll { db in
+      let perBoss = Worker.select(Worker.bossId, countAll()).groupBy(Worker.bossId).named("per_boss")
+      let larger = perBoss.alias("larger")
+      let pairs = perBoss.read().joining(larger, on: larger.columns.1 > perBoss.columns.1)
+      #expect(
+        pairs.sql
+          == #"WITH RECURSIVE "per_boss" ("c1", "c2") AS (SELECT "boss_id", count(*) FROM "worker" GROUP BY "boss_id") SELECT "per_boss"."c1", "per_boss"."c2" FROM "per_boss" JOIN "per_boss" AS "larger" ON "larger"."c2" > "per_boss"."c2""#
+      )
+      let rows = try pairs.run(db)
+      #expect(rows.map(\.1) == [1, 1])
+    }
+  }
+
   @Test func joinsOfThreeModels() throws {
     try withAll { db in
       let reds = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
@@ -52,10 +83,10 @@ import Testing
     try withAll { db in
       let rates = values([("EUR", 1.0), ("USD", 1.08)]).named("rate")
       let (currency, factor) = rates.columns
-      let prices = Car.select(Car.name, currency, Car.price * factor).joining(rates, on: .all([]))
+      let prices = Car.select(Car.name, currency, Car.price * factor).crossJoining(rates)
       #expect(
         prices.sql
-          == #"WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) SELECT "car"."name", "rate"."c1", "car"."price" * "rate"."c2" FROM "car" JOIN "rate" ON ?"#
+          == #"WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) SELECT "car"."name", "rate"."c1", "car"."price" * "rate"."c2" FROM "car" CROSS JOIN "rate""#
       )
       let count = try prices.run(db).count
       #expect(count == 6)
@@ -92,7 +123,31 @@ import Testing
       let dear = try db.prepare(Car.select(Car.name, Car.price).filter(Car.price > Parameter("least")))
       let rows = try dear.run(["least": 10_000])  // [(String, Double)]
       let others = try dear.run(20_000)
+      let page = try db.prepare(Car.read().orderBy(Car.id).limit(Parameter("count"), offset: Parameter("skipped")))
+      let second = try page.run(["count": 1, "skipped": 1])  // [Car]
+      #expect(
+        page.sql
+          == #"SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" ORDER BY "id" LIMIT max(?, 0) OFFSET max(?, 0)"#
+      )
+      #expect(second.map(\.id) == [2])
       #expect(rows.count == 2 && others.count == 1)
+    }
+  }
+
+  @Test func rowsAroundARow() throws {
+    try withAll { db in
+      let steps = Car.select(
+        Car.price - Car.price.lag(1, default: Car.price).over(orderBy: Car.id.asc),
+        Car.name.lead(2, default: "none").over(orderBy: Car.id.asc), Car.name.nthValue(2).over(orderBy: Car.id.asc),
+        Car.price.average(where: Car.isElectric == true)
+          .over(orderBy: Car.id.asc, frame: .rows(.preceding(1), .following(1), excluding: .currentRow)))
+      #expect(
+        steps.sql
+          == #"SELECT "price" - lag("price", ?, "price") OVER (ORDER BY "id"), lead("name", ?, ?) OVER (ORDER BY "id"), nth_value("name", ?) OVER (ORDER BY "id"), avg("price") FILTER (WHERE "is_electric" = ?) OVER (ORDER BY "id" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM "car""#
+      )
+      let rows = try steps.orderBy(Car.id).run(db)
+      #expect(rows.map(\.0) == [0, 6_000, 15_000] && rows.map(\.1) == ["Zoe", "none", "none"])
+      #expect(rows.map(\.2) == [nil, "Golf", "Golf"] && rows.map(\.3) == [nil, 19_500, nil])
     }
   }
 
@@ -100,6 +155,14 @@ import Testing
     try withAll { db in
       let perKind = Window(partitionBy: Car.isElectric, orderBy: Car.price.desc)
       let places = Car.select(Car.name, rank().over(perKind), Car.price.sum().over(perKind))
+      let running = perKind.orderBy(Car.id.asc).frame(.rows(.unboundedPreceding, .currentRow))
+      let sums = Car.select(Car.name, Car.price.sum().over(running))
+      #expect(
+        sums.sql
+          == #"SELECT "name", sum("price") OVER (PARTITION BY "is_electric" ORDER BY "price" DESC, "id" ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM "car""#
+      )
+      let totals = try sums.run(db).map(\.1)
+      #expect(Set(totals) == [15_000, 30_000, 39_000])
       let count = try places.run(db).count
       #expect(count == 3)
     }

@@ -167,6 +167,26 @@ import Testing
     }
   }
 
+  /// A right or full join would show that a row is there which the policy hides, as one without a match.
+  @Test func aRightOrFullJoinOfATableWithATenantsConditionIsRefused() throws {
+    let policy = tenantPolicy(features: [.joins, .aggregates])
+    let condition = Payment.account == Account.id
+    for query in [
+      Account.rightJoin(Payment.self, on: condition).select(Payment.id),
+      Payment.read().fullJoin(Account.self, on: condition).select(countAll()),
+    ] {
+      let error = sqlError { _ = try policy.statement(Select<Int>.self, json: query.json()) }
+      #expect(error?.message == "the policy does not allow this")
+    }
+    let open = StatementPolicy(
+      .table(Account.self).reading(Account.id).filtering(Account.id, by: .equality),
+      .table(Payment.self).reading(Payment.id, Payment.account).filtering(Payment.account, by: .equality),
+      features: [.joins])
+    let joined = Account.rightJoin(Payment.self, on: condition).select(Payment.id)
+    let allowed = try open.statement(Select<Int>.self, json: joined.json())
+    #expect(allowed.sql.contains(#"FROM "account" RIGHT JOIN "payment" ON "payment"."account_id" = "account"."id""#))
+  }
+
   /// A row that the policy hides does not even show by an error.
   @Test func theRowsOfOthersCauseNoErrors() throws {
     let policy = StatementPolicy(

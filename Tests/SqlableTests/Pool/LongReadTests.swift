@@ -44,6 +44,11 @@ struct LongReadTests {
         _ = await read.result
         let (error, time) = try #require(named.values.first)
         #expect(error.label == "members")
+        if error.sql == nil, delays.count < 4 {
+          // The read has waited for a processor until it was too old, before it came to its statement.
+          delays.append(.seconds(1))
+          continue
+        }
         #expect(error.sql == LongReadTests.slow.text)
         #expect(error.message.contains("SqlableTests/LongReadTests.swift:\(line)"), "\(error.message)")
         #expect(begin.duration(to: time) >= limit)

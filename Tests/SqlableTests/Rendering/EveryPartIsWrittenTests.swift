@@ -80,6 +80,15 @@ import Testing
           $0.alias = "other"
           $0.define(definition)
         },
+        "queryName": {
+          $0.define(definition)
+          $0 = $0.alias("other").alias("another")
+        },
+        "materialization": {
+          $0.alias = "other"
+          $0.define(definition)
+          $0.materialization = .materialized
+        },
         "join": { $0.join = .left },
         "condition": { $0.condition = isFirst },
       ], sql: sql)

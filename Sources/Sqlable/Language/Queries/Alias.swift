@@ -9,6 +9,11 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   public let name: String
   @usableFromInline let source: SelectQuery.Source
 
+  /// The same table or query under another name, for a query that contains it twice: `"team" AS "other"`.
+  public func alias(_ name: String) -> Alias { Alias(name, source.alias(name)) }
+
+  private init(_ name: String, _ source: SelectQuery.Source) { (self.name, self.source) = (name, source) }
+
   /// Names the table of a model, or another table with its layout.
   ///
   /// ```swift
@@ -33,21 +38,28 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   /// ```
   ///
   /// The closure receives the alias itself, for recursive queries. If its query has a different number of columns than
-  /// the model, running the statement throws `.invalidStatement`.
-  public init<Query: SelectStatement>(_ model: Model.Type, _ name: String, as query: (Alias) -> Query) {
-    self.init(name, .named, defining: query(Alias(name, .named)).asSelect().query)
+  /// the model, running the statement throws `.invalidStatement`. With `materialized: true` SQLite computes the rows
+  /// once, `MATERIALIZED`; with `false`, `NOT MATERIALIZED`, it need not, even if the name is used more than once. Both
+  /// need SQLite 3.35.
+  public init<Query: SelectStatement>(
+    _ model: Model.Type, _ name: String, materialized: Bool? = nil, as query: (Alias) -> Query
+  ) {
+    self.init(name, .named, defining: query(Alias(name, .named)).asSelect().query, materialized)
   }
 
   private init(
     _ name: String, _ kind: SelectQuery.Source.Kind, in table: String? = nil, database: String? = nil,
-    defining query: SelectQuery? = nil
+    defining query: SelectQuery? = nil, _ materialized: Bool? = nil
   ) {
     self.name = name
     var source = Model.source()
     source.table = source.table.named(table ?? source.table.name, in: database)
     source.alias = name
     source.kind = kind
-    if let query { source.define(query) }
+    if let query {
+      source.define(query)
+      source.materialization = materialized.map { .init($0) }
+    }
     self.source = source
   }
 

@@ -76,6 +76,28 @@ extension SelectStatement {
   }
 }
 
+extension SelectStatement {
+  /// Left-joins the elements of a JSON array or object: one row for each, and one with NULL for its columns if there
+  /// are none.
+  ///
+  /// ```swift
+  /// Car.select(Car.name, tag.value(as: String?.self)).leftJoining(tag)
+  /// // SELECT "car"."name", "tag"."value" FROM "car" LEFT JOIN json_each("car"."tags") AS "tag"
+  /// ```
+  public consuming func leftJoining(_ elements: JSONEach) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(elements.source, .left, on: nil)
+    return select
+  }
+
+  /// Left-joins the elements that match a condition. Without one their columns are NULL.
+  public consuming func leftJoining(_ elements: JSONEach, on condition: SqlExpression) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(elements.source, .left, on: condition)
+    return select
+  }
+}
+
 extension AnyTerm {
   /// Whether a JSON array, or the array at a path, contains this element.
   ///

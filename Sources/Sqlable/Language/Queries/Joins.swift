@@ -29,6 +29,60 @@ extension Sqlable {
     read().leftJoin(other, on: condition)
   }
 
+  /// Right-joins another table: all its rows, with nil for those without a match here.
+  ///
+  /// ```swift
+  /// let all = Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id)     // [(Bicycle?, Person)]
+  /// // SELECT … FROM "bicycle" RIGHT JOIN "person" ON "bicycle"."owner_id" = "person"."id"
+  /// ```
+  ///
+  /// Running it throws `.misuse` before SQLite 3.39.
+  @inlinable
+  public static func rightJoin<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<
+    (Self?, Other)
+  > {
+    var query = whole()
+    query.add(Other.source(), .right, on: condition)
+    return .init(tuples: query)
+  }
+
+  /// Right-joins a table under another name: all its rows, with nil for those without a match here.
+  @inlinable
+  public static func rightJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+    (Self?, Other)
+  > {
+    var query = whole()
+    query.add(other.source, .right, on: condition)
+    return .init(tuples: query)
+  }
+
+  /// Full-joins another table: all rows of both, with nil on the other side for those without a match.
+  ///
+  /// ```swift
+  /// let all = Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id)     // [(Bicycle?, Person?)]
+  /// // SELECT … FROM "bicycle" FULL JOIN "person" ON "bicycle"."owner_id" = "person"."id"
+  /// ```
+  ///
+  /// Running it throws `.misuse` before SQLite 3.39.
+  @inlinable
+  public static func fullJoin<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<
+    (Self?, Other?)
+  > {
+    var query = whole()
+    query.add(Other.source(), .full, on: condition)
+    return .init(tuples: query)
+  }
+
+  /// Full-joins a table under another name: all rows of both, with nil on the other side for those without a match.
+  @inlinable
+  public static func fullJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+    (Self?, Other?)
+  > {
+    var query = whole()
+    query.add(other.source, .full, on: condition)
+    return .init(tuples: query)
+  }
+
   /// Cross-joins another table, combining every row with every row of it: `… CROSS JOIN "person"`.
   @inlinable
   public static func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<(Self, Other)> {
@@ -77,6 +131,48 @@ extension SelectStatement where Row: SelectOutput {
   ) -> Select<(Row, Other?)> {
     var query = asSelect().query
     query.add(other.source, .left, on: condition)
+    return .init(tuples: query)
+  }
+
+  /// Right-joins another table: all its rows, with nil for those without a match in the query. Running it throws
+  /// `.misuse` before SQLite 3.39.
+  @inlinable
+  public consuming func rightJoin<Other: Sqlable>(
+    _ other: Other.Type, on condition: SqlExpression
+  ) -> Select<(Row.Unmatched, Other)> {
+    var query = asSelect().query
+    query.add(Other.source(), .right, on: condition)
+    return .init(tuples: query)
+  }
+
+  /// Right-joins a table under another name: all its rows, with nil for those without a match in the query.
+  @inlinable
+  public consuming func rightJoin<Other: Sqlable>(
+    _ other: Alias<Other>, on condition: SqlExpression
+  ) -> Select<(Row.Unmatched, Other)> {
+    var query = asSelect().query
+    query.add(other.source, .right, on: condition)
+    return .init(tuples: query)
+  }
+
+  /// Full-joins another table: all rows of both, with nil on the other side for those without a match. Running it
+  /// throws `.misuse` before SQLite 3.39.
+  @inlinable
+  public consuming func fullJoin<Other: Sqlable>(
+    _ other: Other.Type, on condition: SqlExpression
+  ) -> Select<(Row.Unmatched, Other?)> {
+    var query = asSelect().query
+    query.add(Other.source(), .full, on: condition)
+    return .init(tuples: query)
+  }
+
+  /// Full-joins a table under another name: all rows of both, with nil on the other side for those without a match.
+  @inlinable
+  public consuming func fullJoin<Other: Sqlable>(
+    _ other: Alias<Other>, on condition: SqlExpression
+  ) -> Select<(Row.Unmatched, Other?)> {
+    var query = asSelect().query
+    query.add(other.source, .full, on: condition)
     return .init(tuples: query)
   }
 

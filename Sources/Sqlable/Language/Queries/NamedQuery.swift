@@ -15,11 +15,13 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
 
   public var name: String { table.name }
 
-  fileprivate init(_ name: String, _ query: SelectQuery, isNamed: Bool = false) {
+  fileprivate init(_ name: String, _ query: SelectQuery, _ materialized: Bool?, isNamed: Bool = false) {
     var types: [ColumnType] = []
     repeat types.append((each Output).columnType)
-    table = NamedTable(name, query, types, isNamed: isNamed)
+    table = NamedTable(name, query, types, materialized, isNamed: isNamed)
   }
+
+  private init(_ table: NamedTable) { self.table = table }
 
   /// The columns in the order of the query, to be destructured, `let (day, delay) = perDay.columns`, or accessed
   /// singly, `perDay.columns.0`.
@@ -34,15 +36,26 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
 
   /// All rows, as a query that can be filtered, joined and combined.
   public func read() -> Select<(repeat each Output)> { Select(tuples: table.all) }
+
+  /// The same query under another name, for a query that contains it twice: `"per_day" AS "other"`.
+  ///
+  /// ```swift
+  /// let next = perDay.alias("next")
+  /// perDay.read().joining(next, on: next.columns.0 == perDay.columns.0 + 1)
+  /// // WITH RECURSIVE "per_day" … SELECT … FROM "per_day" JOIN "per_day" AS "next" ON …
+  /// ```
+  public func alias(_ name: String) -> NamedQuery { NamedQuery(table.alias(name)) }
 }
 
 /// A named query of a single column; see ``NamedQuery``.
 public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
   fileprivate let table: NamedTable
 
-  fileprivate init(_ name: String, _ query: SelectQuery, isNamed: Bool = false) {
-    table = NamedTable(name, query, [Output.columnType], isNamed: isNamed)
+  fileprivate init(_ name: String, _ query: SelectQuery, _ materialized: Bool?, isNamed: Bool = false) {
+    table = NamedTable(name, query, [Output.columnType], materialized, isNamed: isNamed)
   }
+
+  private init(_ table: NamedTable) { self.table = table }
 
   public var name: String { table.name }
 
@@ -51,22 +64,37 @@ public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
 
   /// All rows, as a query that can be filtered, joined and combined.
   public func read() -> Select<Output> { Select(table.all) }
+
+  /// The same query under another name, for a query that contains it twice: `"ids" AS "other"`.
+  public func alias(_ name: String) -> NamedColumn { NamedColumn(table.alias(name)) }
 }
 
 /// The common implementation of named queries.
 private struct NamedTable: Sendable, Hashable {
-  let name: String
-  let source: SelectQuery.Source
+  private(set) var name: String
+  private(set) var source: SelectQuery.Source
 
   /// Names a query. The types apply to columns whose type the query does not determine.
-  init(_ name: String, _ query: SelectQuery, _ types: [ColumnType], isNamed: Bool) {
+  init(_ name: String, _ query: SelectQuery, _ types: [ColumnType], _ materialized: Bool?, isNamed: Bool) {
     // A term that is a column, or has the form of one, determines how its values are stored.
     let types = zip(query.clauses.columns, types).map { $0.type ?? $1 }
     var source = SelectQuery.Source(table: TableInfo.columns(of: types))
     source.alias = name
-    if isNamed { source.kind = .named } else { source.define(query) }
+    if isNamed {
+      source.kind = .named
+    } else {
+      source.define(query)
+      source.materialization = materialized.map { .init($0) }
+    }
     self.name = name
     self.source = source
+  }
+
+  func alias(_ name: String) -> NamedTable {
+    var table = self
+    table.name = name
+    table.source = source.alias(name)
+    return table
   }
 
   var terms: [SqlExpression] {
@@ -78,10 +106,20 @@ private struct NamedTable: Sendable, Hashable {
 
 extension Select {
   /// Names the query, so that other queries can use its columns.
+  ///
+  /// ```swift
+  /// let perName = Car.select(Car.name, Car.price.max()).groupBy(Car.name).named("per_name", materialized: true)
+  /// // WITH RECURSIVE "per_name" ("c1", "c2") AS MATERIALIZED (SELECT "name", max("price") FROM "car" GROUP BY "name")
+  /// ```
+  ///
+  /// With `materialized: true` SQLite computes its rows once, `MATERIALIZED`; with `false` it treats the query as a
+  /// subquery in each place, `NOT MATERIALIZED`. Otherwise SQLite computes them once if the name is used more than
+  /// once. The rows are the same. Running it with either throws `.misuse` before SQLite 3.35.
   @_disfavoredOverload
-  public func named<each Output: SqlValue>(_ name: String) -> NamedQuery<repeat each Output>
-  where Row == (repeat each Output) {
-    NamedQuery(name, query)
+  public func named<each Output: SqlValue>(
+    _ name: String, materialized: Bool? = nil
+  ) -> NamedQuery<repeat each Output> where Row == (repeat each Output) {
+    NamedQuery(name, query, materialized)
   }
 
   /// Names a recursive query: the rows of this query, and those that `step` repeatedly finds from them.
@@ -94,26 +132,31 @@ extension Select {
   /// // WITH RECURSIVE "team" ("c1", "c2") AS (SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
   /// ```
   ///
-  /// With `distinct`, rows found before are not added again, `UNION`, which ends cycles.
+  /// With `distinct`, rows found before are not added again, `UNION`, which ends cycles. The order of this query is the
+  /// one in which rows are taken to find others, and its limit is that of all rows.
   @_disfavoredOverload
   public func named<each Output: SqlValue>(
-    _ name: String, distinct: Bool = false, _ step: (NamedQuery<repeat each Output>) -> Select
+    _ name: String, distinct: Bool = false, materialized: Bool? = nil,
+    _ step: (NamedQuery<repeat each Output>) -> Select
   ) -> NamedQuery<repeat each Output> where Row == (repeat each Output) {
-    let next = step(NamedQuery(name, query, isNamed: true))
-    return (distinct ? union(next) : unionAll(next)).named(name)
+    let next = step(NamedQuery(name, query, nil, isNamed: true))
+    return NamedQuery(name, (distinct ? union(next) : unionAll(next)).query, materialized)
   }
 }
 
 extension Select where Row: SqlValue {
-  /// Names the query, so that other queries can use its column.
-  public func named(_ name: String) -> NamedColumn<Row> { NamedColumn(name, query) }
+  /// Names the query, so that other queries can use its column; `materialized` says whether SQLite must compute its
+  /// rows once.
+  public func named(_ name: String, materialized: Bool? = nil) -> NamedColumn<Row> {
+    NamedColumn(name, query, materialized)
+  }
 
   /// Names a recursive query: the rows of this query, and those that `step` repeatedly finds from them.
   public func named(
-    _ name: String, distinct: Bool = false, _ step: (NamedColumn<Row>) -> Select
+    _ name: String, distinct: Bool = false, materialized: Bool? = nil, _ step: (NamedColumn<Row>) -> Select
   ) -> NamedColumn<Row> {
-    let next = step(NamedColumn(name, query, isNamed: true))
-    return (distinct ? union(next) : unionAll(next)).named(name)
+    let next = step(NamedColumn(name, query, nil, isNamed: true))
+    return NamedColumn(name, (distinct ? union(next) : unionAll(next)).query, materialized)
   }
 }
 
@@ -141,6 +184,33 @@ extension SelectStatement {
   ) -> Select<Row> {
     var select = asSelect()
     select.query.join(other.table.source, .left, on: condition)
+    return select
+  }
+
+  /// Left-joins a named query without selecting its column, which is NULL without a match.
+  public consuming func leftJoining<Output>(_ other: NamedColumn<Output>, on condition: SqlExpression) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.table.source, .left, on: condition)
+    return select
+  }
+
+  /// Cross-joins a named query without selecting its columns, combining every row with every row of it.
+  ///
+  /// ```swift
+  /// let rates = values([("EUR", 1.0), ("USD", 1.08)]).named("rate")
+  /// Car.select(Car.name, Car.price * rates.columns.1).crossJoining(rates)
+  /// // WITH RECURSIVE "rate" … SELECT "car"."name", "car"."price" * "rate"."c2" FROM "car" CROSS JOIN "rate"
+  /// ```
+  public consuming func crossJoining<each Output>(_ other: NamedQuery<repeat each Output>) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.table.source, .cross, on: nil)
+    return select
+  }
+
+  /// Cross-joins a named query without selecting its column, combining every row with every row of it.
+  public consuming func crossJoining<Output>(_ other: NamedColumn<Output>) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.table.source, .cross, on: nil)
     return select
   }
 }

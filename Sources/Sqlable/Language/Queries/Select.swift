@@ -68,14 +68,47 @@ extension Select {
 
   /// Limits the result to `limit` rows. Running it with a negative limit throws `.invalidStatement`.
   public consuming func limit(_ limit: Int) -> Self {
-    query.clauses.limit = limit
+    query.clauses.limit = .number(limit)
     return self
   }
 
   /// Limits the result to `limit` rows after skipping `offset` rows.
   public consuming func limit(_ limit: Int, offset: Int) -> Self {
-    query.clauses.limit = limit
-    query.clauses.offset = offset
+    query.clauses.limit = .number(limit)
+    query.clauses.offset = .number(offset)
+    return self
+  }
+
+  /// Skips `offset` rows. Running it with a negative offset throws `.invalidStatement`.
+  public consuming func offset(_ offset: Int) -> Self {
+    query.clauses.offset = .number(offset)
+    return self
+  }
+
+  /// Limits the result to a number of rows that is a term without columns, such as a parameter: `LIMIT max(?, 0)`.
+  ///
+  /// ```swift
+  /// let page = try db.prepare(
+  ///   Bicycle.read().orderBy(Bicycle.id).limit(Parameter("count"), offset: Parameter("skipped")))
+  /// let bikes = try page.run(["count": 10, "skipped": 20])
+  /// ```
+  ///
+  /// Less than 0 is 0, and NULL throws. A column of the query throws `.invalidStatement` when it runs.
+  public consuming func limit(_ limit: some TypedTerm<Int>) -> Self {
+    query.clauses.limit = SelectQuery.RowCount(limit.expression)
+    return self
+  }
+
+  /// Limits the result to a number of rows after skipping others, by terms without columns.
+  public consuming func limit(_ limit: some TypedTerm<Int>, offset: some TypedTerm<Int>) -> Self {
+    query.clauses.limit = SelectQuery.RowCount(limit.expression)
+    query.clauses.offset = SelectQuery.RowCount(offset.expression)
+    return self
+  }
+
+  /// Skips a number of rows that is a term without columns.
+  public consuming func offset(_ offset: some TypedTerm<Int>) -> Self {
+    query.clauses.offset = SelectQuery.RowCount(offset.expression)
     return self
   }
 

@@ -67,6 +67,41 @@ extension SelectStatement {
     select.query.join(other.source, .inner, on: condition)
     return select
   }
+
+  /// Left-joins another table without selecting its columns. Without a match its columns are NULL even if their type is
+  /// not optional; `typed(as:)` makes them optional.
+  ///
+  /// ```swift
+  /// Person.select(Person.name, Bicycle.id.count()).leftJoining(Bicycle.self, on: Bicycle.ownerId == Person.id)
+  ///   .groupBy(Person.id)
+  /// // SELECT "person"."name", count("bicycle"."id") FROM "person" LEFT JOIN "bicycle" ON … GROUP BY "person"."id"
+  /// ```
+  public consuming func leftJoining<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(Other.source(), .left, on: condition)
+    return select
+  }
+
+  /// Left-joins a table under another name without selecting its columns, which are NULL without a match.
+  public consuming func leftJoining<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.source, .left, on: condition)
+    return select
+  }
+
+  /// Cross-joins another table without selecting its columns: `… CROSS JOIN "person"`.
+  public consuming func crossJoining<Other: Sqlable>(_ other: Other.Type) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(Other.source(), .cross, on: nil)
+    return select
+  }
+
+  /// Cross-joins a table under another name without selecting its columns.
+  public consuming func crossJoining<Other: Sqlable>(_ other: Alias<Other>) -> Select<Row> {
+    var select = asSelect()
+    select.query.join(other.source, .cross, on: nil)
+    return select
+  }
 }
 
 extension SelectQuery {
@@ -93,7 +128,7 @@ extension SelectQuery {
   mutating func give(_ items: [Selected]) {
     refuseIfCombined("select")
     clauses.give(items.map(\.result))
-    guard clauses.sources.contains(where: { $0.join == .left }) else { return }
+    guard clauses.missesRows else { return }
     for item in items {
       guard case .term(let term) = item.result, item.value?.columnType.isNullable == false else { continue }
       clauses.refuseUnmatched(term)

@@ -10,6 +10,32 @@ public func exists(_ query: some SelectStatement) -> SqlExpression {
   SqlExpression(.query(.init(kind: .exists, query: query.asSelect().query)))
 }
 
+extension SelectStatement {
+  /// The number of the query's rows, as a query of one row. A limit applies.
+  ///
+  /// ```swift
+  /// let dear = Car.select(Car.name).distinct().filter(Car.price > 20_000)
+  /// let count = try dear.count().run(db)     // [Int]
+  /// // SELECT count(*) FROM (SELECT DISTINCT "car"."name" FROM "car" WHERE "car"."price" > ?)
+  /// let owned = Person.select(Person.name, scalar(Bicycle.read().filter(Bicycle.ownerId == Person.id).count()))
+  /// // SELECT "name", (SELECT count(*) FROM "bicycle" WHERE …) FROM "person"
+  /// ```
+  public consuming func count() -> Select<Int> { Select(asked(.count)) }
+
+  /// Whether the query has rows, as a query of one row: `SELECT EXISTS (SELECT …)`.
+  ///
+  /// ```swift
+  /// let isThere = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).exists().first(db)     // Bool?
+  /// ```
+  ///
+  /// In a filter, write `exists(query)`.
+  public consuming func exists() -> Select<Bool> { Select(asked(.exists)) }
+
+  private consuming func asked(_ kind: SqlExpression.QueryTerm.Kind) -> SelectQuery {
+    SelectQuery(rows: [[SqlExpression(.query(.init(kind: kind, query: asSelect().query)))]])
+  }
+}
+
 /// The value of a query's first row: `(SELECT max("price") FROM "car")`. NULL without rows.
 public func scalar<Value: SqlValue>(_ query: Select<Value>) -> TypedExpression<Value?> {
   TypedExpression(expression: SqlExpression(.query(.init(kind: .scalar, query: query.query))))

@@ -172,8 +172,8 @@ extension SelectQuery.Clauses {
     case .qualified(let alias, let reference): name = (alias, reference)
     default: return true
     }
-    // A left join has NULL where it finds no row.
-    guard !sources.contains(where: { $0.join == .left }) else { return true }
+    // An outer join has NULL where it finds no row.
+    guard !missesRows else { return true }
     for source in sources where source.alias.isExactly(name.alias) {
       guard case .table = source.kind, let position = source.table.position(of: name.column) else { continue }
       return source.table.mayBeNull(position)

@@ -115,6 +115,9 @@ extension SelectStatement {
 
   @available(*, unavailable, message: "a join needs a condition: joining(_:on:)")
   public consuming func joining<Other: Sqlable>(_ other: Other.Type) -> Select<Row> { asSelect() }
+
+  @available(*, unavailable, message: "a join needs a condition: leftJoining(_:on:)")
+  public consuming func leftJoining<Other: Sqlable>(_ other: Other.Type) -> Select<Row> { asSelect() }
 }
 
 extension Sqlable {

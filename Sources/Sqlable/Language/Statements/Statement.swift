@@ -89,6 +89,32 @@ extension Statement {
     return self
   }
 
+  /// Limits the statement to a number of rows that is a term without columns, such as a parameter: `LIMIT max(?, 0)`.
+  ///
+  /// ```swift
+  /// let page = try db.prepare(
+  ///   Bicycle.read().orderBy(Bicycle.id).limit(Parameter("count"), offset: Parameter("skipped")))
+  /// let bikes = try page.run(["count": 10, "skipped": 20])
+  /// ```
+  ///
+  /// Less than 0 is 0, and NULL throws. A column of the query throws `.invalidStatement` when it runs.
+  public consuming func limit(_ limit: some TypedTerm<Int>) -> Statement {
+    tree.limit(to: limit.expression, skipping: nil)
+    return self
+  }
+
+  /// Limits the statement to a number of rows after skipping others, by terms without columns.
+  public consuming func limit(_ limit: some TypedTerm<Int>, offset: some TypedTerm<Int>) -> Statement {
+    tree.limit(to: limit.expression, skipping: offset.expression)
+    return self
+  }
+
+  /// Skips a number of rows that is a term without columns.
+  public consuming func offset(_ offset: some TypedTerm<Int>) -> Statement {
+    tree.limit(to: nil, skipping: offset.expression)
+    return self
+  }
+
   /// Sets the policy for rows that violate a uniqueness or NOT NULL constraint: `INSERT OR IGNORE`,
   /// `UPDATE OR REPLACE`.
   @inlinable

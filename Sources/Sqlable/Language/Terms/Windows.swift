@@ -3,6 +3,7 @@
 extension SqlExpression {
   /// The call over a window. Running it throws if the term is not an aggregate or window function.
   fileprivate func calling(over window: WindowClause) -> SqlExpression {
+    if case .invalid = node { return self }
     guard case .call(var call) = node, call.takesWindow, call.window == nil else {
       return SqlExpression(invalid: SqlError.invalidStatement("only an aggregate or window function can have a window"))
     }
@@ -56,6 +57,35 @@ public struct Window: Sendable, Hashable {
 
   fileprivate init(partition: [SqlExpression], order: [Ordering], frame: WindowFrame?) {
     window = SqlExpression.WindowClause(partition: partition, order: order.map(\.term), frame: frame)
+  }
+
+  private init(_ window: SqlExpression.WindowClause) { self.window = window }
+
+  /// The same window with a further order for rows that its own does not tell apart.
+  ///
+  /// ```swift
+  /// let perCarrier = Window(partitionBy: Flight.carrier)
+  /// Flight.select(rank().over(perCarrier.orderBy(Flight.delay.desc)), countAll().over(perCarrier))
+  /// // rank() OVER (PARTITION BY "carrier" ORDER BY "delay" DESC), count(*) OVER (PARTITION BY "carrier")
+  /// ```
+  public func orderBy(_ orderings: Ordering...) -> Window {
+    var window = window
+    window.order += orderings.map(\.term)
+    return Window(window)
+  }
+
+  /// The same window with its partitions divided further: `PARTITION BY "carrier", "origin"`.
+  public func partitionBy<each Term: AnyTerm>(_ term: repeat each Term) -> Window {
+    var window = window
+    for term in repeat each term { window.partition.append(term.expression) }
+    return Window(window)
+  }
+
+  /// The same window with another frame, or without one for nil.
+  public func frame(_ frame: WindowFrame?) -> Window {
+    var window = window
+    window.frame = frame
+    return Window(window)
   }
 }
 
@@ -119,6 +149,34 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows)))
   }
 
+  /// The value of an earlier row of the partition, or another value if there is none: `lag("a", ?, ?)`.
+  ///
+  /// ```swift
+  /// Flight.delay.lag(1, default: 0).over(orderBy: Flight.day.asc)     // lag("delay", ?, ?) OVER (ORDER BY "day")
+  /// ```
+  public func lag(_ rows: Int = 1, default value: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.call(.lag, SqlExpression(rows), expression.value(value)))
+  }
+
+  /// The value of an earlier row of the partition, or that of a term in this row if there is none: `lag("a", ?, "b")`.
+  public func lag(_ rows: Int = 1, default term: some TypedTerm<Value>) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.call(.lag, SqlExpression(rows), term.expression))
+  }
+
+  /// The value of a later row of the partition, or another value if there is none: `lead("a", ?, ?)`.
+  ///
+  /// ```swift
+  /// Flight.delay.lead(1, default: 0).over(orderBy: Flight.day.asc)     // lead("delay", ?, ?) OVER (ORDER BY "day")
+  /// ```
+  public func lead(_ rows: Int = 1, default value: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.call(.lead, SqlExpression(rows), expression.value(value)))
+  }
+
+  /// The value of a later row of the partition, or that of a term in this row if there is none: `lead("a", ?, "b")`.
+  public func lead(_ rows: Int = 1, default term: some TypedTerm<Value>) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.call(.lead, SqlExpression(rows), term.expression))
+  }
+
   /// The value of the first row of the frame: `first_value("a")`. NULL if the frame is empty.
   // Disfavored: for a nullable term another overload returns a single optional.
   @_disfavoredOverload
@@ -144,9 +202,51 @@ extension TypedTerm {
   public func lastValue<Wrapped>() -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.call(.lastValue))
   }
+
+  /// The value of the frame's row with a number, from 1: `nth_value("a", ?)`. NULL if it has fewer rows. Running it
+  /// with a number below 1 throws `.invalidStatement`.
+  // Disfavored: for a nullable term another overload returns a single optional.
+  @_disfavoredOverload
+  public func nthValue(_ number: Int) -> TypedExpression<Value?> {
+    TypedExpression(expression: expression.nthValue(number))
+  }
+
+  /// The value of the frame's row with a number, from 1: `nth_value("a", ?)`. NULL if it has fewer rows. Running it
+  /// with a number below 1 throws `.invalidStatement`.
+  public func nthValue<Wrapped>(_ number: Int) -> TypedExpression<Wrapped?> where Value == Wrapped? {
+    TypedExpression(expression: expression.nthValue(number))
+  }
+}
+
+extension SqlExpression {
+  fileprivate func nthValue(_ number: Int) -> SqlExpression {
+    guard number > 0 else {
+      return SqlExpression(invalid: SqlError.invalidStatement("the rows of a window's frame are numbered from 1"))
+    }
+    return call(.nthValue, SqlExpression(number))
+  }
 }
 
 extension SqlTerm {
+  /// The value of an earlier row of the partition, or another value if there is none: `lag("a", ?, ?)`.
+  public func lag(_ rows: Int = 1, default value: any SqlValue) -> SqlExpression {
+    expression.call(.lag, SqlExpression(rows), expression.value(value))
+  }
+
+  /// The value of a later row of the partition, or another value if there is none: `lead("a", ?, ?)`.
+  public func lead(_ rows: Int = 1, default value: any SqlValue) -> SqlExpression {
+    expression.call(.lead, SqlExpression(rows), expression.value(value))
+  }
+
+  /// The value of the first row of the frame: `first_value("a")`. NULL if the frame is empty.
+  public func firstValue() -> SqlExpression { expression.call(.firstValue) }
+
+  /// The value of the last row of the frame: `last_value("a")`. NULL if the frame is empty.
+  public func lastValue() -> SqlExpression { expression.call(.lastValue) }
+
+  /// The value of the frame's row with a number, from 1: `nth_value("a", ?)`. NULL if it has fewer rows.
+  public func nthValue(_ number: Int) -> SqlExpression { expression.nthValue(number) }
+
   /// The value of an earlier row of the partition: `lag("a", ?)`. NULL if there is none.
   public func lag(_ rows: Int = 1) -> SqlExpression { expression.call(.lag, SqlExpression(rows)) }
 

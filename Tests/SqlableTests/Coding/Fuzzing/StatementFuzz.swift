@@ -40,7 +40,7 @@ struct StatementFuzz {
     [
       ["id", "name", "price", "amount"], ["ignore", "replace", "abort"], ["lower", "upper", "length", "abs", "trim"],
       ["BINARY", "NOCASE", "RTRIM"], ["fuzz_item", "archive", "FUZZ_ITEM", "Archive", "secret"],
-      ["inner", "left", "cross"], ["integer", "real", "text", "blob", "integer?"],
+      ["inner", "left", "right", "full", "cross"], ["integer", "real", "text", "blob", "integer?"],
     ].map { $0.map { "\"\($0)\"" } } + [["true", "false"], ["null", "0", "1", "2"]]
 
   /// Scalars that are names here.

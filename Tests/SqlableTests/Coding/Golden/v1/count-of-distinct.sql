@@ -1,0 +1,2 @@
+SELECT count(*) FROM (SELECT DISTINCT "bicycle"."color" FROM "bicycle" LIMIT ?)
+-- 3

@@ -1,0 +1,1 @@
+WITH RECURSIVE "per_name" ("c1", "c2", "c3") AS (SELECT "name", avg("price"), max("sold_at") FROM "car" GROUP BY "name") SELECT "per_name"."c1", "per_name"."c2", "per_name"."c3" FROM "per_name" JOIN "per_name" AS "next" ON "next"."c2" > "per_name"."c2"

@@ -1,0 +1,1 @@
+WITH RECURSIVE "once" ("c1") AS MATERIALIZED (SELECT "id" FROM "worker"), "each" ("id", "name", "boss_id", "salary") AS NOT MATERIALIZED (SELECT "id", "name", "boss_id", "salary" FROM "worker") SELECT "once"."c1" FROM "once" JOIN "each" ON "each"."id" = "once"."c1"

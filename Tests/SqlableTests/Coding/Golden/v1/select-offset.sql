@@ -1,0 +1,4 @@
+SELECT "id" FROM "bicycle" LIMIT ? OFFSET max(? + ?, 0)
+-- -1
+-- 2
+-- 1

@@ -1,0 +1,88 @@
+import Sqlable
+import Testing
+
+/// Limits and offsets that are parameters or other terms.
+@Suite struct LimitTermTests {
+  private let ids = Worker.select(Worker.id).orderBy(Worker.id)
+
+  @Test func aLimitIsAParameter() throws {
+    try withCompany { db in
+      let query = ids.limit(Parameter("count"), offset: Parameter("skipped"))
+      #expect(query.sql == #"SELECT "id" FROM "worker" ORDER BY "id" LIMIT max(?, 0) OFFSET max(?, 0)"#)
+      let prepared = try db.prepare(query)
+      #expect(prepared.parameterNames == ["count", "skipped"])
+      let found = try [(2, 1), (0, 0), (9, 3), (-1, 0), (2, -5)].map { try prepared.run($0.0, $0.1) }
+      #expect(found == [[2, 3], [], [4], [], [1, 2]])
+      let read = try db.prepare(Worker.read().filter(Worker.salary > 1).orderBy(Worker.id).limit(Parameter("count")))
+      #expect(try read.run(["count": 3]).map(\.id) == [1, 2, 3])
+      expectMisuse { _ = try query.run(db) }
+    }
+  }
+
+  @Test func aLimitIsATerm() throws {
+    try withCompany { db in
+      let number = scalar(Person.read().count()).ifNull(0)
+      let some = ids.limit(number)
+      #expect(
+        some.sql
+          == #"SELECT "id" FROM "worker" ORDER BY "id" LIMIT max(coalesce((SELECT count(*) FROM "person"), ?), 0)"#)
+      let found = try some.run(db)
+      #expect(found == [1, 2, 3])
+      let rest = ids.offset(number - 1)
+      #expect(rest.sql.hasSuffix("LIMIT ? OFFSET max(coalesce((SELECT count(*) FROM \"person\"), ?) - ?, 0)"))
+      #expect(try rest.run(db) == [3, 4])
+      // A number is a number.
+      #expect(ids.limit(TypedExpression(3)) == ids.limit(3) && ids.offset(1).limit(2) == ids.limit(2, offset: 1))
+      #expect(try ids.offset(3).run(db) == [4] && ids.offset(1).limit(1).run(db) == [2])
+      #expect(Worker.read().offset(TypedExpression(2)) == Worker.read().offset(2))
+      // A limit of a read is replaced by a later one.
+      #expect(Worker.read().limit(Parameter("count")).limit(3).sql.hasSuffix("LIMIT ?"))
+    }
+  }
+
+  @Test func countsAndFirstRowsObeyIt() throws {
+    try withCompany { db in
+      let two = ids.limit(TypedExpression(1) + 1)
+      let count = try two.count(db)
+      #expect(try count == 2 && two.count().run(db) == [2] && two.first(db) == 1)
+      let none = ids.limit(TypedExpression(1) - 1)
+      #expect(try none.first(db) == nil && none.exists().run(db) == [false])
+      #expect(try Worker.read().limit(TypedExpression(1) - 1).first().run(db) == nil)
+      let names = Worker.select(Worker.name).filter(Worker.id.in(two))
+      #expect(try names.run(db).sorted() == ["Ada", "Ben"])
+      expectInvalidStatement { _ = try two.evaluate(over: MemoryTables(Worker.all)) }
+    }
+  }
+
+  @Test func whatCannotBeALimitIsRefused() throws {
+    try withCompany { db in
+      let column = expectInvalidStatement { _ = try ids.limit(Worker.id).run(db) }
+      #expect(column?.message == "a limit or offset can't depend on a column")
+      expectSqlError {
+        _ = try ids.limit(scalar(Person.read().filter(Person.id == Worker.id).count()).ifNull(1)).run(db)
+      }
+      expectInvalidStatement { _ = try ids.offset(-1).run(db) }
+      let change = Worker.delete(Worker.id > 1).limit(Parameter("count"))
+      let refused = expectInvalidStatement { _ = try change.run(db) }
+      #expect(refused?.message == "a delete can't have a term as limit or offset")
+      let null = try db.prepare(ids.limit(Parameter("count")))
+      expectSqlError { _ = try null.run(["count": nil as Int?]) }
+    }
+  }
+
+  @Test func aPolicyKeepsItsOwnLimit() throws {
+    let policy = tenantPolicy(features: [.parameters])
+    func restricted(_ query: Select<Int>) throws -> Select<Int> {
+      try policy.statement(Select<Int>.self, json: query.json())
+    }
+    let ids = Account.select(Account.id).orderBy(Account.id)
+    let limited = try restricted(ids.limit(Parameter("count")))
+    #expect(limited.sql.hasSuffix("LIMIT max(min(?, ?), 0)"))
+    let error = expectInvalidStatement { _ = try restricted(ids.offset(Parameter("from"))) }
+    #expect(error?.documentPath == "read.offset")
+    let without = tenantPolicy()
+    expectInvalidStatement {
+      _ = try without.statement(Select<Int>.self, json: ids.limit(Parameter("count")).json())
+    }
+  }
+}
