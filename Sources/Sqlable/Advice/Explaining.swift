@@ -15,9 +15,9 @@ extension Returning: Explainable {
   func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try change.advice(db) }
 }
 
-extension ToMany: Explainable {
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try parents.explain(db) }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try parents.advice(db) }
+extension Including: Explainable {
+  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try root.explain(db) }
+  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try root.advice(db) }
 }
 
 extension SQL: Explainable {

@@ -104,6 +104,15 @@ extension SqliteDatabase {
     }
     return SelectReading(rows: rows, types: types.unsafelyUnwrapped)
   }
+
+  /// Begins a read whose rows are read as these columns, whatever the query calls them.
+  func beginReading(_ query: SelectQuery, as columns: [ResultColumn]) throws -> StatementRun {
+    try reading { connection in
+      let statement = try connection.prepared(query, of: .query).statement
+      statement.expect(ResultLayout(columns))
+      return statement
+    }
+  }
 }
 
 extension Connection {

@@ -107,22 +107,15 @@ extension Select where Row: Sendable {
   }
 }
 
-extension ToMany {
-  /// Returns a live result: the rows with those that refer to them, at once and again after every commit that could
-  /// change them.
+extension Including {
+  /// Returns a live result: the rows with what belongs to them, at once and again after every commit that could change
+  /// them.
   public func updates(
     in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
-  ) -> Updates<[(Parent, repeat [each Child])]> {
-    let source = ResultSource<[(Parent, repeat [each Child])]>(
-      key: .init(self, [(Parent, repeat [each Child])].self, onlyChanges: false), place: .init(file: file, line: line),
-      onlyChanges: false,
-      texts: {
-        var texts = [try parents.withValues().sql]
-        for child in repeat each children { texts.append(try child.statement.withValues().sql) }
-        return texts
-      },
-      filtered: { nil },
-      rows: { db, _ in try run(db) })
+  ) -> Updates<[(Root, repeat each Part)]> {
+    let source = ResultSource<[(Root, repeat each Part)]>(
+      key: .init(self, [(Root, repeat each Part)].self, onlyChanges: false), place: .init(file: file, line: line),
+      onlyChanges: false, texts: { try texts() }, filtered: { nil }, rows: { db, _ in try run(db) })
     return Updates(pool, source)
   }
 }

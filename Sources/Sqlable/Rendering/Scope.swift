@@ -246,13 +246,6 @@ final class Scope: Sendable {
 
   func missing(_ reference: ColumnReference) -> SqlError {
     if sources.isEmpty, let outer { return outer.missing(reference) }
-    let names = sources.map(\.table.name).reduce(into: [String]()) { names, name in
-      if !names.contains(where: name.isExactly) { names.append(name) }
-    }
-    return SqlError(
-      .schema(.missingColumn(reference.name)),
-      message: "column \(reference.name) is not in the layout of table \(names.joined(separator: ", "))"
-        + (reference.definition?.origin ?? "; columns must be static lets of the model"),
-      table: names.count == 1 ? table.name : nil, column: reference.name)
+    return .missing(reference, in: sources.map(\.table))
   }
 }

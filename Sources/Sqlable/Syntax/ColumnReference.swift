@@ -29,3 +29,17 @@ enum ColumnReference: Sendable, Hashable {
 
   func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
+
+extension SqlError {
+  /// The error for a column that none of the tables has.
+  static func missing(_ reference: ColumnReference, in tables: [TableInfo]) -> SqlError {
+    let names = tables.map(\.name).reduce(into: [String]()) { names, name in
+      if !names.contains(where: name.isExactly) { names.append(name) }
+    }
+    return SqlError(
+      .schema(.missingColumn(reference.name)),
+      message: "column \(reference.name) is not in the layout of table \(names.joined(separator: ", "))"
+        + (reference.definition?.origin ?? "; columns must be static lets of the model"),
+      table: names.count == 1 ? names[0] : nil, column: reference.name)
+  }
+}

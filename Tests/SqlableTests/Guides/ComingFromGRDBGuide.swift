@@ -68,8 +68,10 @@ import Testing
       var cursor = Optional(try Car.read().cursor(db))
       #expect(try cursor?.next()?.name == "Zoe")
       cursor = nil
-      let owners = Person.read().including(Bicycle.read(), by: Bicycle.ownerId)
-      _ = try owners.run(db)
+      _ = try Person.read().including(Person.bikes).run(db)
+      _ = try Bicycle.read().including(Bicycle.owner).run(db)
+      _ = try Person.read().including(Person.bikes.count()).run(db)
+      _ = try Person.read().whereNone(Person.bikes).run(db)
       #expect(Car.read().sql.hasPrefix("SELECT"))
       try Car.updateAll(Car.price.set(to: Car.price + 1)).run(db)
       try Car.delete(Car.price > 1).run(db)

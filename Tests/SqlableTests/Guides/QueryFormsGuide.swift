@@ -98,16 +98,6 @@ import Testing
     }
   }
 
-  @Test func rowsWithThoseThatReferToThem() throws {
-    try withAll { db in
-      let owners = Person.read().orderBy(Person.name)
-        .including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId)
-      for (person, bikes) in try owners.run(db) { print(person.name, bikes.map(\.name)) }  // Person, [Bicycle]
-      let workers = try Worker.read().including(Worker.bossId, of: Worker.id).run(db)  // [(Worker, [Worker])]
-      #expect(workers.count == 4)
-    }
-  }
-
   @Test func oneRowAtATime() throws {
     try withAll { db in
       let cars = try Car.select(Car.name, Car.price).orderBy(Car.price).cursor(db)

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite struct ToManyTests {
+@Suite struct IncludingTests {
   @Test func rowsComeWithThoseThatReferToThem() throws {
     try withCompany { db in
       let owners = Person.read().orderBy(Person.id).including(
@@ -117,7 +117,7 @@ import Testing
     try withCompany { db in
       try db.createTable(Seat.self)
       let bikes = Bicycle.read()
-      expectInvalidStatement { _ = try Person.read().including(bikes.limit(2), by: Bicycle.ownerId).run(db) }
+      expectInvalidStatement { _ = try Person.read().including(bikes.limit(-1), by: Bicycle.ownerId).run(db) }
       expectError(.schema(.missingColumn("name"))) { _ = try Person.read().including(bikes, by: Person.name).run(db) }
       expectMisuse { _ = try Seat.read().including(bikes, by: Bicycle.ownerId).run(db) }
       #expect(try Person.read().filter(Person.id > 99).including(bikes, by: Bicycle.ownerId).run(db).isEmpty)

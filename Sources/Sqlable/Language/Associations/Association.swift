@@ -1,0 +1,277 @@
+/// How the rows of one model lead to rows of another, to be included in a read, counted, or required by a filter.
+///
+/// ```swift
+/// extension Person {
+///   static let bikes = toMany(Bicycle.self, by: Bicycle.ownerId)
+/// }
+/// extension Bicycle {
+///   static let owner = toOne(Person.self, by: ownerId)
+/// }
+/// Person.read().including(Person.bikes.orderBy(Bicycle.name).limit(3))     // (Person, [Bicycle])
+/// Bicycle.read().including(Bicycle.owner)                                  // (Bicycle, Person?)
+/// Person.read().whereAny(Person.bikes.filter(Bicycle.color == "red"))      // Person
+/// ```
+///
+/// `Output` is what a row of `Origin` comes with. The value is immutable, `Sendable` and `Hashable`: every modifier
+/// returns a new association. Declarations that contradict each other throw `.misuse` when the read runs.
+public struct Association<Origin: Sqlable, Target: Sqlable, Output: Sendable>: Sendable {
+  var part: AssociatedPart<Output>
+}
+
+extension Association: Hashable {
+  public static func == (left: Association, right: Association) -> Bool { left.part == right.part }
+  public func hash(into hasher: inout Hasher) { hasher.combine(part) }
+}
+
+/// An association without the models that it connects.
+struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
+  var level: AssociationLevel
+  /// Returns what gathers the level's rows below those of a table. The types decide what it is, so that two parts with
+  /// the same level and output are the same.
+  let gathering: @Sendable (AssociationLevel, TableInfo) throws -> GatheredPart<Output>
+
+  func gathering(under table: TableInfo) throws -> GatheredPart<Output> { try gathering(level, table) }
+
+  static func == (left: AssociatedPart, right: AssociatedPart) -> Bool { left.level == right.level }
+  func hash(into hasher: inout Hasher) { hasher.combine(level) }
+}
+
+// MARK: - Declarations
+
+extension Sqlable {
+  /// The rows of another model that refer to a row by a column.
+  ///
+  /// ```swift
+  /// static let bikes = toMany(Bicycle.self, by: Bicycle.ownerId)
+  /// // SELECT … FROM "bicycle" WHERE "owner_id" IN (?, ?, …)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - foreignKey: The other model's column that refers to this table.
+  ///   - key: The column that it refers to. It is required unless `foreignKey` is declared as a ``ForeignKey``.
+  public static func toMany<Target: Sqlable>(
+    _ target: Target.Type, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
+  ) -> Association<Self, Target, [Target]> {
+    .toMany(AssociationLevel(SelectQuery(of: TableInfo.unchecked(target)), .referring(foreignKey, to: key)))
+  }
+
+  /// The row of another model to which a column of this one refers. Nil if that is NULL or no row has its value.
+  ///
+  /// ```swift
+  /// static let owner = toOne(Person.self, by: ownerId)
+  /// // SELECT … FROM "person" WHERE "id" IN (?, ?, …)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - foreignKey: The column of this model.
+  ///   - key: The other model's column that it refers to. It is required unless `foreignKey` is declared as a
+  ///     ``ForeignKey``.
+  public static func toOne<Target: Sqlable>(
+    _ target: Target.Type, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
+  ) -> Association<Self, Target, Target?> {
+    .toOne(AssociationLevel(SelectQuery(of: TableInfo.unchecked(target)), .referred(foreignKey, to: key)))
+  }
+
+  /// The rows of another model that the rows of a third connect with a row: many to many.
+  ///
+  /// ```swift
+  /// static let courses = toMany(
+  ///   Course.self, through: Enrolment.self, from: Enrolment.studentId, to: Enrolment.courseId)
+  /// // SELECT …, "enrolment"."student_id" FROM "course" JOIN "enrolment" ON "course"."id" = "enrolment"."course_id"
+  /// //   WHERE "enrolment"."student_id" IN (?, ?, …)
+  /// ```
+  ///
+  /// A row that is connected twice comes twice. Both columns must be declared as a ``ForeignKey``.
+  ///
+  /// - Parameters:
+  ///   - origin: The column of `link` that refers to this table.
+  ///   - destination: The column of `link` that refers to the table of `target`.
+  public static func toMany<Target: Sqlable, Link: Sqlable>(
+    _ target: Target.Type, through link: Link.Type, from origin: any ColumnConvertible,
+    to destination: any ColumnConvertible
+  ) -> Association<Self, Target, [Target]> {
+    let path = AssociationPath.linked(
+      TableInfo.unchecked(link), from: ColumnReference(origin.column), to: ColumnReference(destination.column))
+    return .toMany(AssociationLevel(SelectQuery(of: TableInfo.unchecked(target)), path))
+  }
+}
+
+extension Association where Output == [Target] {
+  static func toMany(_ level: AssociationLevel) -> Association {
+    Association(
+      part: AssociatedPart(level: level) { level, table in
+        let rows = try GatheredRows<Target>(level, under: table)
+        return GatheredPart(level: rows) { key in rows.places(of: key).map { rows.models[$0] } }
+      })
+  }
+}
+
+extension Association where Output == Target? {
+  static func toOne(_ level: AssociationLevel) -> Association {
+    Association(
+      part: AssociatedPart(level: level) { level, table in
+        let rows = try GatheredRows<Target>(level, under: table)
+        return GatheredPart(level: rows) { key in rows.places(of: key).first.map { rows.models[$0] } }
+      })
+  }
+}
+
+// MARK: - Modifiers
+
+extension Association {
+  /// Keeps the rows that match a condition on the columns of `Target`. Several filters are combined with AND.
+  public consuming func filter(_ condition: SqlExpression) -> Association {
+    part.level.query.filter(condition)
+    return self
+  }
+}
+
+extension Association where Output == [Target] {
+  /// Orders the rows that each row comes with. A further call orders those that compare as equal so far.
+  public consuming func orderBy(_ term: some SqlTerm, _ order: Order = .asc) -> Association {
+    ordered(by: [OrderTerm(expression: term.expression, order: order)])
+  }
+
+  /// Orders the rows by a typed column or expression.
+  public consuming func orderBy(_ term: some TypedTerm, _ order: Order = .asc) -> Association {
+    ordered(by: [OrderTerm(expression: term.expression, order: order)])
+  }
+
+  /// Orders the rows by several terms.
+  public consuming func orderBy(_ orderings: Ordering...) -> Association { ordered(by: orderings.map(\.term)) }
+
+  /// Limits the rows that each row comes with.
+  ///
+  /// ```swift
+  /// Person.read().including(Person.bikes.orderBy(Bicycle.name).limit(3))
+  /// // WITH RECURSIVE "ranked" AS (
+  /// //   SELECT …, row_number() OVER (PARTITION BY "owner_id" ORDER BY "name") FROM "bicycle" WHERE …)
+  /// // SELECT … FROM "ranked" WHERE "c5" <= ? ORDER BY "c5"
+  /// ```
+  ///
+  /// Running it with a negative limit or offset throws `.invalidStatement`.
+  public consuming func limit(_ limit: Int, offset: Int? = nil) -> Association {
+    part.level.query.limit = limit
+    if let offset { part.level.query.clauses.offset = offset }
+    return self
+  }
+
+  /// The first of the rows that a row comes with, by their order; nil if there is none.
+  public consuming func first() -> Association<Origin, Target, Target?> {
+    part.level.query.takeFirst()
+    return .toOne(part.level)
+  }
+
+  /// The number of rows that refer to a row, 0 if there are none.
+  ///
+  /// ```swift
+  /// Person.read().including(Person.bikes.count())     // (Person, Int)
+  /// // SELECT "owner_id", count(*) FROM "bicycle" WHERE "owner_id" IN (?, ?, …) GROUP BY "owner_id"
+  /// ```
+  ///
+  /// Running it throws `.invalidStatement` after a limit.
+  public consuming func count() -> Association<Origin, Target, Int> {
+    part.level.form = .count
+    return Association<Origin, Target, Int>(
+      part: AssociatedPart(level: part.level) { level, table in
+        let counts = try GatheredCounts(level, under: table)
+        return GatheredPart(level: counts) { counts.count(of: $0) }
+      })
+  }
+
+  /// The rows, each with the rows that belong to it by associations of its own, one statement for each.
+  ///
+  /// ```swift
+  /// Person.read().including(Person.bikes.including(Bicycle.repairs, Bicycle.frame))
+  /// // (Person, [(Bicycle, [Repair], Frame?)])
+  /// ```
+  public consuming func including<each Next: Sqlable, each Part: Sendable>(
+    _ associations: repeat Association<Target, each Next, each Part>
+  ) -> Association<Origin, Target, [(Target, repeat each Part)]> {
+    let parts = (repeat (each associations).part)
+    repeat part.level.below.append((each parts).level)
+    return Association<Origin, Target, [(Target, repeat each Part)]>(
+      part: AssociatedPart(level: part.level) { level, table in
+        let rows = try GatheredRows<Target>(level, under: table)
+        let below = (repeat try rows.gathering(each parts))
+        return GatheredPart(level: rows) { key in
+          rows.places(of: key).map { rows.row($0, repeat each below) }
+        }
+      })
+  }
+
+  private consuming func ordered(by terms: [OrderTerm]) -> Association {
+    part.level.query.clauses.order += terms
+    return self
+  }
+}
+
+extension Association where Output == Target? {
+  /// The row with the rows that belong to it by associations of its own, one statement for each.
+  ///
+  /// ```swift
+  /// Repair.read().including(Repair.bike.including(Bicycle.owner))     // (Repair, (Bicycle, Person?)?)
+  /// ```
+  public consuming func including<each Next: Sqlable, each Part: Sendable>(
+    _ associations: repeat Association<Target, each Next, each Part>
+  ) -> Association<Origin, Target, (Target, repeat each Part)?> {
+    let parts = (repeat (each associations).part)
+    repeat part.level.below.append((each parts).level)
+    return Association<Origin, Target, (Target, repeat each Part)?>(
+      part: AssociatedPart(level: part.level) { level, table in
+        let rows = try GatheredRows<Target>(level, under: table)
+        let below = (repeat try rows.gathering(each parts))
+        return GatheredPart(level: rows) { key in
+          rows.places(of: key).first.map { rows.row($0, repeat each below) }
+        }
+      })
+  }
+}
+
+// MARK: - Filters
+
+/// Whether rows belong to a row by an association: `"id" IN (SELECT "owner_id" FROM "bicycle" WHERE …)`.
+///
+/// ```swift
+/// Person.read().filter(exists(Person.bikes) || Person.name == "Anna")
+/// ```
+///
+/// It is never NULL, so that `!` is its opposite. Running a statement with it throws `.invalidStatement` if the
+/// association has a limit.
+public func exists<Origin, Target>(_ association: Association<Origin, Target, [Target]>) -> SqlExpression {
+  association.part.level.existence(under: Origin.self)
+}
+
+/// Whether a row has the other row of an association: `"owner_id" IN (SELECT "id" FROM "person" WHERE …)`.
+public func exists<Origin, Target>(_ association: Association<Origin, Target, Target?>) -> SqlExpression {
+  association.part.level.existence(under: Origin.self)
+}
+
+extension Statement {
+  /// Keeps the rows to which at least one row belongs by an association.
+  ///
+  /// ```swift
+  /// Person.read().whereAny(Person.bikes.filter(Bicycle.color == "red"))
+  /// // … WHERE "id" IN (SELECT "owner_id" FROM "bicycle" WHERE "color" = ? AND "owner_id" IS NOT NULL)
+  /// ```
+  ///
+  /// It applies to reads, counts, updates and deletes, as `filter` does.
+  public consuming func whereAny<Target>(_ association: Association<Model, Target, [Target]>) -> Statement {
+    filter(exists(association))
+  }
+
+  /// Keeps the rows that have the other row of an association.
+  public consuming func whereAny<Target>(_ association: Association<Model, Target, Target?>) -> Statement {
+    filter(exists(association))
+  }
+
+  /// Keeps the rows to which no row belongs by an association: `… WHERE NOT "id" IN (SELECT …)`.
+  public consuming func whereNone<Target>(_ association: Association<Model, Target, [Target]>) -> Statement {
+    filter(!exists(association))
+  }
+
+  /// Keeps the rows that lack the other row of an association; also those whose foreign key is NULL.
+  public consuming func whereNone<Target>(_ association: Association<Model, Target, Target?>) -> Statement {
+    filter(!exists(association))
+  }
+}

@@ -1,0 +1,60 @@
+import Sqlable
+import Testing
+
+/// The examples of Docs/Queries.md on associations.
+@Suite struct AssociationsGuide {
+  @Test func rowsComeWithWhatBelongsToThem() throws {
+    try withSchool { db in
+      let owners = Person.read().orderBy(Person.name).including(Person.bikes.orderBy(Bicycle.name).limit(3))
+      for (person, bikes) in try owners.run(db) { print(person.name, bikes.map(\.name)) }  // Person, [Bicycle]
+      let bikes = try Bicycle.read().including(Bicycle.owner).run(db)  // [(Bicycle, Person?)]
+      #expect(bikes.count == 4)
+      let texts = Mutex<[String]>([])
+      let trace = db.trace { event in texts.withLock { $0.append(event.sql) } }
+      defer { db.removeTrace(trace) }
+      _ = try owners.run(db)
+      #expect(
+        texts.withLock(\.self).contains(
+          """
+          WITH RECURSIVE "ranked" ("c1", "c2", "c3", "c4", "c5") AS (\
+          SELECT "id", "name", "color", "owner_id", row_number() OVER (PARTITION BY "owner_id" ORDER BY "name") \
+          FROM "bicycle" WHERE "owner_id" IN (?)) \
+          SELECT "ranked"."c1", "ranked"."c2", "ranked"."c3", "ranked"."c4" FROM "ranked" WHERE "ranked"."c5" <= ? \
+          ORDER BY "ranked"."c5"
+          """))
+    }
+  }
+
+  @Test func levelsAreNested() throws {
+    try withSchool { db in
+      let people = Person.read()
+        .including(Person.bikes.including(Bicycle.repairs, Bicycle.owner))
+        .including(Person.courses.count())
+      for (person, bikes, courses) in try people.run(db) { print(person.name, bikes.count, courses) }
+    }
+  }
+
+  @Test func rowsAreFilteredByWhatBelongsToThem() throws {
+    try withSchool { db in
+      let reds = Person.bikes.filter(Bicycle.color == "red")
+      let some = Person.read().whereAny(reds)
+      let others = Person.read().filter(!exists(reds) && Person.id > 1)
+      let neglected = Person.bikes.filter(!exists(Bicycle.repairs))  // an association with a filter by another
+      #expect(
+        some.sql == """
+          SELECT "id", "name" FROM "person" WHERE "id" IN (SELECT "bicycle"."owner_id" FROM "bicycle" \
+          WHERE "bicycle"."color" = ? AND "bicycle"."owner_id" IS NOT NULL)
+          """)
+      #expect(try others.count(db) == 2)
+      #expect(try Person.read().whereAny(neglected).run(db).isEmpty)
+    }
+  }
+
+  @Test func aColumnIsEnough() throws {
+    try withCompany { db in
+      let teams = try Worker.read().including(Worker.bossId, of: Worker.id).run(db)  // [(Worker, [Worker])]
+      let pairs = Person.read().including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId)
+      #expect(try teams.count == 4 && pairs.run(db).count == 3)
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import Sqlable
+import Testing
+
+@Suite struct AssociationTests {
+  /// The SQL of the reads that `body` runs, without its values.
+  private func texts(_ db: SqliteDatabase, _ body: () throws -> Void) throws -> [String] {
+    let texts = Mutex<[String]>([])
+    let trace = db.trace { event in
+      if event.kind == .read { texts.withLock { $0.append(event.sql) } }
+    }
+    try body()
+    db.removeTrace(trace)
+    return texts.withLock(\.self)
+  }
+
+  @Test func aRowComesWithTheOneThatItRefersTo() throws {
+    try withSchool { db in
+      let bikes = Bicycle.read().orderBy(Bicycle.name).including(Bicycle.owner)
+      let rows: [(Bicycle, Person?)] = try bikes.run(db)
+      #expect(rows.map(\.0.name) == ["Giant", "Kona", "Norco", "Trek"])
+      #expect(rows.map { $0.1?.name } == ["Anna", nil, "Anna", "Bo"])
+      let texts = try texts(db) { _ = try bikes.run(db) }
+      #expect(texts.last == #"SELECT "id", "name" FROM "person" WHERE "id" IN (?)"#)
+      let filtered = try Bicycle.read().orderBy(Bicycle.id)
+        .including(Bicycle.owner.filter(Person.name != "Bo")).run(db)
+      #expect(filtered.map { $0.1?.name } == ["Anna", nil, "Anna", nil])
+      // A table may refer to itself.
+      let bosses = try Worker.read().orderBy(Worker.id).including(Worker.boss).including(Worker.team).run(db)
+      #expect(bosses.map { $0.1?.name } == [nil, "Ada", "Ada", "Ben"])
+      #expect(bosses.map { $0.2.map(\.name).sorted() } == [["Ben", "Cleo"], ["Dan"], [], []])
+    }
+  }
+
+  @Test func aLimitIsOneForEachRow() throws {
+    try withSchool { db in
+      try Bicycle.insert([Bicycle(name: "Brompton", color: "red", ownerId: 2)]).run(db)
+      let first = Person.read().orderBy(Person.id).including(Person.bikes.orderBy(Bicycle.name).limit(1))
+      #expect(try first.run(db).map { $0.1.map(\.name) } == [["Giant"], ["Brompton"], []])
+      let texts = try texts(db) { _ = try first.run(db) }
+      #expect(
+        texts.last == """
+          WITH RECURSIVE "ranked" ("c1", "c2", "c3", "c4", "c5") AS (SELECT "id", "name", "color", "owner_id", \
+          row_number() OVER (PARTITION BY "owner_id" ORDER BY "name") FROM "bicycle" WHERE "owner_id" IN (?)) \
+          SELECT "ranked"."c1", "ranked"."c2", "ranked"."c3", "ranked"."c4" FROM "ranked" WHERE "ranked"."c5" <= ? \
+          ORDER BY "ranked"."c5"
+          """)
+      let second = Person.bikes.orderBy(Bicycle.name).limit(1, offset: 1)
+      #expect(
+        try Person.read().orderBy(Person.id).including(second).run(db).map { $0.1.map(\.name) }
+          == [["Norco"], ["Trek"], []])
+      let last: Association<Person, Bicycle, Bicycle?> = Person.bikes.orderBy(Bicycle.name, .desc).first()
+      #expect(
+        try Person.read().orderBy(Person.id).including(last).run(db).map { $0.1?.name } == ["Norco", "Trek", nil])
+      // The same in a statement that is included.
+      let children = Bicycle.read().orderBy(Bicycle.name).limit(1)
+      #expect(
+        try Person.read().orderBy(Person.id).including(children, by: Bicycle.ownerId).run(db).map { $0.1.map(\.name) }
+          == [["Giant"], ["Brompton"], []])
+      for limit in [Person.bikes.limit(-1), Person.bikes.limit(1, offset: -1)] {
+        expectInvalidStatement { _ = try Person.read().including(limit).run(db) }
+      }
+    }
+  }
+
+  @Test func aThirdTableConnectsManyWithMany() throws {
+    try withSchool { db in
+      let people = Person.read().orderBy(Person.id).including(Person.courses.orderBy(Course.title))
+      #expect(try people.run(db).map { $0.1.map(\.title) } == [["Accounts", "Welding"], ["Welding"], ["Welding"]])
+      let texts = try texts(db) { _ = try people.run(db) }
+      #expect(
+        texts.last == """
+          SELECT "course"."id", "course"."title", "enrolment"."person_id" FROM "course" JOIN "enrolment" \
+          ON "course"."id" = "enrolment"."course_id" WHERE "enrolment"."person_id" IN (?) ORDER BY "course"."title"
+          """)
+      let courses = Course.read().orderBy(Course.id).including(Course.people.orderBy(Person.name).limit(2))
+        .including(Course.people.count())
+      #expect(try courses.run(db).map { $0.1.map(\.name) } == [["Anna", "Bo"], ["Anna"], []])
+      #expect(try courses.run(db).map(\.2) == [3, 1, 0])
+    }
+  }
+
+  @Test func levelsAreNestedAndEachIsOneStatement() throws {
+    try withSchool { db in
+      let people = Person.read().orderBy(Person.id).including(
+        Person.bikes.orderBy(Bicycle.id).including(Bicycle.repairs.orderBy(Repair.id), Bicycle.owner)
+      ).including(Person.courses.count())
+      let rows: [(Person, [(Bicycle, [Repair], Person?)], Int)] = try people.run(db)
+      #expect(rows.map { $0.1.map(\.0.name) } == [["Norco", "Giant"], ["Trek"], []])
+      #expect(rows.map { $0.1.map { $0.1.map(\.cost) } } == [[[40, 25], [10]], [[90]], []])
+      #expect(rows.flatMap { person, bikes, _ in bikes.map { $0.2 == person } } == [true, true, true])
+      #expect(rows.map(\.2) == [2, 1, 1])
+      let count = try texts(db) { _ = try people.run(db) }.count
+      #expect(count == 5)
+      let up = Repair.read().orderBy(Repair.id).including(
+        Repair.bicycle.including(Bicycle.owner.including(Person.bikes.count())))
+      let owners: [(Repair, (Bicycle, (Person, Int)?)?)] = try up.run(db)
+      #expect(owners.map { $0.1?.1?.1 } == [2, 2, 1, 2])
+      // Without rows above nothing is read.
+      #expect(try texts(db) { _ = try Person.read().filter(Person.id > 99).including(Person.bikes).run(db) }.count == 1)
+    }
+  }
+
+  @Test func filtersAskForRowsThatBelongToARow() throws {
+    try withSchool { db in
+      let reds = Person.bikes.filter(Bicycle.color == "red")
+      let having = Person.read().whereAny(reds)
+      #expect(
+        having.sql == """
+          SELECT "id", "name" FROM "person" WHERE "id" IN (SELECT "bicycle"."owner_id" FROM "bicycle" \
+          WHERE "bicycle"."color" = ? AND "bicycle"."owner_id" IS NOT NULL)
+          """)
+      #expect(try having.run(db).map(\.name) == ["Anna"])
+      // NOT IN a list with NULL would be true for no row.
+      #expect(try Person.read().whereNone(reds).orderBy(Person.id).run(db).map(\.name) == ["Bo", "Cid"])
+      #expect(try Person.read().whereNone(Person.bikes).run(db).map(\.name) == ["Cid"])
+      // A row without a reference lacks the other.
+      let annas = Bicycle.owner.filter(Person.name == "Anna")
+      #expect(try Bicycle.read().whereAny(annas).orderBy(Bicycle.id).run(db).map(\.name) == ["Norco", "Giant"])
+      #expect(try Bicycle.read().whereNone(annas).orderBy(Bicycle.id).run(db).map(\.name) == ["Trek", "Kona"])
+      #expect(
+        try Person.read().whereAny(Person.courses.filter(Course.title == "Accounts")).run(db).map(\.name) == ["Anna"])
+      #expect(try Course.read().whereNone(Course.people).run(db).map(\.title) == ["Welsh"])
+      #expect(try Worker.read().whereAny(Worker.team).orderBy(Worker.id).run(db).map(\.name) == ["Ada", "Ben"])
+      #expect(try Worker.read().whereNone(Worker.boss).run(db).map(\.name) == ["Ada"])
+      // Through several, in counts, changes and other conditions.
+      let dear = Person.bikes.filter(exists(Bicycle.repairs.filter(Repair.cost > 50)))
+      #expect(try Person.count().whereAny(dear).run(db) == 1)
+      #expect(try Person.read().filter(exists(dear) || Person.id == 3).orderBy(Person.id).run(db).map(\.id) == [2, 3])
+      #expect(try Person.read().including(dear).run(db).flatMap(\.1).map(\.name) == ["Trek"])
+      #expect(try Bicycle.delete().whereNone(Bicycle.repairs).run(db) == 1)
+      expectInvalidStatement { _ = try Person.read().whereAny(Person.bikes.limit(1)).run(db) }
+      expectInvalidStatement { _ = try Person.read().including(Person.bikes.limit(1).count()).run(db) }
+    }
+  }
+
+  @Test func declarationsThatContradictEachOtherAreRefused() throws {
+    try withSchool { db in
+      func message<Output>(_ association: Association<Person, some Sqlable, Output>) -> String? {
+        expectMisuse { _ = try Person.read().including(association).run(db) }?.message
+      }
+      #expect(message(Person.toMany(Repair.self, by: Repair.bicycleId)) == "column bicycle_id does not refer to person")
+      #expect(
+        message(Person.toMany(Course.self, through: Enrolment.self, from: Enrolment.courseId, to: Enrolment.personId))
+          == "column course_id does not refer to person")
+      #expect(
+        message(Person.toOne(Worker.self, by: Person.id, of: Worker.name))
+          == "can't group rows by a foreign key of integer that refers to text")
+      expectError(.schema(.missingColumn("cost"))) {
+        _ = try Person.read().including(Person.toMany(Bicycle.self, by: Repair.cost)).run(db)
+      }
+      expectMisuse { _ = try Person.read().whereAny(Person.toMany(Repair.self, by: Repair.bicycleId)).run(db) }
+    }
+  }
+
+  @Test func aLiveResultFollowsEveryLevel() async throws {
+    try await withMembers { pool in
+      try await pool.transaction { db in
+        try db.createTable(Person.self)
+        try db.createTable(Bicycle.self)
+        try db.createTable(Repair.self)
+        try Person(id: 1, name: "Anna").insert().run(db)
+        try Bicycle(name: "Norco", color: "red", ownerId: 1).insert().run(db)
+      }
+      let costs = Person.read().including(Person.bikes.including(Bicycle.repairs))
+      var seen: [[Int]] = []
+      for try await rows in costs.updates(in: pool) {
+        seen.append(rows.flatMap { $0.1.flatMap { $0.1.map(\.cost) } })
+        if seen.count == 2 { break }
+        try await Repair(id: 1, bicycleId: 1, cost: 7).insert().run(pool)
+      }
+      #expect(seen == [[], [7]])
+    }
+  }
+}
