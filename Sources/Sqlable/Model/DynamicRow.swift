@@ -8,7 +8,7 @@
 ///
 /// Rows are equal when their values are, whatever their columns are called. `print(row)` shows names and values:
 /// `color: red, count("id"): 2`.
-public struct DynamicRow: SelectOutput, Sendable, Hashable, CustomStringConvertible {
+public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConvertible {
   /// The same: the values of a row that a join does not find are NULL.
   public typealias Unmatched = DynamicRow
 

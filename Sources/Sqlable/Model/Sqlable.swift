@@ -76,7 +76,7 @@ public protocol Sqlable: Sendable, SelectableModel {
 
 /// A model or optional model, which selects all columns of a table in a query: `Person.self` or, for a left-joined
 /// table, `Person?.self`. There is nothing to implement.
-public protocol SelectableModel: SelectOutput {
+public protocol SelectableModel: JoinedOutput {
   /// The model of the columns.
   static var modelOfRow: any Sqlable.Type { get }
 }

@@ -3,9 +3,6 @@
 /// All ``SqlValue`` types and ``Sqlable`` models conform, and optionals of both: a model without a match in a left join
 /// is nil. There is nothing to implement.
 public protocol SelectOutput: SendableMetatype {
-  /// Its type after a right or full join, which may find no row of its table: an optional. An optional stays as it is.
-  associatedtype Unmatched: SelectOutput = Self?
-
   /// Reads a value from the result's columns at the current position of `row`, and advances past them.
   static func next(of row: inout ResultRow) throws -> Self
 
@@ -15,6 +12,13 @@ public protocol SelectOutput: SendableMetatype {
 
   /// Adds its columns to `description`. Throws if the model's declarations are inconsistent.
   static func describe(in description: inout ResultDescription) throws
+}
+
+/// A part of a result row for which a right or full join may find no row: a model, or an optional.
+// A protocol of its own: one with an associated type is written with `any`, and models return `SqlValue?`.
+public protocol JoinedOutput: SelectOutput {
+  /// Its type after a right or full join: an optional. An optional stays as it is.
+  associatedtype Unmatched: SelectOutput = Self?
 }
 
 /// The columns that a result is read from, when no query describes them.
@@ -63,8 +67,6 @@ public struct ResultRow {
 }
 
 extension Optional: SelectOutput where Wrapped: SelectOutput {
-  public typealias Unmatched = Self
-
   @inlinable
   public static func next(of row: inout ResultRow) throws -> Self {
     try Wrapped.isAbsent(in: &row) ? nil : Wrapped.next(of: &row)
@@ -77,4 +79,8 @@ extension Optional: SelectOutput where Wrapped: SelectOutput {
   public static func describe(in description: inout ResultDescription) throws {
     try Wrapped.describe(in: &description)
   }
+}
+
+extension Optional: JoinedOutput where Wrapped: SelectOutput {
+  public typealias Unmatched = Self
 }

@@ -152,7 +152,7 @@ extension Association where Output == [Target] {
   /// Running it with a negative limit or offset throws `.invalidStatement`.
   public consuming func limit(_ limit: Int, offset: Int? = nil) -> Association {
     part.level.query.limit = limit
-    if let offset { part.level.query.clauses.offset = offset }
+    if let offset { part.level.query.clauses.offset = .number(offset) }
     return self
   }
 
@@ -257,21 +257,21 @@ extension Statement {
   ///
   /// It applies to reads, counts, updates and deletes, as `filter` does.
   public consuming func whereAny<Target>(_ association: Association<Model, Target, [Target]>) -> Statement {
-    filter(exists(association))
+    filter(association.part.level.existence(under: Model.self))
   }
 
   /// Keeps the rows that have the other row of an association.
   public consuming func whereAny<Target>(_ association: Association<Model, Target, Target?>) -> Statement {
-    filter(exists(association))
+    filter(association.part.level.existence(under: Model.self))
   }
 
   /// Keeps the rows to which no row belongs by an association: `… WHERE NOT "id" IN (SELECT …)`.
   public consuming func whereNone<Target>(_ association: Association<Model, Target, [Target]>) -> Statement {
-    filter(!exists(association))
+    filter(!association.part.level.existence(under: Model.self))
   }
 
   /// Keeps the rows that lack the other row of an association; also those whose foreign key is NULL.
   public consuming func whereNone<Target>(_ association: Association<Model, Target, Target?>) -> Statement {
-    filter(!exists(association))
+    filter(!association.part.level.existence(under: Model.self))
   }
 }

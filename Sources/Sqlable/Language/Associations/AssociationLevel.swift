@@ -74,7 +74,6 @@ extension AssociationLevel {
     guard !wanted.isEmpty else { return nil }
     let path = try found(under: table)
     var rows = query
-    let (limit, offset) = (rows.limit, rows.clauses.offset)
     if let link = path.link { rows.join(SelectQuery.Source(table: link.table), .inner, on: link.isJoined) }
     rows.filter(SqlExpression(.isIn(path.term, Array(wanted))))
     switch form {
@@ -87,9 +86,7 @@ extension AssociationLevel {
       rows.clauses.order = []
     case .rows:
       if path.group == nil { rows.clauses.results.append(.term(path.term)) }
-      if limit != nil || offset != nil {
-        return rows.ranked(by: path.term, limit: limit, offset: offset ?? 0, names: [path.link?.table.name ?? ""])
-      }
+      if rows.isLimited { return rows.ranked(by: path.term, beside: path.link?.table) }
     }
     return LevelQuery(query: rows, columns: rows.clauses.columns)
   }
@@ -161,36 +158,42 @@ extension SelectQuery {
     }
   }
 
-  /// The rows with a number from `offset` + 1 to `offset` + `limit` among those with the same value of a term.
-  fileprivate func ranked(by group: SqlExpression, limit: Int?, offset: Int, names: [String]) -> LevelQuery {
+  /// The rows whose number, among those with the same value of a term, is within the limit and offset.
+  fileprivate func ranked(by group: SqlExpression, beside link: TableInfo?) -> LevelQuery {
     var numbered = self
     let columns = clauses.columns
     let number = SqlExpression(
       .call(
-        .init(
-          function: .builtIn(.rowNumber), arguments: [],
-          window: .init(partition: [group], order: numbered.clauses.order))))
-    numbered.clauses.order = []
-    (numbered.limit, numbered.clauses.offset) = (nil, nil)
+        .init(function: .builtIn(.rowNumber), arguments: [], window: .init(partition: [group], order: clauses.order))))
+    (numbered.clauses.order, numbered.clauses.limit, numbered.clauses.offset) = ([], nil, nil)
     numbered.clauses.results.append(.term(number))
     var source = Source(table: TableInfo.columns(of: columns.map { $0.type ?? .blob } + [.integer]))
-    let isTaken = (names + [table.name]).contains { $0.isSameName(as: "ranked") }
+    let isTaken = [table, link].contains { $0?.name.isSameName(as: "ranked") == true }
     let name = isTaken ? "ranked_rows" : "ranked"
     source.alias = name
     source.define(numbered)
     let terms = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
     var query = SelectQuery(source, results: terms.dropLast().map { .term($0) })
     let place = terms[terms.count - 1]
-    if let limit {
-      if limit < 0 { query.clauses.defect = .invalidStatement("a limit can't be negative").at(table: table.name) }
-      query.filter(
-        SqlExpression(.binary(.lessOrEqual, place, SqlExpression(.value(.integer(Int64(limit) + Int64(offset)))))))
-    }
-    if offset != 0 {
-      if offset < 0 { query.clauses.defect = .invalidStatement("an offset can't be negative").at(table: table.name) }
-      query.filter(SqlExpression(.binary(.greater, place, SqlExpression(.value(.integer(Int64(offset)))))))
+    do throws(SqlError) {
+      let skipped = try clauses.offset.map { value throws(SqlError) in try count(value, "an offset") } ?? 0
+      if let limit = clauses.limit {
+        let (last, isBeyond) = try count(limit, "a limit").addingReportingOverflow(skipped)
+        query.filter(SqlExpression(.binary(.lessOrEqual, place, SqlExpression(isBeyond ? Int.max : last))))
+      }
+      if skipped > 0 { query.filter(SqlExpression(.binary(.greater, place, SqlExpression(skipped)))) }
+    } catch {
+      query.clauses.defect = error
     }
     query.clauses.order = [OrderTerm(expression: place, order: .asc)]
     return LevelQuery(query: query, columns: columns)
+  }
+
+  private func count(_ count: SelectQuery.RowCount, _ name: String) throws(SqlError) -> Int {
+    guard let number = count.number else {
+      throw .invalidStatement("\(name) of associated rows must be a number").at(table: table.name)
+    }
+    guard number >= 0 else { throw .invalidStatement("\(name) can't be negative").at(table: table.name) }
+    return number
   }
 }

@@ -134,6 +134,24 @@ extension SelectStatement where Row: SelectOutput {
     return .init(tuples: query)
   }
 
+  /// Cross-joins another table, combining every row with every row of it.
+  @inlinable
+  public consuming func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<(Row, Other)> {
+    var query = asSelect().query
+    query.add(Other.source(), .cross)
+    return .init(tuples: query)
+  }
+
+  /// Cross-joins a table under another name, combining every row with every row of it.
+  @inlinable
+  public consuming func crossJoin<Other: Sqlable>(_ other: Alias<Other>) -> Select<(Row, Other)> {
+    var query = asSelect().query
+    query.add(other.source, .cross)
+    return .init(tuples: query)
+  }
+}
+
+extension SelectStatement where Row: JoinedOutput {
   /// Right-joins another table: all its rows, with nil for those without a match in the query. Running it throws
   /// `.misuse` before SQLite 3.39.
   @inlinable
@@ -173,22 +191,6 @@ extension SelectStatement where Row: SelectOutput {
   ) -> Select<(Row.Unmatched, Other?)> {
     var query = asSelect().query
     query.add(other.source, .full, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Cross-joins another table, combining every row with every row of it.
-  @inlinable
-  public consuming func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<(Row, Other)> {
-    var query = asSelect().query
-    query.add(Other.source(), .cross)
-    return .init(tuples: query)
-  }
-
-  /// Cross-joins a table under another name, combining every row with every row of it.
-  @inlinable
-  public consuming func crossJoin<Other: Sqlable>(_ other: Alias<Other>) -> Select<(Row, Other)> {
-    var query = asSelect().query
-    query.add(other.source, .cross)
     return .init(tuples: query)
   }
 }

@@ -5,7 +5,7 @@
 extension Select {
   /// Right-joins another table, with nil for its rows without a match.
   @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
+  public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, Other)> where Row == (A, B) {
     query.add(Other.source(), .right, on: condition)
@@ -14,7 +14,7 @@ extension Select {
 
   /// Right-joins a table under another name, with nil for its rows without a match.
   @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
+  public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, Other)> where Row == (A, B) {
     query.add(other.source, .right, on: condition)
@@ -23,7 +23,7 @@ extension Select {
 
   /// Full-joins another table, with nil for rows of either side without a match.
   @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
+  public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, Other?)> where Row == (A, B) {
     query.add(Other.source(), .full, on: condition)
@@ -32,7 +32,7 @@ extension Select {
 
   /// Full-joins a table under another name, with nil for rows of either side without a match.
   @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
+  public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, Other?)> where Row == (A, B) {
     query.add(other.source, .full, on: condition)
@@ -45,7 +45,7 @@ extension Select {
 extension Select {
   /// Right-joins another table, with nil for its rows without a match.
   @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
+  public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other)> where Row == (A, B, C) {
     query.add(Other.source(), .right, on: condition)
@@ -54,7 +54,7 @@ extension Select {
 
   /// Right-joins a table under another name, with nil for its rows without a match.
   @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
+  public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other)> where Row == (A, B, C) {
     query.add(other.source, .right, on: condition)
@@ -63,7 +63,7 @@ extension Select {
 
   /// Full-joins another table, with nil for rows of either side without a match.
   @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
+  public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other?)> where Row == (A, B, C) {
     query.add(Other.source(), .full, on: condition)
@@ -72,7 +72,7 @@ extension Select {
 
   /// Full-joins a table under another name, with nil for rows of either side without a match.
   @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
+  public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other?)> where Row == (A, B, C) {
     query.add(other.source, .full, on: condition)
@@ -85,7 +85,7 @@ extension Select {
 extension Select {
   /// Right-joins another table, with nil for its rows without a match.
   @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
+  public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other)> where Row == (A, B, C, D) {
     query.add(Other.source(), .right, on: condition)
@@ -94,7 +94,7 @@ extension Select {
 
   /// Right-joins a table under another name, with nil for its rows without a match.
   @inlinable
-  public consuming func rightJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
+  public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other)> where Row == (A, B, C, D) {
     query.add(other.source, .right, on: condition)
@@ -103,7 +103,7 @@ extension Select {
 
   /// Full-joins another table, with nil for rows of either side without a match.
   @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
+  public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, Other: Sqlable>(
     _ other: Other.Type, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other?)> where Row == (A, B, C, D) {
     query.add(Other.source(), .full, on: condition)
@@ -112,7 +112,7 @@ extension Select {
 
   /// Full-joins a table under another name, with nil for rows of either side without a match.
   @inlinable
-  public consuming func fullJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
+  public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, Other: Sqlable>(
     _ other: Alias<Other>, on condition: SqlExpression
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other?)> where Row == (A, B, C, D) {
     query.add(other.source, .full, on: condition)
@@ -126,7 +126,7 @@ extension Select {
   /// Right-joins another table, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, Other: Sqlable
   >(_ other: Other.Type, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other)
   > where Row == (A, B, C, D, E) {
@@ -137,7 +137,7 @@ extension Select {
   /// Right-joins a table under another name, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, Other: Sqlable
   >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other)
   > where Row == (A, B, C, D, E) {
@@ -148,7 +148,7 @@ extension Select {
   /// Full-joins another table, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, Other: Sqlable
   >(_ other: Other.Type, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other?)
   > where Row == (A, B, C, D, E) {
@@ -159,7 +159,7 @@ extension Select {
   /// Full-joins a table under another name, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, Other: Sqlable
   >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other?)
   > where Row == (A, B, C, D, E) {
@@ -174,7 +174,7 @@ extension Select {
   /// Right-joins another table, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
   >(_ other: Other.Type, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other)
   > where Row == (A, B, C, D, E, F) {
@@ -185,7 +185,7 @@ extension Select {
   /// Right-joins a table under another name, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
   >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other)
   > where Row == (A, B, C, D, E, F) {
@@ -196,7 +196,7 @@ extension Select {
   /// Full-joins another table, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
   >(_ other: Other.Type, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other?)
   > where Row == (A, B, C, D, E, F) {
@@ -207,7 +207,7 @@ extension Select {
   /// Full-joins a table under another name, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
   >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other?)
   > where Row == (A, B, C, D, E, F) {
@@ -222,8 +222,8 @@ extension Select {
   /// Right-joins another table, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
+    G: JoinedOutput, Other: Sqlable
   >(_ other: Other.Type, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other)
   > where Row == (A, B, C, D, E, F, G) {
@@ -234,8 +234,8 @@ extension Select {
   /// Right-joins a table under another name, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
+    G: JoinedOutput, Other: Sqlable
   >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other)
   > where Row == (A, B, C, D, E, F, G) {
@@ -246,8 +246,8 @@ extension Select {
   /// Full-joins another table, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
+    G: JoinedOutput, Other: Sqlable
   >(_ other: Other.Type, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other?)
   > where Row == (A, B, C, D, E, F, G) {
@@ -258,8 +258,8 @@ extension Select {
   /// Full-joins a table under another name, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
+    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
+    G: JoinedOutput, Other: Sqlable
   >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other?)
   > where Row == (A, B, C, D, E, F, G) {
