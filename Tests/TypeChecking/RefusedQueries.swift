@@ -19,8 +19,8 @@ func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter:
   _ = Car.select(Car.name).orderBy(Car.name, "desc") // refused: cannot convert value of type 'String' to expected argument type 'Order'
   _ = Car.read().orderBy(Car.name.desc).limit(Parameter("count"), offset: Parameter("from")).offset(2)
   _ = Car.select(Car.name).limit(Parameter("count")).offset(scalar(Person.read().count()).ifNull(0))
-  _ = Car.read().limit("3") // refused: no exact matches in call to instance method 'limit'
-  _ = Car.select(Car.name).limit(Car.name) // refused: no exact matches in call to instance method 'limit'
+  _ = Car.read().limit("3") // refused: cannot convert value of type 'String' to expected argument type 'Int'
+  _ = Car.select(Car.name).limit(Car.name) // refused: instance method 'limit' requires the types 'String' and 'Int' be equivalent
   _ = Car.read().orderBy(Car.name, Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Order'
   _ = Car.select(Car.name).union(Car.select(Car.price)) // refused: the other query has different types or a different number of columns
   _ = Car.select(Car.name).union(Car.select(Car.name, Car.price)) // refused: the other query has different types or a different number of columns
@@ -42,10 +42,10 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.join(NoValue.self, on: Car.ownerId == 1) // refused: static method 'join(_:on:)' requires that 'NoValue' conform to 'Sqlable'
   let _: Select<Bool> = Car.join(Person.self, on: Car.ownerId == Person.id).exists()
   _ = Car.read().filter(Car.read().exists()) // refused: cannot convert value of type 'Select<Bool>' to expected argument type 'SqlExpression'
-  _ = Car.read().filter(Person.read().count() > 1) // refused: binary operator '>' cannot be applied to operands of type 'Select<Int>' and 'Int'
+  _ = Car.read().filter(Person.read().count() > 1) // refused: referencing operator function '>' on 'SqlTerm' requires that 'Select<Int>' conform to 'SqlTerm'
   let _: Select<(Car?, Person)> = Car.rightJoin(Person.self, on: Car.ownerId == Person.id)
   let _: Select<(Car?, Person?, Bicycle)> = Car.leftJoin(Person.self, on: Car.ownerId == Person.id).rightJoin(Bicycle.self, on: Bicycle.id == Car.id)
-  let _: Select<(String?, Person?)> = Car.select(Car.name).fullJoin(Person.self, on: Car.ownerId == Person.id)
+  let _: Select<(Car?, Person?)> = Car.read().fullJoin(Person.self, on: Car.ownerId == Person.id)
   _ = Car.fullJoin(Person.self) // refused: missing argument for parameter 'on' in call
   let _: Select<(Car, Person)> = Car.rightJoin(Person.self, on: Car.ownerId == Person.id) // refused: cannot assign value of type 'Select<(Car?, Person)>' to type 'Select<(Car, Person)>'
   _ = Car.join(person, on: Car.ownerId == Person.id) // refused: no exact matches in call to static method 'join'
@@ -61,7 +61,7 @@ func names(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   let q = Car.select(Car.price, Car.name).named("c"); _ = rank().over(partitionBy: q.columns.0)
   let q = Car.select(Car.price, Car.name).named("c"); _ = Car.name.coalesce(q.columns.1) == q.columns.1
   let q = Car.select(Car.price, Car.name).named("c", materialized: false); _ = q.read()
-  _ = Car.select(Car.name).named("c", materialized: "yes") // refused: cannot convert value of type 'String' to expected argument type 'Bool?'
+  _ = Car.select(Car.name).named("c", materialized: "yes") // refused: cannot convert value of type 'String' to expected argument type 'Bool'
   _ = Car.read().named("c") // refused: use Alias(Model.self, name) { _ in … } to name rows of a model
   _ = Car.select(Car.name, Car.price).named("c").column // refused: value of type 'NamedQuery<String, Double>' has no member 'column'
   _ = Car.select(Car.name).named("c").column == 5 // refused: the value has a different type than the term on the left

@@ -18,7 +18,7 @@ func windows(text: String, number: Int, date: Date) throws {
   _ = Car.price.lag("x") // refused: cannot convert value of type 'String' to expected argument type 'Int'
   let _: TypedExpression<Double> = Car.price.lag(2, default: 0).over(Window(partitionBy: Car.name).orderBy(Car.price.desc).frame(.rows(.preceding(1), .currentRow, excluding: .ties)))
   let _: TypedExpression<String?> = Car.color.nthValue(2).over()
-  _ = Car.price.lag(1, default: "x") // refused: no exact matches in call to instance method 'lag'
+  _ = Car.price.lag(1, default: "x") // refused: cannot convert value of type 'String' to expected argument type 'Double'
   _ = Car.price.nthValue() // refused: missing argument for parameter #1 in call
   _ = Window(partitionBy: Car.name).orderBy(Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Ordering'
   _ = rank().over(frame: .rows(.preceding(1), .currentRow, excluding: .others)) // refused: has no member 'others'

@@ -14,7 +14,8 @@ public protocol SelectOutput: SendableMetatype {
   static func describe(in description: inout ResultDescription) throws
 }
 
-/// A part of a result row for which a right or full join may find no row: a model, or an optional.
+/// A part of a result row for which a right or full join may find no row: a model, or an optional. A value that is
+/// selected before such a join must be an optional: `Car.select(Car.name.typed(as: String?.self)).fullJoin(…)`.
 // A protocol of its own: one with an associated type is written with `any`, and models return `SqlValue?`.
 public protocol JoinedOutput: SelectOutput {
   /// Its type after a right or full join: an optional. An optional stays as it is.

@@ -47,7 +47,8 @@ extension Sqlable {
   /// ```
   ///
   /// - Parameters:
-  ///   - foreignKey: The other model's column that refers to this table.
+  ///   - target: The other model.
+  ///   - foreignKey: Its column that refers to this table.
   ///   - key: The column that it refers to. It is required unless `foreignKey` is declared as a ``ForeignKey``.
   public static func toMany<Target: Sqlable>(
     _ target: Target.Type, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
@@ -63,6 +64,7 @@ extension Sqlable {
   /// ```
   ///
   /// - Parameters:
+  ///   - target: The other model.
   ///   - foreignKey: The column of this model.
   ///   - key: The other model's column that it refers to. It is required unless `foreignKey` is declared as a
   ///     ``ForeignKey``.
@@ -84,6 +86,8 @@ extension Sqlable {
   /// A row that is connected twice comes twice. Both columns must be declared as a ``ForeignKey``.
   ///
   /// - Parameters:
+  ///   - target: The other model.
+  ///   - link: The model that connects both.
   ///   - origin: The column of `link` that refers to this table.
   ///   - destination: The column of `link` that refers to the table of `target`.
   public static func toMany<Target: Sqlable, Link: Sqlable>(

@@ -14,8 +14,8 @@ import Testing
 
   @Test(arguments: 1...times(30)) func rowsComeWithTheirOwn(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
-    let people = (1...6).map { Person(id: $0, name: "p\($0)") }
-    let bikes = (1...Int.random(in: 1...20, using: &random)).map { id in
+    let people = (1...6).map { (id: Int) in Person(id: id, name: "p\(id)") }
+    let bikes = (1...Int.random(in: 1...20, using: &random)).map { (id: Int) in
       Bicycle(
         id: id, name: "b\(id)", color: ["red", "blue"].randomElement(using: &random) ?? "red",
         ownerId: Bool.random(using: &random) ? Int.random(in: 1...6, using: &random) : nil)

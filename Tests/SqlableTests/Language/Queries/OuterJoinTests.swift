@@ -51,7 +51,7 @@ import Testing
         .leftJoin(Worker.self, on: Worker.id == Person.id)
         .rightJoin(boss, on: boss[Worker.id] == Worker.bossId).orderBy(boss[Worker.id]).run(db)
       #expect(four.map(\.3.name) == ["Ada", "Ben", "Cleo", "Dan"] && four.map(\.1?.name) == ["Bo", nil, nil, nil])
-      let names: [(String?, Person)] = try Bicycle.select(Bicycle.name.typed(as: String.self))
+      let names: [(String?, Person)] = try Bicycle.select(Bicycle.name.typed(as: String?.self))
         .rightJoin(Person.self, on: isOwner).orderBy(Person.id, .desc).run(db)
       #expect(names.first?.0 == nil && names.first?.1.name == "Cid" && names.count == 4)
     }
