@@ -61,6 +61,23 @@ import Testing
     }
   }
 
+  @Test func whatBelongsToRowsIsInTheirFile() throws {
+    try withArchive { db, _ in
+      for database in ["main", "archive"] {
+        try Person(id: 1, name: "Anna").insert().in(database: database).run(db)
+        try Bicycle.update(Bicycle.ownerId.set(to: 1)).in(database: database).filter(Bicycle.id == 1).run(db)
+      }
+      let old = try Person.read().in(database: "archive").including(Person.bikes.including(Bicycle.owner)).run(db)
+      #expect(old.map { $0.1.map(\.0.name) } == [["Old"]])
+      #expect(try Person.read().including(Person.bikes).run(db).map { $0.1.map(\.name) } == [["New"]])
+      let one = try Person.read().in(database: "archive").including(Person.bikes.in(database: "main")).run(db)
+      #expect(one.map { $0.1.map(\.name) } == [["New"]])
+      let grey = Person.bikes.filter(Bicycle.color == "grey")
+      #expect(try Person.count().in(database: "archive").whereAny(grey.in(database: "archive")).run(db) == 1)
+      #expect(try Person.count().whereAny(grey).run(db) == 0)
+    }
+  }
+
   @Test func rowsMoveBetweenFilesInOneTransaction() throws {
     try withArchive { db, _ in
       try db.transaction { db in

@@ -16,9 +16,8 @@ import Testing
       #expect(
         texts.withLock(\.self).contains(
           """
-          WITH RECURSIVE "ranked" ("c1", "c2", "c3", "c4", "c5") AS (\
-          SELECT "id", "name", "color", "owner_id", row_number() OVER (PARTITION BY "owner_id" ORDER BY "name") \
-          FROM "bicycle" WHERE "owner_id" IN (?…)) \
+          WITH RECURSIVE "ranked" ("c1", "c2", "c3", "c4", "c5") AS (SELECT "id", "name", "color", "owner_id", \
+          row_number() OVER (PARTITION BY "owner_id" ORDER BY "name") FROM "bicycle" WHERE "owner_id" IN (?…)) \
           SELECT "ranked"."c1", "ranked"."c2", "ranked"."c3", "ranked"."c4" FROM "ranked" WHERE "ranked"."c5" <= ? \
           ORDER BY "ranked"."c5"
           """))

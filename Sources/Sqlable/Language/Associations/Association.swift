@@ -30,7 +30,14 @@ struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   /// the same level and output are the same.
   let gathering: @Sendable (AssociationLevel, TableInfo) throws -> GatheredPart<Output>
 
-  func gathering(under table: TableInfo) throws -> GatheredPart<Output> { try gathering(level, table) }
+  func gathering(under table: TableInfo) throws -> GatheredPart<Output> { try gathering(level(under: table), table) }
+
+  /// The level below the rows of a table: in its database, which no foreign key leaves, unless it names one itself.
+  func level(under table: TableInfo) -> AssociationLevel {
+    var level = level
+    if let database = table.database, level.query.table.database == nil { level.read(fromDatabase: database) }
+    return level
+  }
 
   static func == (left: AssociatedPart, right: AssociatedPart) -> Bool { left.level == right.level }
   func hash(into hasher: inout Hasher) { hasher.combine(level) }
@@ -126,6 +133,21 @@ extension Association {
   /// Keeps the rows that match a condition on the columns of `Target`. Several filters are combined with AND.
   public consuming func filter(_ condition: SqlExpression) -> Association {
     part.level.query.filter(condition)
+    return self
+  }
+}
+
+extension Association {
+  /// Takes the rows from the tables of an attached database.
+  ///
+  /// ```swift
+  /// Person.read().in(database: "archive").whereAny(Person.bikes.in(database: "archive"))
+  /// ```
+  ///
+  /// Rows that are included come from the database of the rows above them; in a condition SQLite takes the first
+  /// database that has the table.
+  public consuming func `in`(database: String) -> Association {
+    part.level.read(fromDatabase: database)
     return self
   }
 }

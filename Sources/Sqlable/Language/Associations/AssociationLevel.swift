@@ -4,11 +4,18 @@ struct AssociationLevel: Sendable, Hashable {
 
   /// The rows, with their filter, their order, and the limit for each row above.
   var query: SelectQuery
-  let path: AssociationPath
+  private(set) var path: AssociationPath
   var form = Form.rows
   var below: [AssociationLevel] = []
 
   init(_ query: SelectQuery, _ path: AssociationPath) { (self.query, self.path) = (query, path) }
+
+  /// Reads from the tables of an attached database.
+  mutating func read(fromDatabase database: String) {
+    query.clauses.read(fromDatabase: database)
+    guard case .linked(let link, let from, let to) = path else { return }
+    path = .linked(link.named(link.name, in: database), from: from, to: to)
+  }
 }
 
 /// How rows belong to those of the level above.

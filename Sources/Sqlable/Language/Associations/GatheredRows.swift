@@ -47,7 +47,7 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   func gathering<Part: Sendable>(_ part: AssociatedPart<Part>) throws -> GatheredPart<Part> {
     let gathered = try part.gathering(under: table)
     below.append(gathered.level)
-    positions.append(try part.level.groups(under: table).above)
+    positions.append(try part.level(under: table).groups(under: table).above)
     values.append([])
     return gathered
   }
