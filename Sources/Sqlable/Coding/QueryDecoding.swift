@@ -69,11 +69,10 @@ extension DocumentDecoder {
   /// A number of rows, or a term without columns.
   private func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
     guard case .object = document else { return .number(try count(document, what)) }
-    let term = try term(document, Scope([], outer: nil))
     // A parameter may have been given its value.
-    if case .value(.integer(let value)) = term.node, let number = Int(exactly: value) { return .number(number) }
-    if case .value = term.node { throw failure("\(what) must be an integer, or a term that is no value") }
-    return .term(term)
+    let count = SelectQuery.RowCount(try term(document, Scope([], outer: nil)))
+    if case .value = count.term?.node { throw failure("\(what) must be an integer, or a term that is no value") }
+    return count
   }
 
   func part<Part>(

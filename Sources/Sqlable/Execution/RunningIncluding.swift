@@ -16,7 +16,7 @@ extension Including {
       try db.gather(gathered.rows, by: rootQuery)
       var waiting = gathered.rows.levels
       while let next = waiting.popFirst() {
-        guard let query = try next.query() else { continue }
+        guard let query = next.query() else { continue }
         try db.gather(next.level, by: query)
         waiting += next.level.levels
       }
@@ -55,7 +55,7 @@ extension Including: Runnable {
     while !waiting.isEmpty {
       var sent: [(level: any GatheredLevel, query: LevelQuery, request: SqlRequest)] = []
       for next in waiting {
-        guard let query = try next.query() else { continue }
+        guard let query = next.query() else { continue }
         let request = SqlRequest(try query.query.withValues(expandsLists: true), isReadOnly: true)
         if let parameter = request.parameter { throw SqlError.unprepared(parameter) }
         sent.append((next.level, query, request))
@@ -79,7 +79,7 @@ private struct WaitingLevel {
   /// The values by which rows of it belong to those above.
   let values: [DatabaseValue]
 
-  func query() throws -> LevelQuery? { try level.query(for: values) }
+  func query() -> LevelQuery? { level.query(for: values) }
 }
 
 extension GatheredLevel {

@@ -52,10 +52,13 @@ struct SQLLexer {
 
   /// Whether a byte right after an interpolation would join it: `?` and `1` are the parameter `?1`, `"a"` and `"b"` are
   /// one name.
-  static func joins(_ byte: UInt8) -> Bool {
+  static func joins(_ byte: UInt8) -> Bool { isOfWord(byte) || byte == UInt8(ascii: "\"") }
+
+  /// Whether a byte may stand in a name without quotes, a keyword or a number.
+  static func isOfWord(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "_"), UInt8(ascii: "$"), UInt8(ascii: "\""), 0x80...:
+      UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...:
       true
     default: false
     }

@@ -90,7 +90,7 @@ import Testing
         let terms = (0..<3).map { _ in generator.any(4) }
         let query = MemorySample.select(MemorySample.id, terms[0], terms[1], terms[2]).orderBy(MemorySample.id)
         let outcome = try outcome({ try query.evaluate(over: tables) }, { try query.run(db) }) {
-          $0 == $1 && $0.first?.columns == $1.first?.columns
+          (left: [DynamicRow], right: [DynamicRow]) in left == right && left.first?.columns == right.first?.columns
         }
         outcomes["\(outcome)", default: 0] += 1
         let note = outcome == .differing ? difference(query, tables, db) : ""

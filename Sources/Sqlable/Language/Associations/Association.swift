@@ -30,13 +30,12 @@ struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   /// the same level and output are the same.
   let gathering: @Sendable (AssociationLevel, TableInfo) throws -> GatheredPart<Output>
 
-  func gathering(under table: TableInfo) throws -> GatheredPart<Output> { try gathering(level(under: table), table) }
-
-  /// The level below the rows of a table: in its database, which no foreign key leaves, unless it names one itself.
-  func level(under table: TableInfo) -> AssociationLevel {
+  /// Returns what gathers the rows below those of a table: from its database, which no foreign key leaves, unless the
+  /// association names one itself.
+  func gathering(under table: TableInfo) throws -> GatheredPart<Output> {
     var level = level
     if let database = table.database, level.query.table.database == nil { level.read(fromDatabase: database) }
-    return level
+    return try gathering(level, table)
   }
 
   static func == (left: AssociatedPart, right: AssociatedPart) -> Bool { left.level == right.level }

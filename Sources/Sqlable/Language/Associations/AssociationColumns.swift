@@ -7,12 +7,14 @@ extension TableInfo {
     return position
   }
 
+  func foundColumn(_ column: ColumnReference) throws -> Column { columns[try foundPosition(of: column)] }
+
   /// The position, in another table, of the column that one of this table's refers to. Throws if it refers to another
   /// table or column, or perhaps to none: rows would match only by chance.
   func position(
     referredToBy foreignKey: ColumnReference, in other: TableInfo, wanted key: ColumnReference?
   ) throws -> Int {
-    let column = columns[try foundPosition(of: foreignKey)]
+    let column = try foundColumn(foreignKey)
     let wanted = try key.map(other.foundPosition(of:))
     let references = references(of: column)
     guard !references.isEmpty else {

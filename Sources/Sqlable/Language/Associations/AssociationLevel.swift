@@ -37,16 +37,35 @@ enum AssociationPath: Sendable, Hashable {
 }
 
 /// A path whose columns were found in the tables, and checked.
-private struct FoundPath {
+struct FoundPath {
   /// The position, in a row above, of the value by which it has its rows.
-  let position: Int
-  /// The column that has this value, and its position in the rows; nil if it is in a table between them.
+  let above: Int
+  /// The column with this value.
   let column: Column
-  let group: Int?
-  /// The table between them, and the condition that joins it.
-  var link: (table: TableInfo, isJoined: SqlExpression)?
+  /// The column's position in the rows; nil if it is one of the table between.
+  let position: Int?
+  /// How SQLite compares the column.
+  let collation: Collate
+  var link: Link?
 
-  var term: SqlExpression { SqlExpression(.column(ColumnReference(column))) }
+  /// The table between, and the columns by which it is joined to that of the rows.
+  struct Link {
+    let table: TableInfo
+    let foreignKey: SqlExpression
+    let key: SqlExpression
+  }
+
+  fileprivate var term: SqlExpression { SqlExpression(.column(ColumnReference(column))) }
+
+  fileprivate init(above: Int, position: Int, in table: TableInfo) throws {
+    (self.above, self.position, column) = (above, position, table.columns[position])
+    collation = try column.groupingCollation(in: table)
+  }
+
+  fileprivate init(above: Int, column: Column, through link: Link) throws {
+    (self.above, position, self.column, self.link) = (above, nil, column, link)
+    collation = try column.groupingCollation(in: link.table)
+  }
 }
 
 /// A query for the rows of a level, and how its rows are read.
@@ -56,43 +75,57 @@ struct LevelQuery {
   let columns: [ResultColumn]
 }
 
-/// Where the rows of a level have the value by which they belong to a row above, and how SQLite compares it.
-struct LevelGroups {
-  /// The position in a row above.
-  let above: Int
-  /// The position in the rows.
-  let position: Int
-  let collation: Collate
-}
-
 extension AssociationLevel {
   /// Where the rows have what connects them with the rows of a table. Throws if the declarations contradict the path.
-  func groups(under table: TableInfo) throws -> LevelGroups {
-    let path = try found(under: table)
+  func found(under table: TableInfo) throws -> FoundPath {
     let own = try query.checkedTable
-    return LevelGroups(
-      above: path.position, position: form == .count ? 0 : path.group ?? own.count,
-      collation: try path.column.groupingCollation(in: path.link?.table ?? own))
+    switch path {
+    case .referring(let foreignKey, let key):
+      let above = try own.position(referredToBy: foreignKey, in: table, wanted: key)
+      let position = try own.foundPosition(of: foreignKey)
+      try own.columns[position].checkRefers(to: table.columns[above], from: own)
+      return try FoundPath(above: above, position: position, in: own)
+    case .referred(let foreignKey, let key):
+      let position = try table.position(referredToBy: foreignKey, in: own, wanted: key)
+      let above = try table.foundPosition(of: foreignKey)
+      try table.columns[above].checkRefers(to: own.columns[position], from: table)
+      return try FoundPath(above: above, position: position, in: own)
+    case .linked(let link, let from, let to):
+      if let defect = link.defect { throw defect }
+      let above = try link.position(referredToBy: from, in: table, wanted: nil)
+      let key = own.columns[try link.position(referredToBy: to, in: own, wanted: nil)]
+      let (origin, target) = (try link.foundColumn(from), try link.foundColumn(to))
+      try origin.checkRefers(to: table.columns[above], from: link)
+      try target.checkRefers(to: key, from: link)
+      return try FoundPath(
+        above: above, column: origin,
+        through: .init(
+          table: link, foreignKey: SqlExpression(.column(ColumnReference(target))),
+          key: SqlExpression(.column(ColumnReference(key)))))
+    }
   }
 
+  /// The position, in a row that is read, of the value by which it belongs to a row above.
+  func position(by path: FoundPath) -> Int { path.position ?? query.table.count }
+
   /// The read of the rows that belong to rows with these values; nil if none can.
-  func rows(of values: [DatabaseValue], under table: TableInfo) throws -> LevelQuery? {
+  func rows(of values: [DatabaseValue], by path: FoundPath) -> LevelQuery? {
     let wanted = Set(values.filter { $0 != .null })
     guard !wanted.isEmpty else { return nil }
-    let path = try found(under: table)
     var rows = query
-    if let link = path.link { rows.join(SelectQuery.Source(table: link.table), .inner, on: link.isJoined) }
+    if let link = path.link {
+      rows.join(
+        SelectQuery.Source(table: link.table), .inner, on: SqlExpression(.binary(.equal, link.key, link.foreignKey)))
+    }
     rows.filter(SqlExpression(.isIn(path.term, Array(wanted))))
     switch form {
     case .count:
       if rows.isLimited { rows.clauses.defect = .invalidStatement("a count of associated rows can't have a limit") }
-      rows.clauses.results = [
-        .term(path.term), .term(SqlExpression(.call(.init(function: .countRows, arguments: [])))),
-      ]
+      rows.clauses.results = [.term(path.term), .term(countAll().expression)]
       rows.clauses.groups = [path.term]
       rows.clauses.order = []
     case .rows:
-      if path.group == nil { rows.clauses.results.append(.term(path.term)) }
+      if path.position == nil { rows.clauses.results.append(.term(path.term)) }
       if rows.isLimited { return rows.ranked(by: path.term, beside: path.link?.table) }
     }
     return LevelQuery(query: rows, columns: rows.clauses.columns)
@@ -112,47 +145,16 @@ extension AssociationLevel {
     rows.clauses.order = []
     if let link = path.link {
       // Two lists, so that no table needs a name of its own.
-      guard case .linked(_, _, let destination) = self.path else { return SqlExpression(.value(.null)) }
-      let own = try query.checkedTable
-      let key = try own.columns[link.table.position(referredToBy: destination, in: own, wanted: nil)]
-      rows.clauses.results = [.term(SqlExpression(.column(ColumnReference(key))))]
-      var links = SelectQuery(of: link.table)
-      links.filter(SqlExpression(.column(destination)).isIn(rows))
-      rows = links
+      rows.clauses.results = [.term(link.key)]
+      let targets = rows
+      rows = SelectQuery(of: link.table)
+      rows.filter(link.foreignKey.isIn(targets))
     }
     if path.column.type.isNullable { rows.filter(path.term.isNotNull) }
     rows.clauses.results = [.term(path.term)]
-    let value = SqlExpression(.column(ColumnReference(table.columns[path.position])))
-    let isAmong = value.isIn(rows)
-    return table.columns[path.position].type.isNullable ? value.isNotNull && isAmong : isAmong
-  }
-
-  private func found(under table: TableInfo) throws -> FoundPath {
-    let own = try query.checkedTable
-    switch path {
-    case .referring(let foreignKey, let key):
-      let position = try own.position(referredToBy: foreignKey, in: table, wanted: key)
-      let group = try own.foundPosition(of: foreignKey)
-      try own.columns[group].checkRefers(to: table.columns[position], from: own)
-      return FoundPath(position: position, column: own.columns[group], group: group)
-    case .referred(let foreignKey, let key):
-      let group = try table.position(referredToBy: foreignKey, in: own, wanted: key)
-      let position = try table.foundPosition(of: foreignKey)
-      try table.columns[position].checkRefers(to: own.columns[group], from: table)
-      return FoundPath(position: position, column: own.columns[group], group: group)
-    case .linked(let link, let from, let to):
-      if let defect = link.defect { throw defect }
-      let position = try link.position(referredToBy: from, in: table, wanted: nil)
-      let key = try link.position(referredToBy: to, in: own, wanted: nil)
-      let (origin, destination) = (try link.foundPosition(of: from), try link.foundPosition(of: to))
-      try link.columns[origin].checkRefers(to: table.columns[position], from: link)
-      try link.columns[destination].checkRefers(to: own.columns[key], from: link)
-      let (target, other) = (own.columns[key], link.columns[destination])
-      let isJoined = SqlExpression(
-        .binary(.equal, SqlExpression(.column(ColumnReference(target))), SqlExpression(.column(ColumnReference(other))))
-      )
-      return FoundPath(position: position, column: link.columns[origin], group: nil, link: (link, isJoined))
-    }
+    let column = table.columns[path.above]
+    let value = SqlExpression(.column(ColumnReference(column)))
+    return column.type.isNullable ? value.isNotNull && value.isIn(rows) : value.isIn(rows)
   }
 }
 

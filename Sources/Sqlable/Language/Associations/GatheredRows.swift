@@ -2,6 +2,9 @@ import FoundationEssentials
 
 /// What one level of an ``Including`` reads while it runs: by one query, once the level above has its rows.
 protocol GatheredLevel: AnyObject {
+  /// The position, in a row above, of the value by which rows of this level belong to it.
+  var above: Int { get }
+
   /// The levels whose rows belong to this one's.
   var below: [any GatheredLevel] { get }
 
@@ -9,7 +12,7 @@ protocol GatheredLevel: AnyObject {
   func values(forLevel index: Int) -> [DatabaseValue]
 
   /// The query for the rows that belong to rows with these values; nil if none can.
-  func query(for values: [DatabaseValue]) throws -> LevelQuery?
+  func query(for values: [DatabaseValue]) -> LevelQuery?
 
   func take(_ row: ReadRow) throws
 }
@@ -25,41 +28,42 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   private(set) var models: [Model] = []
   private(set) var below: [any GatheredLevel] = []
   private let table: TableInfo
-  /// The level; nil for the first one, whose query is given.
-  private let level: AssociationLevel?
-  private let above: TableInfo
-  private let groups: LevelGroups?
+  /// The level, and how its rows belong to those above; nil for the first one, whose query is given.
+  private let level: (AssociationLevel, path: FoundPath)?
   private var places: [GroupKey: [Int]] = [:]
   /// The position in a row, for each level below, of the value by which its rows belong to it, and the values.
   private var (positions, values): ([Int], [[DatabaseValue]]) = ([], [])
 
   /// The rows of a level below those of a table. Throws if the declarations contradict the level's path.
   init(_ level: AssociationLevel, under above: TableInfo) throws {
-    (self.level, self.above) = (level, above)
+    self.level = (level, try level.found(under: above))
     table = level.query.table
-    groups = try level.groups(under: above)
   }
 
   /// The rows that a read has.
-  init(of table: TableInfo) { (level, groups, above, self.table) = (nil, nil, table, table) }
+  init(of table: TableInfo) { (level, self.table) = (nil, table) }
+
+  var above: Int { level?.path.above ?? 0 }
 
   /// Adds a level below.
   func gathering<Part: Sendable>(_ part: AssociatedPart<Part>) throws -> GatheredPart<Part> {
     let gathered = try part.gathering(under: table)
     below.append(gathered.level)
-    positions.append(try part.level(under: table).groups(under: table).above)
+    positions.append(gathered.level.above)
     values.append([])
     return gathered
   }
 
   func values(forLevel index: Int) -> [DatabaseValue] { values[index] }
 
-  func query(for values: [DatabaseValue]) throws -> LevelQuery? { try level?.rows(of: values, under: above) }
+  func query(for values: [DatabaseValue]) -> LevelQuery? {
+    level.flatMap { level, path in level.rows(of: values, by: path) }
+  }
 
   func take(_ row: ReadRow) throws {
     for (index, position) in positions.enumerated() { values[index].append(try row.databaseValue(at: position)) }
-    if let groups {
-      let key = GroupKey(try row.databaseValue(at: groups.position), groups.collation)
+    if let (level, path) = level {
+      let key = GroupKey(try row.databaseValue(at: level.position(by: path)), path.collation)
       places[key, default: []].append(models.count)
     }
     row.beginModel(at: 0, count: table.count)
@@ -68,8 +72,8 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
 
   /// The places of the rows that belong to a row above, in their order.
   func places(of value: DatabaseValue) -> [Int] {
-    guard let groups, value != .null else { return [] }
-    return places[GroupKey(value, groups.collation)] ?? []
+    guard let level, value != .null else { return [] }
+    return places[GroupKey(value, level.path.collation)] ?? []
   }
 
   /// A row with what belongs to it.
@@ -86,26 +90,27 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
 /// The numbers of rows that belong to the rows above.
 final class GatheredCounts: GatheredLevel {
   private let level: AssociationLevel
-  private let above: TableInfo
-  private let groups: LevelGroups
+  private let path: FoundPath
   private var counts: [GroupKey: Int] = [:]
 
   init(_ level: AssociationLevel, under above: TableInfo) throws {
-    (self.level, self.above, groups) = (level, above, try level.groups(under: above))
+    (self.level, path) = (level, try level.found(under: above))
   }
+
+  var above: Int { path.above }
 
   var below: [any GatheredLevel] { [] }
 
   func values(forLevel index: Int) -> [DatabaseValue] { [] }
 
-  func query(for values: [DatabaseValue]) throws -> LevelQuery? { try level.rows(of: values, under: above) }
+  func query(for values: [DatabaseValue]) -> LevelQuery? { level.rows(of: values, by: path) }
 
   func take(_ row: ReadRow) throws {
     guard case .integer(let count) = try row.databaseValue(at: 1) else { return }
-    counts[GroupKey(try row.databaseValue(at: groups.position), groups.collation), default: 0] += Int(count)
+    counts[GroupKey(try row.databaseValue(at: 0), path.collation), default: 0] += Int(count)
   }
 
-  func count(of value: DatabaseValue) -> Int { value == .null ? 0 : counts[GroupKey(value, groups.collation)] ?? 0 }
+  func count(of value: DatabaseValue) -> Int { value == .null ? 0 : counts[GroupKey(value, path.collation)] ?? 0 }
 }
 
 /// A key for grouping rows. Two are equal if SQLite considers them equal, which differs from Swift's equality of

@@ -96,7 +96,7 @@ extension Including {
     var texts = [try root.withValues().sql]
     func add(_ levels: [any GatheredLevel]) throws {
       for level in levels {
-        if let query = try level.query(for: [.integer(0)]) { texts.append(try query.query.withValues().sql) }
+        if let query = level.query(for: [.integer(0)]) { texts.append(try query.query.withValues().sql) }
         try add(level.below)
       }
     }

@@ -63,16 +63,12 @@ public struct JSONEach: Sendable, Hashable {
 extension SelectStatement {
   /// Joins the elements of a JSON array or object: one row for each.
   public consuming func joining(_ elements: JSONEach) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(elements.source, .inner, on: nil)
-    return select
+    joined(elements.source, .inner)
   }
 
   /// Joins the elements that match a condition.
   public consuming func joining(_ elements: JSONEach, on condition: SqlExpression) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(elements.source, .inner, on: condition)
-    return select
+    joined(elements.source, .inner, on: condition)
   }
 }
 
@@ -85,16 +81,12 @@ extension SelectStatement {
   /// // SELECT "car"."name", "tag"."value" FROM "car" LEFT JOIN json_each("car"."tags") AS "tag"
   /// ```
   public consuming func leftJoining(_ elements: JSONEach) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(elements.source, .left, on: nil)
-    return select
+    joined(elements.source, .left)
   }
 
   /// Left-joins the elements that match a condition. Without one their columns are NULL.
   public consuming func leftJoining(_ elements: JSONEach, on condition: SqlExpression) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(elements.source, .left, on: condition)
-    return select
+    joined(elements.source, .left, on: condition)
   }
 }
 

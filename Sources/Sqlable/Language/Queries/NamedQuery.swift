@@ -165,16 +165,12 @@ extension SelectStatement {
   public consuming func joining<each Output>(
     _ other: NamedQuery<repeat each Output>, on condition: SqlExpression
   ) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(other.table.source, .inner, on: condition)
-    return select
+    joined(other.table.source, .inner, on: condition)
   }
 
   /// Joins a named query without selecting its column.
   public consuming func joining<Output>(_ other: NamedColumn<Output>, on condition: SqlExpression) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(other.table.source, .inner, on: condition)
-    return select
+    joined(other.table.source, .inner, on: condition)
   }
 
   /// Left-joins a named query without selecting its columns. Without a match its columns are NULL even if their type is
@@ -182,16 +178,12 @@ extension SelectStatement {
   public consuming func leftJoining<each Output>(
     _ other: NamedQuery<repeat each Output>, on condition: SqlExpression
   ) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(other.table.source, .left, on: condition)
-    return select
+    joined(other.table.source, .left, on: condition)
   }
 
   /// Left-joins a named query without selecting its column, which is NULL without a match.
   public consuming func leftJoining<Output>(_ other: NamedColumn<Output>, on condition: SqlExpression) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(other.table.source, .left, on: condition)
-    return select
+    joined(other.table.source, .left, on: condition)
   }
 
   /// Cross-joins a named query without selecting its columns, combining every row with every row of it.
@@ -202,15 +194,11 @@ extension SelectStatement {
   /// // WITH RECURSIVE "rate" … SELECT "car"."name", "car"."price" * "rate"."c2" FROM "car" CROSS JOIN "rate"
   /// ```
   public consuming func crossJoining<each Output>(_ other: NamedQuery<repeat each Output>) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(other.table.source, .cross, on: nil)
-    return select
+    joined(other.table.source, .cross)
   }
 
   /// Cross-joins a named query without selecting its column, combining every row with every row of it.
   public consuming func crossJoining<Output>(_ other: NamedColumn<Output>) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(other.table.source, .cross, on: nil)
-    return select
+    joined(other.table.source, .cross)
   }
 }

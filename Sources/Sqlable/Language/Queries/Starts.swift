@@ -56,16 +56,12 @@ extension SelectStatement {
 
   /// Joins another table without selecting its columns, for conditions and terms that use them.
   public consuming func joining<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(Other.source(), .inner, on: condition)
-    return select
+    joined(Other.source(), .inner, on: condition)
   }
 
   /// Joins a table under another name without selecting its columns.
   public consuming func joining<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(other.source, .inner, on: condition)
-    return select
+    joined(other.source, .inner, on: condition)
   }
 
   /// Left-joins another table without selecting its columns. Without a match its columns are NULL even if their type is
@@ -77,29 +73,32 @@ extension SelectStatement {
   /// // SELECT "person"."name", count("bicycle"."id") FROM "person" LEFT JOIN "bicycle" ON … GROUP BY "person"."id"
   /// ```
   public consuming func leftJoining<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(Other.source(), .left, on: condition)
-    return select
+    joined(Other.source(), .left, on: condition)
   }
 
   /// Left-joins a table under another name without selecting its columns, which are NULL without a match.
   public consuming func leftJoining<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(other.source, .left, on: condition)
-    return select
+    joined(other.source, .left, on: condition)
   }
 
   /// Cross-joins another table without selecting its columns: `… CROSS JOIN "person"`.
   public consuming func crossJoining<Other: Sqlable>(_ other: Other.Type) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(Other.source(), .cross, on: nil)
-    return select
+    joined(Other.source(), .cross)
   }
 
   /// Cross-joins a table under another name without selecting its columns.
   public consuming func crossJoining<Other: Sqlable>(_ other: Alias<Other>) -> Select<Row> {
+    joined(other.source, .cross)
+  }
+}
+
+extension SelectStatement {
+  /// Joins what has rows without selecting its columns.
+  consuming func joined(
+    _ source: SelectQuery.Source, _ join: SelectQuery.Source.Join, on condition: SqlExpression? = nil
+  ) -> Select<Row> {
     var select = asSelect()
-    select.query.join(other.source, .cross, on: nil)
+    select.query.join(source, join, on: condition)
     return select
   }
 }

@@ -175,9 +175,7 @@ extension SelectStatement {
   /// Bicycle.read().joining(people, on: people["id"] == Bicycle.ownerId).filter(people["full_name"] == "Ann Smith")
   /// ```
   public consuming func joining(_ other: Table, on condition: SqlExpression) -> Select<Row> {
-    var select = asSelect()
-    select.query.join(SelectQuery.Source(table: other.info), .inner, on: condition)
-    return select
+    joined(SelectQuery.Source(table: other.info), .inner, on: condition)
   }
 }
 

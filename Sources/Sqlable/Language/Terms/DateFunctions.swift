@@ -20,7 +20,8 @@ extension TypedTerm where Value: SqlDate {
     TypedExpression(expression: .special(.datePart(part), expression))
   }
 
-  /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. NULL outside the years 0 to 9999.
+  /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. NULL outside the years -4713 to
+  /// 9999.
   public func year() -> TypedExpression<Value.Part> { part(.year) }
 
   /// The month, 1 to 12: `CAST(strftime('%m', "a", 'unixepoch') AS INTEGER)`.
@@ -49,7 +50,7 @@ extension TypedTerm where Value: SqlDate {
     TypedExpression(expression: .special(.dateFormat, expression, SqlExpression(format)))
   }
 
-  /// The day as text like `2026-11-21`: `date("a", 'unixepoch')`. NULL outside the years 0 to 9999.
+  /// The day as text like `2026-11-21`: `date("a", 'unixepoch')`. NULL outside the years -4713 to 9999.
   public func date() -> TypedExpression<String?> { TypedExpression(expression: .special(.day, expression)) }
 
   /// The date shifted by an interval, in the format of the column: `("a" + ?)`. Months and years follow the calendar,
@@ -71,7 +72,7 @@ extension TypedTerm where Value: SqlDate {
 
   /// The first moment of the date's second, minute, hour, day, week, month or year in UTC, in the format of the column:
   /// `CAST(strftime('%s', "a", 'unixepoch', 'start of month') AS REAL)`. A week begins on Monday. NULL outside the
-  /// years 0 to 9999.
+  /// years -4713 to 9999.
   ///
   /// ```swift
   /// let month = Car.soldAt.start(of: .month)

@@ -176,19 +176,12 @@ private struct FragmentText {
     case UInt8(ascii: "$") where word.isEmpty: fail(.parameterInText)
     default: break
     }
-    if FragmentText.isOfWord(byte) { word.append(byte.foldedLetter) } else { endWord() }
+    if SQLLexer.isOfWord(byte) { word.append(byte.foldedLetter) } else { endWord() }
   }
 
   private mutating func endWord() {
     if word == Array("select".utf8) { hasQuery = true }
     word = []
-  }
-
-  private static func isOfWord(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...: true
-    default: (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte.foldedLetter)
-    }
   }
 
   mutating func append(_ term: SqlExpression) {
@@ -221,7 +214,7 @@ private struct FragmentText {
     place.passInterpolation()
     endWord()
     let last = texts.last?.last
-    let isJoined = last.map { FragmentText.isOfWord($0) || $0 == UInt8(ascii: "\"") } ?? !terms.isEmpty
+    let isJoined = last.map(SQLLexer.joins) ?? !terms.isEmpty
     if isJoined { write([UInt8(ascii: " ")]) }
     isAfterInterpolation = true
   }

@@ -90,5 +90,14 @@ struct TransportTwins<Transport: SqlTransport> {
     let (remote, local) = (try await owners.run(there), try owners.run(here))
     #expect(remote.map(\.0) == local.map(\.0) && remote.map(\.1) == local.map(\.1))
     #expect(remote.map { $0.1.count } == [3, 0])
+    let nested = Person.read().orderBy(Person.id)
+      .including(
+        Person.bikes.orderBy(Bicycle.id, .desc).limit(2).including(Bicycle.owner.including(Person.bikes.count()))
+      )
+      .including(Person.bikes.count())
+    let (far, near) = (try await nested.run(there), try nested.run(here))
+    #expect(
+      far.map { $0.1.map(\.0.name) } == [["3", "2"], []] && near.map { $0.1.map(\.0.name) } == [["3", "2"], []])
+    #expect(far.map { $0.1.map { $0.1?.1 } } == [[3, 3], []] && far.map(\.2) == [3, 0] && near.map(\.2) == [3, 0])
   }
 }

@@ -63,6 +63,17 @@ import Testing
     }
   }
 
+  @Test func aTableMayHaveTheNameOfTheWindowsQuery() throws {
+    try withDatabase { db in
+      try db.createTable(Team.self)
+      try db.createTable(Ranked.self)
+      try Team(id: 1).insert().run(db)
+      try Ranked.insert([(1, 1), (2, 1), (3, 1)].map(Ranked.init)).run(db)
+      let best = Team.read().including(Team.toMany(Ranked.self, by: Ranked.teamId).orderBy(Ranked.id, .desc).limit(2))
+      #expect(try best.run(db).map { $0.1.map(\.id) } == [[3, 2]])
+    }
+  }
+
   @Test func aThirdTableConnectsManyWithMany() throws {
     try withSchool { db in
       let people = Person.read().orderBy(Person.id).including(Person.courses.orderBy(Course.title))
@@ -73,6 +84,12 @@ import Testing
           SELECT "course"."id", "course"."title", "enrolment"."person_id" FROM "course" JOIN "enrolment" \
           ON "course"."id" = "enrolment"."course_id" WHERE "enrolment"."person_id" IN (?…) ORDER BY "course"."title"
           """)
+      // A row that is connected twice comes twice.
+      try Enrolment(personId: 2, courseId: 1).insert().run(db)
+      #expect(try people.run(db).map { $0.1.count } == [2, 2, 1])
+      #expect(try Person.read().whereAny(Person.courses).count(db) == 3)
+      try Enrolment.delete(Enrolment.personId == 2).run(db)
+      try Enrolment(personId: 2, courseId: 1).insert().run(db)
       let courses = Course.read().orderBy(Course.id).including(Course.people.orderBy(Person.name).limit(2))
         .including(Course.people.count())
       #expect(try courses.run(db).map { $0.1.map(\.name) } == [["Anna", "Bo"], ["Anna"], []])
@@ -172,5 +189,29 @@ import Testing
       }
       #expect(seen == [[], [7]])
     }
+  }
+}
+
+private struct Team: Sqlable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let tableLayout = [id.column]
+  let id: Int
+
+  init(id: Int) { self.id = id }
+  init(row: ReadRow) throws { self.init(id: try row.get(Team.id)) }
+  func write(to row: inout RowWriter) throws { row.set(Team.id, id) }
+}
+
+private struct Ranked: Sqlable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let teamId = column("team_id", Int.self, ForeignKey<Team>())
+  static let tableLayout = [id.column, teamId.column]
+  let (id, teamId): (Int, Int)
+
+  init(id: Int, teamId: Int) { (self.id, self.teamId) = (id, teamId) }
+  init(row: ReadRow) throws { self.init(id: try row.get(Ranked.id), teamId: try row.get(Ranked.teamId)) }
+  func write(to row: inout RowWriter) throws {
+    row.set(Ranked.id, id)
+    row.set(Ranked.teamId, teamId)
   }
 }

@@ -87,6 +87,17 @@ import Testing
     }
   }
 
+  @Test func outsideOfSQLitesYearsDatesHaveNoParts() throws {
+    try withStays(Stay(id: 1, at: Stay.moment)) { db in
+      for (seconds, year) in [(3e11, nil), (-3e11, nil), (-1e11, -1199), (253_402_300_799, 9999)] as [(Double, Int?)] {
+        try Stay.updateAll(Stay.left.set(to: Date(timeIntervalSince1970: seconds))).run(db)
+        #expect(try Stay.select(Stay.left.year()).run(db) == [year])
+        #expect(try Stay.count().filter(Stay.left.date().isNull).run(db) == (year == nil ? 1 : 0))
+        #expect(try Stay.count().filter(Stay.left.start(of: .month).isNull).run(db) == (year == nil ? 1 : 0))
+      }
+    }
+  }
+
   @Test func whatIsNoDateColumnThrows() throws {
     try withCompany { db in
       for term in [

@@ -1,0 +1,59 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Any statement of the tests' models, decoded as the type that its document calls for.
+struct CorpusStatement {
+  /// The document, encoded again.
+  let json: Data
+  let sql: String
+  let bindings: [DatabaseValue]
+
+  private init<Model, Output>(_ statement: Statement<Model, Output>, _ json: Data) {
+    (self.json, sql, bindings) = (json, statement.sql, statement.bindings)
+  }
+
+  init(json data: Data) throws {
+    let rules = StatementCorpus.rules
+    let document = try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    let operation = document.keys.first { $0 != "sqlable" } ?? ""
+    guard operation != "read", let body = document[operation] as? [String: Any] else {
+      let query = try Select<DynamicRow>(json: data, rules: rules)
+      (json, sql, bindings) = (try query.json(), query.sql, query.bindings)
+      return
+    }
+    // The table is a name, or an object with the name of the model, in a list for queries.
+    let table = (body["from"] as? [Any])?.first ?? body["from"] ?? body["into"] ?? body["table"]
+    let name = table as? String ?? (table as? [String: Any])?["model"] as? String
+    let model = try #require(StatementCorpus.models.first { $0.tableName == name })
+    self = try CorpusStatement.read(data, rules, operation, body, as: model)
+  }
+
+  private static func read<Model: Sqlable>(
+    _ data: Data, _ rules: StatementRules, _ operation: String, _ body: [String: Any], as model: Model.Type
+  ) throws -> CorpusStatement {
+    func plain<Output>(_ type: Output.Type) throws -> CorpusStatement {
+      let statement = try Statement<Model, Output>(json: data, rules: rules)
+      return CorpusStatement(statement, try statement.json())
+    }
+    switch operation {
+    case "first": return try plain(Model?.self)
+    case "count": return try plain(Int.self)
+    case "exists": return try plain(Bool.self)
+    default: break
+    }
+    switch body["returning"] {
+    case nil: return try body["rows"] == nil ? plain(Int.self) : plain([Int].self)
+    case is [Any]:
+      let change = try Returning<Model, DynamicRow>(json: data, rules: rules)
+      return CorpusStatement(json: try change.json(), sql: change.sql, bindings: [])
+    default:
+      let change = try ReturningStatement<Model, [Model]>(json: data, rules: rules)
+      return CorpusStatement(change.statement, try change.json())
+    }
+  }
+
+  private init(json: Data, sql: String, bindings: [DatabaseValue]) {
+    (self.json, self.sql, self.bindings) = (json, sql, bindings)
+  }
+}
