@@ -43,6 +43,9 @@ final class NodeDirectory: Sendable {
 
   deinit { close(lock) }
 
+  /// Lets another node run in the directory, before the last one that watches it is gone.
+  func unlock() { flock(lock, LOCK_UN) }
+
   private func names() throws -> [String] {
     do { return try FileManager.default.contentsOfDirectory(atPath: path) } catch {
       throw SqlError(.cannotOpen, message: "the directory can't be read: \(path)")

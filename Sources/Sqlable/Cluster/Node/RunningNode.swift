@@ -82,12 +82,13 @@ final class RunningNode: @unchecked Sendable {
     return node
   }
 
-  /// Stops the node. Blocks until its thread has ended.
+  /// Stops the node, and unlocks its directory. Blocks until its thread has ended.
   func stop() {
     // The thread of the node is in the process that started it.
     guard ForkGuard.generation == generation else { return }
     dqlite_node_stop(node)
     dqlite_node_destroy(node)
+    directory.unlock()
   }
 
   private static func refuse(_ damaged: [String], in path: String) throws {

@@ -156,6 +156,17 @@ import Testing
     }
   }
 
+  @Test func aDirectoryIsFreeOnceItsNodeHasStopped() async throws {
+    try await withDirectory { path in
+      let address = freeAddress()
+      for _ in 0..<20 {
+        let node = try SqliteClusterNode(id: 1, address: address, directory: path + "/node")
+        try await node.start()
+        try await node.stop()
+      }
+    }
+  }
+
   @Test func anotherIdOrAddressThanThoseOfTheDirectoryIsRefused() async throws {
     try await withDirectory { path in
       let (address, other) = (freeAddress(), freeAddress())
