@@ -1,13 +1,6 @@
 import Sqlable
 
 extension Person {
-  static let bikes = toMany(Bicycle.self, by: Bicycle.ownerId)
-}
-extension Bicycle {
-  static let owner = toOne(Person.self, by: ownerId)
-}
-
-extension Person {
   static let courses = toMany(Course.self, through: Enrolment.self, from: Enrolment.personId, to: Enrolment.courseId)
 }
 

@@ -12,7 +12,8 @@ extension TableInfo {
   /// The position, in another table, of the column that one of this table's refers to. Throws if it refers to another
   /// table or column, or perhaps to none: rows would match only by chance.
   func position(
-    referredToBy foreignKey: ColumnReference, in other: TableInfo, wanted key: ColumnReference?
+    referredToBy foreignKey: ColumnReference, in other: TableInfo, wanted key: ColumnReference?,
+    hint: String? = "pass the column that it refers to as `of`"
   ) throws -> Int {
     let column = try foundColumn(foreignKey)
     let wanted = try key.map(other.foundPosition(of:))
@@ -20,7 +21,7 @@ extension TableInfo {
     guard !references.isEmpty else {
       if let wanted { return wanted }
       throw SqlError.misuse(
-        "column \(column.name) is not declared as a ForeignKey; pass the column that it refers to as `of`"
+        "column \(column.name) is not declared as a ForeignKey" + (hint.map { "; \($0)" } ?? "")
       ).at(table: name, column: column.name)
     }
     for reference in references {

@@ -92,8 +92,8 @@ extension AssociationLevel {
       return try FoundPath(above: above, position: position, in: own)
     case .linked(let link, let from, let to):
       if let defect = link.defect { throw defect }
-      let above = try link.position(referredToBy: from, in: table, wanted: nil)
-      let key = own.columns[try link.position(referredToBy: to, in: own, wanted: nil)]
+      let above = try link.position(referredToBy: from, in: table, wanted: nil, hint: nil)
+      let key = own.columns[try link.position(referredToBy: to, in: own, wanted: nil, hint: nil)]
       let (origin, target) = (try link.foundColumn(from), try link.foundColumn(to))
       try origin.checkRefers(to: table.columns[above], from: link)
       try target.checkRefers(to: key, from: link)
