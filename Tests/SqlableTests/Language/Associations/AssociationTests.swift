@@ -162,6 +162,9 @@ import Testing
         message(Person.toMany(Course.self, through: Enrolment.self, from: Enrolment.courseId, to: Enrolment.personId))
           == "column course_id does not refer to person")
       #expect(
+        message(Person.toMany(Course.self, through: Repair.self, from: Repair.cost, to: Repair.bicycleId))
+          == "column cost is not declared as a ForeignKey")
+      #expect(
         message(Person.toOne(Worker.self, by: Person.id, of: Worker.name))
           == "can't group rows by a foreign key of INTEGER that refers to TEXT")
       expectError(.schema(.missingColumn("cost"))) {
