@@ -116,6 +116,10 @@ extension SqlError {
     case decoding(Mismatch)
     /// A Swift value does not fit the column to which it is written.
     case encoding(Mismatch)
+    /// A result that has to have a row has none.
+    case notFound
+    /// A result has several rows, or several with the same key, where there can be one.
+    case notUnique
     /// The statement is invalid, for the reason given; SQLite never saw it.
     case invalidStatement(String)
     /// SQLite could not parse the statement.

@@ -108,19 +108,6 @@ extension Select: Runnable {
   }
 }
 
-/// The first row of a query.
-struct FirstRow<Row>: Runnable {
-  let query: Select<Row>
-
-  var sql: String { limited.sql }
-  var isReadOnly: Bool { true }
-  private var limited: Select<Row> { Select(query: query.query.first, read: query.read) }
-
-  func requests() throws -> [SqlRequest] { try limited.requests() }
-  func run(_ db: SqliteDatabase) throws -> Row? { try query.first(db) }
-  func run(over transport: some SqlTransport) async throws -> Row? { try await limited.run(over: transport).first }
-}
-
 /// The number of rows of a query.
 struct RowCount<Row>: Runnable {
   let query: Select<Row>
@@ -142,8 +129,16 @@ extension Select {
 
 extension SelectStatement {
   /// Reads the first row; returns nil if there is none.
+  @_disfavoredOverload
   public func first(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
-    try db.run(FirstRow(query: asSelect()), file: file, line: line)
+    try db.run(asSelect().first(), file: file, line: line)
+  }
+
+  /// Reads the first row's value; returns nil if it is NULL or there is no row.
+  public func first<Wrapped>(
+    _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Wrapped? where Row == Wrapped? {
+    try db.run(asSelect().first(), file: file, line: line)
   }
 
   /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.
@@ -161,10 +156,18 @@ extension SelectStatement {
 
 extension SelectStatement where Row: Sendable {
   /// Reads the first row; returns nil if there is none.
+  @_disfavoredOverload
   public func first(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Row? {
-    try await db.run(FirstRow(query: asSelect()), file: file, line: line)
+    try await db.run(asSelect().first(), file: file, line: line)
+  }
+
+  /// Reads the first row's value; returns nil if it is NULL or there is no row.
+  public func first<Wrapped>(
+    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Wrapped? where Row == Wrapped? {
+    try await db.run(asSelect().first(), file: file, line: line)
   }
 }
 

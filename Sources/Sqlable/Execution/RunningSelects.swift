@@ -29,6 +29,7 @@ extension Select {
 
 extension SelectStatement {
   /// Reads the first row; returns nil if there is none.
+  @_disfavoredOverload
   @inlinable
   public func first(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
     let isTraced = try db.beginCall(file, line)
@@ -37,6 +38,19 @@ extension SelectStatement {
     let reading = try db.beginReading(select.query.first)
     defer { db.endReading(reading.rows) }
     return try reading.next(select.read)
+  }
+
+  /// Reads the first row's value; returns nil if it is NULL or there is no row.
+  @inlinable
+  public func first<Wrapped>(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Wrapped? where Row == Wrapped? {
+    let isTraced = try db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
+    let select = asSelect()
+    let reading = try db.beginReading(select.query.first)
+    defer { db.endReading(reading.rows) }
+    return try reading.next(select.read) ?? nil
   }
 
   /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.

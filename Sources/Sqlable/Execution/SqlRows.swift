@@ -8,9 +8,9 @@
 public struct SqlRows<Row>: Runnable {
   let text: SQL
   /// Reads all rows on a handle.
-  fileprivate let all: @Sendable (SQL, SqliteDatabase) throws -> [Row]
+  let all: @Sendable (SQL, SqliteDatabase) throws -> [Row]
   /// Returns what decodes rows received from a remote database. Throws, before anything is sent, if no rows can be.
-  fileprivate let received: @Sendable () throws -> (ReceivedRows) throws -> [Row]
+  let received: @Sendable () throws -> (ReceivedRows) throws -> [Row]
 
   public var sql: String { text.text }
 

@@ -97,7 +97,7 @@ extension SqlError {
     case .constraint: .info
     case .interrupted, .closed: .debug
     case .readOnly, .full, .io, .cannotOpen, .schema, .decoding, .encoding, .invalidStatement, .syntax, .tooBig,
-      .outOfMemory, .misuse, .wrongKey, .notAuthentic, .outcomeUnknown, .other:
+      .notFound, .notUnique, .outOfMemory, .misuse, .wrongKey, .notAuthentic, .outcomeUnknown, .other:
       .error
     }
   }

@@ -38,6 +38,18 @@ extension SelectQuery.Clauses {
     }
   }
 
+  /// The names of the result's columns; nil for a term that is no column.
+  var columnNames: [String?] {
+    guard rows.isEmpty else { return rows[0].map { _ in nil } }
+    return results.flatMap { result -> [String?] in
+      switch result {
+      case .term(let term): [term.columnName]
+      case .model(let index, _): sources[index].table.columns.map(\.name)
+      case .table(let table, _, _): table.columns.map(\.name)
+      }
+    }
+  }
+
   /// Whether it defines named queries.
   var definesQueries: Bool {
     sources.contains(where: \.isDefined)
@@ -226,5 +238,15 @@ extension SelectQuery.Clauses {
     defect = .invalidStatement(
       "\(modifier) after a union, intersect or except would apply to the first query only: apply it to each of them, "
         + "or name the result with named(_:) and query that")
+  }
+}
+
+extension SqlExpression {
+  /// The name of the column that it is; nil if it is no column.
+  fileprivate var columnName: String? {
+    switch node {
+    case .column(let column), .qualified(_, let column): column.name
+    default: nil
+    }
   }
 }

@@ -56,7 +56,7 @@ import Testing
       #expect(try Car.count().run(db) == 1)
       #expect(try Car.exists(Car.price > 1).run(db))
       #expect(try Car.select(Car.price.max()).first(db) == 2)
-      #expect(Set(try Car.select(Car.name).run(db)) == ["Zoe"])
+      #expect(try Car.select(Car.name).asSet().run(db) == ["Zoe"])
       let requests = [
         Car.read().orderBy(Car.price, .desc).orderBy(Car.name), Car.read().limit(10).offset(20),
         Car.read().filter(Car.id ∈ ids), Car.read().filter(Car.soldAt == nil),

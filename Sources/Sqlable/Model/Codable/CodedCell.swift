@@ -2,11 +2,15 @@
 /// asks for, or else from JSON.
 struct CodedCell {
   let row: ReadRow
-  let table: TableInfo
-  /// Its position in the layout.
-  let column: Int
-  let key: any CodingKey
+  /// Its position in the row.
+  let position: Int
+  /// How its values are stored; nil if no column is known.
+  let type: ColumnType?
+  /// The declaration of the column, for errors.
+  var definition: ColumnDefinition?
+  let key: (any CodingKey)?
 
+  /// Decodes a value that is stored as JSON unless its `init(from:)` asks for a single value.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     let decoder = CellDecoder(cell: self, type: type)
     let value = Result { try Value(from: decoder) }
@@ -14,7 +18,7 @@ struct CodedCell {
     do { return try value.get() } catch is DecodingError {
       // Its description may quote the value.
       let isRaw = type is any RawRepresentable.Type
-      throw try located(
+      throw located(
         SqlError.decoding(
           expected: isRaw ? "a raw value of \(type)" : "\(type)",
           found: isRaw ? "an unknown raw value" : "a value that its init(from:) refuses"))
@@ -22,13 +26,41 @@ struct CodedCell {
   }
 
   private func decodeJSON<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    let position = try row.position(ofColumn: column, in: table)
-    do { return try JSONText.decode(type, from: row.databaseValue(at: position)) } catch { throw try located(error) }
+    do { return try JSONText.decode(type, from: row.databaseValue(at: position)) } catch { throw located(error) }
   }
 
-  private func located(_ error: any Error) throws -> any Error {
-    let position = try row.position(ofColumn: column, in: table)
-    return row.located(error, column: table.columns[column].definition, position: position)
+  private func located(_ error: any Error) -> any Error { row.located(error, column: definition, position: position) }
+
+  /// The container of a type that decodes itself as a single value.
+  func container(of type: Any.Type) -> any SingleValueDecodingContainer { CellDecoder(cell: self, type: type) }
+}
+
+extension CodedCell {
+  var isNull: Bool { row.isNull(at: position) }
+
+  /// The value of a type that is stored as it is.
+  func stored<Value: SqlValue>(as type: Value.Type = Value.self) throws -> Value {
+    try row.checkCurrent()
+    do {
+      return try Value.read(
+        from: ReadCell(
+          value: row.state.pointee.value(at: position), state: row.state, generation: row.generation,
+          type: self.type ?? Value.columnType))
+    } catch {
+      throw located(error)
+    }
+  }
+
+  /// The value of a type that has two names here: `Value` and `Result` are the same.
+  func stored<Value: SqlValue, Result>(_ type: Value.Type, as result: Result.Type) throws -> Result {
+    // Sound: `type` was made by a cast of `result`.
+    unsafeBitCast(try stored(as: type), to: result)
+  }
+
+  /// The value of any type.
+  func value<Value: Decodable>(as type: Value.Type) throws -> Value {
+    guard let stored = type as? any SqlValue.Type else { return try decode(type) }
+    return try self.stored(stored, as: type)
   }
 }
 
@@ -44,7 +76,7 @@ private final class CellDecoder: Decoder, SingleValueDecodingContainer {
 
   init(cell: CodedCell, type: Any.Type) { (self.cell, self.type) = (cell, type) }
 
-  var codingPath: [any CodingKey] { [cell.key] }
+  var codingPath: [any CodingKey] { cell.key.map { [$0] } ?? [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw structured() }
@@ -58,16 +90,13 @@ private final class CellDecoder: Decoder, SingleValueDecodingContainer {
     return StructuredValue()
   }
 
-  func decodeNil() -> Bool { (try? cell.row.isNull(column: cell.column, of: cell.table)) ?? false }
+  func decodeNil() -> Bool { cell.isNull }
 
-  func decode<Value: SqlValue & Decodable>(_ type: Value.Type) throws -> Value {
-    try cell.row.get(column: cell.column, of: cell.table)
-  }
+  func decode<Value: SqlValue & Decodable>(_ type: Value.Type) throws -> Value { try cell.stored() }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     // A type that consists of itself is one that only a decoder knows how to decode.
     guard type != self.type else { throw structured() }
-    guard let stored = type as? any SqlValue.Type else { return try cell.decode(type) }
-    return try cell.row.get(stored, as: type, column: cell.column, of: cell.table)
+    return try cell.value(as: type)
   }
 }

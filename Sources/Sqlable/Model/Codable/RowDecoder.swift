@@ -101,10 +101,16 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let form = try map.pointee.form(of: type, under: key)
     if column >= 0 {
       if let stored = form.value { return try row.get(stored, as: type, column: column, of: table) }
-      return try CodedCell(row: row, table: table, column: column, key: key).decode(type)
+      return try cell(column, key).decode(type)
     }
     guard let columns = form.embedded else { throw missing(key) }
     return try row.get(columns.type, as: type, columns)
+  }
+
+  private func cell(_ column: Int, _ key: Key) throws -> CodedCell {
+    CodedCell(
+      row: row, position: try row.position(ofColumn: column, in: table), type: table.cells[column].type,
+      definition: table.columns[column].definition, key: key)
   }
 
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
@@ -202,7 +208,7 @@ extension ReadRow {
 }
 
 /// `owner_id` becomes `ownerId`.
-private func camelCase(_ name: String) -> String {
+func camelCase(_ name: String) -> String {
   let words = name.split(separator: "_")
   return words.dropFirst().reduce(String(words.first ?? "")) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
 }

@@ -60,15 +60,8 @@ extension ReadRow {
   /// Returns an error that a model's `init(from:)` has thrown, with its place and without the value, which its
   /// description may quote.
   fileprivate func located(_ error: DecodingError, of model: Any.Type, _ columns: KeyedColumns) -> any Error {
-    let path =
-      switch error {
-      case .keyNotFound(_, let context), .valueNotFound(_, let context), .typeMismatch(_, let context),
-        .dataCorrupted(let context):
-        context.codingPath
-      @unknown default: [any CodingKey]()
-      }
     let refused = SqlError.decoding(expected: "\(model)", found: "a value that its init(from:) refuses")
-    guard let key = path.first, let column = try? columns.position(of: key.stringValue),
+    guard let key = error.path.first, let column = try? columns.position(of: key.stringValue),
       let position = try? self.position(ofColumn: column, in: columns.table)
     else { return labelled(refused.at(table: columns.table.name)) }
     return located(refused, column: columns.table.columns[column].definition, position: position)
@@ -79,6 +72,18 @@ extension ReadRow {
     #if DEBUG
     for column in table.columns { skip(column) }
     #endif
+  }
+}
+
+extension DecodingError {
+  /// The keys that lead to the value that was refused.
+  var path: [any CodingKey] {
+    switch self {
+    case .keyNotFound(_, let context), .valueNotFound(_, let context), .typeMismatch(_, let context),
+      .dataCorrupted(let context):
+      context.codingPath
+    @unknown default: []
+    }
   }
 }
 

@@ -73,6 +73,12 @@ struct TransportTests {
     }
   }
 
+  @Test func resultsAreCollected() async throws {
+    try await withTwins { there, here in
+      try await TransportTwins(there: there, here: here, text: "é\0ñ").compareResults()
+    }
+  }
+
   @Test func aBatchThatFailsLeavesNothingBehind() async throws {
     try await withTwins { there, here in
       let bikes = ["a", "b", "a"].map { Bicycle(name: $0, color: "red") }

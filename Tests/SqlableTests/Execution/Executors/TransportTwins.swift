@@ -83,6 +83,33 @@ struct TransportTwins<Transport: SqlTransport> {
     #expect(plan == own && plan.steps.count == 1)
   }
 
+  func compareResults() async throws {
+    try await same(Bicycle.insert((1...4).map { Bicycle(name: "\($0)", color: $0 > 2 ? "red" : "blue") }))
+    try await same(Bicycle.read().grouped(by: \.color))
+    try await same(Bicycle.read().asDictionary(by: \.id))
+    try await same(Bicycle.select(Bicycle.name.typed(as: String.self)).asSet())
+    try await same(Bicycle.read().filter(Bicycle.name == "3").only())
+    try await same(Bicycle.select(Bicycle.ownerId.typed(as: Int?.self)).first())
+    try await same(
+      Bicycle.select(Bicycle.color, Bicycle.id.max()).groupBy(Bicycle.color)
+        .decoded(as: Newest.self, columns: "color", "newest"))
+    try await same(SQL("SELECT color, max(id) AS newest FROM bicycle GROUP BY color").rows(as: Newest.self))
+    for work in [Bicycle.read().only(), Bicycle.read().filter(Bicycle.id > 9).only()] {
+      let (far, near) = (await error(of: work), sqlError { _ = try work.run(here) })
+      #expect(far?.kind == near?.kind && far?.message == near?.message && far != nil)
+    }
+    let refused = await error(of: Bicycle.delete(Bicycle.color == "red").returning().only())
+    #expect(refused?.message.hasPrefix("the rows of a change can't be refused on a remote database") == true)
+    #expect(try await Bicycle.count().run(there) == 4)
+  }
+
+  private func error<Work: Runnable>(of work: Work) async -> SqlError? where Work.Output: Sendable {
+    do {
+      _ = try await work.run(there)
+      return nil
+    } catch { return error as? SqlError }
+  }
+
   func compareChildren() async throws {
     try await same(Person.insert(["Ann", "Bob"].map { Person(id: nil, name: $0) }))
     try await same(Bicycle.insert((1...3).map { Bicycle(name: "\($0)", color: "red", ownerId: 1) }))
@@ -100,4 +127,9 @@ struct TransportTwins<Transport: SqlTransport> {
       far.map { $0.1.map(\.0.name) } == [["3", "2"], []] && near.map { $0.1.map(\.0.name) } == [["3", "2"], []])
     #expect(far.map { $0.1.map { $0.1?.1 } } == [[3, 3], []] && far.map(\.2) == [3, 0] && near.map(\.2) == [3, 0])
   }
+}
+
+private struct Newest: Decodable, Equatable {
+  let color: String
+  let newest: Int
 }

@@ -26,6 +26,8 @@ import Testing
 
   @Test func parentsComeWithTheirChildren() async throws { try await withTwins { try await $0.compareChildren() } }
 
+  @Test func resultsAreCollected() async throws { try await withTwins { try await $0.compareResults() } }
+
   /// Every value of every storage class comes back as it was.
   @Test func valuesAreExact() async throws {
     try await withClient { cluster, _ in

@@ -1,0 +1,150 @@
+import FoundationEssentials
+
+/// The columns of a result, by the names that keys have for them.
+final class NamedColumns {
+  /// Nil for a column that has no name.
+  private let names: [String?]
+  private let types: [ColumnType?]
+  /// The positions by name; `severalNamed` for a name of several columns.
+  private var positions: [ByBytes: Int] = [:]
+
+  private static let severalNamed = -1
+
+  /// - Parameter types: How the values of the columns are stored, as far as columns are known.
+  init(_ names: [String?], types: [ColumnType?] = []) {
+    (self.names, self.types) = (names, types)
+    for (position, name) in names.enumerated() where name != nil {
+      let key = ByBytes(wrappedValue: name)
+      positions[key] = positions[key] == nil ? position : NamedColumns.severalNamed
+    }
+  }
+
+  /// The position of the column that a key names: the one of this name, or else of its name in snake_case.
+  fileprivate func found(_ key: String) -> Int? {
+    positions[ByBytes(wrappedValue: key)] ?? positions[ByBytes(wrappedValue: snakeCase(key))]
+  }
+
+  /// The position of a key's column. Throws if there is none, or several.
+  fileprivate func position(of key: any CodingKey) throws -> Int {
+    let name = key.stringValue
+    guard let position = found(name) else {
+      let snake = snakeCase(name)
+      let tried = name == snake ? name : "\(name) or \(snake)"
+      var message = "the result has no column \(tried)"
+      if names.contains(nil) { message += "; to read terms, name all columns of the query" }
+      throw SqlError(.schema(.missingColumn(name)), message: message, column: name)
+    }
+    guard position != NamedColumns.severalNamed else {
+      throw SqlError.misuse("several columns of the result are named \(name); give them different names")
+    }
+    return position
+  }
+
+  fileprivate var keys: [String] { names.compactMap(\.self) }
+  fileprivate var count: Int { names.count }
+
+  fileprivate func cell(of row: ReadRow, at position: Int, key: (any CodingKey)?) -> CodedCell {
+    CodedCell(row: row, position: position, type: position < types.count ? types[position] : nil, key: key)
+  }
+}
+
+/// Decodes a value from the columns of a result, found by their names; a value that decodes itself as a single one
+/// from the result's only column.
+struct NamedRowDecoder: Decoder {
+  let row: ReadRow
+  let columns: NamedColumns
+  /// The type that is decoded.
+  let type: Any.Type
+
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    KeyedDecodingContainer(NamedKeys(row: row, columns: columns, type: self.type))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    throw row.labelled(.misuse("\(type) decodes itself as a list, and not by keys, which name the columns"))
+  }
+
+  func singleValueContainer() throws -> any SingleValueDecodingContainer {
+    guard columns.count == 1 else {
+      throw row.labelled(
+        .misuse("\(type) decodes itself as a single value, but the result has \(columns.count) columns"))
+    }
+    return columns.cell(of: row, at: 0, key: nil).container(of: type)
+  }
+}
+
+extension ReadRow {
+  /// Decodes a value from the columns of the result. An error that its `init(from:)` throws carries no value.
+  func decode<Value: Decodable>(_ type: Value.Type, from columns: NamedColumns) throws -> Value {
+    do {
+      return try Value(from: NamedRowDecoder(row: self, columns: columns, type: type))
+    } catch let error as DecodingError {
+      let refused = SqlError.decoding(expected: "\(type)", found: "a value that its init(from:) refuses")
+      guard let key = error.path.first, let position = try? columns.position(of: key) else { throw labelled(refused) }
+      throw located(refused, column: nil, position: position)
+    } catch is StructuredValue {
+      throw labelled(.misuse("\(type) decodes itself as a single value, and then by keys or as a list"))
+    }
+  }
+}
+
+/// The columns of a row, by keys.
+private struct NamedKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let row: ReadRow
+  let columns: NamedColumns
+  let type: Any.Type
+
+  var codingPath: [any CodingKey] { [] }
+
+  var allKeys: [Key] {
+    columns.keys.compactMap { name in
+      [name, camelCase(name)].lazy.compactMap(Key.init(stringValue:)).first
+    }
+  }
+
+  func contains(_ key: Key) -> Bool { columns.found(key.stringValue) != nil }
+
+  private func cell(_ key: Key) throws -> CodedCell {
+    do {
+      try row.checkCurrent()
+      return columns.cell(of: row, at: try columns.position(of: key), key: key)
+    } catch let error as SqlError {
+      throw row.labelled(error)
+    }
+  }
+
+  func decodeNil(forKey key: Key) throws -> Bool { try cell(key).isNull }
+
+  func decode<Value: SqlValue & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try cell(key).stored()
+  }
+
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try cell(key).value(as: type)
+  }
+
+  // MARK: What a row does not have
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> { throw nested(key) }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { throw nested(key) }
+
+  private func nested(_ key: Key) -> any Error {
+    row.labelled(
+      .misuse("\(type) decodes a nested container at \(key.stringValue): decode a value of a Codable type instead"))
+  }
+
+  func superDecoder() throws -> any Decoder { throw superclass }
+
+  func superDecoder(forKey key: Key) throws -> any Decoder { throw superclass }
+
+  private var superclass: any Error {
+    row.labelled(
+      .misuse("\(type) asks for a decoder of its superclass, for which a row has no place: call super.init(from:)"))
+  }
+}
