@@ -4,9 +4,9 @@
 extension SqliteCluster {
   /// Calls `body` with each row of a query. The query runs again after the loss of a leader only as long as no row has
   /// come.
-  func forEach<Row>(
+  func forEach<Row, Outcome>(
     _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
-    _ body: (Row) async throws -> Iteration
+    _ body: (Row) async throws -> Outcome
   ) async throws {
     do {
       try request.checkLoop()
@@ -53,28 +53,54 @@ extension Statement where Output == [Model] {
   /// once. Throws `.unavailable` if the leader is lost after the first row, and `.timeout` if the loop does not end
   /// before the deadline. Inside a transaction of the cluster it is a part of it, and the only statement until it ends.
   /// Throws `.invalidStatement` for a change that returns its rows.
+  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
   public func forEach(
     _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
     _ body: (Model) async throws -> Iteration
   ) async throws {
-    let layout = try layout
     for request in try sentRequests() {
-      try await cluster.forEach(
-        request, { rows in try rows.map(.positioned(layout)) { try $0.model() } }, isolation: isolation, body)
+      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
     }
   }
 
   /// Reads one row after another in a transaction of a cluster, until `body` returns `.stop`. No other statement of the
   /// transaction may run meanwhile: it throws `.misuse`.
+  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
   public func forEach(
     _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
     _ body: (Model) async throws -> Iteration
   ) async throws {
-    let layout = try layout
     for request in try sentRequests() {
-      try await transaction.forEach(
-        request, { rows in try rows.map(.positioned(layout)) { try $0.model() } }, isolation: isolation, body)
+      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
     }
+  }
+
+  /// Reads one row after another on a cluster. What `body` returns is ignored, unless it is ``Iteration/stop``.
+  public func forEach<Outcome>(
+    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Model) async throws -> Outcome
+  ) async throws {
+    for request in try sentRequests() {
+      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  /// Reads one row after another in a transaction of a cluster. What `body` returns is ignored, unless it is
+  /// ``Iteration/stop``.
+  public func forEach<Outcome>(
+    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Model) async throws -> Outcome
+  ) async throws {
+    for request in try sentRequests() {
+      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  private func decodedRows(_ rows: ReceivedRows) throws -> [Model] {
+    let layout = try layout
+    return try rows.map(.positioned(layout)) { try $0.model() }
   }
 }
 
@@ -85,6 +111,8 @@ extension Select {
   /// ```swift
   /// try await Bicycle.select(Bicycle.id, Bicycle.name).forEach(cluster) { id, name in … }
   /// ```
+  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
   public func forEach(
     _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
     _ body: (Row) async throws -> Iteration
@@ -96,9 +124,32 @@ extension Select {
 
   /// Reads one row after another in a transaction of a cluster, until `body` returns `.stop`. No other statement of the
   /// transaction may run meanwhile: it throws `.misuse`.
+  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
   public func forEach(
     _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
     _ body: (Row) async throws -> Iteration
+  ) async throws {
+    for request in try sentRequests() {
+      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  /// Reads one row after another on a cluster. What `body` returns is ignored, unless it is ``Iteration/stop``.
+  public func forEach<Outcome>(
+    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Row) async throws -> Outcome
+  ) async throws {
+    for request in try sentRequests() {
+      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  /// Reads one row after another in a transaction of a cluster. What `body` returns is ignored, unless it is
+  /// ``Iteration/stop``.
+  public func forEach<Outcome>(
+    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Row) async throws -> Outcome
   ) async throws {
     for request in try sentRequests() {
       try await transaction.forEach(request, decodedRows, isolation: isolation, body)

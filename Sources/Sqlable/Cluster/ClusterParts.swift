@@ -25,14 +25,15 @@ struct ClusterParts {
   }
 
   /// Calls `body` with each row until it returns `.stop`. Throws `.timeout` once the deadline has passed.
-  mutating func forEach<Row>(
-    _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?, _ body: (Row) async throws -> Iteration
+  mutating func forEach<Row, Outcome>(
+    _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?, _ body: (Row) async throws -> Outcome
   ) async throws {
     repeat {
       for row in try read(ReceivedRows(answer: answer, sql: request.sql)) {
         try Task.checkCancellation()
         guard deadline > .now else { throw late }
-        if try await body(row) == .stop { return }
+        // Decided by the value: the compiler chooses between the overloads of forEach, not the user.
+        if try await body(row) as? Iteration == .stop { return }
       }
     } while try await next(before: deadline, isolation: isolation)
   }

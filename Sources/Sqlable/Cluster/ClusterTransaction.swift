@@ -149,9 +149,9 @@ public final class ClusterTransaction: SqlTransport {
 
   /// Calls `body` with each row of a query. Nothing else runs in the transaction meanwhile: a node runs one statement
   /// of a connection at a time.
-  func forEach<Row>(
+  func forEach<Row, Outcome>(
     _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
-    _ body: (Row) async throws -> Iteration
+    _ body: (Row) async throws -> Outcome
   ) async throws {
     try request.checkLoop()
     try await takeTurn()

@@ -41,6 +41,11 @@ import Testing
         return .continue
       }
       #expect(names == ["19999", "20000"])
+      var all: [String] = []
+      try await query.forEach(cluster) { all.append($0) }
+      try await Person.read().filter(Person.id == 1).forEach(cluster) { person in all.append(person.name) }
+      try await cluster.read { tx in try await query.forEach(tx) { all.append($0) } }
+      #expect(all == ["19999", "20000", "1", "19999", "20000"])
       try await Person.read().filter(Person.id == 0).forEach(cluster) { _ in
         Issue.record("no row has this id")
         return .stop
