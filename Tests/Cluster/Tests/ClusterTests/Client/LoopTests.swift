@@ -55,7 +55,7 @@ import Testing
 
   /// 80 GB neither come nor are waited for.
   @Test func aLoopThatStopsEndsTheQuery() async throws {
-    try await withClient { cluster, _ in
+    try await withClient { cluster, nodes in
       let crowd = try await insertCrowd(cluster)
       for _ in 0..<10 {
         var rows = 0
@@ -66,6 +66,7 @@ import Testing
         #expect(rows == 3)
         #expect(try await Person.count().run(cluster) == 200)
       }
+      for node in nodes.nodes { #expect(await node.isRunning) }
     }
   }
 
@@ -82,7 +83,7 @@ import Testing
   }
 
   @Test func aLoopEndsAtItsDeadlineAndWithItsTask() async throws {
-    try await withClient { cluster, _ in
+    try await withClient { cluster, nodes in
       let crowd = try await insertCrowd(cluster)
       let late = await failure {
         try await withDeadline(.milliseconds(500)) { try await crowd.forEach(cluster) { _ in .continue } }
@@ -94,6 +95,7 @@ import Testing
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
       #expect(try await Person.count().run(cluster) == 200)
+      for node in nodes.nodes { #expect(await node.isRunning) }
     }
   }
 
