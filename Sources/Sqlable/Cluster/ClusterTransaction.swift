@@ -98,6 +98,8 @@ public final class ClusterTransaction: SqlTransport {
     var failure: (any Error)?
     /// How many savepoints it had.
     var savepoints = 0
+    /// Whether a loop reads rows, so that the connection takes no other statement.
+    var isInLoop = false
   }
 
   private let session: ClusterSession
@@ -141,14 +143,45 @@ public final class ClusterTransaction: SqlTransport {
     try await takeTurn()
     defer { turn.giveBack() }
     do { return try await session.answers(to: requests, before: min(deadline, Deadline.current ?? deadline)) } catch {
-      guard session.isUsable(after: error) else { throw lost(error) }
-      let isOpen: Bool
-      do { isOpen = try await session.isInTransaction(before: deadline) } catch { throw lost(error) }
-      guard isOpen else { throw lost(error) }
-      guard var open = error as? SqlError else { throw error }
-      open.transaction = .untouched
-      throw open
+      throw await meaning(of: error)
     }
+  }
+
+  /// Calls `body` with each row of a query. Nothing else runs in the transaction meanwhile: a node runs one statement
+  /// of a connection at a time.
+  func forEach<Row, Outcome>(
+    _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
+    _ body: (Row) async throws -> Outcome
+  ) async throws {
+    try request.checkLoop()
+    try await takeTurn()
+    state.withLock { $0.isInLoop = true }
+    defer {
+      state.withLock { $0.isInLoop = false }
+      turn.giveBack()
+    }
+    let end = min(deadline, Deadline.current ?? deadline)
+    var parts: ClusterParts
+    do { parts = try await .first(of: request, on: session, before: end, isolation: isolation) } catch {
+      throw await meaning(of: error)
+    }
+    do { try await parts.forEach(read, isolation: isolation, body) } catch {
+      // What is not read of the result stands before the answer to the next statement.
+      do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
+      throw parts.isFailed ? await meaning(of: error) : error
+    }
+    do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
+  }
+
+  /// The error for the caller of a statement that failed: whether the transaction goes on is up to SQLite.
+  private func meaning(of error: any Error) async -> any Error {
+    guard session.isUsable(after: error) else { return lost(error) }
+    do {
+      guard try await session.isInTransaction(before: deadline) else { return lost(error) }
+    } catch { return lost(error) }
+    guard var open = error as? SqlError else { return error }
+    open.transaction = .untouched
+    return open
   }
 
   /// Calls `body` in a savepoint.
@@ -174,6 +207,9 @@ public final class ClusterTransaction: SqlTransport {
 
   /// Waits for the statements of other tasks. Throws if the transaction has ended.
   private func takeTurn() async throws {
+    guard !state.withLock({ $0.isInLoop }) else {
+      throw SqlError.misuse("a loop over rows is the only statement of its transaction until it ends; use run instead")
+    }
     try await turn.take(before: deadline, late: .late("another statement of the transaction did not end in time"))
     do {
       try state.withLock { state in

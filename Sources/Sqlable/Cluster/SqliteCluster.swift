@@ -16,7 +16,7 @@ import Foundation
 public final class SqliteCluster: SqlTransport {
   public let configuration: ClusterConfiguration
   let leader: ClusterLeader
-  private let sessions: ClusterSessions
+  let sessions: ClusterSessions
   private let writer: ClusterWriter
   let feed: ClusterFeed
 
@@ -143,7 +143,7 @@ public final class SqliteCluster: SqlTransport {
   }
 
   /// The transaction of this cluster that the task is in.
-  private var current: ClusterTransaction? {
+  var current: ClusterTransaction? {
     guard let transaction = ClusterTransaction.current, transaction.cluster === self, !transaction.isEnded else {
       return nil
     }

@@ -53,10 +53,17 @@ extension SqlError {
 extension NodeConnection {
   /// Returns the response to a request. Throws the error that the node answers with, with the statement's text.
   func answer(
-    to request: WireRequest, _ sql: String? = nil, _ label: String? = nil, before deadline: ContinuousClock.Instant
+    to request: WireRequest, _ sql: String? = nil, _ label: String? = nil, inParts: Bool = false,
+    before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
-    let response = try await send(request, before: deadline)
-    guard case .failure(let code, let message) = response else { return response }
+    try await send(request, inParts: inParts, before: deadline).checked(sql, label)
+  }
+}
+
+extension WireResponse {
+  /// The response itself. Throws the error that it may be instead.
+  func checked(_ sql: String?, _ label: String?) throws -> WireResponse {
+    guard case .failure(let code, let message) = self else { return self }
     throw SqlError(code: code, message: message, sql: sql, label: label)
   }
 }

@@ -66,23 +66,33 @@ actor ClusterSession {
     return answer
   }
 
+  /// Runs a query, and returns the first part of its rows, as `.rows`.
+  func firstPart(of request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
+    try await run(request, returnsRows: true, inParts: true, before: deadline)
+  }
+
+  /// Returns the next part of the rows of the query that is read in parts.
+  func nextPart(of request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
+    try await connection.nextPart(before: deadline).checked(request.sql, label)
+  }
+
   /// Runs SQL of the library's own: one or several statements without values.
   func execute(_ sql: String, before deadline: ContinuousClock.Instant) async throws {
     _ = try await send(.executeSQL(sql, values: []), sql, before: deadline)
   }
 
   private func run(
-    _ request: SqlRequest, returnsRows: Bool, before deadline: ContinuousClock.Instant
+    _ request: SqlRequest, returnsRows: Bool, inParts: Bool = false, before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
     if let id = try await compiled(request.sql, before: deadline) {
       let sent: WireRequest =
         returnsRows
         ? .query(statement: id, values: request.values) : .execute(statement: id, values: request.values)
-      return try await send(sent, request.sql, before: deadline)
+      return try await send(sent, request.sql, inParts: inParts, before: deadline)
     }
     let sent: WireRequest =
       returnsRows ? .querySQL(request.sql, values: request.values) : .executeSQL(request.sql, values: request.values)
-    return try await send(sent, request.sql, before: deadline)
+    return try await send(sent, request.sql, inParts: inParts, before: deadline)
   }
 
   /// Returns the compiled statement for a text that was seen before: compiling takes a message of its own.
@@ -108,10 +118,12 @@ actor ClusterSession {
   }
 
   private func send(
-    _ request: WireRequest, _ sql: String?, before deadline: ContinuousClock.Instant
+    _ request: WireRequest, _ sql: String?, inParts: Bool = false, before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
     while true {
-      do { return try await connection.answer(to: request, sql, label, before: deadline) } catch let error as SqlError {
+      do {
+        return try await connection.answer(to: request, sql, label, inParts: inParts, before: deadline)
+      } catch let error as SqlError {
         // A node refuses everything while it writes a checkpoint.
         guard error.message == "checkpoint in progress", deadline > .now else { throw error }
       }

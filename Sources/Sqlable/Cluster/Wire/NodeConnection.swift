@@ -6,6 +6,8 @@ import NIOPosix
 final class NodeConnection: Sendable {
   let address: NodeAddress
   private let channel: any Channel
+  /// The channel itself is active until its event loop has closed it.
+  private let isClosed = Guarded(false)
 
   private init(address: NodeAddress, channel: any Channel) { (self.address, self.channel) = (address, channel) }
 
@@ -45,26 +47,45 @@ final class NodeConnection: Sendable {
     }
   }
 
-  var isOpen: Bool { channel.isActive }
+  var isOpen: Bool { !isClosed.withLock { $0 } && channel.isActive }
 
-  func close() { channel.close(promise: nil) }
+  func close() {
+    isClosed.withLock { $0 = true }
+    channel.close(promise: nil)
+  }
 
   /// Sends a request, and returns the response, also a `.failure`.
   ///
   /// Throws ``NodeFailure`` if the connection was lost or the deadline passed, and `CancellationError` if the task was
   /// cancelled. Then the connection is closed, and the node may have run the request; otherwise it was not sent.
-  func send(_ request: WireRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
-    try Task.checkCancellation()
-    guard deadline > .now else { throw NodeFailure(address: address, reason: WireCall.late, wasSent: false) }
+  ///
+  /// - Parameter inParts: Whether to return the first part of the rows alone. Until ``nextPart(before:)`` has returned
+  ///   the last one nothing else may be sent.
+  func send(
+    _ request: WireRequest, inParts: Bool = false, before deadline: ContinuousClock.Instant
+  ) async throws -> WireResponse {
     var message = channel.allocator.buffer(capacity: 256)
     try request.write(to: &message)
+    return try await call(.request(message, inParts: inParts), before: deadline)
+  }
+
+  /// Returns the next part of the rows. The node sends no more than what the buffers of the network take meanwhile.
+  func nextPart(before deadline: ContinuousClock.Instant) async throws -> WireResponse {
+    try await call(.nextPart, before: deadline)
+  }
+
+  private func call(
+    _ content: WireCall.Content, before deadline: ContinuousClock.Instant
+  ) async throws -> WireResponse {
+    try Task.checkCancellation()
+    guard deadline > .now else { throw NodeFailure(address: address, reason: WireCall.late, wasSent: false) }
     let promise = channel.eventLoop.makePromise(of: WireResponse.self)
     // A channel that has been closed has no handler any more, and only its own promise says so.
     let written = channel.eventLoop.makePromise(of: Void.self)
     written.futureResult.whenFailure { [address] _ in
       promise.fail(NodeFailure(address: address, reason: "the connection was lost"))
     }
-    channel.writeAndFlush(WireCall(message: message, promise: promise, deadline: deadline), promise: written)
+    channel.writeAndFlush(WireCall(content: content, promise: promise, deadline: deadline), promise: written)
     return try await withTaskCancellationHandler {
       try await promise.futureResult.get()
     } onCancel: {
@@ -99,7 +120,13 @@ extension Duration {
 
 /// A request that waits for its response.
 private struct WireCall: Sendable {
-  let message: ByteBuffer
+  enum Content: Sendable {
+    case request(ByteBuffer, inParts: Bool)
+    /// What follows of the oldest request, which is read in parts.
+    case nextPart
+  }
+
+  let content: Content
   let promise: EventLoopPromise<WireResponse>
   let deadline: ContinuousClock.Instant
 
@@ -135,8 +162,9 @@ private final class WireHandler: ChannelDuplexHandler {
   typealias OutboundOut = ByteBuffer
 
   private struct Waiting {
-    let promise: EventLoopPromise<WireResponse>
-    let timer: Scheduled<Void>
+    var promise: EventLoopPromise<WireResponse>
+    var timer: Scheduled<Void>
+    let isInParts: Bool
     /// What has come of a result.
     var columns: [String] = []
     var rows: [[DatabaseValue]] = []
@@ -146,6 +174,10 @@ private final class WireHandler: ChannelDuplexHandler {
   private let isGivenUp: NodeConnection.SilenceCheck
   private var waiting = CircularBuffer<Waiting>()
   private var received = ByteBuffer()
+  /// Whether a part was handed over, and the next one is not asked for yet.
+  private var isPaused = false
+  /// Whether the channel wanted to read meanwhile.
+  private var isReadDue = false
   /// Why the connection was closed by this side.
   private var failure: (any Error)?
 
@@ -172,15 +204,47 @@ private final class WireHandler: ChannelDuplexHandler {
     let timer = context.eventLoop.scheduleTask(in: pause) { [address, isGivenUp] in
       call.watch(on: channel, of: address, isGivenUp)
     }
-    waiting.append(Waiting(promise: call.promise, timer: timer))
-    context.write(wrapOutboundOut(call.message), promise: promise)
+    switch call.content {
+    case .request(let message, let inParts):
+      waiting.append(Waiting(promise: call.promise, timer: timer, isInParts: inParts))
+      context.write(wrapOutboundOut(message), promise: promise)
+    case .nextPart:
+      promise?.succeed(())
+      resume(context, call.promise, timer)
+    }
+  }
+
+  /// Hands over the next part, at once if it was received together with the last one.
+  private func resume(
+    _ context: ChannelHandlerContext, _ promise: EventLoopPromise<WireResponse>, _ timer: Scheduled<Void>
+  ) {
+    guard isPaused, !waiting.isEmpty else {
+      timer.cancel()
+      return promise.fail(lost)
+    }
+    waiting[waiting.startIndex].promise = promise
+    waiting[waiting.startIndex].timer = timer
+    isPaused = false
+    takeResponses(context)
+    guard !isPaused, isReadDue else { return }
+    isReadDue = false
+    context.read()
+  }
+
+  /// Leaves what is not asked for to the node: it sends no further part before the last one is on its way.
+  func read(context: ChannelHandlerContext) {
+    if isPaused { isReadDue = true } else { context.read() }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var bytes = unwrapInboundIn(data)
     received.writeBuffer(&bytes)
+    takeResponses(context)
+  }
+
+  private func takeResponses(_ context: ChannelHandlerContext) {
     do {
-      while let response = try nextResponse() { take(response) }
+      while !isPaused, let response = try nextResponse() { take(response) }
       received.discardReadBytes()
     } catch {
       // Nothing that follows can be understood.
@@ -214,10 +278,18 @@ private final class WireHandler: ChannelDuplexHandler {
   private func take(_ response: WireResponse) {
     guard !waiting.isEmpty else { return }
     guard case .rows(let columns, let rows, let isLast) = response else { return end(with: response) }
+    if waiting[waiting.startIndex].isInParts { return isLast ? end(with: response) : pause(with: response) }
     waiting[waiting.startIndex].columns = columns
     waiting[waiting.startIndex].rows += rows
     guard isLast, let call = waiting.first else { return }
     end(with: .rows(columns: columns, rows: call.rows, isLast: true))
+  }
+
+  /// Hands over a part that is not the last one.
+  private func pause(with part: WireResponse) {
+    isPaused = true
+    waiting[waiting.startIndex].timer.cancel()
+    waiting[waiting.startIndex].promise.succeed(part)
   }
 
   private func end(with response: WireResponse) {

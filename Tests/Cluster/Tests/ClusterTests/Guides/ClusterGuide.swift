@@ -38,6 +38,20 @@ import Testing
     }
   }
 
+  @Test func rowsOneAtATime() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self, Bicycle.self)
+      try await Bicycle.insert([Bicycle(name: "Trek", color: "red"), Bicycle(name: "Scott", color: "red")]).run(cluster)
+      var exported: [String] = []
+      func export(_ bike: Bicycle) async throws { exported.append(bike.name) }
+      try await Bicycle.read().filter(Bicycle.color == "red").forEach(cluster) { bike in
+        try await export(bike)
+        return bike.id == 100 ? .stop : .continue
+      }
+      #expect(exported.sorted() == ["Scott", "Trek"])
+    }
+  }
+
   /// As it is written in a program that follows for as long as it runs.
   private func follow(_ cluster: SqliteCluster) async throws {
     let changes = try await cluster.changes(on: Bicycle.self, .update)

@@ -1,0 +1,167 @@
+#if Cluster
+// Loops over the rows of reads and queries on a cluster.
+
+extension SqliteCluster {
+  /// Calls `body` with each row of a query. The query runs again after the loss of a leader only as long as no row has
+  /// come.
+  func forEach<Row, Outcome>(
+    _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
+    _ body: (Row) async throws -> Outcome
+  ) async throws {
+    do {
+      try request.checkLoop()
+      if let transaction = current {
+        return try await transaction.forEach(request, read, isolation: isolation, body)
+      }
+      let deadline = Deadline.after(configuration.timeout)
+      let outcome = try await sessions.attempt(before: deadline, isolation: isolation) { session in
+        var parts = try await ClusterParts.first(of: request, on: session, before: deadline, isolation: isolation)
+        defer { parts.stop() }
+        do { try await parts.forEach(read, isolation: isolation, body) } catch {
+          if parts.isFailed, error.isOfNode { leader.lost(session.address) }
+          return Result<Void, any Error>.failure(error.ofCluster)
+        }
+        return .success(())
+      }
+      try outcome.get()
+    } catch { throw error.labelled(configuration.label) }
+  }
+}
+
+extension SqlRequest {
+  /// Throws for what has no loop on a cluster.
+  func checkLoop() throws {
+    try [self].check()
+    guard !isQuery else { return }
+    var error = SqlError.invalidStatement("a loop over rows on a cluster needs a query; run what writes")
+    error.sql = sql
+    throw error
+  }
+}
+
+extension Statement where Output == [Model] {
+  /// Reads one row after another on a cluster, in the parts in which the node sends them, until `body` returns `.stop`.
+  ///
+  /// ```swift
+  /// try await Bicycle.read().forEach(cluster) { bike in
+  ///   try await export(bike)
+  ///   return bike.id == 100 ? .stop : .continue
+  /// }
+  /// ```
+  ///
+  /// One part is in memory at a time: the node waits while `body` runs. All rows are of one snapshot, and each comes
+  /// once. Throws `.unavailable` if the leader is lost after the first row, and `.timeout` if the loop does not end
+  /// before the deadline. Inside a transaction of the cluster it is a part of it, and the only statement until it ends.
+  /// Throws `.invalidStatement` for a change that returns its rows.
+  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
+  public func forEach(
+    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Model) async throws -> Iteration
+  ) async throws {
+    for request in try sentRequests() {
+      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  /// Reads one row after another in a transaction of a cluster, until `body` returns `.stop`. No other statement of the
+  /// transaction may run meanwhile: it throws `.misuse`.
+  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
+  public func forEach(
+    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Model) async throws -> Iteration
+  ) async throws {
+    for request in try sentRequests() {
+      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  /// Reads one row after another on a cluster. What `body` returns is ignored, unless it is ``Iteration/stop``.
+  public func forEach<Outcome>(
+    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Model) async throws -> Outcome
+  ) async throws {
+    for request in try sentRequests() {
+      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  /// Reads one row after another in a transaction of a cluster. What `body` returns is ignored, unless it is
+  /// ``Iteration/stop``.
+  public func forEach<Outcome>(
+    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Model) async throws -> Outcome
+  ) async throws {
+    for request in try sentRequests() {
+      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  private func decodedRows(_ rows: ReceivedRows) throws -> [Model] {
+    let layout = try layout
+    return try rows.map(.positioned(layout)) { try $0.model() }
+  }
+}
+
+extension Select {
+  /// Reads one row after another on a cluster, in the parts in which the node sends them, until `body` returns `.stop`;
+  /// as a read of a model does.
+  ///
+  /// ```swift
+  /// try await Bicycle.select(Bicycle.id, Bicycle.name).forEach(cluster) { id, name in … }
+  /// ```
+  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
+  public func forEach(
+    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Row) async throws -> Iteration
+  ) async throws {
+    for request in try sentRequests() {
+      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  /// Reads one row after another in a transaction of a cluster, until `body` returns `.stop`. No other statement of the
+  /// transaction may run meanwhile: it throws `.misuse`.
+  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
+  public func forEach(
+    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Row) async throws -> Iteration
+  ) async throws {
+    for request in try sentRequests() {
+      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  /// Reads one row after another on a cluster. What `body` returns is ignored, unless it is ``Iteration/stop``.
+  public func forEach<Outcome>(
+    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Row) async throws -> Outcome
+  ) async throws {
+    for request in try sentRequests() {
+      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  /// Reads one row after another in a transaction of a cluster. What `body` returns is ignored, unless it is
+  /// ``Iteration/stop``.
+  public func forEach<Outcome>(
+    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
+    _ body: (Row) async throws -> Outcome
+  ) async throws {
+    for request in try sentRequests() {
+      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
+    }
+  }
+
+  private func decodedRows(_ rows: ReceivedRows) throws -> [Row] {
+    let layout = ResultLayout(query.clauses.columns)
+    return try rows.map(.positioned(layout)) { row in
+      var row = ResultRow(row, types: layout.types)
+      return try read(&row)
+    }
+  }
+}
+#endif
