@@ -174,8 +174,8 @@ extension DocumentDecoder {
     }
     guard fields[.orderBy] != nil || fields[.limit] != nil || fields[.offset] != nil else { return selection }
     selection.rest.value.order = try part(fields, .orderBy) { try order($0, scope) } ?? []
-    selection.rest.value.limit = try part(fields, .limit) { try count($0, "a limit") }
-    selection.rest.value.offset = try part(fields, .offset) { try count($0, "an offset") }
+    selection.rest.value.limit = try part(fields, .limit) { try rowCount($0, "a limit") }
+    selection.rest.value.offset = try part(fields, .offset) { try rowCount($0, "an offset") }
     return selection
   }
 }

@@ -245,8 +245,8 @@ extension DocumentEncoder {
     if extent == .all { members.add(.all, .bool(true)) }
     members.add(.where, try selection.filter.map { try term($0, scope) })
     if !rest.order.isEmpty { members.add(.orderBy, try order(rest.order, scope)) }
-    members.add(.limit, rest.limit.map { .integer(Int64($0)) })
-    members.add(.offset, rest.offset.map { .integer(Int64($0)) })
+    members.add(.limit, try rest.limit.map(count))
+    members.add(.offset, try rest.offset.map(count))
   }
 }
 

@@ -67,6 +67,8 @@ private struct RepeatabilityCheck {
     guard selection.isLimited else { return }
     let order = selection.rest.value.order.map(\.expression)
     for term in order { try check(term) }
+    try check(selection.rest.value.limit?.term)
+    try check(selection.rest.value.offset?.term)
     let rows = FoundRows(sources: [SelectQuery.Source(table: table)], filter: selection.filter)
     guard rows.areOrdered(by: order) else {
       throw failure("which rows of table \(table.name) a limit selects is not determined: order them by a key", table)

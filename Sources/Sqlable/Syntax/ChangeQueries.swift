@@ -133,8 +133,8 @@ struct RowSelection: Sendable, Hashable {
   @usableFromInline
   struct Rest: RareValue {
     var order: [OrderTerm] = []
-    var limit: Int?
-    var offset: Int?
+    var limit: SelectQuery.RowCount?
+    var offset: SelectQuery.RowCount?
 
     @usableFromInline
     init() {}
@@ -175,4 +175,16 @@ enum Returned: Sendable, Hashable {
   /// All columns.
   case rows
   case terms([SqlExpression])
+}
+
+extension SqlExpression {
+  /// Throws for an aggregate or a window function outside a subquery: RETURNING computes its terms for each row by
+  /// itself. Of a registered function SQLite checks that.
+  func checkIsOfOneRow() throws {
+    if case .call(let call) = node, let name = call.nameOverRows {
+      throw SqlError.invalidStatement(
+        "RETURNING can't have \(name), which needs several rows: select it afterwards, or in a subquery")
+    }
+    for term in node.terms { try term.checkIsOfOneRow() }
+  }
 }

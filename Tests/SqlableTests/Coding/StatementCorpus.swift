@@ -90,6 +90,7 @@ struct StatementCorpus {
     try add("insert-other-table", bike.insert().in("archive"))
     try add("insert-rows", Bicycle.insert([bike, Bicycle(name: "Trek", color: "blue", ownerId: 4)]))
     try add("insert-no-rows", Bicycle.insert())
+    try add("insert-defaults", Bicycle.insertDefaults())
     try add("insert-query", Bicycle.insert(Bicycle.name, Bicycle.color, from: Person.select(Person.name, Person.name)))
     try add("upsert-columns", bike.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.ownerId))
     try add("upsert-all-columns", bike.insert().onConflict(Bicycle.name, Bicycle.color))
@@ -109,6 +110,11 @@ struct StatementCorpus {
     try add("delete-row", bike.delete())
     try add("delete-where", Bicycle.delete(Bicycle.color == "red"))
     try add("delete-limit", Bicycle.delete(Bicycle.color == "red").orderBy(Bicycle.id).limit(2))
+    try add("delete-limit-term", Bicycle.delete().orderBy(Bicycle.id).limit(Parameter("count")))
+    try add(
+      "update-limit-term",
+      Bicycle.update(Bicycle.color.set(to: "blue")).orderBy(Bicycle.id)
+        .limit(TypedExpression(2) + 1, offset: Parameter("from")))
     try add("delete-all", Bicycle.deleteAll())
     try add("insert-returning-rows", ReturningStatement(bike.insert().returning()))
     try add("delete-returning-rows", ReturningStatement(Bicycle.delete(Bicycle.color == "red").returning()))

@@ -95,6 +95,8 @@ extension Statement {
   /// let page = try db.prepare(
   ///   Bicycle.read().orderBy(Bicycle.id).limit(Parameter("count"), offset: Parameter("skipped")))
   /// let bikes = try page.run(["count": 10, "skipped": 20])
+  /// let purge = try db.prepare(Bicycle.delete().orderBy(Bicycle.id).limit(Parameter("count")))
+  /// // DELETE … WHERE "id" IN (SELECT "id" … LIMIT max(?, 0))
   /// ```
   ///
   /// Less than 0 is 0, and NULL throws. A column of the query throws `.invalidStatement` when it runs.
