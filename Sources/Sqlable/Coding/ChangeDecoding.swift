@@ -108,12 +108,20 @@ extension DocumentDecoder {
     if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
     query.conflict = try conflict(fields)
     guard query.conflict == nil || !isSave else { throw failure("a save has a conflict policy of its own") }
-    if let upsert = try part(fields, .upsert, { try upsert($0, table) }) {
+    if let upserts = try part(fields, .upsert, { try upserts($0, table) }) {
       guard query.conflict == nil, !isSave else { throw failure("an insert has two conflict policies") }
-      query.rest.value.upsert = upsert
+      query.rest.value.upserts = upserts
     }
     if let returned = try returned(fields, Scope(table)) { query.rest.value.returned = returned }
     return (query, rows)
+  }
+
+  /// One upsert, or a list of several.
+  private func upserts(_ document: Document, _ table: TableInfo) throws -> [Upsert] {
+    guard case .list(let documents) = document else { return [try upsert(document, table)] }
+    guard documents.count > 1 else { throw failure("a list of upserts must have several; one stands alone") }
+    try checkList(documents.count)
+    return try each(documents) { try upsert($0, table) }
   }
 
   private func upsert(_ document: Document, _ table: TableInfo) throws -> Upsert {

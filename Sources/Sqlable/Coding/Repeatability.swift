@@ -46,7 +46,7 @@ private struct RepeatabilityCheck {
     case .insert(let query):
       let rest = query.rest.value
       if let source = rest.source { try check(source, .inserted) }
-      if let upsert = rest.upsert {
+      for upsert in rest.upserts {
         for assignment in upsert.assignments { try check(assignment.value) }
         try check(upsert.condition)
       }

@@ -69,8 +69,10 @@ extension StatementTree {
     case .select(let query): query.visit({ _ in }, add)
     case .insert(let query):
       query.rest.value.source?.visit({ _ in }, add)
-      for assignment in query.rest.value.upsert?.assignments ?? [] { add(assignment.value) }
-      query.rest.value.upsert?.condition.map(add)
+      for upsert in query.rest.value.upserts {
+        for assignment in upsert.assignments { add(assignment.value) }
+        upsert.condition.map(add)
+      }
     case .update(let query):
       add(query.table.name, query.table)
       add(query.selection)

@@ -62,7 +62,7 @@ extension DecodedStatement {
     let rules = try check.policy.rules(of: query.table)
     let rest = query.rest.value
     // A document could store rows, or replace some, that are not its own to see.
-    guard rules.condition == nil, query.form != .query, query.form != .save, rest.upsert == nil,
+    guard rules.condition == nil, query.form != .query, query.form != .save, rest.upserts.isEmpty,
       query.conflict == nil || query.conflict == .abort
     else { throw DocumentAccess.refusal }
     if query.table.ignoresOrReplaces { query.conflict = .abort }

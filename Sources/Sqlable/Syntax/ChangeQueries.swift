@@ -17,7 +17,8 @@ struct InsertQuery: Sendable, Hashable {
   struct Rest: RareValue {
     /// The columns to write; nil for all.
     var columns: [ColumnReference]?
-    var upsert: Upsert?
+    /// Its conflict clauses, in the order in which SQLite tries them.
+    var upserts: [Upsert] = []
     /// The query whose rows are inserted.
     var source: SelectQuery?
     var returned: Returned?
@@ -46,7 +47,7 @@ struct InsertQuery: Sendable, Hashable {
     if let source { rest.value.source = source }
   }
 
-  var isUpsert: Bool { form == .save || rest.value.upsert != nil }
+  var isUpsert: Bool { form == .save || !rest.value.upserts.isEmpty }
 }
 
 /// An update of a struct's row, or of all selected rows.

@@ -209,7 +209,7 @@ extension StatementTree {
       query.conflict = policy
       self = .insert(query)
       if query.form == .save { refuse("a conflict policy: it already has one") }
-      if query.rest.value.upsert != nil { refuse("two conflict policies") }
+      if !query.rest.value.upserts.isEmpty { refuse("two conflict policies") }
     case .update(var query):
       query.conflict = policy
       self = .update(query)
@@ -222,7 +222,7 @@ extension StatementTree {
   mutating func onConflict(_ upsert: Upsert) {
     switch consume self {
     case .insert(var query):
-      query.rest.value.upsert = upsert
+      query.rest.value.upserts.append(upsert)
       self = .insert(query)
       if query.form == .save { refuse("a conflict policy: it already has one") }
       if query.conflict != nil { refuse("two conflict policies") }

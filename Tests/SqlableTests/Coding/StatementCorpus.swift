@@ -99,6 +99,10 @@ struct StatementCorpus {
       bike.insert().onConflict(
         Bicycle.id, set: Bicycle.name.set(to: Bicycle.name.excluded), Bicycle.ownerId.set(to: Bicycle.ownerId + 1),
         where: Bicycle.ownerId < Bicycle.ownerId.excluded))
+    try add(
+      "upserts",
+      bike.insert().onConflict(Bicycle.id, update: Bicycle.color)
+        .onConflict(Bicycle.name, Bicycle.color, set: Bicycle.ownerId.set(to: Bicycle.ownerId.excluded)).onConflict())
     try add("save", bike.save())
     try add("update-row", bike.update())
     try add("update-row-columns", bike.update(Bicycle.color, Bicycle.ownerId))

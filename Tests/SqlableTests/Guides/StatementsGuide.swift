@@ -244,6 +244,19 @@ import Testing
           INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) \
           ON CONFLICT ("name", "color") DO UPDATE SET "name" = excluded."name" RETURNING "id"
           """)
+      let either = known.insert().onConflict(Bicycle.id, update: Bicycle.color).onConflict(Bicycle.name, Bicycle.color)
+      let any = known.insert().onConflict(Bicycle.id, update: Bicycle.color).onConflict()
+      #expect(try [either.run(db), any.run(db)] == [0, 0])
+      #expect(
+        either.sql == """
+          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
+          ON CONFLICT ("name", "color") DO NOTHING RETURNING "id"
+          """)
+      #expect(
+        any.sql == """
+          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
+          ON CONFLICT DO NOTHING RETURNING "id"
+          """)
       let bike = Bicycle(id: 9, name: "Norco", color: "white")
       let id = try bike.save().run(db)
       #expect(id == 9)

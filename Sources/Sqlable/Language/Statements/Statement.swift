@@ -140,6 +140,15 @@ extension Statement {
   /// // INSERT … ON CONFLICT ("name") DO UPDATE SET "color" = excluded."color"
   /// ```
   ///
+  /// Several are tried in their order: the first whose columns conflict applies. Without columns it must be the last,
+  /// and skips a row that conflicts in any others; several need SQLite 3.35, and running them throws `.misuse` before:
+  ///
+  /// ```swift
+  /// user.insert().onConflict(User.id, update: User.name).onConflict(User.email).onConflict()
+  /// // INSERT … ON CONFLICT ("id") DO UPDATE SET "name" = excluded."name"
+  /// //   ON CONFLICT ("email") DO NOTHING ON CONFLICT DO NOTHING
+  /// ```
+  ///
   /// Without columns to update, the existing row is left unchanged. With a condition, the row is updated only if that
   /// is true; the condition may name columns of the existing row, and by `excluded` those of the new one.
   public consuming func onConflict(
