@@ -10,6 +10,10 @@ func writes(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: 
   _ = Car.insert(Car.name, Car.price, from: Car.select(Car.name, Car.price * 2))
   _ = Bicycle.insert(Bicycle.name, from: Car.select(Car.name))
   _ = Car.insert(from: Car.read())
+  _ = Car.deleteAll().returning(Car.name, Car.price).first()
+  _ = Car.delete().orderBy(Car.id).limit(Parameter("count"), offset: Parameter("from"))
+  _ = Car.insertDefaults().returning()
+  Car.insertDefaults() // warned: result of call to 'insertDefaults()' is unused
   Car.deleteAll() // warned: result of call to 'deleteAll()' is unused
   Car.delete().filter(Car.id == 1) // warned: result of call to 'filter' is unused
   car.insert() // warned: result of call to 'insert' is unused

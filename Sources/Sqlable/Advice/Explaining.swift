@@ -15,6 +15,11 @@ extension Returning: Explainable {
   func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try change.advice(db) }
 }
 
+extension FirstReturned: Explainable {
+  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try all.explain(db) }
+  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try all.advice(db) }
+}
+
 extension Including: Explainable {
   func explain(_ db: SqliteDatabase) throws -> QueryPlan { try root.explain(db) }
   func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try root.advice(db) }

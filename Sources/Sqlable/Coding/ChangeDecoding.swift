@@ -108,12 +108,20 @@ extension DocumentDecoder {
     if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
     query.conflict = try conflict(fields)
     guard query.conflict == nil || !isSave else { throw failure("a save has a conflict policy of its own") }
-    if let upsert = try part(fields, .upsert, { try upsert($0, table) }) {
+    if let upserts = try part(fields, .upsert, { try upserts($0, table) }) {
       guard query.conflict == nil, !isSave else { throw failure("an insert has two conflict policies") }
-      query.rest.value.upsert = upsert
+      query.rest.value.upserts = upserts
     }
     if let returned = try returned(fields, Scope(table)) { query.rest.value.returned = returned }
     return (query, rows)
+  }
+
+  /// One upsert, or a list of several.
+  private func upserts(_ document: Document, _ table: TableInfo) throws -> [Upsert] {
+    guard case .list(let documents) = document else { return [try upsert(document, table)] }
+    guard documents.count > 1 else { throw failure("a list of upserts must have several; one stands alone") }
+    try checkList(documents.count)
+    return try each(documents) { try upsert($0, table) }
   }
 
   private func upsert(_ document: Document, _ table: TableInfo) throws -> Upsert {
@@ -174,8 +182,8 @@ extension DocumentDecoder {
     }
     guard fields[.orderBy] != nil || fields[.limit] != nil || fields[.offset] != nil else { return selection }
     selection.rest.value.order = try part(fields, .orderBy) { try order($0, scope) } ?? []
-    selection.rest.value.limit = try part(fields, .limit) { try count($0, "a limit") }
-    selection.rest.value.offset = try part(fields, .offset) { try count($0, "an offset") }
+    selection.rest.value.limit = try part(fields, .limit) { try rowCount($0, "a limit") }
+    selection.rest.value.offset = try part(fields, .offset) { try rowCount($0, "an offset") }
     return selection
   }
 }

@@ -39,6 +39,10 @@ extension Returning: Erasable {
   fileprivate func erased() throws -> DecodedStatement { try change.erased() }
 }
 
+extension FirstReturned: Erasable {
+  fileprivate func erased() throws -> DecodedStatement { try all.erased() }
+}
+
 extension Select: Erasable {
   fileprivate func erased() throws -> DecodedStatement {
     _ = try query.withValues()

@@ -67,7 +67,7 @@ extension DocumentDecoder {
   }
 
   /// A number of rows, or a term without columns.
-  private func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
+  func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
     guard case .object = document else { return .number(try count(document, what)) }
     // A parameter may have been given its value.
     let count = SelectQuery.RowCount(try term(document, Scope([], outer: nil)))

@@ -182,9 +182,14 @@ extension DocumentEncoder {
     }
     members.add(.columns, rest.columns.map(names))
     members.add(.onConflict, query.conflict.map { .text($0.rawValue) })
-    members.add(.upsert, try rest.upsert.map { try upsert($0, into: query.table) })
+    members.add(.upsert, try upserts(rest.upserts, into: query.table))
     members.add(.returning, try returned(rest.returned, scope))
     return members.document
+  }
+
+  private func upserts(_ upserts: [Upsert], into table: TableInfo) throws -> Document? {
+    let documents = try upserts.map { try upsert($0, into: table) }
+    return documents.count > 1 ? .list(documents) : documents.first
   }
 
   private func upsert(_ upsert: Upsert, into table: TableInfo) throws -> Document {
@@ -245,8 +250,8 @@ extension DocumentEncoder {
     if extent == .all { members.add(.all, .bool(true)) }
     members.add(.where, try selection.filter.map { try term($0, scope) })
     if !rest.order.isEmpty { members.add(.orderBy, try order(rest.order, scope)) }
-    members.add(.limit, rest.limit.map { .integer(Int64($0)) })
-    members.add(.offset, rest.offset.map { .integer(Int64($0)) })
+    members.add(.limit, try rest.limit.map(count))
+    members.add(.offset, try rest.offset.map(count))
   }
 }
 

@@ -46,7 +46,7 @@ private struct RepeatabilityCheck {
     case .insert(let query):
       let rest = query.rest.value
       if let source = rest.source { try check(source, .inserted) }
-      if let upsert = rest.upsert {
+      for upsert in rest.upserts {
         for assignment in upsert.assignments { try check(assignment.value) }
         try check(upsert.condition)
       }
@@ -67,6 +67,8 @@ private struct RepeatabilityCheck {
     guard selection.isLimited else { return }
     let order = selection.rest.value.order.map(\.expression)
     for term in order { try check(term) }
+    try check(selection.rest.value.limit?.term)
+    try check(selection.rest.value.offset?.term)
     let rows = FoundRows(sources: [SelectQuery.Source(table: table)], filter: selection.filter)
     guard rows.areOrdered(by: order) else {
       throw failure("which rows of table \(table.name) a limit selects is not determined: order them by a key", table)

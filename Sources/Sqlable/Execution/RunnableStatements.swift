@@ -171,6 +171,26 @@ extension SelectStatement where Row: Sendable {
   }
 }
 
+extension FirstReturned: Runnable {
+  public var isReadOnly: Bool { false }
+
+  /// Runs the change as one write, and returns one of its rows.
+  @discardableResult
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
+    try all.run(db, file: file, line: line).first
+  }
+
+  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
+  @_disfavoredOverload
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> Row? { try run(db, file: #fileID, line: #line) }
+
+  public func requests() throws -> [SqlRequest] { try all.requests() }
+
+  public func run(over transport: some SqlTransport) async throws -> Row? { try await all.run(over: transport).first }
+}
+
 extension Returning: Runnable {
   public var isReadOnly: Bool { false }
 

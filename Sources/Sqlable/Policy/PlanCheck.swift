@@ -33,6 +33,7 @@ protocol PlannedStatement: Runnable, Explainable {
 extension Statement: PlannedStatement {}
 extension Select: PlannedStatement { var tree: StatementTree { .select(query) } }
 extension Returning: PlannedStatement { var tree: StatementTree { change.tree } }
+extension FirstReturned: PlannedStatement { var tree: StatementTree { all.change.tree } }
 extension Limited: Explainable, PlannedStatement where Work: PlannedStatement {
   var tree: StatementTree { work.tree }
   func explain(_ db: SqliteDatabase) throws -> QueryPlan { try work.explain(db) }
@@ -60,14 +61,18 @@ extension StatementTree {
     func add(_ term: SqlExpression) { term.visit({ _ in }, add) }
     func add(_ selection: RowSelection) {
       selection.filter.map(add)
-      for term in selection.rest.value.order { add(term.expression) }
+      let rest = selection.rest.value
+      for term in rest.order { add(term.expression) }
+      for count in [rest.limit, rest.offset] { count?.term.map(add) }
     }
     switch self {
     case .select(let query): query.visit({ _ in }, add)
     case .insert(let query):
       query.rest.value.source?.visit({ _ in }, add)
-      for assignment in query.rest.value.upsert?.assignments ?? [] { add(assignment.value) }
-      query.rest.value.upsert?.condition.map(add)
+      for upsert in query.rest.value.upserts {
+        for assignment in upsert.assignments { add(assignment.value) }
+        upsert.condition.map(add)
+      }
     case .update(let query):
       add(query.table.name, query.table)
       add(query.selection)

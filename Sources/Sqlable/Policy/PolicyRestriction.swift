@@ -62,7 +62,7 @@ extension DecodedStatement {
     let rules = try check.policy.rules(of: query.table)
     let rest = query.rest.value
     // A document could store rows, or replace some, that are not its own to see.
-    guard rules.condition == nil, query.form != .query, query.form != .save, rest.upsert == nil,
+    guard rules.condition == nil, query.form != .query, query.form != .save, rest.upserts.isEmpty,
       query.conflict == nil || query.conflict == .abort
     else { throw DocumentAccess.refusal }
     if query.table.ignoresOrReplaces { query.conflict = .abort }
@@ -86,10 +86,8 @@ extension RowSelection {
   fileprivate mutating func restrict(by rules: TableRules, _ check: PolicyCheck, _ extent: ChangeExtent) throws {
     if let filter { try check.check(condition: filter) }
     for term in rest.value.order { try check.check(term.expression, .order) }
-    guard rest.value.limit ?? 0 <= check.policy.limits.rows, rest.value.offset ?? 0 <= check.policy.limits.offset else {
-      throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
-    }
     if !rest.isDefault {
+      try rest.value.restrictNumbers(check)
       rest.value.order = try rest.value.order.map {
         OrderTerm(expression: try $0.expression.restricted(by: check.policy), direction: $0.direction)
       }
@@ -232,5 +230,21 @@ extension SelectQuery {
     var query = self
     query.clauses.mapTerms({ $0.renamed(table, alias) }, { $0.renamed(table, alias) })
     return query
+  }
+}
+
+extension RowSelection.Rest {
+  /// Checks the limit and the offset. A limit that is a term becomes at most that of the policy.
+  fileprivate mutating func restrictNumbers(_ check: PolicyCheck) throws {
+    let limits = check.policy.limits
+    guard limit?.number ?? 0 <= limits.rows, offset?.number ?? 0 <= limits.offset else {
+      throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
+    }
+    // How large it will be is not known.
+    guard offset?.term == nil else { throw DocumentAccess.refusal }
+    guard let term = limit?.term else { return }
+    try check.check(term, .result)
+    let restricted = try term.restricted(by: check.policy)
+    limit = .term(.call(.scalarMin, [restricted, SqlExpression(limits.rows)]))
   }
 }

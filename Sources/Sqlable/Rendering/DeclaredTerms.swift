@@ -180,15 +180,8 @@ extension SqlExpression {
 
 extension SqlExpression.Call {
   fileprivate var problemInDeclaration: String? {
-    if window != nil { return "a window function" }
-    switch function {
-    case .countRows: return "the aggregate count()"
-    case .builtIn(.random): return "random(), which gives another value each time,"
-    case .builtIn(let function):
-      if function.isAggregate { return "the aggregate \(function.name)()" }
-      return function.isOfWindow ? "a window function" : nil
-    case .named(let name): return filter != nil || isDistinct ? "the aggregate \(name)()" : nil
-    }
+    if window == nil, case .builtIn(.random) = function { return "random(), which gives another value each time," }
+    return nameOverRows
   }
 
   fileprivate var words: [String] {

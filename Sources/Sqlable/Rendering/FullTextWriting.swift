@@ -5,7 +5,7 @@ extension StatementWriter {
   func checkFullText(_ query: InsertQuery) throws {
     guard let fullText = table.fullText, !fullText.isExternal else { return }
     try refuseOfFullText("RETURNING", query.rest.value.returned != nil)
-    try refuseOfFullText("columns to update on conflict", query.rest.value.upsert != nil)
+    try refuseOfFullText("columns to update on conflict", !query.rest.value.upserts.isEmpty)
     try refuseOfFullText("ignoring conflicts", query.conflict == .ignore)
     guard fullText.content == .none else { return }
     let isInsert = query.form == .row || query.form == .rows

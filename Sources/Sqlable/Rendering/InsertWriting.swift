@@ -24,9 +24,9 @@ extension StatementWriter {
     if query.form == .save {
       try requireKey()
       if replaces { return try checkReplaces(positions) }
-      try writeUpsert(Upsert(), positions, returnsId: !returnsRows)
-    } else if let upsert = query.rest.value.upsert {
-      try writeUpsert(upsert, positions, returnsId: !returnsRows)
+      try write([Upsert()], positions, returnsId: !returnsRows)
+    } else {
+      try write(query.rest.value.upserts, positions, returnsId: !returnsRows)
     }
   }
 
@@ -52,16 +52,16 @@ extension StatementWriter {
       sql: sql, parameters: parameters, outer: sql.isKey ? nil : renderer.scope.outer,
       isInText: renderer.scope.isInText)
     let isWhole = positions.count == given.count
-    guard rest.upsert != nil || !isWhole else { return try writer.write(source) }
+    guard !rest.upserts.isEmpty || !isWhole else { return try writer.write(source) }
     sql.append("SELECT ")
     if isWhole { sql.append("*") } else { renderer.writeColumns(positions) }
     sql.append(" FROM (")
     try writer.write(source)
     sql.append(")")
-    guard let upsert = rest.upsert else { return }
+    guard !rest.upserts.isEmpty else { return }
     // The parser would treat ON CONFLICT after a table as a join's ON; after WHERE it does not.
     sql.append(" WHERE 1")
-    try writeUpsert(upsert, positions, returnsId: false)
+    try write(rest.upserts, positions, returnsId: false)
   }
 
   /// Throws if the query's columns differ in number from these columns, or have types that they do not store.
@@ -91,10 +91,33 @@ extension StatementWriter {
 
   private var isNamedAsNewRow: Bool { table.name.isSameName(as: Upsert.newRow) }
 
-  private func writeUpsert(_ upsert: Upsert, _ written: [Int], returnsId: Bool) throws {
+  /// Writes the conflict clauses, of which SQLite applies the first whose columns conflict.
+  private func write(_ upserts: [Upsert], _ written: [Int], returnsId: Bool) throws {
+    guard !upserts.isEmpty else { return }
+    guard !written.isEmpty else { throw SqlError.invalidStatement("an insert without columns can't be an upsert") }
+    if upserts.count > 1 { try check(upserts) }
+    for upsert in upserts { try write(upsert, written, returnsId: returnsId) }
+    try writeId(isWanted: returnsId)
+  }
+
+  /// Checks that each of several conflict clauses can apply.
+  private func check(_ upserts: [Upsert]) throws {
+    guard Library.hasReturning else {
+      throw SqlError.misuse(Library.needed(for: "an insert with several conflict clauses", since: 35))
+    }
+    let targets = try upserts.map { Set(try $0.target?.map(renderer.position(of:)) ?? table.key) }
+    guard targets.dropLast().allSatisfy({ !$0.isEmpty }) else {
+      throw SqlError.invalidStatement("of several conflict clauses only the last can be without columns")
+        .at(table: table.name)
+    }
+    guard Set(targets).count == targets.count else {
+      throw SqlError.invalidStatement("an insert has two conflict clauses for the same columns").at(table: table.name)
+    }
+  }
+
+  private func write(_ upsert: Upsert, _ written: [Int], returnsId: Bool) throws {
     let target = try upsert.target?.map(renderer.position(of:)) ?? table.key
     let columns = try upsert.columns?.map(renderer.position(of:)) ?? written.filter { !target.contains($0) }
-    guard !written.isEmpty else { throw SqlError.invalidStatement("an insert without columns can't be an upsert") }
     if !target.isEmpty {
       sql.append(" ON CONFLICT (")
       renderer.writeColumns(target)
@@ -109,8 +132,7 @@ extension StatementWriter {
       guard upsert.condition == nil else {
         throw SqlError.invalidStatement("an upsert that updates nothing can't have a condition").at(table: table.name)
       }
-      sql.append("NOTHING")
-      return try writeId(isWanted: returnsId)
+      return sql.append("NOTHING")
     }
     if returnsId { try checkIsFound(upsert, target, written) }
     sql.append("UPDATE SET ")
@@ -122,7 +144,6 @@ extension StatementWriter {
       renderer.writeColumn(position)
     }
     if !upsert.assignments.isEmpty || upsert.condition != nil { try writeTerms(of: upsert, after: columns) }
-    try writeId(isWanted: returnsId)
   }
 
   private func writeId(isWanted: Bool) throws {
@@ -150,7 +171,7 @@ extension StatementWriter {
     writeList(try rowIdentity())
     sql.append(" FROM ")
     sql.append(table)
-    let target = try query.rest.value.upsert?.target?.map(renderer.position(of:)) ?? table.key
+    let target = try query.rest.value.upserts.first?.target?.map(renderer.position(of:)) ?? table.key
     for (index, position) in target.enumerated() {
       if index == 0 { sql.append(" WHERE ") } else { sql.append(" AND ") }
       renderer.writeColumn(position)

@@ -69,3 +69,8 @@ extension Returning {
   /// The SQL with `?` for each value.
   public var sql: String { change.sql }
 }
+
+extension FirstReturned {
+  /// The SQL with `?` for each value: that of the change, which has no limit.
+  public var sql: String { all.sql }
+}

@@ -47,6 +47,7 @@ struct StatementWriter {
     case .terms(let terms):
       for (index, term) in terms.enumerated() {
         if index > 0 { sql.append(", ") }
+        if !sql.isKey { try term.checkIsOfOneRow() }
         try renderer.write(term)
       }
     }

@@ -147,6 +147,18 @@ extension SqlExpression {
       }
     }
 
+    /// What it is in errors, if it has a value of several rows; nil for a function of one row.
+    var nameOverRows: String? {
+      if window != nil { return "a window function" }
+      switch function {
+      case .countRows: return "the aggregate count()"
+      case .builtIn(let function) where function.isAggregate: return "the aggregate \(function.name)()"
+      case .builtIn(let function) where function.isOfWindow: return "a window function"
+      case .named(let name) where isAggregate: return "the aggregate \(name)()"
+      case .named, .builtIn: return nil
+      }
+    }
+
     /// Whether the call can have a window. For a registered function SQLite checks that itself.
     var takesWindow: Bool {
       if case .builtIn(let function) = function { function.isAggregate || function.isOfWindow } else { true }

@@ -17,7 +17,8 @@ struct InsertQuery: Sendable, Hashable {
   struct Rest: RareValue {
     /// The columns to write; nil for all.
     var columns: [ColumnReference]?
-    var upsert: Upsert?
+    /// Its conflict clauses, in the order in which SQLite tries them.
+    var upserts: [Upsert] = []
     /// The query whose rows are inserted.
     var source: SelectQuery?
     var returned: Returned?
@@ -46,7 +47,7 @@ struct InsertQuery: Sendable, Hashable {
     if let source { rest.value.source = source }
   }
 
-  var isUpsert: Bool { form == .save || rest.value.upsert != nil }
+  var isUpsert: Bool { form == .save || !rest.value.upserts.isEmpty }
 }
 
 /// An update of a struct's row, or of all selected rows.
@@ -133,8 +134,8 @@ struct RowSelection: Sendable, Hashable {
   @usableFromInline
   struct Rest: RareValue {
     var order: [OrderTerm] = []
-    var limit: Int?
-    var offset: Int?
+    var limit: SelectQuery.RowCount?
+    var offset: SelectQuery.RowCount?
 
     @usableFromInline
     init() {}
@@ -175,4 +176,16 @@ enum Returned: Sendable, Hashable {
   /// All columns.
   case rows
   case terms([SqlExpression])
+}
+
+extension SqlExpression {
+  /// Throws for an aggregate or a window function outside a subquery: RETURNING computes its terms for each row by
+  /// itself. Of a registered function SQLite checks that.
+  func checkIsOfOneRow() throws {
+    if case .call(let call) = node, let name = call.nameOverRows {
+      throw SqlError.invalidStatement(
+        "RETURNING can't have \(name), which needs several rows: select it afterwards, or in a subquery")
+    }
+    for term in node.terms { try term.checkIsOfOneRow() }
+  }
 }

@@ -166,7 +166,7 @@ extension StatementTree {
     select("a limit") {
       $0.limit = limit
     } _: {
-      $0.limit = limit
+      $0.limit = .number(limit)
     }
   }
 
@@ -175,20 +175,19 @@ extension StatementTree {
     select("an offset") {
       $0.clauses.offset = .number(offset)
     } _: {
-      $0.offset = offset
+      $0.offset = .number(offset)
     }
   }
 
-  /// Limits a read by a term, or skips rows by one. A change takes only numbers.
+  /// Limits the rows by a term, or skips some by one.
   mutating func limit(to limit: SqlExpression?, skipping offset: SqlExpression?) {
-    switch consume self {
-    case .select(var query):
-      if let limit { query.clauses.limit = SelectQuery.RowCount(limit) }
-      if let offset { query.clauses.offset = SelectQuery.RowCount(offset) }
-      self = .select(query)
-    case let other:
-      self = other
-      refuse(refusal("a term as limit or offset"))
+    let (limit, offset) = (limit.map(SelectQuery.RowCount.init), offset.map(SelectQuery.RowCount.init))
+    select(limit == nil ? "an offset" : "a limit") {
+      if let limit { $0.clauses.limit = limit }
+      if let offset { $0.clauses.offset = offset }
+    } _: {
+      if let limit { $0.limit = limit }
+      if let offset { $0.offset = offset }
     }
   }
 
@@ -210,7 +209,7 @@ extension StatementTree {
       query.conflict = policy
       self = .insert(query)
       if query.form == .save { refuse("a conflict policy: it already has one") }
-      if query.rest.value.upsert != nil { refuse("two conflict policies") }
+      if !query.rest.value.upserts.isEmpty { refuse("two conflict policies") }
     case .update(var query):
       query.conflict = policy
       self = .update(query)
@@ -223,7 +222,7 @@ extension StatementTree {
   mutating func onConflict(_ upsert: Upsert) {
     switch consume self {
     case .insert(var query):
-      query.rest.value.upsert = upsert
+      query.rest.value.upserts.append(upsert)
       self = .insert(query)
       if query.form == .save { refuse("a conflict policy: it already has one") }
       if query.conflict != nil { refuse("two conflict policies") }

@@ -90,6 +90,7 @@ struct StatementCorpus {
     try add("insert-other-table", bike.insert().in("archive"))
     try add("insert-rows", Bicycle.insert([bike, Bicycle(name: "Trek", color: "blue", ownerId: 4)]))
     try add("insert-no-rows", Bicycle.insert())
+    try add("insert-defaults", Bicycle.insertDefaults())
     try add("insert-query", Bicycle.insert(Bicycle.name, Bicycle.color, from: Person.select(Person.name, Person.name)))
     try add("upsert-columns", bike.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.ownerId))
     try add("upsert-all-columns", bike.insert().onConflict(Bicycle.name, Bicycle.color))
@@ -98,6 +99,10 @@ struct StatementCorpus {
       bike.insert().onConflict(
         Bicycle.id, set: Bicycle.name.set(to: Bicycle.name.excluded), Bicycle.ownerId.set(to: Bicycle.ownerId + 1),
         where: Bicycle.ownerId < Bicycle.ownerId.excluded))
+    try add(
+      "upserts",
+      bike.insert().onConflict(Bicycle.id, update: Bicycle.color)
+        .onConflict(Bicycle.name, Bicycle.color, set: Bicycle.ownerId.set(to: Bicycle.ownerId.excluded)).onConflict())
     try add("save", bike.save())
     try add("update-row", bike.update())
     try add("update-row-columns", bike.update(Bicycle.color, Bicycle.ownerId))
@@ -109,6 +114,11 @@ struct StatementCorpus {
     try add("delete-row", bike.delete())
     try add("delete-where", Bicycle.delete(Bicycle.color == "red"))
     try add("delete-limit", Bicycle.delete(Bicycle.color == "red").orderBy(Bicycle.id).limit(2))
+    try add("delete-limit-term", Bicycle.delete().orderBy(Bicycle.id).limit(Parameter("count")))
+    try add(
+      "update-limit-term",
+      Bicycle.update(Bicycle.color.set(to: "blue")).orderBy(Bicycle.id)
+        .limit(TypedExpression(2) + 1, offset: Parameter("from")))
     try add("delete-all", Bicycle.deleteAll())
     try add("insert-returning-rows", ReturningStatement(bike.insert().returning()))
     try add("delete-returning-rows", ReturningStatement(Bicycle.delete(Bicycle.color == "red").returning()))

@@ -68,6 +68,8 @@ import Testing
       let nameOnly = Bicycle(name: "Bianchi", color: "").insert(Bicycle.name)
       #expect(nameOnly.sql == #"INSERT INTO "bicycle" ("name") VALUES (?)"#)
       #expect(try Bicycle.byId(nameOnly.run(db)).run(db)?.color == "black")
+      let empty = Person.insertDefaults()
+      #expect(empty.sql == #"INSERT INTO "person" DEFAULT VALUES"#)
     }
   }
 
@@ -97,6 +99,24 @@ import Testing
       #expect(
         Bicycle.delete(Bicycle.color == "red").returning().sql
           == #"DELETE FROM "bicycle" WHERE "color" = ? RETURNING "id", "name", "color", "owner_id""#)
+    }
+  }
+
+  @Test(.needs(35, "RETURNING")) func returningTerms() throws {
+    try withBicycles { db in
+      try Bicycle(name: "Kona", color: "black").insert().run(db)
+      try db.createTable(Car.self)
+      try Car(id: 1, name: "Zoe", price: 10_000, isElectric: true).insert().run(db)
+      let painted = try Bicycle.update(Bicycle.color.set(to: "blue")).filter(Bicycle.color == "black")
+        .returning(Bicycle.id, Bicycle.name.uppercase()).run(db)  // [DynamicRow]
+      let sale = Car.update(Car.price.set(to: Car.price * 0.9)).filter(Car.id == 1).returning(Car.price).first()
+      let price = try sale.run(db)  // Double?
+      #expect(painted.map(\.values) == [[.integer(4), .text("KONA")]] && price == 9_000)
+      #expect(
+        Bicycle.update(Bicycle.color.set(to: "blue")).filter(Bicycle.color == "black")
+          .returning(Bicycle.id, Bicycle.name.uppercase()).sql
+          == #"UPDATE "bicycle" SET "color" = ? WHERE "color" = ? RETURNING "id", upper("name")"#)
+      #expect(sale.sql == #"UPDATE "car" SET "price" = "price" * ? WHERE "id" = ? RETURNING "price""#)
     }
   }
 
@@ -192,6 +212,13 @@ import Testing
       let deleted = try oldest.run(db)
       #expect(deleted == 1)
       #expect(try Bicycle.read().run(db).map(\.name) == ["Trek", "Giant"])
+      let purge = try db.prepare(Bicycle.delete().orderBy(Bicycle.id).limit(Parameter("count")))
+      let purged = try purge.run(["count": 1])
+      #expect(
+        purge.sql
+          == #"DELETE FROM "bicycle" WHERE "id" IN (SELECT "id" FROM "bicycle" ORDER BY "id" LIMIT max(?, 0))"#)
+      #expect(purged == 1)
+      #expect(try Bicycle.read().run(db).map(\.name) == ["Giant"])
     }
   }
 
@@ -216,6 +243,19 @@ import Testing
         known.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.name).sql == """
           INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) \
           ON CONFLICT ("name", "color") DO UPDATE SET "name" = excluded."name" RETURNING "id"
+          """)
+      let either = known.insert().onConflict(Bicycle.id, update: Bicycle.color).onConflict(Bicycle.name, Bicycle.color)
+      let any = known.insert().onConflict(Bicycle.id, update: Bicycle.color).onConflict()
+      #expect(try [either.run(db), any.run(db)] == [0, 0])
+      #expect(
+        either.sql == """
+          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
+          ON CONFLICT ("name", "color") DO NOTHING RETURNING "id"
+          """)
+      #expect(
+        any.sql == """
+          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
+          ON CONFLICT DO NOTHING RETURNING "id"
           """)
       let bike = Bicycle(id: 9, name: "Norco", color: "white")
       let id = try bike.save().run(db)

@@ -62,12 +62,65 @@ import Testing
         _ = try ids.limit(scalar(Person.read().filter(Person.id == Worker.id).count()).ifNull(1)).run(db)
       }
       expectInvalidStatement { _ = try ids.offset(-1).run(db) }
-      let change = Worker.delete(Worker.id > 1).limit(Parameter("count"))
-      let refused = expectInvalidStatement { _ = try change.run(db) }
-      #expect(refused?.message == "a delete can't have a term as limit or offset")
+      let own = expectInvalidStatement { _ = try Worker.delete().limit(Worker.id).run(db) }
+      #expect(own?.message == "a limit or offset can't depend on a column")
+      let insert = Worker.all[0].insert().limit(Parameter("count"))
+      let refused = expectInvalidStatement { _ = try insert.run(db) }
+      #expect(refused?.message == "an insert can't have a limit")
       let null = try db.prepare(ids.limit(Parameter("count")))
       expectSqlError { _ = try null.run(["count": nil as Int?]) }
     }
+  }
+
+  @Test func theLimitOfAChangeIsAParameterOrATerm() throws {
+    try withCompany { db in
+      let delete = Worker.delete(Worker.id > 1).orderBy(Worker.id)
+      let some = delete.limit(Parameter("count"), offset: Parameter("kept"))
+      #expect(
+        some.sql == #"""
+          DELETE FROM "worker" WHERE "id" IN \#
+          (SELECT "id" FROM "worker" WHERE "id" > ? ORDER BY "id" LIMIT max(?, 0) OFFSET max(?, 0))
+          """#)
+      let prepared = try db.prepare(some)
+      #expect(prepared.parameterNames == ["count", "kept"])
+      #expect(try prepared.run(0, 0) == 0 && prepared.run(-1, 0) == 0 && prepared.run(["count": 1, "kept": 1]) == 1)
+      #expect(try Worker.select(Worker.id).orderBy(Worker.id).run(db) == [1, 2, 4])
+      let update = Worker.update(Worker.salary.set(to: 1)).orderBy(Worker.id.desc)
+        .limit(scalar(Person.read().count()).ifNull(0) - 1)
+      #expect(
+        update.sql == #"""
+          UPDATE "worker" SET "salary" = ? WHERE "id" IN (SELECT "id" FROM "worker" ORDER BY "id" DESC \#
+          LIMIT max(coalesce((SELECT count(*) FROM "person"), ?) - ?, 0))
+          """#)
+      #expect(try update.run(db) == 2)
+      #expect(try Worker.select(Worker.salary).orderBy(Worker.id).run(db) == [10, 1, 1])
+      #expect(try delete.offset(TypedExpression(2) - 1).run(db) == 1)
+      #expect(delete.limit(TypedExpression(3)) == delete.limit(3))
+      #expect(delete.limit(Parameter("n")).limit(2) == delete.limit(2))
+      let null = try db.prepare(delete.limit(Parameter("count")))
+      expectSqlError { _ = try null.run(["count": nil as Int?]) }
+      let same = try Statement<Worker, Int>(json: some.json())
+      #expect(same == some)
+    }
+  }
+
+  @Test func aPolicyKeepsItsOwnLimitInChanges() throws {
+    var limits = StatementPolicy.Limits()
+    limits.rows = 2
+    let policy = StatementPolicy(
+      .table(Worker.self).readingAll().filtering(Worker.id, by: .equality, .comparison).sorting(Worker.id),
+      kinds: [.delete], features: [.parameters], limits: limits)
+    func restricted(_ change: Statement<Worker, Int>) throws -> Statement<Worker, Int> {
+      try policy.statement(Statement<Worker, Int>.self, json: change.json())
+    }
+    let delete = Worker.delete(Worker.id > 1).orderBy(Worker.id)
+    try withCompany { db in
+      let limited = try restricted(delete.limit(Parameter("count")))
+      #expect(limited.sql.hasSuffix(#"ORDER BY "id" LIMIT max(min(?, ?), 0))"#))
+      #expect(try db.prepare(limited).run(3) == 2)
+    }
+    expectInvalidStatement { _ = try restricted(delete.limit(3)) }
+    expectSqlError { _ = try restricted(delete.offset(Parameter("from"))) }
   }
 
   @Test func aPolicyKeepsItsOwnLimit() throws {

@@ -69,6 +69,18 @@ extension Sqlable {
     Statement(.insert(InsertQuery(.row, into: TableInfo.unchecked(Self.self), writing: columns)), rows: .model(self))
   }
 
+  /// Inserts a row with the default of every column, and returns its id.
+  ///
+  /// ```swift
+  /// let id = try Ticket.insertDefaults().run(db)     // INSERT INTO "ticket" DEFAULT VALUES
+  /// ```
+  ///
+  /// A column without a default becomes NULL; running it throws `.constraint` if it can't be NULL. It takes
+  /// `returning()` and `ignoreOnConflict()` like any insert, and no upsert, which needs a column.
+  public static func insertDefaults() -> Statement<Self, Int> {
+    Statement(.insert(InsertQuery(.row, into: TableInfo.unchecked(Self.self))), rows: .stored([StoredRow()]))
+  }
+
   /// Inserts structs that are passed when the statement runs: `Bicycle.insert().run(db, streaming: rows)`.
   @inlinable
   public static func insert() -> Statement<Self, [Int]> {

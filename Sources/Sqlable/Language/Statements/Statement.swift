@@ -95,6 +95,8 @@ extension Statement {
   /// let page = try db.prepare(
   ///   Bicycle.read().orderBy(Bicycle.id).limit(Parameter("count"), offset: Parameter("skipped")))
   /// let bikes = try page.run(["count": 10, "skipped": 20])
+  /// let purge = try db.prepare(Bicycle.delete().orderBy(Bicycle.id).limit(Parameter("count")))
+  /// // DELETE … WHERE "id" IN (SELECT "id" … LIMIT max(?, 0))
   /// ```
   ///
   /// Less than 0 is 0, and NULL throws. A column of the query throws `.invalidStatement` when it runs.
@@ -136,6 +138,15 @@ extension Statement {
   /// ```swift
   /// bike.insert().onConflict(Bicycle.name, update: Bicycle.color)
   /// // INSERT … ON CONFLICT ("name") DO UPDATE SET "color" = excluded."color"
+  /// ```
+  ///
+  /// Several are tried in their order: the first whose columns conflict applies. Without columns it must be the last,
+  /// and skips a row that conflicts in any others; several need SQLite 3.35, and running them throws `.misuse` before:
+  ///
+  /// ```swift
+  /// user.insert().onConflict(User.id, update: User.name).onConflict(User.email).onConflict()
+  /// // INSERT … ON CONFLICT ("id") DO UPDATE SET "name" = excluded."name"
+  /// //   ON CONFLICT ("email") DO NOTHING ON CONFLICT DO NOTHING
   /// ```
   ///
   /// Without columns to update, the existing row is left unchanged. With a condition, the row is updated only if that

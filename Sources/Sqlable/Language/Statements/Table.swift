@@ -105,6 +105,11 @@ extension Table {
     Statement(.insert(InsertQuery(.row, into: info)), rows: .model(row))
   }
 
+  /// Inserts a row with the default of every column, and returns its id: `INSERT INTO "person" DEFAULT VALUES`.
+  public func insertDefaults() -> Statement<TableRow, Int> {
+    Statement(.insert(InsertQuery(.row, into: info)), rows: .stored([StoredRow()]))
+  }
+
   /// Inserts rows in one transaction and returns their ids in order. If one fails, none is stored.
   public func insert(_ rows: [TableRow]) -> Statement<TableRow, [Int]> {
     Statement(.insert(InsertQuery(.rows, into: info)), rows: .models(rows))

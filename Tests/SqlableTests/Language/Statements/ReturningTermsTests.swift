@@ -47,6 +47,66 @@ import Testing
     }
   }
 
+  @Test func theFirstOfThemIsOneRowOrNone() throws {
+    try withCompany { db in
+      let raise = Worker.update(Worker.salary.set(to: Worker.salary + 1)).filter(Worker.id == 2)
+        .returning(Worker.name, Worker.salary).first()
+      #expect(
+        raise.sql == #"UPDATE "worker" SET "salary" = "salary" + ? WHERE "id" = ? RETURNING "name", "salary""#)
+      let raised = try raise.run(db)
+      #expect(raised?.0 == "Ben" && raised?.1 == 6)
+      let salary = try Worker.byId(2).run(db)?.salary
+      #expect(salary == 6)
+      let none = try Worker.delete(Worker.id > 9).returning(Worker.id).first().run(db)
+      #expect(none == nil)
+      // All rows are changed, and one of them is returned.
+      let gone: Int? = try Worker.delete(Worker.id > 2).returning(Worker.id).first().run(db)
+      let left = try Worker.count().run(db)
+      #expect(gone.map { $0 > 2 } == true && left == 2)
+    }
+  }
+
+  @Test func theFirstOfThemIsOneWriteAndHasAFormAsData() throws {
+    let change = Worker.update(Worker.salary.set(to: 1)).filter(Worker.id == 2).returning(Worker.id).first()
+    let data = try AnyStatement(change).json()
+    let same = try Returning<Worker, Int>(json: data).first()
+    #expect(same.sql == change.sql)
+    let error = expectInvalidStatement { _ = try AnyStatement(Worker.deleteAll().returning(rowNumber()).first()) }
+    #expect(error?.message.hasPrefix("RETURNING can't have") == true)
+    try withCompany { db in
+      try db.transaction { db in
+        let id = try db.run(change)
+        #expect(id == 2)
+        return TransactionResult.rollback
+      }
+      let salary = try Worker.byId(2).run(db)?.salary
+      #expect(salary == 5)
+    }
+  }
+
+  @Test func whatNeedsSeveralRowsIsRefused() throws {
+    try withCompany { db in
+      func message<Row>(_ change: Returning<Worker, Row>) -> String? {
+        let error = expectInvalidStatement { _ = try change.run(db) }
+        return error?.message
+      }
+      let all = Worker.updateAll(Worker.salary.set(to: 1))
+      let end = ", which needs several rows: select it afterwards, or in a subquery"
+      #expect(message(all.returning(Worker.salary.sum())) == "RETURNING can't have the aggregate sum()" + end)
+      let count = message(all.returning(Worker.id, countAll() + 1))
+      #expect(count == "RETURNING can't have the aggregate count()" + end)
+      #expect(message(all.returning(rowNumber())) == "RETURNING can't have a window function" + end)
+      let window = Worker.salary.sum().over(orderBy: Worker.id.asc)
+      #expect(message(all.returning(window)) == "RETURNING can't have a window function" + end)
+      let kept = try Worker.read().run(db)
+      #expect(kept == Worker.all)
+      // A subquery has rows of its own.
+      let counted = try Worker.delete(Worker.id == 4).returning(Worker.name, scalar(Person.read().count()))
+        .run(db)
+      #expect(counted.map(\.0) == ["Dan"] && counted.map(\.1) == [3])
+    }
+  }
+
   @Test func theRowsAreReturnedAsTheyAreBeforeTriggersChangeThem() throws {
     try withCompany { db in
       try db.execute(

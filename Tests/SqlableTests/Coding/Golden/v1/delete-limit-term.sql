@@ -1,0 +1,1 @@
+DELETE FROM "bicycle" WHERE "id" IN (SELECT "id" FROM "bicycle" ORDER BY "id" LIMIT max(?, 0))

@@ -1,0 +1,1 @@
+INSERT INTO "bicycle" DEFAULT VALUES
