@@ -12,7 +12,8 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   let _: [String] = try Car.select(Car.name, Car.price).run(db) // refused: cannot assign value of type '[(String, Double)]' to type '[String]'
   let _: [Int] = try Car.select(Car.name).run(db) // refused: cannot assign value of type '[String]' to type '[Int]'
   let _: [String] = try Car.select(Car.color).run(db) // refused: cannot assign value of type '[String?]' to type '[String]'
-  let _: String? = try Car.select(Car.price).first(db) // refused: cannot assign value of type 'Double?' to type 'String?'
+  let _: String? = try Car.select(Car.price).first(db) // refused: no exact matches in call to instance method 'first'
+  let _: Double? = try Car.select(Car.price.max()).first(db)
   let _: Car = try Car.byId(1).run(db) // refused: value of optional type 'Car?' must be unwrapped to a value of type 'Car'
   let _: [Car] = try Car.read().first().run(db) // refused: cannot convert value of type 'Car?' to specified type '[Car]'
   let _: [Person] = try Car.read().run(db) // refused: cannot assign value of type '[Car]' to type '[Person]'

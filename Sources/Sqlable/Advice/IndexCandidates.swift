@@ -52,16 +52,20 @@ struct IndexCandidates {
       add([source])
       if let inserted = query.rest.value.source { add(inserted.clauses, outer: []) }
     case .update(let query):
-      add(query.selection, source)
-      for assignment in query.rest.value.assignments { add(subqueriesOf: assignment.value, [source]) }
-    case .delete(let query): add(query.selection, source)
+      add(query.selection, query.tables)
+      for source in query.tables {
+        if let condition = source.condition { add(condition, query.tables) }
+        if case .defined(let definition) = source.kind { add(definition.clauses, outer: []) }
+      }
+      for assignment in query.rest.value.assignments { add(subqueriesOf: assignment.value, query.tables) }
+    case .delete(let query): add(query.selection, [source])
     }
   }
 
-  private mutating func add(_ selection: RowSelection, _ source: SelectQuery.Source) {
-    add([source])
-    if let filter = selection.filter { add(filter, [source]) }
-    addOrder(selection.rest.value.order, [source])
+  private mutating func add(_ selection: RowSelection, _ sources: [SelectQuery.Source]) {
+    add(sources)
+    if let filter = selection.filter { add(filter, sources) }
+    addOrder(selection.rest.value.order, sources)
   }
 
   mutating func add(_ query: SelectQuery.Clauses, outer: [SelectQuery.Source]) {

@@ -135,10 +135,13 @@ extension DocumentDecoder {
 
   func update(_ document: Document) throws -> (UpdateQuery, [StoredRow]) {
     let fields = try fields(
-      document, [.table, .row, .set, .columns, .onConflict, .where, .orderBy, .limit, .offset, .all, .returning],
+      document,
+      [.table, .from, .row, .set, .columns, .onConflict, .where, .orderBy, .limit, .offset, .all, .returning],
       "an update")
     let table = try table(fields[.table], .table)
-    let scope = Scope(table)
+    let sources = try part(fields, .from) { try self.sources(ofUpdate: $0, table) } ?? []
+    let own = Scope(table)
+    let scope = sources.isEmpty ? own : try Scope([SelectQuery.Source(table: table)] + sources, outer: nil)
     guard (fields[.row] == nil) != (fields[.set] == nil) else {
       throw failure("an update must have either row or set")
     }
@@ -146,6 +149,7 @@ extension DocumentDecoder {
     var rows: [StoredRow] = []
     if let row = try part(fields, .row, { try row($0, table) }) {
       guard try !flag(fields[.all], .all) else { throw failure("an update of a row can't be one of all") }
+      guard sources.isEmpty else { throw failure("an update of a row can't have other tables") }
       rows = [row]
       query = UpdateQuery(ofRowIn: table, writing: [])
       if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
@@ -153,10 +157,11 @@ extension DocumentDecoder {
       guard fields[.columns] == nil else { throw failure("an update with set has no columns") }
       let changes = try part(fields, .set) { try assignments($0, table, scope) } ?? []
       query = UpdateQuery(table, changes, try flag(fields[.all], .all) ? .all : .selected)
+      if !sources.isEmpty { query.rest.value.sources = sources }
     }
     query.conflict = try conflict(fields)
     query.selection = try selection(fields, scope)
-    if let returned = try returned(fields, scope) { query.rest.value.returned = returned }
+    if let returned = try returned(fields, own) { query.rest.value.returned = returned }
     return (query, rows)
   }
 

@@ -111,26 +111,42 @@ extension DocumentDecoder {
   // No `defer` leaves a place: where an error is thrown, the place stays.
   private func sources(list document: Document, _ outer: Scope?) throws -> [SelectQuery.Source] {
     if case .text(let name) = document { return [SelectQuery.Source(table: try model(name))] }
+    return try sources(document, after: nil, outer)
+  }
+
+  /// Reads a list of tables, the first of which stands in the document unless it is given.
+  private func sources(
+    _ document: Document, after first: SelectQuery.Source?, _ outer: Scope?
+  ) throws -> [SelectQuery.Source] {
     let documents = try list(document, "the tables of a query")
     guard !documents.isEmpty else { throw failure("a query must have a table") }
     // Each name is compared with the others.
     guard documents.count <= SelectQuery.maximumSources else {
       throw failure("a query can't have more than \(SelectQuery.maximumSources) tables")
     }
-    var sources: [SelectQuery.Source] = []
+    var sources = first.map { [$0] } ?? []
     // The conditions and the arguments may use tables that come later.
     for (index, document) in documents.enumerated() {
       enter(index)
-      sources.append(try source(document, isFirst: index == 0, outer))
+      sources.append(try source(document, isFirst: sources.isEmpty, outer))
       leave()
     }
     let scope = try Scope(sources, outer: outer)
     for (index, document) in documents.enumerated() {
       enter(index)
-      try complete(&sources[index], document, scope)
+      try complete(&sources[index + (first == nil ? 0 : 1)], document, scope)
       leave()
     }
     return sources
+  }
+
+  /// Reads the other tables of an update, each of which has a condition.
+  func sources(ofUpdate document: Document, _ table: TableInfo) throws -> [SelectQuery.Source] {
+    let sources = try sources(document, after: SelectQuery.Source(table: table), nil).dropFirst()
+    guard sources.allSatisfy({ $0.join == .inner && $0.condition != nil }) else {
+      throw failure("each other table of an update is joined by inner, and on a condition")
+    }
+    return Array(sources)
   }
 
   /// A table without what needs the other tables: its condition, and the arguments of a function.

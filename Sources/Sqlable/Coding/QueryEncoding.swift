@@ -218,9 +218,13 @@ extension DocumentEncoder {
 
   private func update(_ query: UpdateQuery, _ rows: [StoredRow]) throws -> Document {
     let rest = query.rest.value
-    let scope = Scope(query.table)
+    let own = Scope(query.table)
+    let scope = rest.sources.isEmpty ? own : try Scope(query.tables, outer: nil)
     var members = Members()
     members.add(.table, try table(query.table))
+    if !rest.sources.isEmpty {
+      members.add(.from, .list(try rest.sources.map { try source($0, isFirst: false, scope) }))
+    }
     if query.isOfRow {
       members.add(.row, try rows.first.map(row))
     } else {
@@ -229,7 +233,7 @@ extension DocumentEncoder {
     members.add(.columns, rest.columns.map(names))
     members.add(.onConflict, query.conflict.map { .text($0.rawValue) })
     try add(query.selection, query.extent, scope, to: &members)
-    members.add(.returning, try returned(rest.returned, scope))
+    members.add(.returning, try returned(rest.returned, own))
     return members.document
   }
 

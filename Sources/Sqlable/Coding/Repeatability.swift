@@ -56,6 +56,9 @@ private struct RepeatabilityCheck {
       guard query.isOfRow || keepsAll else {
         throw failure("which of the rows that conflict an update keeps is not determined", query.table)
       }
+      guard query.rest.value.sources.isEmpty else {
+        throw failure("which row of other tables gives its values to an update is not determined", query.table)
+      }
       try check(query.selection, of: query.table)
     case .delete(let query): try check(query.selection, of: query.table)
     }

@@ -74,7 +74,11 @@ extension StatementTree {
         upsert.condition.map(add)
       }
     case .update(let query):
-      add(query.table.name, query.table)
+      for source in query.tables {
+        add(source)
+        source.condition.map(add)
+        if case .defined(let definition) = source.kind { definition.visit({ _ in }, add) }
+      }
       add(query.selection)
       for assignment in query.rest.value.assignments { add(assignment.value) }
     case .delete(let query):

@@ -180,6 +180,25 @@ struct SelectWriter {
     if !written.isEmpty { sql.append(" ") }
   }
 
+  /// Writes the definitions of the queries among the tables of an update; returns what writes terms of all of them.
+  func beginTables(_ query: SelectQuery.Clauses) throws -> Renderer {
+    let definesQueries = query.definesQueries
+    if definesQueries { try writeCommonTables(query) }
+    return try renderer(query, definesQueries: definesQueries)
+  }
+
+  /// Writes the tables of an update after its own, without their conditions.
+  func writeOthers(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
+    let names = sql.isKey ? [] : renderer.scope.named
+    for (index, source) in query.sources.dropFirst().enumerated() {
+      if let defect = source.table.defect { throw defect }
+      var source = source
+      source.condition = nil
+      sql.append(index == 0 ? " FROM " : " JOIN ")
+      try write(source, renderer, hidden: names)
+    }
+  }
+
   private func renderer(_ query: SelectQuery.Clauses, definesQueries: Bool = false) throws -> Renderer {
     guard !sql.isKey else {
       return Renderer(

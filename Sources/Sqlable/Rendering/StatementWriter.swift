@@ -121,6 +121,7 @@ struct StatementWriter {
   private func writeAssign(_ query: UpdateQuery) throws {
     let assignments = query.rest.value.assignments
     guard !assignments.isEmpty else { throw SqlError.invalidStatement("the update sets nothing") }
+    guard query.rest.value.sources.isEmpty else { return try writeJoinedAssign(query) }
     sql.append("UPDATE ")
     writeConflict(query.conflict)
     sql.append(table)

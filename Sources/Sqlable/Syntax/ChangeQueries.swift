@@ -59,6 +59,8 @@ struct UpdateQuery: Sendable, Hashable {
     var columns: [ColumnReference]?
     /// Assignments to columns.
     var assignments: [Assignment] = []
+    /// Other tables whose rows give values, each with the condition that joins it.
+    var sources: [SelectQuery.Source] = []
     var returned: Returned?
     var defect: SqlError?
 
@@ -88,6 +90,9 @@ struct UpdateQuery: Sendable, Hashable {
 
   /// Whether it changes the row with a struct's key.
   @usableFromInline var isOfRow: Bool { extent == .row }
+
+  /// Its table, and the others that give values.
+  var tables: [SelectQuery.Source] { [SelectQuery.Source(table: table)] + rest.value.sources }
 }
 
 /// A delete of a struct's row, or of all selected rows.

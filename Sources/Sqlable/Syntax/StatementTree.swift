@@ -235,6 +235,20 @@ extension StatementTree {
     }
   }
 
+  /// Takes values from another table for an update.
+  mutating func join(_ source: SelectQuery.Source, on condition: SqlExpression) {
+    switch consume self {
+    case .update(var query) where !query.isOfRow:
+      var source = source
+      source.condition = condition
+      query.rest.value.sources.append(source)
+      self = .update(query)
+    case let other:
+      self = other
+      refuse(refusal("other tables"))
+    }
+  }
+
   /// Writes only these columns of the structs.
   mutating func write(_ columns: [ColumnReference]) {
     switch consume self {

@@ -202,6 +202,32 @@ import Testing
     }
   }
 
+  @Test func valuesOfOtherTables() throws {
+    try withCompany { db in
+      try db.createTable(Car.self)
+      let named = Bicycle.update(Bicycle.name.set(to: Person.name)).from(Person.self, on: Bicycle.ownerId == Person.id)
+      let lowest = Car.select(Car.name, Car.price.min()).groupBy(Car.name).named("lowest")
+      let sale = Car.update(Car.price.set(to: lowest.columns.1.ifNull(0)))
+        .from(lowest, on: Car.name == lowest.columns.0)
+        .filter(Car.soldAt == nil)
+      #expect(
+        named.sql == """
+          UPDATE "bicycle" SET "name" = "person"."name" FROM "person" WHERE "bicycle"."owner_id" = "person"."id"
+          """)
+      #expect(
+        sale.sql == """
+          WITH RECURSIVE "lowest" ("c1", "c2") AS (SELECT "name", min("price") FROM "car" GROUP BY "name") \
+          UPDATE "car" SET "price" = coalesce("lowest"."c2", ?) FROM "lowest" \
+          WHERE "car"."name" = "lowest"."c1" AND "car"."sold_at" IS NULL
+          """)
+      try Car.insert([3, 1, 2].map { Car(name: "Zoe", price: $0, isElectric: true) }).run(db)
+      let changed = try sale.run(db)
+      #expect(try changed == 3 && Car.select(Car.price).run(db) == [1, 1, 1])
+      try Bicycle.delete(Bicycle.id == 3).run(db)
+      #expect(try named.run(db) == 2)
+    }
+  }
+
   @Test func limitsOnChanges() throws {
     try withBicycles { db in
       let oldest = Bicycle.delete(Bicycle.color == "red").orderBy(Bicycle.id).limit(1)

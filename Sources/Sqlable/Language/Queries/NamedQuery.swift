@@ -15,6 +15,8 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
 
   public var name: String { table.name }
 
+  var source: SelectQuery.Source { table.source }
+
   fileprivate init(_ name: String, _ query: SelectQuery, _ materialized: Bool?, isNamed: Bool = false) {
     var types: [ColumnType] = []
     repeat types.append((each Output).columnType)
@@ -58,6 +60,8 @@ public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
   private init(_ table: NamedTable) { self.table = table }
 
   public var name: String { table.name }
+
+  var source: SelectQuery.Source { table.source }
 
   /// The column, as a term for other queries.
   public var column: TypedExpression<Output> { TypedExpression(expression: table.terms[0]) }

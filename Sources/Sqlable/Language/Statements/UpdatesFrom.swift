@@ -1,0 +1,44 @@
+// Updates that take values from other tables.
+
+extension Statement where Output == Int {
+  /// Takes values for the update from the rows of another table: `UPDATE "bicycle" SET … FROM "person" WHERE …`.
+  ///
+  /// ```swift
+  /// Bicycle.update(Bicycle.name.set(to: Person.name)).from(Person.self, on: Bicycle.ownerId == Person.id)
+  /// // UPDATE "bicycle" SET "name" = "person"."name" FROM "person" WHERE "bicycle"."owner_id" = "person"."id"
+  /// ```
+  ///
+  /// Rows without a match stay as they are. If several rows match one, SQLite takes one of them, and which is not
+  /// defined. Further calls join further tables. The filter may use all of them, `returning` only the updated one. An
+  /// order or a limit throws `.invalidStatement` when it runs, as does an update of a struct.
+  public consuming func from<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Statement {
+    tree.join(Other.source(), on: condition)
+    return self
+  }
+
+  /// Takes values for the update from a table or query under another name, which may be a table of the same model.
+  public consuming func from<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Statement {
+    tree.join(other.source, on: condition)
+    return self
+  }
+
+  /// Takes values for the update from the rows of a named query.
+  ///
+  /// ```swift
+  /// let spent = Order.select(Order.buyerId, Order.price.sum()).groupBy(Order.buyerId).named("spent")
+  /// Buyer.update(Buyer.total.set(to: spent.columns.1)).from(spent, on: Buyer.id == spent.columns.0)
+  /// // WITH RECURSIVE "spent" … UPDATE "buyer" SET "total" = "spent"."c2" FROM "spent" WHERE …
+  /// ```
+  public consuming func from<each Value>(
+    _ other: NamedQuery<repeat each Value>, on condition: SqlExpression
+  ) -> Statement {
+    tree.join(other.source, on: condition)
+    return self
+  }
+
+  /// Takes values for the update from the rows of a named query of a single column.
+  public consuming func from<Value>(_ other: NamedColumn<Value>, on condition: SqlExpression) -> Statement {
+    tree.join(other.source, on: condition)
+    return self
+  }
+}

@@ -1,0 +1,36 @@
+// Updates that take values from other tables.
+
+extension StatementWriter {
+  /// Writes an update with its other tables, whose conditions become part of WHERE: the first has no ON.
+  func writeJoinedAssign(_ query: UpdateQuery) throws {
+    try query.checkJoins()
+    let clauses = SelectQuery.Clauses(sources: query.tables, results: [])
+    let writer = SelectWriter(sql: sql, parameters: parameters, isInText: renderer.scope.isInText)
+    let all = try writer.beginTables(clauses)
+    sql.append("UPDATE ")
+    writeConflict(query.conflict)
+    sql.append(table)
+    sql.append(" SET ")
+    try write(query.rest.value.assignments, with: all)
+    try writer.writeOthers(clauses, all)
+    var condition: SqlExpression?
+    for source in clauses.sources { if let own = source.condition { condition.and(own) } }
+    if let filter = query.selection.filter { condition.and(filter) }
+    guard let condition else { return }
+    sql.append(" WHERE ")
+    try all.write(condition)
+  }
+}
+
+extension UpdateQuery {
+  /// Throws for what an update from other tables can't have.
+  fileprivate func checkJoins() throws {
+    guard selection.rest.isDefault else {
+      throw SqlError.invalidStatement("an update from other tables can't have an order or limit").at(table: table.name)
+    }
+    guard extent != .all else {
+      throw SqlError.misuse("updateAll(_:) changes every row of table \(table.name): it can't have other tables")
+        .at(table: table.name)
+    }
+  }
+}
