@@ -22,8 +22,9 @@ struct CorpusStatement {
       (json, sql, bindings) = (try query.json(), query.sql, query.bindings)
       return
     }
-    // The table is a name, or an object with the name of the model, in a list for queries.
-    let table = (body["from"] as? [Any])?.first ?? body["from"] ?? body["into"] ?? body["table"]
+    // The table is a name, or an object with the name of the model, in a list for queries. That of an update comes
+    // before the other tables that it reads.
+    let table = body["table"] ?? (body["from"] as? [Any])?.first ?? body["from"] ?? body["into"]
     let name = table as? String ?? (table as? [String: Any])?["model"] as? String
     let model = try #require(StatementCorpus.models.first { $0.tableName == name })
     self = try CorpusStatement.read(data, rules, operation, body, as: model)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.serialized) struct PoolTruthTests {
   /// Own and foreign commits at random; after each, when all is still, the loops have the truth.
-  @Test(.timeLimit(.minutes(5)), arguments: [1, 500]) func ownAndForeignCommitsAreFollowed(_ poll: Int) async throws {
+  @Test(.timeLimit(.minutes(10)), arguments: [1, 500]) func ownAndForeignCommitsAreFollowed(_ poll: Int) async throws {
     try await withMembers(PoolConfiguration(pollInterval: .milliseconds(poll))) { pool in
       let other = try SqliteDatabase(filepath: pool.filepath)
       let followers = [
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func whatIsAcknowledgedIsStoredWhenTheDatabaseIsFull() async throws {
+  @Test(.timeLimit(.minutes(10))) func whatIsAcknowledgedIsStoredWhenTheDatabaseIsFull() async throws {
     try await withMembers { pool in
       let heard = Collected<Int>()
       let changes = pool.changes(on: Member.self)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func whatIsAcknowledgedIsStoredThoughOthersAreCancelled() async throws {
+  @Test(.timeLimit(.minutes(10))) func whatIsAcknowledgedIsStoredThoughOthersAreCancelled() async throws {
     try await withMembers { pool in
       let heard = Collected<Int>()
       let changes = pool.changes(on: Member.self)
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func yieldingInsideWithWriterIsRefused() async throws {
+  @Test(.timeLimit(.minutes(10))) func yieldingInsideWithWriterIsRefused() async throws {
     try await withMembers { pool in
       let thrown = Mutex(false)
       try await pool.withWriter { db in
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func severalYieldAtOnce() async throws {
+  @Test(.timeLimit(.minutes(10))) func severalYieldAtOnce() async throws {
     try await withMembers { pool in
       let changes = pool.changes(on: Member.self)
       let heard = Task {

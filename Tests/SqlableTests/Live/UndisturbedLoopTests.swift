@@ -133,7 +133,7 @@ struct UndisturbedLoopTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func droppedOnItsOwnThreads() async throws {
+  @Test(.timeLimit(.minutes(10))) func droppedOnItsOwnThreads() async throws {
     try await withDirectoryAsync { directory in
       for round in 0..<100 {
         var pool: SqlitePool? = try SqlitePool(
@@ -165,7 +165,7 @@ struct UndisturbedLoopTests {
   }
 
   /// A live result holds the pool: the last to let go of it may be the thread that hands out another's commit.
-  @Test(.timeLimit(.minutes(5))) func droppedWhileAnotherCommitIsHandedOut() async throws {
+  @Test(.timeLimit(.minutes(10))) func droppedWhileAnotherCommitIsHandedOut() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/pool.sqlite"
       let other = try SqliteDatabase(filepath: path)
@@ -193,7 +193,7 @@ struct UndisturbedLoopTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func closedByManyAtAnyMoment() async throws {
+  @Test(.timeLimit(.minutes(10))) func closedByManyAtAnyMoment() async throws {
     try await withDirectoryAsync { directory in
       for round in 0..<100 {
         let pool = try SqlitePool(

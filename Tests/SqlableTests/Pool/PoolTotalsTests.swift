@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct PoolTotalsTests {
+@Suite(.timeLimit(.minutes(10))) struct PoolTotalsTests {
   private let counting = PoolConfiguration(keepsTotals: true)
 
   @Test func aPoolThatKeepsTotalsKnowsWhatTookMost() throws {

@@ -4,7 +4,7 @@ import Sqlable
 import Testing
 
 /// Who holds the write lock, as a pool, a handle and an error say it.
-@Suite(.timeLimit(.minutes(3))) struct WriteLockHolderTests {
+@Suite(.timeLimit(.minutes(10))) struct WriteLockHolderTests {
   private static let file = "SqlableTests/WriteLockHolderTests.swift"
 
   @Test func aHandleThatWritesIsNamedWithItsCallAndAge() throws {

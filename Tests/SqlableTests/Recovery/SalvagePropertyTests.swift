@@ -87,7 +87,7 @@ struct SalvagePropertyTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func noBytesMakeItTrapHangOrWrite() throws {
+  @Test(.timeLimit(.minutes(10))) func noBytesMakeItTrapHangOrWrite() throws {
     let seeds = ProcessInfo.processInfo.environment["SQLABLE_FUZZ"].flatMap(Int.init) ?? 400
     var random = SeededGenerator(seed: SeededGenerator.seed)
     try withDirectory { directory in

@@ -134,6 +134,12 @@ import Testing
       UpdateQuery(table, [assignment]).rest.value, but: ["columns"],
       [
         "assignments": { $0.assignments.append(Worker.salary.set(to: 2)) },
+        "sources": {
+          var other = Source(table: table)
+          other.alias = "other"
+          other.condition = isFirst
+          $0.sources = [other]
+        },
         "returned": { $0.returned = .terms([Worker.id.expression]) },
         "defect": { $0.defect = .invalidStatement("no") },
       ]

@@ -76,7 +76,9 @@ extension SelectStatement {
   /// from the single value that its `init(from:)` asks for, or else from JSON. NULL is nil; a column that is not there
   /// is nil, too. A type that decodes itself as a single value takes the only column.
   ///
-  /// - Parameter columns: The names of the query's columns, in order; all or none.
+  /// - Parameters:
+  ///   - type: The type, whose `init(from:)` decodes each row.
+  ///   - columns: The names of the query's columns, in order; all or none.
   public func decoded<Value: Decodable & SendableMetatype>(
     as type: Value.Type, columns: String...
   ) -> DecodedRows<Value> {

@@ -117,7 +117,7 @@ import Testing
         let ordered = query.orderBy(table, isDown ? .desc : .asc)
         let all = isDown ? Array(sorted(expected).reversed()) : sorted(expected)
         #expect(try ordered.run(db) == all, comment)
-        #expect(try ordered.first(db) == all.first, comment)
+        #expect(try ordered.first(db) == all.first ?? nil, comment)
         #expect(try ordered.limit(limit, offset: offset).run(db) == Array(all.dropFirst(offset).prefix(limit)), comment)
         #expect(
           try ordered.limit(limit, offset: offset).count(db) == all.dropFirst(offset).prefix(limit).count, comment)

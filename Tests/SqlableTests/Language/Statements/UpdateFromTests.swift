@@ -128,7 +128,7 @@ import Testing
       Worker.update(Worker.salary.set(to: teams.columns.1.cast(to: Double.self)))
         .from(teams, on: Worker.id == teams.columns.0).from(Person.self, on: Person.id == Worker.id),
     ] {
-      let decoded = try Statement<Worker, Int>(json: update.json())
+      let decoded = try Statement<Worker, Int>(json: update.json(), rules: StatementRules(models: documentModels))
       #expect(decoded == update && decoded.sql == update.sql && decoded.bindings == update.bindings)
       expectInvalidStatement { try AnyStatement(update).checkIsRepeatable() }
     }
