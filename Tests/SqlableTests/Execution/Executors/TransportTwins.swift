@@ -95,7 +95,8 @@ struct TransportTwins<Transport: SqlTransport> {
         .decoded(as: Newest.self, columns: "color", "newest"))
     try await same(SQL("SELECT color, max(id) AS newest FROM bicycle GROUP BY color").rows(as: Newest.self))
     for work in [Bicycle.read().only(), Bicycle.read().filter(Bicycle.id > 9).only()] {
-      let (far, near) = (await error(of: work), sqlError { _ = try work.run(here) })
+      let far = await error(of: work)
+      let near = Result { try work.run(here) }.mapError { $0 as? SqlError ?? .init(.other, message: "") }.error
       #expect(far?.kind == near?.kind && far?.message == near?.message && far != nil)
     }
     let refused = await error(of: Bicycle.delete(Bicycle.color == "red").returning().only())
@@ -127,6 +128,10 @@ struct TransportTwins<Transport: SqlTransport> {
       far.map { $0.1.map(\.0.name) } == [["3", "2"], []] && near.map { $0.1.map(\.0.name) } == [["3", "2"], []])
     #expect(far.map { $0.1.map { $0.1?.1 } } == [[3, 3], []] && far.map(\.2) == [3, 0] && near.map(\.2) == [3, 0])
   }
+}
+
+extension Result {
+  fileprivate var error: Failure? { if case .failure(let error) = self { error } else { nil } }
 }
 
 private struct Newest: Decodable, Equatable {
