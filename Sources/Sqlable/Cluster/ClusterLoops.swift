@@ -39,7 +39,7 @@ extension SqlRequest {
   }
 }
 
-extension Statement where Output == [Model] {
+extension SelectStatement {
   /// Reads one row after another on a cluster, in the parts in which the node sends them, until `body` returns `.stop`.
   ///
   /// ```swift
@@ -47,6 +47,7 @@ extension Statement where Output == [Model] {
   ///   try await export(bike)
   ///   return bike.id == 100 ? .stop : .continue
   /// }
+  /// try await Bicycle.select(Bicycle.id, Bicycle.name).forEach(cluster) { id, name in … }
   /// ```
   ///
   /// One part is in memory at a time: the node waits while `body` runs. All rows are of one snapshot, and each comes
@@ -57,69 +58,10 @@ extension Statement where Output == [Model] {
   @_disfavoredOverload
   public func forEach(
     _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
-    _ body: (Model) async throws -> Iteration
-  ) async throws {
-    for request in try sentRequests() {
-      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
-    }
-  }
-
-  /// Reads one row after another in a transaction of a cluster, until `body` returns `.stop`. No other statement of the
-  /// transaction may run meanwhile: it throws `.misuse`.
-  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
-  @_disfavoredOverload
-  public func forEach(
-    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
-    _ body: (Model) async throws -> Iteration
-  ) async throws {
-    for request in try sentRequests() {
-      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
-    }
-  }
-
-  /// Reads one row after another on a cluster. What `body` returns is ignored, unless it is ``Iteration/stop``.
-  public func forEach<Outcome>(
-    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
-    _ body: (Model) async throws -> Outcome
-  ) async throws {
-    for request in try sentRequests() {
-      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
-    }
-  }
-
-  /// Reads one row after another in a transaction of a cluster. What `body` returns is ignored, unless it is
-  /// ``Iteration/stop``.
-  public func forEach<Outcome>(
-    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
-    _ body: (Model) async throws -> Outcome
-  ) async throws {
-    for request in try sentRequests() {
-      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
-    }
-  }
-
-  private func decodedRows(_ rows: ReceivedRows) throws -> [Model] {
-    let layout = try layout
-    return try rows.map(.positioned(layout)) { try $0.model() }
-  }
-}
-
-extension Select {
-  /// Reads one row after another on a cluster, in the parts in which the node sends them, until `body` returns `.stop`;
-  /// as a read of a model does.
-  ///
-  /// ```swift
-  /// try await Bicycle.select(Bicycle.id, Bicycle.name).forEach(cluster) { id, name in … }
-  /// ```
-  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
-  @_disfavoredOverload
-  public func forEach(
-    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
     _ body: (Row) async throws -> Iteration
   ) async throws {
-    for request in try sentRequests() {
-      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
-    }
+    let query = asSelect()
+    try await cluster.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
   }
 
   /// Reads one row after another in a transaction of a cluster, until `body` returns `.stop`. No other statement of the
@@ -130,9 +72,8 @@ extension Select {
     _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
     _ body: (Row) async throws -> Iteration
   ) async throws {
-    for request in try sentRequests() {
-      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
-    }
+    let query = asSelect()
+    try await transaction.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
   }
 
   /// Reads one row after another on a cluster. What `body` returns is ignored, unless it is ``Iteration/stop``.
@@ -140,9 +81,8 @@ extension Select {
     _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
     _ body: (Row) async throws -> Outcome
   ) async throws {
-    for request in try sentRequests() {
-      try await cluster.forEach(request, decodedRows, isolation: isolation, body)
-    }
+    let query = asSelect()
+    try await cluster.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
   }
 
   /// Reads one row after another in a transaction of a cluster. What `body` returns is ignored, unless it is
@@ -151,17 +91,8 @@ extension Select {
     _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
     _ body: (Row) async throws -> Outcome
   ) async throws {
-    for request in try sentRequests() {
-      try await transaction.forEach(request, decodedRows, isolation: isolation, body)
-    }
-  }
-
-  private func decodedRows(_ rows: ReceivedRows) throws -> [Row] {
-    let layout = ResultLayout(query.clauses.columns)
-    return try rows.map(.positioned(layout)) { row in
-      var row = ResultRow(row, types: layout.types)
-      return try read(&row)
-    }
+    let query = asSelect()
+    try await transaction.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
   }
 }
 #endif

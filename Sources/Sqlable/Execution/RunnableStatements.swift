@@ -99,9 +99,13 @@ extension Select: Runnable {
 
   public func run(over transport: some SqlTransport) async throws -> [Row] {
     let request = try sentRequests()[0]
-    let answer = try await transport.answer(to: request)
+    return try rows(of: ReceivedRows(answer: try await transport.answer(to: request), sql: request.sql))
+  }
+
+  /// Decodes the rows of an answer.
+  func rows(of received: ReceivedRows) throws -> [Row] {
     let layout = ResultLayout(query.clauses.columns)
-    return try ReceivedRows(answer: answer, sql: request.sql).map(.positioned(layout)) { row in
+    return try received.map(.positioned(layout)) { row in
       var row = ResultRow(row, types: layout.types)
       return try read(&row)
     }

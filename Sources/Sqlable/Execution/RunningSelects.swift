@@ -32,12 +32,7 @@ extension SelectStatement {
   @_disfavoredOverload
   @inlinable
   public func first(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
-    let select = asSelect()
-    let reading = try db.beginReading(select.query.first)
-    defer { db.endReading(reading.rows) }
-    return try reading.next(select.read)
+    try firstRow(db, file, line)
   }
 
   /// Reads the first row's value; returns nil if it is NULL or there is no row.
@@ -45,12 +40,17 @@ extension SelectStatement {
   public func first<Wrapped>(
     _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Wrapped? where Row == Wrapped? {
+    try firstRow(db, file, line) ?? nil
+  }
+
+  @inlinable
+  func firstRow(_ db: SqliteDatabase, _ file: StaticString, _ line: UInt) throws -> Row? {
     let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     let select = asSelect()
     let reading = try db.beginReading(select.query.first)
     defer { db.endReading(reading.rows) }
-    return try reading.next(select.read) ?? nil
+    return try reading.next(select.read)
   }
 
   /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.

@@ -3,8 +3,8 @@ import Sqlable
 import Testing
 
 /// Histories of a counter and of a list, which several clients change and read while nodes are killed, stopped and cut
-/// off: no update is lost or made twice, and a read that begins after an acknowledged write sees it, unless a leader was
-/// cut off just before.
+/// off: no update is lost or made twice, and a read that begins after an acknowledged write sees it, unless a leader
+/// was cut off just before.
 ///
 /// `SQLABLE_KILLS` is the number of rounds, `SQLABLE_SEED` the seed of their order; both are printed.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct HistoryTests {
