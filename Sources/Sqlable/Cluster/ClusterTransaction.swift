@@ -42,6 +42,8 @@ extension ClusterWriter {
     let session: ClusterSession
     do { session = try await openSession(before: deadline) } catch { return .again(error) }
     do {
+      // What it reads is the result of a transaction that writes nothing.
+      try await confirmation?.confirm(session.address, before: deadline)
       try await begin(session, before: deadline)
       if let record {
         if try await record.isStored(session, before: deadline) {

@@ -33,6 +33,12 @@ final class ClusterWrite: Sendable {
     return Array(answers.dropFirst(own.count))
   }
 
+  /// Whether a commit with this outcome stores something.
+  func stores(_ outcome: Result<[SqlAnswer], any Error>) -> Bool {
+    guard case .success(let answers) = outcome else { return false }
+    return isRepeatable || answers.contains { $0.changes > 0 }
+  }
+
   /// Notes the answers of a commit whose outcome is not known; false if that can't be found out.
   func isUnknown(_ answers: [SqlAnswer]) -> Bool {
     if isRepeatable { state.withLock { $0.unknown = answers } }

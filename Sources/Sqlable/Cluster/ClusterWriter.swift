@@ -20,6 +20,7 @@ final class ClusterWriter: Sendable {
   }
 
   private let leader: ClusterLeader
+  let confirmation: LeaderConfirmation?
   let configuration: ClusterConfiguration
   let state = Guarded(State())
   /// The turn to write: a group has it, or a transaction.
@@ -29,9 +30,11 @@ final class ClusterWriter: Sendable {
   private let didCommit: @Sendable () -> Void
 
   init(
-    _ leader: ClusterLeader, _ configuration: ClusterConfiguration, didCommit: @escaping @Sendable () -> Void
+    _ leader: ClusterLeader, _ confirmation: LeaderConfirmation?, _ configuration: ClusterConfiguration,
+    didCommit: @escaping @Sendable () -> Void
   ) {
-    (self.leader, self.configuration, self.didCommit) = (leader, configuration, didCommit)
+    (self.leader, self.confirmation, self.configuration) = (leader, confirmation, configuration)
+    self.didCommit = didCommit
   }
 
   var counts: Counts { state.withLock { $0.counts } }
@@ -72,17 +75,20 @@ final class ClusterWriter: Sendable {
     if error.isOfNode { leader.lost(session.address) }
   }
 
-  /// Begins a transaction. Waits for the write lock as long as the other client has it: a node has no queue, so it asks
-  /// again and again.
+  /// Begins a transaction, and returns how long the node took to answer. Waits for the write lock as long as the other
+  /// client has it: a node has no queue, so it asks again and again.
+  @discardableResult
   func begin(
     _ session: ClusterSession, before deadline: ContinuousClock.Instant, while isWanted: () -> Bool = { true }
-  ) async throws {
+  ) async throws -> Duration {
     // After a commit of its own, a client leaves the others the time to ask.
     let wasContended = state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false }
     if wasContended { try await Task.sleep(for: .milliseconds(2) * Double.random(in: 0.5...1)) }
     while true {
       do {
-        return try await session.execute("BEGIN IMMEDIATE; SAVEPOINT sqlable_group", before: deadline)
+        let sent = ContinuousClock.now
+        try await session.execute("BEGIN IMMEDIATE; SAVEPOINT sqlable_group", before: deadline)
+        return sent.duration(to: .now)
       } catch let error as SqlError where error.kind == .busy {
         state.withLock { $0.contended = .now }
         guard isWanted(), .now < deadline else { throw error }
@@ -150,20 +156,30 @@ extension ClusterWriter {
 
   private func runGroups() async {
     var attempts = 0
+    // Set after a group that stored nothing: what a leader says that was cut off may be of the past, and no commit
+    // shows that it still leads.
+    var confirms = false
     while let deadline = latestDeadline() {
       do {
         // The calls that wait here end by deadlines of their own.
         try await turn.take(before: deadline, late: .late("other transactions have the writer"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
+        var maximum: Int?
+        let roundTrip: Duration
         do {
-          try await begin(session, before: deadline) { self.latestDeadline(ends: false) != nil }
+          if confirms {
+            // Those that come later are not confirmed.
+            maximum = state.withLock { $0.waiting.count }
+            try await confirmation?.confirm(session.address, before: deadline)
+          }
+          roundTrip = try await begin(session, before: deadline) { self.latestDeadline(ends: false) != nil }
         } catch {
           if !session.isUsable(after: error) { drop(session, after: error) }
           throw error
         }
         do {
-          try await runGroup(session)
+          confirms = try await !runGroup(session, for: groupTime(roundTrip), ofConfirmed: maximum)
           attempts = 0
         } catch {
           await abandon(session, after: error)
@@ -220,15 +236,28 @@ extension ClusterWriter {
     }
   }
 
-  /// Runs those that wait in the open transaction, and commits it. Throws an error of the node if nothing is stored;
-  /// then they wait again.
-  private func runGroup(_ session: ClusterSession) async throws {
-    var done: [(write: ClusterWrite, answers: [SqlAnswer])] = []
-    let end = ContinuousClock.now + configuration.maximumGroupTime
-    while done.count < configuration.maximumGroup, done.isEmpty || .now < end, let write = next(after: done.count) {
+  /// How long a group may grow: each write takes a message and back, so on slow ways a fixed time would make every
+  /// commit one of a single write.
+  private func groupTime(_ roundTrip: Duration) -> Duration {
+    max(configuration.maximumGroupTime, min(roundTrip * 10, .seconds(1)))
+  }
+
+  private typealias Group = [(write: ClusterWrite, outcome: Result<[SqlAnswer], any Error>)]
+
+  /// Runs those that wait in the open transaction, and commits it. Returns false if that stored nothing and what they
+  /// were told is not confirmed; throws an error of the node if nothing is stored. Then they wait again.
+  ///
+  /// - Parameter confirmed: The number of those that began to wait before the leader was confirmed.
+  private func runGroup(
+    _ session: ClusterSession, for time: Duration, ofConfirmed confirmed: Int?
+  ) async throws -> Bool {
+    var done: Group = []
+    let maximum = min(configuration.maximumGroup, confirmed ?? .max)
+    let end = ContinuousClock.now + time
+    while done.count < maximum, done.isEmpty || .now < end, let write = next(after: done.count) {
       let deadline = ContinuousClock.now + configuration.timeout
       do {
-        done.append((write, try await write.answers(on: session, before: deadline)))
+        done.append((write, .success(try await write.answers(on: session, before: deadline))))
       } catch {
         guard session.isUsable(after: error) else {
           if (error as? NodeFailure)?.wasSent == true { write.wasLost(error) }
@@ -241,9 +270,11 @@ extension ClusterWriter {
           throw error
         }
         guard isOpen else {
-          if write.isAlone { write.stop(error.afterRollback) }
+          let isConfirmed = confirmation == nil || confirmed != nil || !write.isAlone
+          if write.isAlone, isConfirmed { write.stop(error.afterRollback) }
           for write in done.map(\.write) + [write] { write.runsAlone() }
-          return putBack(done.map(\.write) + [write])
+          putBack(done.map(\.write) + [write])
+          return isConfirmed
         }
         if TransactionRecord.isMissing(error), write.isRepeatable {
           do { try await session.execute(TransactionRecord.createTable, before: deadline) } catch {
@@ -253,33 +284,41 @@ extension ClusterWriter {
           putBack([write])
           continue
         }
-        write.refused(error)
+        done.append((write, .failure(error)))
       }
       if write.isAlone { break }
     }
+    guard confirmation == nil || confirmed != nil || done.contains(where: { $0.write.stores($0.outcome) }) else {
+      await rollBack(session)
+      putBack(done.map(\.write))
+      return done.isEmpty
+    }
     await commit(done, session)
+    return true
   }
 
-  private func commit(_ done: [(write: ClusterWrite, answers: [SqlAnswer])], _ session: ClusterSession) async {
+  private func commit(_ group: Group, _ session: ClusterSession) async {
+    let done = group.compactMap { write, outcome in (try? outcome.get()).map { (write: write, answers: $0) } }
     // One that was stopped meanwhile must not be stored.
-    let isWhole = done.allSatisfy { $0.write.commits() }
-    guard isWhole, !done.isEmpty else {
+    guard done.allSatisfy({ $0.write.commits() }) else {
       await rollBack(session)
-      return putBack(done.map(\.write))
+      return putBack(group.map(\.write))
+    }
+    if done.isEmpty {
+      await rollBack(session)
+      return refuse(group)
     }
     switch await commit(session, before: .now + configuration.timeout) {
     case .stored:
       state.withLock { $0.counts.writes += done.count }
       for (write, answers) in done { write.outcome.end(.success(answers)) }
+      return refuse(group)
     case .lost(let error):
       drop(session, after: error)
-      putBack(done.map(\.write))
     case .refused(let error):
       await rollBack(session)
       // A foreign key that is checked at the commit; alone, each has its own outcome.
-      if done.count == 1 { return done[0].write.ended(error.afterRollback) }
-      for (write, _) in done { write.runsAlone() }
-      putBack(done.map(\.write))
+      for (write, _) in done { if done.count == 1 { write.ended(error.afterRollback) } else { write.runsAlone() } }
     case .unknown(let error):
       drop(session, after: error)
       // With a record, the next attempt finds out.
@@ -287,8 +326,13 @@ extension ClusterWriter {
       for (write, answers) in done where !(isRepeated && write.isUnknown(answers)) {
         write.ended(SqlError.outcomeUnknown(error))
       }
-      putBack(done.map(\.write).filter { !$0.outcome.isEnded })
     }
+    // Also what was refused: it may have been because of a write that is not stored.
+    putBack(group.map(\.write).filter { !$0.outcome.isEnded })
+  }
+
+  private func refuse(_ group: Group) {
+    for (write, outcome) in group { if case .failure(let error) = outcome { write.refused(error) } }
   }
 }
 

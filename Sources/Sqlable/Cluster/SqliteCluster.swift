@@ -11,13 +11,14 @@ import Foundation
 ///
 /// It finds the leader and follows it. A call returns once a majority of the nodes has stored what it wrote. While
 /// there is no leader calls wait for one, within their deadline: what is known not to have happened is repeated, and a
-/// commit that was sent, and not answered, throws `.outcomeUnknown`. Everything that can be run runs on it. It may be
-/// shared by all tasks.
+/// commit that was sent, and not answered, throws `.outcomeUnknown`. A read sees every commit that was acknowledged
+/// before it began. Everything that can be run runs on it. It may be shared by all tasks.
 public final class SqliteCluster: SqlTransport {
   public let configuration: ClusterConfiguration
   let leader: ClusterLeader
   let sessions: ClusterSessions
   private let writer: ClusterWriter
+  private let confirmation: LeaderConfirmation?
   let feed: ClusterFeed
 
   /// Makes a client of the cluster of these nodes, `host:port` each. Connects with the first call. One node that
@@ -29,9 +30,10 @@ public final class SqliteCluster: SqlTransport {
     guard !nodes.isEmpty else { throw SqlError.misuse("a cluster needs the address of one node at least") }
     self.configuration = configuration
     leader = ClusterLeader(nodes: try nodes.map { try NodeAddress($0) })
-    sessions = ClusterSessions(leader, configuration)
+    confirmation = configuration.confirmsReads ? LeaderConfirmation(leader) : nil
+    sessions = ClusterSessions(leader, confirmation, configuration)
     let feed = try ClusterFeed(configuration)
-    writer = ClusterWriter(leader, configuration) { [weak feed] in feed?.poke() }
+    writer = ClusterWriter(leader, confirmation, configuration) { [weak feed] in feed?.poke() }
     self.feed = feed
   }
 
@@ -155,6 +157,7 @@ public final class SqliteCluster: SqlTransport {
     feed.close()
     writer.close()
     sessions.close()
+    confirmation?.close()
   }
 
   deinit { close() }

@@ -12,7 +12,10 @@ struct TransactionRecord: Sendable {
   private var value: DatabaseValue { .blob(withUnsafeBytes(of: id.uuid) { Data($0) }) }
 
   static let createTable =
-    "CREATE TABLE IF NOT EXISTS \(table) (id BLOB PRIMARY KEY NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID"
+    "CREATE TABLE IF NOT EXISTS \(table) (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, at INTEGER NOT NULL)"
+
+  /// How many ids are kept at least: a clock that jumps ahead must not remove those that are still in use.
+  private static let minimum = 100_000
 
   /// What records it. Fails if it is stored.
   var insert: SqlRequest {
@@ -23,8 +26,12 @@ struct TransactionRecord: Sendable {
 
   /// What removes the records that are too old.
   var trim: SqlRequest {
-    SqlRequest(
-      sql: "DELETE FROM \(TransactionRecord.table) WHERE at < strftime('%s', 'now') - ?",
+    let table = TransactionRecord.table
+    return SqlRequest(
+      sql: """
+        DELETE FROM \(table) WHERE number <= (SELECT max(number) FROM \(table)) - \(TransactionRecord.minimum) \
+        AND at < strftime('%s', 'now') - ?
+        """,
       values: [.integer(age.components.seconds)], isReadOnly: false)
   }
 
@@ -33,7 +40,7 @@ struct TransactionRecord: Sendable {
 
   /// Whether an error says that the transaction is stored.
   static func isStored(_ error: any Error) -> Bool {
-    guard let error = error as? SqlError, error.kind == .constraint(.primaryKey) else { return false }
+    guard let error = error as? SqlError, error.kind == .constraint(.unique) else { return false }
     return error.message.hasSuffix("sqlable_transaction.id")
   }
 

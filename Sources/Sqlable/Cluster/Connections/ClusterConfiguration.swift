@@ -8,9 +8,14 @@ public struct ClusterConfiguration: Sendable, Hashable {
   public var timeout: Duration = .seconds(30)
   /// How many reads run at a time, each on a connection of its own. Writes have one more connection.
   public var connections = 4
+  /// Whether a read sees every commit that was acknowledged before it began, also while a leader is cut off. Each read
+  /// then begins with a question to the voters, which costs a message and back. Without, a leader that was cut off
+  /// answers with what was stored before, until it notices; and a client that reaches the leader alone can read.
+  public var confirmsReads = true
   /// How many writes may share a commit.
   public var maximumGroup = 256
-  /// How long a group of writes may grow before it is committed.
+  /// How long a group of writes may grow before it is committed. Where messages are slow it is ten times the time of a
+  /// message and back, up to a second: each write of a group takes one.
   public var maximumGroupTime: Duration = .milliseconds(50)
   /// How many statements each connection keeps compiled on its node.
   public var statementCacheSize = 128

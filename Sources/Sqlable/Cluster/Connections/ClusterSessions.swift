@@ -2,12 +2,13 @@
 /// The connections of reads: each read has one for itself.
 final class ClusterSessions: Sendable {
   private let leader: ClusterLeader
+  private let confirmation: LeaderConfirmation?
   private let configuration: ClusterConfiguration
   private let slots: Slots
   private let idle = Guarded<(sessions: [ClusterSession], isClosed: Bool)>(([], false))
 
-  init(_ leader: ClusterLeader, _ configuration: ClusterConfiguration) {
-    (self.leader, self.configuration) = (leader, configuration)
+  init(_ leader: ClusterLeader, _ confirmation: LeaderConfirmation?, _ configuration: ClusterConfiguration) {
+    (self.leader, self.confirmation, self.configuration) = (leader, confirmation, configuration)
     slots = Slots(configuration.connections)
   }
 
@@ -25,6 +26,7 @@ final class ClusterSessions: Sendable {
       do {
         let session = try await take(before: deadline)
         do {
+          try await confirmation?.confirm(session.address, before: deadline)
           let value = try await body(session)
           giveBack(session)
           return value

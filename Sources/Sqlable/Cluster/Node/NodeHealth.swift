@@ -36,6 +36,8 @@ extension SqliteClusterNode {
     public let size: Int
     /// The free space of the file system, in bytes; nil if it is not known.
     public let freeBytes: Int?
+    /// How many times the node has restarted itself: ``SqliteClusterNode/restarts``.
+    public let restarts: Int
 
     public var isHealthy: Bool { problems.isEmpty }
     public var isLeader: Bool { leader?.id == id }
@@ -78,7 +80,8 @@ extension SqliteClusterNode {
     }
     return Health(
       problems: problems, role: members.first { $0.id == id }?.role, leader: leader, members: members,
-      term: directory?.term, answer: answer, size: (try? directory?.size()) ?? 0, freeBytes: free, id: id)
+      term: directory?.term, answer: answer, size: (try? directory?.size()) ?? 0, freeBytes: free,
+      restarts: restarts, id: id)
   }
 
   /// What the node answers; nil if it does not.

@@ -31,6 +31,8 @@ public final class SqliteClusterNode: Sendable {
   private let running = Guarded<RunningNode?>(nil)
   private let turns = Turns()
   private let space = SpaceWatch()
+  private let leader: LeaderWatch
+  private let restarting = Guarded((isUnderWay: false, count: 0))
   /// Why the node stopped by itself.
   private let failure = Guarded<SqlError?>(nil)
 
@@ -56,10 +58,12 @@ public final class SqliteClusterNode: Sendable {
     _ = try configuration.snapshotParameters()
     (self.id, self.address, self.directory) = (id, "\(nodeAddress)", directory)
     self.configuration = configuration
+    leader = LeaderWatch(id, nodeAddress, networkLatency: configuration.networkLatency)
   }
 
   deinit {
     space.end()
+    leader.end()
     let (queue, running) = (queue, running)
     queue.async { SqliteClusterNode.stop(running) }
   }
@@ -68,9 +72,14 @@ public final class SqliteClusterNode: Sendable {
   public var bindAddress: String? { running.withLock { $0?.bindAddress } }
 
   /// Whether the node runs.
-  public var isRunning: Bool { running.withLock { $0 != nil } }
+  public var isRunning: Bool { restarting.withLock { $0.isUnderWay } || running.withLock { $0 != nil } }
 
-  /// Why the node stopped by itself: `.full`, if the disk has too little space. Nil if it did not.
+  /// How many times the node has restarted itself, because the others had a leader and it had none; see the guide of
+  /// clusters.
+  public var restarts: Int { restarting.withLock { $0.count } }
+
+  /// Why the node stopped by itself: `.full`, if the disk has too little space; or the error with which it could not
+  /// restart itself. Nil if it did not.
   public var stopReason: SqlError? { failure.withLock { $0 } }
 }
 
@@ -146,11 +155,36 @@ extension SqliteClusterNode {
       failure.withLock { $0 = error }
       Task { try await self.stop() }
     }
+    // A restart is the watch's own.
+    if !restarting.withLock({ $0.isUnderWay }) {
+      leader.begin(
+        term: { [weak self] in self?.lockedDirectory?.term }, restart: { [weak self] in await self?.restart() })
+    }
+  }
+
+  /// Stops dqlite, and starts it again.
+  private func restart() async {
+    try? await inTurn { [self] in
+      // It may have been stopped meanwhile.
+      guard lockedDirectory != nil else { return }
+      restarting.withLock { $0 = (true, $0.count + 1) }
+      defer { restarting.withLock { $0.isUnderWay = false } }
+      do {
+        let running = running
+        try await blocking { SqliteClusterNode.stop(running) }
+        try await launch(in: try await lockDirectory().directory)
+      } catch {
+        failure.withLock { $0 = error as? SqlError ?? SqlError(.cannotOpen, message: "\(error)") }
+        space.end()
+        leader.end()
+      }
+    }
   }
 
   /// Stops dqlite, if it runs.
   func halt() async throws {
     space.end()
+    leader.end()
     let running = running
     try await blocking { SqliteClusterNode.stop(running) }
   }

@@ -74,11 +74,33 @@ final class NodeConnection: Sendable {
     try await call(.nextPart, before: deadline)
   }
 
+  /// Sends a request, and calls `take` with the response, or with ``NodeFailure``, on the connection's event loop.
+  func send(
+    _ request: WireRequest, before deadline: ContinuousClock.Instant,
+    take: @escaping @Sendable (Result<WireResponse, any Error>) -> Void
+  ) {
+    var message = channel.allocator.buffer(capacity: 64)
+    do { try request.write(to: &message) } catch { return take(.failure(error)) }
+    start(.request(message, inParts: false), before: deadline).futureResult.whenComplete(take)
+  }
+
   private func call(
     _ content: WireCall.Content, before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
     try Task.checkCancellation()
     guard deadline > .now else { throw NodeFailure(address: address, reason: WireCall.late, wasSent: false) }
+    let promise = start(content, before: deadline)
+    return try await withTaskCancellationHandler {
+      try await promise.futureResult.get()
+    } onCancel: {
+      promise.fail(CancellationError())
+      close()
+    }
+  }
+
+  private func start(
+    _ content: WireCall.Content, before deadline: ContinuousClock.Instant
+  ) -> EventLoopPromise<WireResponse> {
     let promise = channel.eventLoop.makePromise(of: WireResponse.self)
     // A channel that has been closed has no handler any more, and only its own promise says so.
     let written = channel.eventLoop.makePromise(of: Void.self)
@@ -86,12 +108,7 @@ final class NodeConnection: Sendable {
       promise.fail(NodeFailure(address: address, reason: "the connection was lost"))
     }
     channel.writeAndFlush(WireCall(content: content, promise: promise, deadline: deadline), promise: written)
-    return try await withTaskCancellationHandler {
-      try await promise.futureResult.get()
-    } onCancel: {
-      promise.fail(CancellationError())
-      close()
-    }
+    return promise
   }
 }
 

@@ -3,7 +3,7 @@ import Sqlable
 
 /// A node of a cluster as a process, which the tests start, stop and kill.
 ///
-///     ClusterNodeProcess ID ADDRESS DIRECTORY JOIN[,JOIN…]|- MILLISECONDS [SNAPSHOT-COMMITS]
+///     ClusterNodeProcess ID ADDRESS DIRECTORY JOIN[,JOIN…]|- MILLISECONDS SNAPSHOT-COMMITS|- BIND|-
 ///
 /// Prints a line when it runs, or the error. Ends when its standard input does, as it does when the tests die; a line
 /// there stops the node first.
@@ -17,6 +17,7 @@ struct NodeProcess {
       if let count = words.dropFirst(6).first.flatMap({ Int($0) }) {
         (configuration.snapshotThreshold, configuration.snapshotTrailing) = (count, count)
       }
+      if let bind = words.dropFirst(7).first, bind != "-" { configuration.bindAddress = bind }
       let node = try SqliteClusterNode(
         id: UInt64(words[1]) ?? 0, address: words[2], directory: words[3], configuration: configuration)
       try await node.start(joining: words[4] == "-" ? [] : words[4].split(separator: ",").map(String.init))

@@ -1,11 +1,15 @@
 import Foundation
 
-/// A node that says that it leads, opens any database, begins any transaction, and closes the connection when it is
-/// asked for anything else.
+/// A node that names a leader, itself or another, and the voters, opens any database, begins any transaction, and closes
+/// the connection when it is asked for anything else.
 final class FakeNode: @unchecked Sendable {
   let address: String
   private let descriptor: Int32
   private let count = Locked(0)
+  private let names = Locked<(leader: String?, voters: [String])>((nil, []))
+
+  /// The node that it names as the leader, and the voters besides itself.
+  func name(leader: String?, voters: [String]) { names.with { $0 = (leader, voters) } }
 
   /// How many connections it has closed that way.
   var broken: Int { count.with { $0 } }
@@ -47,9 +51,12 @@ final class FakeNode: @unchecked Sendable {
       let words = header[0..<4].reversed().reduce(0) { $0 << 8 | Int($1) }
       guard let body = read(words * 8, from: peer) else { return }
       switch header[4] {
-      case 0: answer(1, word(1) + text(address), to: peer)
+      case 0: answer(1, word(1) + text(names.with { $0.leader } ?? address), to: peer)
       case 3: answer(4, word(0), to: peer)
-      case 16: answer(3, word(1) + word(1) + text(address) + word(0), to: peer)
+      case 16:
+        let voters = [address] + names.with { $0.voters }
+        let members = voters.enumerated().flatMap { word(UInt64($0 + 1)) + text($1) + word(0) }
+        answer(3, word(UInt64(voters.count)) + members, to: peer)
       case 8 where String(decoding: body[8...], as: UTF8.self).hasPrefix("BEGIN"):
         answer(6, word(0) + word(0), to: peer)
       default: return count.with { $0 += 1 }

@@ -7,6 +7,8 @@ final class TestCluster: Sendable {
   let network: TestNetwork?
   private let path: String
   private let disks: [TestDisk]
+  private let links: [SlowLink]
+  private let clocks: [TestClock]
 
   var addresses: [String] { nodes.map(\.address) }
 
@@ -14,8 +16,11 @@ final class TestCluster: Sendable {
   ///   - isolated: Whether each node has a network namespace, so that the network can be cut.
   ///   - megabytes: The size of each node's disk; nil for what there is.
   ///   - snapshots: The commits between two snapshots, and kept after one; nil for the default.
+  ///   - delay: How slow the way to each node is, for the others and for clients.
+  ///   - clocks: Whether each node has a wall clock of its own.
   init(
-    _ count: Int, isolated: Bool = false, megabytes: Int? = nil, latency: Int = 50, snapshots: Int? = nil
+    _ count: Int, isolated: Bool = false, megabytes: Int? = nil, latency: Int = 50, snapshots: Int? = nil,
+    delay: SlowLink.Delay? = nil, clocks: Bool = false
   ) throws {
     path = NSTemporaryDirectory() + "sqlable-cluster-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -25,12 +30,17 @@ final class TestCluster: Sendable {
     disks =
       try megabytes.map { size in try (1...count).map { try TestDisk("\(path)/disk\($0)", megabytes: size) } } ?? []
     let directories = (1...count).map { megabytes == nil ? "\(path)/\($0)" : "\(path)/disk\($0)/node" }
+    let own = (1...count).map { number in network.map { "\($0.host(number)):9001" } ?? freeAddress() }
+    let links = try delay.map { delay in try own.map { try SlowLink(to: $0, delay) } } ?? []
+    let clocks = try clocks ? (1...count).map { try TestClock("\(path)/clock\($0)") } : []
+    (self.links, self.clocks) = (links, clocks)
     list = NodeList(
       (1...count).map { number in
-        let address = network.map { "\($0.host(number)):9001" } ?? freeAddress()
-        return TestNode(
-          number, address, directories[number - 1], namespace: network?.name(number), latency: latency,
-          snapshots: snapshots)
+        TestNode(
+          number, links.isEmpty ? own[number - 1] : links[number - 1].address, directories[number - 1],
+          namespace: network?.name(number), latency: latency, snapshots: snapshots,
+          bind: links.isEmpty ? nil : own[number - 1],
+          environment: clocks.isEmpty ? [:] : clocks[number - 1].environment)
       })
   }
 
@@ -49,6 +59,8 @@ final class TestCluster: Sendable {
 
   func node(_ id: Int) -> TestNode { nodes[id - 1] }
 
+  func clock(_ id: Int) -> TestClock { clocks[id - 1] }
+
   func disk(_ id: Int) -> TestDisk { disks[id - 1] }
 
   /// Starts all nodes: the first begins the cluster, the others join it.
@@ -64,6 +76,7 @@ final class TestCluster: Sendable {
 
   func remove() async {
     for node in nodes { await node.kill() }
+    for link in links { link.close() }
     network?.remove()
     for disk in disks { disk.remove() }
     try? FileManager.default.removeItem(atPath: path)
@@ -130,10 +143,11 @@ enum Probe {
 /// Calls `body` with a cluster that runs, and ends its processes afterwards.
 func withCluster<Result>(
   _ count: Int, isolated: Bool = false, megabytes: Int? = nil, latency: Int = 50, snapshots: Int? = nil,
-  _ body: (TestCluster) async throws -> Result
+  delay: SlowLink.Delay? = nil, clocks: Bool = false, _ body: (TestCluster) async throws -> Result
 ) async throws -> Result {
   let cluster = try TestCluster(
-    count, isolated: isolated, megabytes: megabytes, latency: latency, snapshots: snapshots)
+    count, isolated: isolated, megabytes: megabytes, latency: latency, snapshots: snapshots, delay: delay,
+    clocks: clocks)
   do {
     try await cluster.start()
     let result = try await body(cluster)

@@ -10,13 +10,17 @@ actor TestNode {
   private let latency: Int
   /// The commits between two snapshots, and kept after one; nil for the default.
   private let snapshots: Int?
+  /// Where it listens, if it is not its address.
+  private let bind: String?
+  private let environment: [String: String]
   private var process: Process?
   private var input: FileHandle?
 
   init(
     _ id: Int, _ address: String, _ directory: String, namespace: String? = nil, latency: Int = 50,
-    snapshots: Int? = nil
+    snapshots: Int? = nil, bind: String? = nil, environment: [String: String] = [:]
   ) {
+    (self.bind, self.environment) = (bind, environment)
     (self.id, self.address, self.directory) = (id, address, directory)
     (self.namespace, self.latency, self.snapshots) = (namespace, latency, snapshots)
   }
@@ -29,9 +33,11 @@ actor TestNode {
       [
         products.appendingPathComponent("ClusterNodeProcess").path, "\(id)", address, directory,
         joining.isEmpty ? "-" : joining.joined(separator: ","), "\(latency)",
-      ] + (snapshots.map { ["\($0)"] } ?? [])
+        snapshots.map { "\($0)" } ?? "-", bind ?? "-",
+      ]
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = (namespace.map { ["/usr/sbin/ip", "netns", "exec", $0] } ?? []) + words
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let (input, output) = (Pipe(), Pipe())
     process.standardInput = input
     process.standardOutput = output
