@@ -18,6 +18,8 @@ final class ClusterSessions: Sendable {
     before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
     _ body: (ClusterSession) async throws -> Value
   ) async throws -> Value {
+    // Before it has a connection: more reads share a question then.
+    var confirmed = await confirmedLeader(before: deadline)
     let late = SqlError.late("all \(configuration.connections) connections are in use")
     do { try await slots.take(before: deadline, late: late) } catch { throw leader.meaning(ofLate: error) }
     defer { slots.giveBack() }
@@ -26,7 +28,8 @@ final class ClusterSessions: Sendable {
       do {
         let session = try await take(before: deadline)
         do {
-          try await confirmation?.confirm(session.address, before: deadline)
+          if confirmed != session.address { try await confirmation?.confirm(session.address, before: deadline) }
+          confirmed = nil
           let value = try await body(session)
           giveBack(session)
           return value
@@ -43,6 +46,13 @@ final class ClusterSessions: Sendable {
         try await attempts.pause(after: error)
       }
     }
+  }
+
+  /// The leader as far as is known, once it is confirmed; nil if it is not, or none is known.
+  private func confirmedLeader(before deadline: ContinuousClock.Instant) async -> NodeAddress? {
+    guard let confirmation, let address = leader.last else { return nil }
+    do { try await confirmation.confirm(address, before: deadline) } catch { return nil }
+    return address
   }
 
   private func take(before deadline: ContinuousClock.Instant) async throws -> ClusterSession {

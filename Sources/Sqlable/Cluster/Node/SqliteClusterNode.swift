@@ -163,7 +163,7 @@ extension SqliteClusterNode {
   }
 
   /// Stops dqlite, and starts it again.
-  private func restart() async {
+  func restart() async {
     try? await inTurn { [self] in
       // It may have been stopped meanwhile.
       guard lockedDirectory != nil else { return }

@@ -18,6 +18,9 @@ struct ClusterFigures {
     for node in nodes.dropFirst() { try await node.start(joining: [nodes[0].address]) }
     let cluster = try SqliteCluster(nodes: nodes.map(\.address))
     try await cluster.createTables(Reading.self)
+    var unconfirmedReads = ClusterConfiguration()
+    unconfirmedReads.confirmsReads = false
+    let unconfirmed = try SqliteCluster(nodes: nodes.map(\.address), configuration: unconfirmedReads)
     var configuration = PoolConfiguration()
     // As safe as a commit of a cluster is on each of its disks.
     configuration.handles.synchronous = .full
@@ -27,8 +30,11 @@ struct ClusterFigures {
     var figures: [(name: String, rates: [Double])] = []
     for _ in 0..<rounds {
       var place = 0
-      for (name, executor) in [("cluster", cluster as any AsyncSqlExecutor), ("pool", pool as any AsyncSqlExecutor)] {
-        for workload in Workload.all {
+      let executors: [(String, any AsyncSqlExecutor)] = [
+        ("cluster", cluster), ("cluster without confirmsReads", unconfirmed), ("pool", pool),
+      ]
+      for (name, executor) in executors {
+        for workload in Workload.all where name != executors[1].0 || workload.name.hasPrefix("reads") {
           let rate = try await workload.rate(on: executor)
           if figures.count <= place { figures.append(("\(workload.name), \(name)", [])) }
           figures[place].rates.append(rate)
@@ -43,6 +49,7 @@ struct ClusterFigures {
     }
     print("writes that shared a commit: \(cluster.statistics.writes) in \(cluster.statistics.commits)")
     cluster.close()
+    unconfirmed.close()
     try await pool.close()
     for node in nodes { await node.kill() }
   }

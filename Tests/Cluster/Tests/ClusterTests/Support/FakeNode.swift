@@ -8,7 +8,7 @@ final class FakeNode: @unchecked Sendable {
   private let count = Locked(0)
   private let names = Locked<(leader: String?, voters: [String])>((nil, []))
 
-  /// The node that it names as the leader, and the voters besides itself.
+  /// The node that it names as the leader, none if that is empty, and the voters besides itself.
   func name(leader: String?, voters: [String]) { names.with { $0 = (leader, voters) } }
 
   /// How many connections it has closed that way.
@@ -51,7 +51,9 @@ final class FakeNode: @unchecked Sendable {
       let words = header[0..<4].reversed().reduce(0) { $0 << 8 | Int($1) }
       guard let body = read(words * 8, from: peer) else { return }
       switch header[4] {
-      case 0: answer(1, word(1) + text(names.with { $0.leader } ?? address), to: peer)
+      case 0:
+        let leader = names.with { $0.leader } ?? address
+        answer(1, word(leader.isEmpty ? 0 : 1) + text(leader), to: peer)
       case 3: answer(4, word(0), to: peer)
       case 16:
         let voters = [address] + names.with { $0.voters }

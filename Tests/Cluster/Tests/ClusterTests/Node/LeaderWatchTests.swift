@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+
+@testable import Sqlable
+
+/// A node that has no leader while the others have one: its raft has stopped.
+@Suite(.timeLimit(.minutes(2))) struct LeaderWatchTests {
+  /// Counts the restarts that a watch asks for in six seconds.
+  private func restarts(_ node: FakeNode) async throws -> Int {
+    let watch = LeaderWatch(1, try NodeAddress(node.address), networkLatency: .milliseconds(1))
+    let count = Locked(0)
+    watch.begin(term: { 1 }, restart: { count.with { $0 += 1 } })
+    try await Task.sleep(for: .seconds(6))
+    watch.end()
+    return count.with { $0 }
+  }
+
+  @Test func aNodeThatIsLeftOutIsRestarted() async throws {
+    let (node, leader, other) = (try FakeNode(), try FakeNode(), try FakeNode())
+    defer { for node in [node, leader, other] { node.close() } }
+    let voters = [node, leader, other].map(\.address)
+    for node in [node, leader, other] { node.name(leader: "", voters: voters.filter { $0 != node.address }) }
+    // None has a leader: an election may be under way.
+    #expect(try await restarts(node) == 0)
+    leader.name(leader: nil, voters: [node.address, other.address])
+    #expect(try await restarts(node) == 1)
+    // It has a leader.
+    node.name(leader: leader.address, voters: [leader.address, other.address])
+    #expect(try await restarts(node) == 0)
+  }
+
+  @Test func aRestartKeepsTheNodeRunningAndWhatItHas() async throws {
+    try await withDirectory { path in
+      let node = try SqliteClusterNode(id: 1, address: freeAddress(), directory: path + "/node")
+      try await node.start()
+      let client = try SqliteCluster(nodes: [node.address])
+      try await client.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+      let life = Task { try await node.runUntilCancelled() }
+      for number in 1...3 {
+        await node.restart()
+        #expect(node.isRunning && node.restarts == number)
+        try await client.execute("INSERT INTO t VALUES (\(number))")
+        #expect(try await client.query("SELECT count(*) FROM t", as: Int.self) == [number])
+      }
+      #expect(await node.health().restarts == 3)
+      life.cancel()
+      try await life.value
+      #expect(!node.isRunning)
+      await node.restart()
+      #expect(!node.isRunning && node.restarts == 3)
+      client.close()
+    }
+  }
+
+  @Test func aLeaderCommitsItsTerm() async throws {
+    try await withDirectory { path in
+      let node = try SqliteClusterNode(id: 1, address: freeAddress(), directory: path + "/node")
+      try await node.start()
+      var configuration = ClusterConfiguration()
+      configuration.database = "sqlable-term"
+      let client = try SqliteCluster(nodes: [node.address], configuration: configuration)
+      for _ in 0..<2 {
+        try await until("the term is committed", within: .seconds(10)) {
+          let term = (try? await client.query("SELECT term FROM term", as: Int.self))?.first
+          return term != nil && term == node.lockedDirectory?.term
+        }
+        try await node.stop()
+        try await node.start()
+      }
+      client.close()
+      try await node.stop()
+    }
+  }
+}
