@@ -68,6 +68,8 @@ struct PolicyCheck {
   }
 
   private func check(_ source: SelectQuery.Source) throws {
+    // It could show which indexes there are, and make a slow plan.
+    if source.indexHint != nil { throw DocumentAccess.refusal }
     switch source.kind {
     case .table: if source.isSearched { try require(.fullText) }
     case .defined(let query):
@@ -158,6 +160,7 @@ struct PolicyCheck {
 
   private func check(_ call: SqlExpression.Call, _ use: Use) throws {
     for argument in call.arguments { try check(argument, use) }
+    for term in call.order { try check(term.expression, .order) }
     if let filter = call.filter { try check(condition: filter) }
     guard let window = call.window else { return }
     try require(.windows)

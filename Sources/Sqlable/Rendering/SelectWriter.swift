@@ -326,6 +326,12 @@ struct SelectWriter {
       }
       if sql.isKey { sql.append(text: alias) } else { sql.append(alias.quotedBytes()) }
     }
+    if let hint = source.indexHint {
+      guard case .table = source.kind else {
+        throw SqlError.invalidStatement("only a table has an index: \(source.name) is none")
+      }
+      try sql.append(hint: hint)
+    }
     if source.isSearched { renderer.writeIndex(of: copy source) }
     if let condition = source.condition {
       sql.append(" ON ")

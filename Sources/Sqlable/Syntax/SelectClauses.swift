@@ -126,6 +126,26 @@ extension SelectQuery.Clauses {
     sources[0].table = first.table.named(first.table.name, in: database)
   }
 
+  /// Says which index SQLite must use for the first table.
+  mutating func hint(_ hint: IndexHint) {
+    guard !sources.isEmpty else { return note(.invalidStatement("literal rows have no index")) }
+    sources[0].indexHint = hint
+  }
+
+  /// Says that SQLite must use an index, for the table whose model declares it.
+  mutating func hint(_ index: Index) {
+    let places = sources.indices.filter { sources[$0].table.indexes.contains(index) }
+    guard let place = places.first else {
+      return note(.invalidStatement("no model of the query declares the index; name it by its text"))
+    }
+    guard places.count == 1 else {
+      return note(
+        .invalidStatement("several tables of the query have the index; use indexed(by:) of an alias")
+          .at(table: sources[place].table.name))
+    }
+    sources[place].indexHint = IndexHint(name: index.name(inTable: sources[place].table.name))
+  }
+
   private mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
   /// Whether each row of its tables that meets the conditions is a row of the result, and it has no others.

@@ -249,6 +249,8 @@ extension SelectQuery {
     @ByBytes var queryName: String? = nil
     /// Whether SQLite must compute the rows of a named query once, if that is said.
     var materialization: Materialization?
+    /// The index that SQLite must use for it.
+    var indexHint: IndexHint?
     /// Whether a full-text search selects its rows.
     var isSearched = false
 

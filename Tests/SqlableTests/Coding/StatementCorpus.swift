@@ -120,6 +120,10 @@ struct StatementCorpus {
       Bicycle.update(Bicycle.color.set(to: "blue")).orderBy(Bicycle.id)
         .limit(TypedExpression(2) + 1, offset: Parameter("from")))
     try add("delete-all", Bicycle.deleteAll())
+    try add("delete-not-indexed", Bicycle.deleteAll().notIndexed())
+    try add(
+      "update-indexed",
+      Bicycle.update(Bicycle.name.set(to: "x")).indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red"))
     try add("insert-returning-rows", ReturningStatement(bike.insert().returning()))
     try add("delete-returning-rows", ReturningStatement(Bicycle.delete(Bicycle.color == "red").returning()))
     try add("update-returning-terms", bike.update().returning(Bicycle.id, Bicycle.name.uppercase()))
@@ -140,6 +144,10 @@ struct StatementCorpus {
     try add("right-join", Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id))
     try add("full-join", Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id))
     try add("cross-join", Bicycle.crossJoin(Person.self))
+    try add("read-indexed", Bicycle.read().indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red"))
+    try add(
+      "join-indexed",
+      Person.join(Alias(Bicycle.self, "b").indexed(by: "bicycle_color"), on: Person.id > 1).notIndexed())
     try add(
       "joining",
       Bicycle.read().joining(Person.self, on: Bicycle.ownerId == Person.id).filter(Person.name == "Anna"))
@@ -279,6 +287,13 @@ struct StatementCorpus {
         Car.price.average(), Car.price.sum(distinct: true), Car.price.total(), Car.price.min(),
         Car.price.max(where: Car.isElectric == true), Car.name.count(distinct: true), countAll(),
         Car.name.groupConcat("; ")))
+    try add(
+      "aggregates-with-order",
+      Car.select(
+        Car.name.groupConcat("; ", orderBy: Car.price.desc, Car.id.asc, where: Car.isElectric == true),
+        Car.name.groupConcat(distinct: true, orderBy: Car.name.asc.nullsLast), Car.price.total(distinct: true),
+        Car.name.jsonGroupArray(distinct: true, orderBy: Car.name.asc),
+        Car.name.jsonGroupObject(Car.price, orderBy: Car.id.asc)))
     try add(
       "windows",
       Car.select(

@@ -22,6 +22,7 @@ import Testing
       (Car.name.jsonArrayLength("pets"), #"json_array_length("name", '$.pets')"#),
       (Car.name.jsonType("age"), #"json_type("name", '$.age')"#),
       (Car.name.jsonGroupArray(), #"json_group_array("name")"#),
+      (Car.name.jsonGroupArray(orderBy: Car.price.desc), #"json_group_array("name" ORDER BY "price" DESC)"#),
       (Car.name.jsonGroupObject(Car.price), #"json_group_object("name", "price")"#),
       (Car.name.jsonSet("age", to: 3), #"json_set("name", '$.age', ?)"#),
       (Car.name.jsonInsert("age", value: 3), #"json_insert("name", '$.age', ?)"#),

@@ -56,6 +56,26 @@ import Testing
           == #"SELECT avg("price"), max("price") FILTER (WHERE "is_electric" = ?), count(DISTINCT "name") FROM "car""#)
       let (colors, row) = (try perColor.run(db), try figures.first(db))
       #expect(colors.map(\.0) == ["red"] && row?.0 == 18_000 && row?.1 == 30_000 && row?.2 == 2)
+      let listed = Car.select(
+        Car.name.groupConcat(", ", orderBy: Car.price.desc), Car.price.total(distinct: true))
+      #expect(
+        listed.sql
+          == #"SELECT group_concat("name", ? ORDER BY "price" DESC), total(DISTINCT "price") FROM "car""#)
+    }
+  }
+
+  @Test func indexHints() throws {
+    try withCars { db in
+      let reds = Bicycle.read().indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red")
+      let scanned = Bicycle.read().notIndexed().filter(Bicycle.color == "red")
+      #expect(
+        reds.sql
+          == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" INDEXED BY "bicycle_color" WHERE "color" = ?"#)
+      #expect(
+        scanned.sql
+          == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" NOT INDEXED WHERE "color" = ?"#)
+      let (found, same) = (try reds.run(db), try scanned.run(db))
+      #expect(found.count == 2 && same == found)
     }
   }
 

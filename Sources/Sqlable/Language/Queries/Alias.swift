@@ -12,6 +12,12 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   /// The same table or query under another name, for a query that contains it twice: `"team" AS "other"`.
   public func alias(_ name: String) -> Alias { Alias(name, source.alias(name)) }
 
+  func hinted(_ hint: IndexHint) -> Alias {
+    var source = source
+    source.indexHint = hint
+    return Alias(name, source)
+  }
+
   private init(_ name: String, _ source: SelectQuery.Source) { (self.name, self.source) = (name, source) }
 
   /// Names the table of a model, or another table with its layout.
