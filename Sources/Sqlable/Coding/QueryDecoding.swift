@@ -94,7 +94,6 @@ extension DocumentDecoder {
       enter(members[0].key)
       let query = try query(members[0].value, outer: outer)
       leave()
-      guard query.clauses.compounds.isEmpty else { throw failure("a combined query can't be combined itself") }
       return SelectQuery.Compound(operation: operation, query: query)
     }
   }

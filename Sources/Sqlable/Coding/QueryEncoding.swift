@@ -88,7 +88,9 @@ extension DocumentEncoder {
       members.add(.recursive, .bool(true))
       addLayout(of: source, to: &members)
     case .call(let call):
-      guard case .call(let call) = call.node, let operand = call.arguments.first else {
+      guard case .call(let call) = call.node, let operand = call.arguments.first,
+        call.function == .builtIn(.jsonEach) || call.function == .builtIn(.jsonTree)
+      else {
         throw SqlError.invalidStatement("a table-valued function has no form as data")
       }
       members.add(call.function == .builtIn(.jsonTree) ? .jsonTree : .jsonEach, try term(operand, scope))

@@ -144,6 +144,13 @@ struct StatementCorpus {
     try add("right-join", Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id))
     try add("full-join", Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id))
     try add("cross-join", Bicycle.crossJoin(Person.self))
+    let (cars, bikes) = (Car.select(Car.name), Bicycle.select(Bicycle.name.typed(as: String.self)))
+    try add(
+      "compounds-nested",
+      cars.union(values([Parameter<String>("name")])).except(bikes.intersect(cars).orderBy(Bicycle.name).limit(3)))
+    try add("series", series(1...9, by: 2, as: "n").read())
+    let numbers = series(from: Parameter("from"), through: Parameter("to"), as: "n")
+    try add("named-beside", numbers.read().crossJoining(numbers.alias("m")))
     try add("read-indexed", Bicycle.read().indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red"))
     try add(
       "join-indexed",

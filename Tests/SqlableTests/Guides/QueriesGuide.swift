@@ -213,6 +213,12 @@ import Testing
       )
       let names = try either.run(db)
       #expect(names == ["Zoe"])
+      let rest = either.except(electric.orderBy(Car.price).limit(3))
+      #expect(
+        rest.sql
+          == #"SELECT "name" FROM "car" WHERE "price" < ? UNION SELECT "name" FROM "car" WHERE "is_electric" = ? EXCEPT SELECT * FROM (SELECT "name" FROM "car" WHERE "is_electric" = ? ORDER BY "price" LIMIT ?) ORDER BY "name" LIMIT ?"#
+      )
+      #expect(try rest.run(db).isEmpty)
       let whole = cheap.union(electric).named("whole")
       let some = whole.read().filter(whole.column > "M")
       #expect(
