@@ -65,6 +65,9 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name.instr(Car.price) // refused: instance method 'instr' requires the types 'Double' and 'String' be equivalent
   _ = Car.seats.hasPrefix("x") // refused: referencing instance method 'hasPrefix' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
   _ = Car.seats.trim() // refused: referencing instance method 'trim' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
+  _ = Car.read().filter(Car.name.regexp("^a") && Car.color.regexp(Car.name))
+  _ = Car.seats.regexp("x") // refused: referencing instance method 'regexp' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
+  _ = Car.name.regexp(/x/) // refused: instance method 'regexp' requires that 'Regex<Substring>' conform to 'TypedTerm'
   _ = Car.seats.glob("x") // refused: referencing instance method 'glob' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
   _ = Car.name.like(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.name.ifNull("x") // refused: instance method 'ifNull' requires the types 'String' and 'String?' be equivalent

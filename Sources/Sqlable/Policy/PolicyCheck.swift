@@ -127,6 +127,9 @@ struct PolicyCheck {
       try check(operand, use)
     case .binary(let operation, let left, let right):
       let use = try self.use(ofOperandsOf: operation, use)
+      if operation == .matchesRegexp, case .value(.text(let pattern)) = right.node {
+        guard pattern.utf8.count <= policy.limits.patternBytes ?? .max else { throw DocumentAccess.refusal }
+      }
       try check(left, use)
       try check(right, use)
     case .call(let call): try check(call, use)
@@ -151,6 +154,9 @@ struct PolicyCheck {
     case .equal, .notEqual, .isSame, .isNotSame: return .condition(.equality)
     case .less, .lessOrEqual, .greater, .greaterOrEqual: return .condition(.comparison)
     case .matchesGlob: return .condition(.pattern)
+    case .matchesRegexp:
+      try require(.regularExpressions)
+      return .condition(.pattern)
     case .json, .jsonValue: try require(.json)
     case .plus, .minus, .times, .divided, .remainder, .concatenated, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight:
       try require(.arithmetic)

@@ -200,7 +200,7 @@ extension SqlExpression {
       case .countRows: break
       }
     case .binary(.json, _, _), .binary(.jsonValue, _, _), .binary(.concatenated, _, _), .query: return true
-    case .like, .binary(.matchesGlob, _, _): return true
+    case .like, .binary(.matchesGlob, _, _), .binary(.matchesRegexp, _, _): return true
     case .special(let special):
       switch special.form {
       case .fullText, .fragment: return true

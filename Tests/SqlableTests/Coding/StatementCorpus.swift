@@ -363,6 +363,7 @@ struct StatementCorpus {
         Car.price.sin(), Car.price.cos(), Car.price.tan(), Car.price.asin(), Car.price.acos(), Car.price.atan(),
         Car.price.sinh(), Car.price.cosh(), Car.price.tanh(), Car.price.asinh(), Car.price.acosh(), Car.price.atanh()))
     let nameAndPrice = rowValue(Car.name, Car.price)
+    try add("regexp", Car.read().filter(Car.name.regexp("^N") && !Car.name.regexp(Parameter<String>("pattern"))))
     try add("row-values", Car.read().filter(nameAndPrice < ("N", 3) && nameAndPrice != nameAndPrice))
     try add("row-values-in", Car.read().filter(nameAndPrice.in([("N", 3), ("T", 4)])))
     try add(

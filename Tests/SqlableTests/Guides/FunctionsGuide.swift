@@ -56,6 +56,7 @@ import Testing
       (Car.name.hasPrefix(Car.name.substr(1, 1)), #"instr(lower("name"), lower(substr("name", 1, 1))) = ?"#),
       (Car.name.contains(Car.name.trim()), #"instr(lower("name"), lower(trim("name"))) > ?"#),
       (Car.name.glob("[A-N]*"), #""name" GLOB ?"#),
+      (Car.name.regexp("^N.*o$"), #""name" REGEXP ?"#),
       (Car.name.glob(Car.name.lowercase()), #""name" GLOB lower("name")"#),
       (Car.name.substr(Car.name.instr(" ")), #"substr("name", instr("name", ?))"#),
       (format("%s: %.2f", Car.name, Car.price), #"printf('%s: %.2f', "name", "price")"#),

@@ -155,6 +155,26 @@ import Testing
     }
   }
 
+  /// Its error would show which indexes there are.
+  @Test func aPolicyRefusesIt() throws {
+    let policy = StatementPolicy(
+      .table(Worker.self).readingAll().filtering(Worker.id, by: .equality).setting(Worker.name),
+      kinds: Set(StatementKind.allCases))
+    let read = Worker.read().filter(Worker.id == 1)
+    let update = Worker.update(Worker.name.set(to: "x")).filter(Worker.id == 1)
+    let delete = Worker.delete(Worker.id == 1)
+    _ = try policy.statement(AnyStatement.self, json: read.json())
+    _ = try policy.statement(AnyStatement.self, json: update.json())
+    _ = try policy.statement(AnyStatement.self, json: delete.json())
+    for json in [
+      try read.notIndexed().json(), try read.indexed(by: "a").json(), try update.notIndexed().json(),
+      try delete.indexed(by: "a").json(),
+    ] {
+      let error = expectInvalidStatement { _ = try policy.statement(AnyStatement.self, json: json) }
+      #expect(error?.message == "the policy does not allow this")
+    }
+  }
+
   /// Another index gives the same rows.
   @Test func inMemoryItDoesNotMatter() throws {
     let tables = try MemoryTables(Worker.all)
