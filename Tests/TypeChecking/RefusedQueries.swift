@@ -30,11 +30,21 @@ func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter:
   _ = Car.read(replacing: Car.price, with: Car.name.max()) // refused: no exact matches in call to static method 'read'
   _ = Car.read(replacing: Person.age, with: Person.age.max()) // refused: cannot convert value of type 'TypedColumn<Person, Int?>' to expected argument type 'TypedColumn<Car, Int?>'
   _ = Car.read(replacing: Car.price, with: 5) // refused: no exact matches in call to static method 'read'
+  _ = Car.read().indexed(by: Index(Car.name)).filter(Car.name == "x")
+  _ = Car.select(Car.name).indexed(by: "car_name").notIndexed()
+  _ = Car.select(Car.name).except(Car.select(Car.name).union(Person.select(Person.name)).limit(3))
+  _ = Car.select(Car.name).except(Car.select(Car.name).union(Person.select(Person.age))) // refused: the other query has different types or a different number of columns
+  let _: Select<(String, Int)> = values([rowValue(TypedExpression("a"), Parameter("b")), rowValue(Parameter("c"), TypedExpression(1))])
+  let _: NamedColumn<Int> = series(1...10, by: 2, as: "n")
+  _ = series(1...10) // refused: missing argument for parameter 'as' in call
+  _ = Car.read().indexed(by: Car.name) // refused: no exact matches in call to instance method 'indexed'
 }
 
 // swift-format-ignore
 func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Counter) throws {
   _ = Car.join(Person.self, on: Car.ownerId == Person.id && Car.name == Bicycle.name)
+  _ = Car.join(Person.self, on: Person.using(Car.name, Car.id) && Car.seats > 2)
+  _ = Car.join(Person.self, on: Person.using("name")) // refused: argument type 'String' does not conform to expected type 'ColumnConvertible'
   _ = Car.join(Person.self) // refused: missing argument for parameter 'on' in call
   _ = Car.join(Person.self, on: Car.ownerId == Person.name) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, Int?>' and 'TypedColumn<Person, String>'
   _ = Car.join(Person.self, on: Car.ownerId) // refused: cannot convert value of type 'TypedColumn<Car, Int?>' to expected argument type 'SqlExpression'

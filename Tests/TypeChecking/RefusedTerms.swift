@@ -34,6 +34,10 @@ func numbers(text: String, number: Int, date: Date) throws {
   _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: "x").end() // refused: the result has a different type than the first one
   _ = Case.when(Car.price, then: 1).end() // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'SqlExpression'
   let _: TypedExpression<String> = Car.price + 1 // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
+  _ = Car.name.groupConcat("+", orderBy: Car.price.desc, Car.name.asc, where: Car.seats > 2)
+  _ = Car.name.jsonGroupArray(distinct: true, orderBy: Car.name.asc)
+  _ = Car.name.groupConcat(orderBy: Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Ordering'
+  _ = Car.price.sum(orderBy: Car.price.asc) // refused: extra argument 'orderBy' in call
   _ = TypedExpression(NoValue()) // refused: generic struct 'TypedExpression' requires that 'NoValue' conform to 'SqlValue'
   _ = Bicycle.name.typed(as: String.self) == 5 // refused: the value has a different type than the term on the left
   _ = Bicycle.name.typed(as: NoValue.self) // refused: instance method 'typed(as:)' requires that 'NoValue' conform to 'SqlValue'
@@ -61,6 +65,9 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name.instr(Car.price) // refused: instance method 'instr' requires the types 'Double' and 'String' be equivalent
   _ = Car.seats.hasPrefix("x") // refused: referencing instance method 'hasPrefix' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
   _ = Car.seats.trim() // refused: referencing instance method 'trim' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
+  _ = Car.read().filter(Car.name.regexp("^a") && Car.color.regexp(Car.name))
+  _ = Car.seats.regexp("x") // refused: referencing instance method 'regexp' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
+  _ = Car.name.regexp(/x/) // refused: instance method 'regexp' requires that 'Regex<Substring>' conform to 'TypedTerm'
   _ = Car.seats.glob("x") // refused: referencing instance method 'glob' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
   _ = Car.name.like(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.name.ifNull("x") // refused: instance method 'ifNull' requires the types 'String' and 'String?' be equivalent
@@ -136,7 +143,7 @@ func aggregates(text: String, number: Int, date: Date) throws {
   _ = countAll(where: Car.price > 5) > 3
   _ = Car.name.sum() // refused: referencing instance method 'sum(distinct:where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
   _ = Car.name.average() // refused: referencing instance method 'average(distinct:where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
-  _ = Car.name.total() // refused: referencing instance method 'total(where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
+  _ = Car.name.total() // refused: referencing instance method 'total(distinct:where:)' on 'TypedTerm' requires that 'String' conform to 'SqlNumber'
   _ = Car.soldAt.sum() // refused: referencing instance method 'sum(distinct:where:)' on 'TypedTerm' requires that 'Date' conform to 'SqlNumber'
   _ = Car.isElectric.average() // refused: referencing instance method 'average(distinct:where:)' on 'TypedTerm' requires that 'Bool' conform to 'SqlNumber'
   let _: TypedExpression<Double> = Car.price.sum() // refused: cannot assign value of type 'TypedExpression<Double?>' to type 'TypedExpression<Double>'

@@ -35,6 +35,7 @@ extension DocumentDecoder {
       } ?? []
     try check(call)
     call.isDistinct = try other("distinct", others, isTrue) ?? false
+    call.order = try other("orderBy", others) { try order($0, scope) } ?? []
     call.filter = try other("filter", others) { try term($0, scope) }
     call.window = try other("over", others) { try window($0, scope) }
     try checkClauses(of: call)
@@ -44,6 +45,7 @@ extension DocumentDecoder {
 
   /// Throws if the function can't have these clauses.
   private func checkClauses(of call: SqlExpression.Call) throws {
+    guard call.order.isEmpty || call.takesOrder else { throw failure("the function can't have an order of its rows") }
     guard case .builtIn(let function) = call.function else { return }
     guard function.isAggregate || (!call.isDistinct && call.filter == nil), call.takesWindow || call.window == nil,
       !function.isOfWindow || call.window != nil, !function.isOfTables

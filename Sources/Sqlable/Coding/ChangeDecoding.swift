@@ -136,7 +136,10 @@ extension DocumentDecoder {
   func update(_ document: Document) throws -> (UpdateQuery, [StoredRow]) {
     let fields = try fields(
       document,
-      [.table, .from, .row, .set, .columns, .onConflict, .where, .orderBy, .limit, .offset, .all, .returning],
+      [
+        .table, .from, .row, .set, .columns, .onConflict, .where, .orderBy, .limit, .offset, .all, .returning,
+        .indexedBy, .notIndexed,
+      ],
       "an update")
     let table = try table(fields[.table], .table)
     let sources = try part(fields, .from) { try self.sources(ofUpdate: $0, table) } ?? []
@@ -150,6 +153,7 @@ extension DocumentDecoder {
     if let row = try part(fields, .row, { try row($0, table) }) {
       guard try !flag(fields[.all], .all) else { throw failure("an update of a row can't be one of all") }
       guard sources.isEmpty else { throw failure("an update of a row can't have other tables") }
+      guard try indexHint(fields) == nil else { throw failure("an update of a row can't have an index") }
       rows = [row]
       query = UpdateQuery(ofRowIn: table, writing: [])
       if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
@@ -158,6 +162,7 @@ extension DocumentDecoder {
       let changes = try part(fields, .set) { try assignments($0, table, scope) } ?? []
       query = UpdateQuery(table, changes, try flag(fields[.all], .all) ? .all : .selected)
       if !sources.isEmpty { query.rest.value.sources = sources }
+      if let hint = try indexHint(fields) { query.rest.value.indexHint = hint }
     }
     query.conflict = try conflict(fields)
     query.selection = try selection(fields, scope)
@@ -167,14 +172,18 @@ extension DocumentDecoder {
 
   func delete(_ document: Document) throws -> (DeleteQuery, [StoredRow]) {
     let fields = try fields(
-      document, [.from, .row, .where, .orderBy, .limit, .offset, .all, .returning], "a delete")
+      document, [.from, .row, .where, .orderBy, .limit, .offset, .all, .returning, .indexedBy, .notIndexed],
+      "a delete")
     let table = try table(fields[.from], .from)
     let scope = Scope(table)
     let values = try part(fields, .row) { try row($0, table) }
     let isAll = try flag(fields[.all], .all)
     guard values == nil || !isAll else { throw failure("a delete of a row can't be one of all") }
+    let hint = try indexHint(fields)
+    guard values == nil || hint == nil else { throw failure("a delete of a row can't have an index") }
     var query = DeleteQuery(table, values != nil ? .row : isAll ? .all : .selected)
     query.selection = try selection(fields, scope)
+    if let hint { query.rest.value.indexHint = hint }
     if let returned = try returned(fields, scope) { query.rest.value.returned = returned }
     return (query, values.map { [$0] } ?? [])
   }

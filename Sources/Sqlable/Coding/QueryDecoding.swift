@@ -6,6 +6,7 @@ extension DocumentDecoder {
   ]
   private static let sourceKeys: Set<DocumentKey> = [
     .table, .model, .query, .recursive, .name, .hint, .jsonEach, .jsonTree, .path, .columns, .as, .join, .on, .search,
+    .indexedBy, .notIndexed,
   ]
 
   // MARK: Queries
@@ -93,7 +94,6 @@ extension DocumentDecoder {
       enter(members[0].key)
       let query = try query(members[0].value, outer: outer)
       leave()
-      guard query.clauses.compounds.isEmpty else { throw failure("a combined query can't be combined itself") }
       return SelectQuery.Compound(operation: operation, query: query)
     }
   }
@@ -162,10 +162,11 @@ extension DocumentDecoder {
     var source: SelectQuery.Source
     switch kind {
     case .table:
-      try allow([.table, .model, .as, .join, .on, .search], fields)
+      try allow([.table, .model, .as, .join, .on, .search, .indexedBy, .notIndexed], fields)
       let model = try part(fields, .model) { try text($0, "the name of a model") }
       source = SelectQuery.Source(
         table: try part(fields, .table) { try table(text($0, "the name of a table"), model: model) } ?? .none)
+      source.indexHint = try indexHint(fields)
       source.isSearched = try flag(fields[.search], .search)
       if source.isSearched, source.table.fullText == nil {
         throw failure("the model of table \(source.table.name) has no full-text search")
@@ -210,6 +211,14 @@ extension DocumentDecoder {
       source.join = join
     }
     return source
+  }
+
+  /// The index that SQLite must use for a table.
+  func indexHint(_ fields: Fields) throws -> IndexHint? {
+    let name = try part(fields, .indexedBy) { try self.name($0, "the name of an index") }
+    guard try flag(fields[.notIndexed], .notIndexed) else { return name.map { IndexHint(name: $0) } }
+    guard name == nil else { throw failure("a table has either indexedBy or notIndexed") }
+    return IndexHint.none
   }
 
   private func allow(_ keys: Set<DocumentKey>, _ fields: Fields) throws {

@@ -21,6 +21,7 @@ enum DocumentKey: String {
   case from, select, distinct, `where`, groupBy, having, compounds, orderBy, limit, offset, values
   // Tables and the results that models are.
   case table, model, query, recursive, name, hint, jsonEach, jsonTree, path, columns, `as`, join, on, search, replacing
+  case indexedBy, notIndexed
   // Changes.
   case into, row, rows, onConflict, upsert, returning, set, all, target
   // Parts.
@@ -78,6 +79,7 @@ extension DocumentEncoder {
       try checkDatabase(of: source.table)
       members.add(.table, .text(source.table.name))
       if !source.table.isModelsOwn { members.add(.model, .text(source.table.modelName)) }
+      add(source.indexHint, to: &members)
     case .defined(let query):
       members.add(.query, try self.query(query, outer: scope.outer))
       members.add(.hint, source.materialization.map { .text($0.rawValue) })
@@ -86,7 +88,9 @@ extension DocumentEncoder {
       members.add(.recursive, .bool(true))
       addLayout(of: source, to: &members)
     case .call(let call):
-      guard case .call(let call) = call.node, let operand = call.arguments.first else {
+      guard case .call(let call) = call.node, let operand = call.arguments.first,
+        call.function == .builtIn(.jsonEach) || call.function == .builtIn(.jsonTree)
+      else {
         throw SqlError.invalidStatement("a table-valued function has no form as data")
       }
       members.add(call.function == .builtIn(.jsonTree) ? .jsonTree : .jsonEach, try term(operand, scope))
@@ -98,6 +102,11 @@ extension DocumentEncoder {
     if !isFirst { members.add(.join, .text(source.join.rawValue)) }
     members.add(.on, try source.condition.map { try term($0, scope) })
     return members.document
+  }
+
+  private func add(_ hint: IndexHint?, to members: inout Members) {
+    guard let hint else { return }
+    if let name = hint.name { members.add(.indexedBy, .text(name)) } else { members.add(.notIndexed, .bool(true)) }
   }
 
   /// The columns of a named query: those of a model, or types.
@@ -222,6 +231,7 @@ extension DocumentEncoder {
     let scope = rest.sources.isEmpty ? own : try Scope(query.tables, outer: nil)
     var members = Members()
     members.add(.table, try table(query.table))
+    add(rest.indexHint, to: &members)
     if !rest.sources.isEmpty {
       members.add(.from, .list(try rest.sources.map { try source($0, isFirst: false, scope) }))
     }
@@ -241,6 +251,7 @@ extension DocumentEncoder {
     let scope = Scope(query.table)
     var members = Members()
     members.add(.from, try table(query.table))
+    add(query.rest.value.indexHint, to: &members)
     if query.isOfRow { members.add(.row, try rows.first.map(row)) }
     try add(query.selection, query.extent, scope, to: &members)
     members.add(.returning, try returned(query.rest.value.returned, scope))
@@ -286,7 +297,9 @@ extension Document {
 extension SelectQuery.Source {
   /// The name of a model's own table, if there is nothing else to say about it.
   fileprivate var plainName: String? {
-    guard case .table = kind, alias == nil, !isSearched, condition == nil, table.isModelsOwn else { return nil }
+    guard case .table = kind, alias == nil, !isSearched, condition == nil, indexHint == nil, table.isModelsOwn else {
+      return nil
+    }
     return table.name
   }
 }

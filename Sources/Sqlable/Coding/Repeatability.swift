@@ -14,9 +14,9 @@ extension AnyStatement {
   ///   (not case-sensitive);
   /// - a limit, a row of a subquery as a value, and an insert of a query's rows, unless an order determines which rows
   ///   these are, or in which order they are inserted: one by the keys of all tables, or by all that is selected;
-  /// - what depends on the order in which SQLite finds rows: `group_concat`, `json_group_array`, windows that count
-  ///   rows in an order with ties, columns of grouped rows that are neither grouped nor aggregated, and updates of
-  ///   several rows that ignore or replace those that conflict.
+  /// - what depends on the order in which SQLite finds rows: `group_concat` and the like without an order of their own
+  ///   by keys, windows that count rows in an order with ties, columns of grouped rows that are neither grouped nor
+  ///   aggregated, and updates of several rows that ignore or replace those that conflict.
   ///
   /// Triggers, defaults and generated columns of the schema are not checked.
   public func checkIsRepeatable(functions: Set<String> = []) throws {
@@ -180,6 +180,11 @@ private struct RepeatabilityCheck {
         guard !clauses.isGrouped, rows.areOrdered(by: window.partition + window.order.map(\.expression)) else {
           throw failure("the window of \(function.name)() has an order with ties: order it by the keys of its tables")
         }
+      } else if !call.order.isEmpty, let clauses {
+        let rows = FoundRows(sources: clauses.sources, filter: clauses.filter)
+        guard rows.areOrdered(by: clauses.groups + call.order.map(\.expression)) else {
+          throw failure("the order of \(function.name)() has ties: order it by the keys of its tables")
+        }
       } else {
         throw failure("\(function.name)() depends on the order in which SQLite finds the rows")
       }
@@ -318,7 +323,9 @@ extension SqlExpression.Call {
   fileprivate var dependsOnOrder: Bool {
     guard case .builtIn(let function) = function else { return false }
     switch function {
-    case .groupConcat, .jsonGroupArray, .rowNumber, .ntile, .lag, .lead, .firstValue, .lastValue, .nthValue: return true
+    case .groupConcat, .jsonGroupArray, .jsonGroupObject, .rowNumber, .ntile, .lag, .lead, .firstValue, .lastValue,
+      .nthValue:
+      return true
     default: return window?.frame?.unit == .rows
     }
   }

@@ -225,7 +225,8 @@ extension DocumentDecoder {
     } else if operation.isComparison {
       try SqlExpression.checkCompared([left, right], scope)
     }
-    if operation == .matchesGlob { try right.checkIsPattern(scope) }
+    if operation == .matchesGlob || operation == .matchesRegexp { try right.checkIsPattern(scope) }
+    if operation == .matchesRegexp, case .value(.text(let pattern)) = right.node { _ = try RegularExpression(pattern) }
     if let defect = SqlExpression.defect(of: operation, left, right) { throw defect.error }
     return try made(.binary(operation, left, right))
   }

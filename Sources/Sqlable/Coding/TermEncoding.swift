@@ -142,6 +142,7 @@ struct DocumentEncoder {
     }
     if !arguments.isEmpty { members.add("arguments", .list(arguments)) }
     if call.isDistinct { members.add("distinct", .bool(true)) }
+    if !call.order.isEmpty { members.add("orderBy", try order(call.order, scope)) }
     members.add("filter", try call.filter.map { try self.term($0, scope) })
     members.add("over", try call.window.map { try self.window($0, scope) })
     return members.document

@@ -24,7 +24,7 @@ enum TermForm: String, CaseIterable, Sendable {
     case .column: ["of", "model"]
     case .like: ["escape"]
     case .collate, .cast: ["as"]
-    case .function, .registered: ["arguments", "distinct", "filter", "over"]
+    case .function, .registered: ["arguments", "distinct", "orderBy", "filter", "over"]
     case .case: ["else"]
     case .datePart: ["part"]
     case .shift: ["by", "unit"]

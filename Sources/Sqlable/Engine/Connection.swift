@@ -201,12 +201,7 @@ final class Connection {
     let begin = tracer == nil ? nil : ContinuousClock.now
     var handle: OpaquePointer?
     var used = text.count
-    let code = start.withMemoryRebound(to: CChar.self, capacity: text.count) { start in
-      var tail: UnsafePointer<CChar>?
-      let code = sqlite3_prepare_v3(self.handle, start, count, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, &tail)
-      if let tail { used = tail - start }
-      return code
-    }
+    let code = prepare(start, count, &handle, &used)
     guard code == SQLITE_OK else {
       let error = compileError(code, text)
       if let begin { tracer?.didFailToCompile(String(decoding: text, as: UTF8.self), since: begin, error) }

@@ -29,6 +29,10 @@ extension Connection {
   func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
     var error = error(code, sql: String(decoding: text, as: UTF8.self))
     if let offset = Library.errorOffset?(handle), offset >= 0 { error.offset = Int(offset) }
+    if error.message == "no query solution" {
+      let message = "the index that INDEXED BY names can't be used for the statement"
+      (error.kind, error.message) = (.invalidStatement(message), message)
+    }
     guard error.message == "too many SQL variables" else { return error }
     let limit = sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1)
     // Without the SQL: a million question marks explain nothing.

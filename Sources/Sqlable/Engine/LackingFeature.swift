@@ -92,6 +92,9 @@ enum LackingFeature {
       guard text.map({ $0.suffix(after: form.sign) != nil }) ?? (stop == form.stops.first) else { continue }
       return Library.needed(for: (isOfSchema ? "the schema of this file: " : "") + form.name, since: form.since)
     }
+    if stop == "ORDER", Library.versionNumber < 3_044_000, text?.ordersAnAggregate == true {
+      return Library.needed(for: "an aggregate with ORDER BY", since: 44)
+    }
     if let text, ["LIMIT", "ORDER"].contains(stop), limitsChanges.answer == false,
       text.begins(with: "UPDATE") || text.begins(with: "DELETE")
     {
@@ -115,6 +118,29 @@ enum LackingFeature {
 }
 
 extension String {
+  /// Whether an ORDER BY of this SQL in upper case stands behind the arguments of a function.
+  fileprivate var ordersAnAggregate: Bool {
+    let text = Array(utf8)
+    var open: [Int] = []
+    for index in text.indices {
+      switch text[index] {
+      case UInt8(ascii: "("): open.append(index)
+      case UInt8(ascii: ")"): _ = open.popLast()
+      case UInt8(ascii: "O") where text[index...].starts(with: "ORDER BY".utf8):
+        guard let start = open.last, start > 0 else { continue }
+        let inside = String(decoding: text[(start + 1)..<index], as: UTF8.self)
+        let name = String(decoding: text[..<start], as: UTF8.self)
+        let isCall = text[start - 1] != UInt8(ascii: " ") && text[start - 1] != UInt8(ascii: "(")
+        let isOther = ["SELECT ", "WITH ", "VALUES ", "VALUES(", "PARTITION "].contains(where: inside.begins)
+        if isCall, !isOther, !inside.isEmpty, !["OVER", "IN", "AS", "FROM", "EXISTS"].contains(where: name.hasSuffix) {
+          return true
+        }
+      default: break
+      }
+    }
+    return false
+  }
+
   fileprivate var asciiLowercased: String { String(decoding: foldedName, as: UTF8.self) }
   fileprivate var asciiUppercased: String {
     String(decoding: utf8.map { (97...122).contains($0) ? $0 - 32 : $0 }, as: UTF8.self)

@@ -48,6 +48,8 @@ extension SqlError.Kind {
       self = .schema(.missingColumn(column))
     } else if let column = message.suffix(after: "has no column named ") {
       self = .schema(.missingColumn(column))
+    } else if message.begins(with: "no such index: ") {
+      self = .schema(.mismatch(message))
     } else if ["syntax error", "incomplete input", "unrecognized token"].contains(where: {
       message.suffix(after: $0) != nil
     }) {

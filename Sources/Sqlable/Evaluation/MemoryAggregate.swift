@@ -5,6 +5,9 @@ struct MemoryAggregate {
   let countsRows: Bool
   let arguments: [MemoryTerm]
   let isDistinct: Bool
+  /// The order in which it takes its rows, and the values that order them.
+  let orders: [MemoryOrder]
+  let keys: [MemoryTerm]
   let filter: MemoryTerm?
 
   /// The functions that are evaluated in memory.
@@ -50,6 +53,8 @@ struct MemoryAggregateState {
   private var hasOverflow = false
   private var best = MemoryValue.null
   private var text: [UInt8]?
+  /// The rows of an aggregate with an order, which takes them at the end.
+  private var rows: [MemoryRow] = []
 
   init(_ aggregate: MemoryAggregate) { self.aggregate = aggregate }
 
@@ -65,6 +70,15 @@ struct MemoryAggregateState {
     if value.isNull { return false }
     if aggregate.isDistinct, !seen.insert(MemoryKey([value], [aggregate.collation])).inserted { return false }
     count += 1
+    if !aggregate.orders.isEmpty {
+      rows.append(MemoryRow(values: values, keys: try aggregate.keys.map { try $0.value(frame) }))
+      return false
+    }
+    return add(values)
+  }
+
+  private mutating func add(_ values: [MemoryValue]) -> Bool {
+    let value = values[0]
     switch aggregate.function {
     case .min, .max:
       let order = MemoryValue.compare(value, best, aggregate.collation)
@@ -94,6 +108,12 @@ struct MemoryAggregateState {
   }
 
   func value() throws -> MemoryValue {
+    guard rows.isEmpty else {
+      var ordered = self
+      ordered.rows = []
+      for row in MemoryOrder.sorted(rows, by: aggregate.orders) { _ = ordered.add(row.values) }
+      return try ordered.value()
+    }
     switch aggregate.function {
     case .count: return .integer(count)
     case .min, .max: return best

@@ -13,8 +13,8 @@ extension MemoryPlanner {
     }
     if MemoryAggregate.functions.contains(function) { return try aggregate(function, call, scope) }
     guard MemoryPlanner.functions.contains(function) else { throw MemoryPlanner.refusal("function \(name)") }
-    guard !call.isDistinct, call.filter == nil else {
-      throw SqlError.invalidStatement("\(name) is no aggregate: it can't have DISTINCT or a filter")
+    guard !call.isDistinct, call.order.isEmpty, call.filter == nil else {
+      throw SqlError.invalidStatement("\(name) is no aggregate: it can't have DISTINCT, an order or a filter")
     }
     let arguments = try terms(call.arguments, scope)
     let collation = arguments.lazy.compactMap(\.collation).first ?? .binary
@@ -42,6 +42,10 @@ extension MemoryPlanner {
     (scope.takesAggregates, scope.lastUsed, scope.isCorrelated) = (false, -1, false)
     let arguments = try terms(call.arguments, scope)
     let filter = try call.filter.map { try term($0, scope) }
+    let keys = try ordering.terms(call.order.map(\.expression), scope)
+    let orders = zip(call.order, keys).map {
+      MemoryOrder(direction: $0.direction, collation: $1.collation ?? .binary)
+    }
     guard scope.lastUsed >= 0 || !scope.isCorrelated else {
       throw MemoryPlanner.refusal("aggregate \(call.name) of columns of an enclosing query")
     }
@@ -52,7 +56,7 @@ extension MemoryPlanner {
     scope.aggregates.append(
       MemoryAggregate(
         function: function, countsRows: call.arguments.isEmpty, arguments: arguments, isDistinct: call.isDistinct,
-        filter: filter))
+        orders: orders, keys: keys, filter: filter))
     return MemoryTerm(of: arguments) { $0.aggregates[index] }
   }
 

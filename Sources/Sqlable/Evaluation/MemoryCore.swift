@@ -59,7 +59,7 @@ extension MemoryPlanner {
     return try ordering.term(term, scope)
   }
 
-  private var ordering: MemoryPlanner {
+  var ordering: MemoryPlanner {
     var planner = self
     planner.isOrdering = true
     return planner

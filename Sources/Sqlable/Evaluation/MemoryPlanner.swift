@@ -97,6 +97,7 @@ struct MemoryPlanner {
       return MemoryTerm(of: [left]) { MemoryValue((try left.value($0).truth == false) == (operation == .isSame)) }
     }
     if operation.isComparison { return comparison(operation, left, right) }
+    if operation == .matchesRegexp { return regexp(left, right) }
     return MemoryTerm(of: [left, right]) { frame in
       let (own, other) = (try left.value(frame), try right.value(frame))
       switch operation {

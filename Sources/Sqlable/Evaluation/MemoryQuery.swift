@@ -64,10 +64,11 @@ extension MemoryPlanner {
     var parts = [first] + clauses.compounds.map(\.query.clauses)
     // SQLite drops the DISTINCT of a part whose rows it makes distinct anyway, here or after a UNION ALL with others:
     // so the last of equal rows stays.
-    for index in parts.indices where operations[max(index - 1, 0)...].contains(where: { $0 != .unionAll }) {
+    for index in parts.indices
+    where !parts[index].isNested && operations[max(index - 1, 0)...].contains(where: { $0 != .unionAll }) {
       parts[index].isDistinct = false
     }
-    let cores = try parts.map { try core($0, order: [], outer: outer) }
+    let cores = try parts.map { try $0.isNested ? nested($0, outer: outer) : core($0, order: [], outer: outer) }
     let collations = collations(of: cores)
     let (orders, places) = try order(clauses, parts, cores, collations)
     return MemoryQuery(
@@ -79,6 +80,21 @@ extension MemoryPlanner {
       }
       for index in rows.indices { rows[index].keys = places.map { rows[index].values[$0] } }
       return MemoryPlanner.limited(MemoryOrder.sorted(rows, by: orders), clauses).map(\.values)
+    }
+  }
+
+  /// A part that is itself combined, ordered or limited. As in SQLite, it is not one of a recursion.
+  private func nested(_ clauses: SelectQuery.Clauses, outer: MemoryScope?) throws -> MemoryCore {
+    let query = try MemoryPlanner(tables: tables).query(clauses, outer: outer)
+    let results = query.columns.map { column in
+      var term = MemoryTerm { _ in .null }
+      (term.affinity, term.collation, term.isCollated) = (column.affinity, column.collation, column.isCollated)
+      return term
+    }
+    return MemoryCore(
+      scope: MemoryScope(outer: outer), results: results, orders: [], isCorrelated: query.isCorrelated
+    ) { frame in
+      try query.rows(frame).map { MemoryRow(values: $0) }
     }
   }
 

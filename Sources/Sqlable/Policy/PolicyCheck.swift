@@ -68,6 +68,8 @@ struct PolicyCheck {
   }
 
   private func check(_ source: SelectQuery.Source) throws {
+    // It could show which indexes there are, and make a slow plan.
+    if source.indexHint != nil { throw DocumentAccess.refusal }
     switch source.kind {
     case .table: if source.isSearched { try require(.fullText) }
     case .defined(let query):
@@ -125,6 +127,9 @@ struct PolicyCheck {
       try check(operand, use)
     case .binary(let operation, let left, let right):
       let use = try self.use(ofOperandsOf: operation, use)
+      if operation == .matchesRegexp, case .value(.text(let pattern)) = right.node {
+        guard pattern.utf8.count <= policy.limits.patternBytes ?? .max else { throw DocumentAccess.refusal }
+      }
       try check(left, use)
       try check(right, use)
     case .call(let call): try check(call, use)
@@ -149,6 +154,9 @@ struct PolicyCheck {
     case .equal, .notEqual, .isSame, .isNotSame: return .condition(.equality)
     case .less, .lessOrEqual, .greater, .greaterOrEqual: return .condition(.comparison)
     case .matchesGlob: return .condition(.pattern)
+    case .matchesRegexp:
+      try require(.regularExpressions)
+      return .condition(.pattern)
     case .json, .jsonValue: try require(.json)
     case .plus, .minus, .times, .divided, .remainder, .concatenated, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight:
       try require(.arithmetic)
@@ -158,6 +166,7 @@ struct PolicyCheck {
 
   private func check(_ call: SqlExpression.Call, _ use: Use) throws {
     for argument in call.arguments { try check(argument, use) }
+    for term in call.order { try check(term.expression, .order) }
     if let filter = call.filter { try check(condition: filter) }
     guard let window = call.window else { return }
     try require(.windows)

@@ -20,7 +20,7 @@ extension DecodedStatement {
     case .insert(let query): return DecodedStatement(operation, .insert(try checked(query, check)), rows)
     case .update(var query):
       // Rows of other tables could show, by what is stored, what a document may not see.
-      guard query.rest.value.sources.isEmpty else { throw DocumentAccess.refusal }
+      guard query.rest.value.sources.isEmpty, query.rest.value.indexHint == nil else { throw DocumentAccess.refusal }
       let rules = try check.policy.rules(of: query.table)
       try check.check(setting: query.rest.value.assignments.map(\.column), of: rules)
       try check.check(setting: written(query.rest.value.columns, of: rules), of: rules)
@@ -36,6 +36,7 @@ extension DecodedStatement {
       if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
       return DecodedStatement(operation, .update(query), rows)
     case .delete(var query):
+      guard query.rest.value.indexHint == nil else { throw DocumentAccess.refusal }
       let rules = try check.policy.rules(of: query.table)
       try check.check(query.rest.value.returned, of: rules)
       try query.selection.restrict(by: rules, check, query.extent)
@@ -199,7 +200,7 @@ extension SqlExpression {
       case .countRows: break
       }
     case .binary(.json, _, _), .binary(.jsonValue, _, _), .binary(.concatenated, _, _), .query: return true
-    case .like, .binary(.matchesGlob, _, _): return true
+    case .like, .binary(.matchesGlob, _, _), .binary(.matchesRegexp, _, _): return true
     case .special(let special):
       switch special.form {
       case .fullText, .fragment: return true

@@ -20,6 +20,7 @@ extension StatementPolicy {
     for function in SqlExpression.Call.BuiltIn.allCases where access.allows(function: function.rawValue) {
       names.functions.insert(function.name.foldedName)
     }
+    if features.contains(.regularExpressions) { names.functions.insert("regexp".foldedName) }
     names.tables = [ValueListModule.name.foldedName]
     if features.contains(.json) { names.tables.formUnion(["json_each", "json_tree"].map(\.foldedName)) }
     for rules in tables { names.add(rules, features) }

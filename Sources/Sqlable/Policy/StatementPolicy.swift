@@ -70,6 +70,9 @@ public struct StatementPolicy: Sendable {
     case dates
     /// Full-text search.
     case fullText
+    /// Regular expressions: REGEXP. To match one to a text is a single step, which nothing can stop: it takes as many
+    /// operations as the text has characters, multiplied by up to 2,000.
+    case regularExpressions
     /// Named parameters.
     case parameters
   }

@@ -21,6 +21,13 @@ extension Renderer {
         try write(argument, within: .any, stack: stack + 5)
       }
     }
+    if !call.order.isEmpty {
+      guard call.takesOrder else {
+        throw SqlError.invalidStatement("an aggregate with an order of its rows can't be a window function")
+      }
+      sql.append(" ")
+      try write(call.order, stack: stack + 5)
+    }
     sql.append(")")
     if let filter = call.filter {
       sql.append(" FILTER (WHERE ")

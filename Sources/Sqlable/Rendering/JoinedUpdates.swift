@@ -10,6 +10,7 @@ extension StatementWriter {
     sql.append("UPDATE ")
     writeConflict(query.conflict)
     sql.append(table)
+    if let hint = query.rest.value.indexHint { try sql.append(hint: hint) }
     sql.append(" SET ")
     try write(query.rest.value.assignments, with: all)
     try writer.writeOthers(clauses, all)

@@ -275,7 +275,7 @@ struct Renderer {
     case .negative, .collate: .unary
     case .binary(let operation, _, _):
       switch operation {
-      case .equal, .notEqual, .isSame, .isNotSame, .matchesGlob: .equality
+      case .equal, .notEqual, .isSame, .isNotSame, .matchesGlob, .matchesRegexp: .equality
       case .less, .lessOrEqual, .greater, .greaterOrEqual: .comparison
       case .plus, .minus: .sum
       case .times, .divided, .remainder: .product

@@ -12,6 +12,8 @@ struct SelectWriter {
   var named: [String] = []
   /// Whether it is part of SQL text.
   var isInText = false
+  /// The named queries that are defined around this definition, and beside it.
+  var visible: [SelectQuery.Source] = []
 
   /// Writes a query that is a whole statement.
   func write(statement query: SelectQuery) throws {
@@ -99,17 +101,30 @@ struct SelectWriter {
     for compound in query.compounds {
       let other = compound.query.clauses
       if let defect = other.defect { throw defect }
-      guard other.order.isEmpty, other.limit == nil, other.offset == nil, other.compounds.isEmpty else {
-        throw SqlError.invalidStatement("only the first of combined queries can be ordered, limited or combined")
-      }
       if !sql.isKey { try check(query, canBeCombinedWith: other) }
       sql.append(compound.operation.sql)
+      guard !other.isNested else {
+        try writeNested(other, in: query)
+        continue
+      }
       let names = sql.isKey ? [] : names(of: query)
       let part = try self.renderer(other, definesQueries: definesQueries)
       try writeCore(other, part, named: names, isPart: true)
     }
     if !query.order.isEmpty { try writeOrder(query, renderer) }
     try renderer.write(limit: query.limit, offset: query.offset)
+  }
+
+  /// Writes a part that is itself combined, ordered or limited: SQLite has no parentheses around parts.
+  private func writeNested(_ part: SelectQuery.Clauses, in query: SelectQuery.Clauses) throws {
+    var writer = self
+    writer.baseStack += 8
+    if sql.isKey { writer.defined = query.definesQueries ? definedNames(query) : defined }
+    writer.named = names(of: query)
+    writer.visible = visible(beside: query.definedSources)
+    sql.append("SELECT * FROM (")
+    try writer.write(part, columns: nil)
+    sql.append(")")
   }
 
   private func writeOrder(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
@@ -136,48 +151,6 @@ struct SelectWriter {
         throw SqlError.invalidStatement("combined queries have decimals, and numbers of another scale or of none")
       }
     }
-  }
-
-  /// Writes the definitions of named queries, which may be recursive.
-  private func writeCommonTables(_ query: SelectQuery.Clauses) throws {
-    var written: [SelectQuery.Source] = []
-    let named = names(of: query)
-    for source in query.definedSources {
-      guard case .defined(let definition) = source.kind, let name = source.definedName else { continue }
-      if let earlier = written.first(where: { $0.definedName?.isSameName(as: name) == true }) {
-        guard earlier.kind == source.kind, earlier.materialization == source.materialization else {
-          throw twoQueries(named: name, source.table)
-        }
-        continue
-      }
-      // Identifies the columns of the alias in the key.
-      if sql.isKey { sql.append(address: source.table) }
-      let count = definition.clauses.columnCount
-      guard count == source.table.count else {
-        throw SqlError.invalidStatement(
-          "query \(name) has \(count) columns, but its model has \(source.table.count)"
-        ).at(table: source.table.name)
-      }
-      // RECURSIVE permits recursion and does not restrict other queries.
-      sql.append(written.isEmpty ? "WITH RECURSIVE " : ", ")
-      sql.append(name.quotedBytes())
-      sql.append(" (")
-      if !sql.isKey {
-        for (index, column) in source.table.columns.enumerated() {
-          if index > 0 { sql.append(", ") }
-          sql.append(column.definition.quotedName)
-        }
-      }
-      sql.append(source.materialization?.sql ?? ") AS (")
-      // The parser's stack holds WITH RECURSIVE, a list, a name, its columns and AS ( before the query.
-      let writer = SelectWriter(
-        sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, named: named,
-        isInText: isInText)
-      try writer.write(definition)
-      sql.append(")")
-      written.append(source)
-    }
-    if !written.isEmpty { sql.append(" ") }
   }
 
   /// Writes the definitions of the queries among the tables of an update; returns what writes terms of all of them.
@@ -208,40 +181,6 @@ struct SelectWriter {
     let scope = try Scope(query.sources, outer: outer, named: names(of: query), isInText: isInText)
     try checkHidesNone(query.sources)
     return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack)
-  }
-
-  /// The names of the queries defined in this query and the enclosing ones, for a key. A name that hides another is
-  /// allowed only if both queries are equal including values, which a key does not contain, so there is no key then.
-  private func definedNames(_ query: SelectQuery.Clauses) -> [String] {
-    let names = query.definedSources.compactMap(\.definedName)
-    if names.contains(where: { defined.contains(where: $0.isSameName(as:)) }) { sql.refuseKey() }
-    return defined + names
-  }
-
-  /// Throws if a named query hides a different one with the same name in an enclosing query: their columns may have the
-  /// same names and would be confused.
-  private func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
-    for source in sources {
-      guard case .defined = source.kind, let name = source.definedName else { continue }
-      var scope = outer
-      while let current = scope {
-        for other in current.sources where other.definedName?.isSameName(as: name) == true {
-          guard case .defined = other.kind, other.kind != source.kind else { continue }
-          throw twoQueries(named: name, source.table)
-        }
-        scope = current.outer
-      }
-    }
-  }
-
-  private func twoQueries(named name: String, _ table: TableInfo) -> SqlError {
-    // Without a model the table has no name.
-    SqlError.invalidStatement("two queries have the name \(name)").at(table: table.name.isEmpty ? nil : table.name)
-  }
-
-  /// The names of all queries visible in this one.
-  private func names(of query: SelectQuery.Clauses) -> [String] {
-    named + (outer?.named ?? []) + query.definedSources.compactMap(\.definedName)
   }
 
   /// Writes the query without order, limit and compounds.
@@ -325,6 +264,12 @@ struct SelectWriter {
         sql.append(" AS ")
       }
       if sql.isKey { sql.append(text: alias) } else { sql.append(alias.quotedBytes()) }
+    }
+    if let hint = source.indexHint {
+      guard case .table = source.kind else {
+        throw SqlError.invalidStatement("only a table has an index: \(source.name) is none")
+      }
+      try sql.append(hint: hint)
     }
     if source.isSearched { renderer.writeIndex(of: copy source) }
     if let condition = source.condition {

@@ -57,7 +57,7 @@ struct StatementWriter {
 
   /// Writes the condition of an update or delete. UPDATE … LIMIT needs a compile-time option of SQLite, so a limit
   /// becomes a subquery of row identities.
-  private func write(_ selection: RowSelection) throws {
+  private func write(_ selection: RowSelection, _ hint: IndexHint?) throws {
     guard selection.isLimited else {
       if !selection.rest.isDefault { try renderer.check(selection.rest.value.order) }
       return try writeFilter(selection.filter)
@@ -71,6 +71,7 @@ struct StatementWriter {
     writeList(identity)
     sql.append(" FROM ")
     sql.append(table)
+    if let hint { try sql.append(hint: hint) }
     try writeFilter(selection.filter)
     let rest = selection.rest.value
     try renderer.write(rest.order)
@@ -113,7 +114,8 @@ struct StatementWriter {
     sql.append("DELETE FROM ")
     sql.append(table)
     if query.isOfRow { return try writeKey(of: row, and: query.selection.filter) }
-    try write(query.selection)
+    if !query.selection.isLimited, let hint = query.rest.value.indexHint { try sql.append(hint: hint) }
+    try write(query.selection, query.rest.value.indexHint)
     let isAll = query.selection.filter == nil && !query.selection.isLimited
     if isAll, table.isWithoutRowid, !Library.countsClearedRows { sql.append(" WHERE 1") }
   }
@@ -125,10 +127,13 @@ struct StatementWriter {
     sql.append("UPDATE ")
     writeConflict(query.conflict)
     sql.append(table)
+    // With a limit, the subquery finds the rows.
+    let hint = query.rest.value.indexHint
+    if !query.selection.isLimited, let hint { try sql.append(hint: hint) }
     sql.append(" SET ")
     try write(assignments, with: renderer)
     try query.selection.check(query.extent, of: table, "an update", "updateAll(_:)")
-    try write(query.selection)
+    try write(query.selection, hint)
   }
 
   /// Writes the assignments of a SET clause.

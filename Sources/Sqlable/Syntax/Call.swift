@@ -4,6 +4,8 @@ extension SqlExpression {
     var function: Function
     var arguments: [SqlExpression]
     var isDistinct = false
+    /// The order in which an aggregate takes its rows.
+    var order: [OrderTerm] = []
     /// The FILTER of an aggregate.
     var filter: SqlExpression?
     var window: WindowClause?
@@ -88,6 +90,9 @@ extension SqlExpression {
         }
       }
 
+      /// Whether it is an aggregate whose result depends on the order of its rows.
+      var takesOrder: Bool { self == .groupConcat || self == .jsonGroupArray || self == .jsonGroupObject }
+
       /// Whether it is a function of a window, and of nothing else.
       var isOfWindow: Bool {
         switch self {
@@ -142,8 +147,17 @@ extension SqlExpression {
       guard window == nil else { return false }
       switch function {
       case .countRows: return true
-      case .named: return isDistinct || filter != nil
+      case .named: return isDistinct || filter != nil || !order.isEmpty
       case .builtIn(let function): return function.isAggregate
+      }
+    }
+
+    /// Whether the call can have an order. For a registered function SQLite checks that it is an aggregate.
+    var takesOrder: Bool {
+      switch function {
+      case .countRows: false
+      case .builtIn(let function): function.takesOrder && window == nil
+      case .named: window == nil
       }
     }
 
@@ -167,7 +181,7 @@ extension SqlExpression {
     /// Whether the function is elementary and the call has no other clauses.
     var isElementary: Bool {
       guard case .builtIn(let function) = function, function.isElementary, arguments.count == 1 else { return false }
-      return !isDistinct && filter == nil && window == nil
+      return !isDistinct && order.isEmpty && filter == nil && window == nil
     }
 
     /// Whether the argument at this index is a path within JSON.
@@ -191,7 +205,7 @@ extension SqlExpression {
 
     /// All terms of the call.
     var terms: [SqlExpression] {
-      var terms = arguments
+      var terms = arguments + order.map(\.expression)
       if let filter { terms.append(filter) }
       if let window { terms += window.partition + window.order.map(\.expression) }
       return terms

@@ -61,6 +61,8 @@ struct UpdateQuery: Sendable, Hashable {
     var assignments: [Assignment] = []
     /// Other tables whose rows give values, each with the condition that joins it.
     var sources: [SelectQuery.Source] = []
+    /// The index that SQLite must use for its table.
+    var indexHint: IndexHint?
     var returned: Returned?
     var defect: SqlError?
 
@@ -100,6 +102,8 @@ struct UpdateQuery: Sendable, Hashable {
 struct DeleteQuery: Sendable, Hashable {
   @usableFromInline
   struct Rest: RareValue {
+    /// The index that SQLite must use for its table.
+    var indexHint: IndexHint?
     var returned: Returned?
     var defect: SqlError?
 

@@ -150,7 +150,7 @@ extension SqlExpression.BinaryOperator {
     switch self {
     case .plus, .minus, .times, .divided, .remainder, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: true
     case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .isSame, .isNotSame, .concatenated,
-      .matchesGlob, .json, .jsonValue:
+      .matchesGlob, .matchesRegexp, .json, .jsonValue:
       false
     }
   }

@@ -21,6 +21,7 @@ extension SqlExpression {
     case .collate(let operand, let collation): return SqlExpression(.collate(try term(operand), collation))
     case .call(var call):
       call.arguments = try call.arguments.map(term)
+      call.order = try call.order.map { OrderTerm(expression: try term($0.expression), direction: $0.direction) }
       call.filter = try call.filter.map(term)
       if var window = call.window {
         window.partition = try window.partition.map(term)

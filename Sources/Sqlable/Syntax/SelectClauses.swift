@@ -20,7 +20,12 @@ extension SelectQuery.Clauses {
     if let filter { size.join(filter.size) }
     add(groups)
     if let having { size.join(having.size) }
-    for compound in compounds { size.join(compound.query.clauses.size) }
+    for compound in compounds {
+      let part = compound.query.clauses
+      var own = part.size
+      if part.isNested { own.depth += 1 }
+      size.join(own)
+    }
     for term in order { size.join(term.expression.size) }
     add([limit?.term, offset?.term].compactMap(\.self))
     return size
@@ -53,12 +58,22 @@ extension SelectQuery.Clauses {
   /// Whether it defines named queries.
   var definesQueries: Bool {
     sources.contains(where: \.isDefined)
-      || compounds.contains { $0.query.clauses.sources.contains(where: \.isDefined) }
+      || compounds.contains { !$0.query.clauses.isNested && $0.query.clauses.sources.contains(where: \.isDefined) }
   }
 
-  /// The named queries that it uses, one for each use.
+  /// Whether it has clauses for which it becomes a subquery as a part of a combined query.
+  var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
+
+  /// Whether its parts can stand beside those of a query that is combined with it in the same way.
+  func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
+    guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
+    return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
+  }
+
+  /// The named queries that it uses, one for each use. A nested part defines its own.
   var definedSources: [SelectQuery.Source] {
-    (sources + compounds.flatMap(\.query.clauses.sources)).filter(\.isDefined)
+    let parts = compounds.map(\.query.clauses).filter { !$0.isNested }
+    return (sources + parts.flatMap(\.sources)).filter(\.isDefined)
   }
 
   /// Sets the result's columns. A model stands for its table if that is already joined.
@@ -124,6 +139,26 @@ extension SelectQuery.Clauses {
   mutating func read(fromDatabase database: String) {
     guard let first = sources.first else { return note(.invalidStatement("literal rows have no table")) }
     sources[0].table = first.table.named(first.table.name, in: database)
+  }
+
+  /// Says which index SQLite must use for the first table.
+  mutating func hint(_ hint: IndexHint) {
+    guard !sources.isEmpty else { return note(.invalidStatement("literal rows have no index")) }
+    sources[0].indexHint = hint
+  }
+
+  /// Says that SQLite must use an index, for the table whose model declares it.
+  mutating func hint(_ index: Index) {
+    let places = sources.indices.filter { sources[$0].table.indexes.contains(index) }
+    guard let place = places.first else {
+      return note(.invalidStatement("no model of the query declares the index; name it by its text"))
+    }
+    guard places.count == 1 else {
+      return note(
+        .invalidStatement("several tables of the query have the index; use indexed(by:) of an alias")
+          .at(table: sources[place].table.name))
+    }
+    sources[place].indexHint = IndexHint(name: index.name(inTable: sources[place].table.name))
   }
 
   private mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }

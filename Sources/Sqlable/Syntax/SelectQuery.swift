@@ -249,6 +249,8 @@ extension SelectQuery {
     @ByBytes var queryName: String? = nil
     /// Whether SQLite must compute the rows of a named query once, if that is said.
     var materialization: Materialization?
+    /// The index that SQLite must use for it.
+    var indexHint: IndexHint?
     /// Whether a full-text search selects its rows.
     var isSearched = false
 
@@ -275,6 +277,17 @@ extension SelectQuery {
 
     /// Whether it is a named query.
     var isDefined: Bool { if case .defined = kind { true } else { false } }
+
+    /// Whether both are named queries of the same name.
+    func isNamedLike(_ other: Source) -> Bool {
+      guard let own = definedName, let name = other.definedName else { return false }
+      return own.isSameName(as: name)
+    }
+
+    /// Whether both are the same named query.
+    func isDefinedLike(_ other: Source) -> Bool {
+      isNamedLike(other) && kind == other.kind && materialization == other.materialization && table == other.table
+    }
 
     var size: SqlExpression.Size {
       switch kind {
@@ -341,12 +354,26 @@ extension SelectQuery {
     if !isPlain, !clauses.compounds.isEmpty { clauses.refuse(modifier) }
   }
 
-  /// The query as a part of a combined query. If it is itself combined, running the result throws, and its parts are
-  /// dropped: trees are walked by recursion.
+  /// The query as a part of a combined query. If they are nested too deeply, running the result throws, and the parts
+  /// of this one are dropped: trees are walked by recursion.
   var asPart: SelectQuery {
-    guard !clauses.compounds.isEmpty else { return self }
+    guard clauses.isNested, clauses.size.depth >= SqlExpression.maximumDepth else { return self }
     var query = self
-    query.clauses.compounds = [Compound(operation: .union, query: SelectQuery(rows: []))]
+    query.clauses.compounds = []
+    let message = "combined queries are nested more than \(SqlExpression.maximumDepth) deep"
+    query.clauses.defect = query.clauses.defect ?? .invalidStatement(message)
     return query
+  }
+
+  /// Combines it with another one, whose own parts stay together.
+  mutating func combine(_ operation: Compound.Operator, with other: SelectQuery) {
+    guard other.clauses.continues(operation) else {
+      return clauses.compounds.append(Compound(operation: operation, query: other.asPart))
+    }
+    // a UNION (b UNION c) is a UNION b UNION c, in which each may be the next step of a recursion.
+    var first = other
+    first.clauses.compounds = []
+    clauses.compounds.append(Compound(operation: operation, query: first))
+    clauses.compounds += other.clauses.compounds
   }
 }

@@ -106,6 +106,7 @@ public struct SqlExpression: Sendable, Hashable {
     case shiftedLeft = "<<"
     case shiftedRight = ">>"
     case matchesGlob = "GLOB"
+    case matchesRegexp = "REGEXP"
     case json = "->"
     case jsonValue = "->>"
 
@@ -113,7 +114,7 @@ public struct SqlExpression: Sendable, Hashable {
       switch self {
       case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .isSame, .isNotSame: true
       case .plus, .minus, .times, .divided, .remainder, .concatenated, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight,
-        .matchesGlob, .json, .jsonValue:
+        .matchesGlob, .matchesRegexp, .json, .jsonValue:
         false
       }
     }
@@ -140,6 +141,7 @@ public struct SqlExpression: Sendable, Hashable {
       case .shiftedLeft: " << "
       case .shiftedRight: " >> "
       case .matchesGlob: " GLOB "
+      case .matchesRegexp: " REGEXP "
       case .json: " -> "
       case .jsonValue: " ->> "
       }

@@ -249,6 +249,24 @@ extension StatementTree {
     }
   }
 
+  /// Says which index SQLite must use.
+  mutating func hint(_ hint: IndexHint) {
+    switch consume self {
+    case .select(var query):
+      query.clauses.hint(hint)
+      self = .select(query)
+    case .update(var query) where !query.isOfRow:
+      query.rest.value.indexHint = hint
+      self = .update(query)
+    case .delete(var query) where !query.isOfRow:
+      query.rest.value.indexHint = hint
+      self = .delete(query)
+    case let other:
+      self = other
+      refuse(refusal("an index to use"))
+    }
+  }
+
   /// Writes only these columns of the structs.
   mutating func write(_ columns: [ColumnReference]) {
     switch consume self {

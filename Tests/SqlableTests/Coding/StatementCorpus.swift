@@ -120,6 +120,10 @@ struct StatementCorpus {
       Bicycle.update(Bicycle.color.set(to: "blue")).orderBy(Bicycle.id)
         .limit(TypedExpression(2) + 1, offset: Parameter("from")))
     try add("delete-all", Bicycle.deleteAll())
+    try add("delete-not-indexed", Bicycle.deleteAll().notIndexed())
+    try add(
+      "update-indexed",
+      Bicycle.update(Bicycle.name.set(to: "x")).indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red"))
     try add("insert-returning-rows", ReturningStatement(bike.insert().returning()))
     try add("delete-returning-rows", ReturningStatement(Bicycle.delete(Bicycle.color == "red").returning()))
     try add("update-returning-terms", bike.update().returning(Bicycle.id, Bicycle.name.uppercase()))
@@ -140,6 +144,17 @@ struct StatementCorpus {
     try add("right-join", Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id))
     try add("full-join", Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id))
     try add("cross-join", Bicycle.crossJoin(Person.self))
+    let (cars, bikes) = (Car.select(Car.name), Bicycle.select(Bicycle.name.typed(as: String.self)))
+    try add(
+      "compounds-nested",
+      cars.union(values([Parameter<String>("name")])).except(bikes.intersect(cars).orderBy(Bicycle.name).limit(3)))
+    try add("series", series(1...9, by: 2, as: "n").read())
+    let numbers = series(from: Parameter("from"), through: Parameter("to"), as: "n")
+    try add("named-beside", numbers.read().crossJoining(numbers.alias("m")))
+    try add("read-indexed", Bicycle.read().indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red"))
+    try add(
+      "join-indexed",
+      Person.join(Alias(Bicycle.self, "b").indexed(by: "bicycle_color"), on: Person.id > 1).notIndexed())
     try add(
       "joining",
       Bicycle.read().joining(Person.self, on: Bicycle.ownerId == Person.id).filter(Person.name == "Anna"))
@@ -280,6 +295,13 @@ struct StatementCorpus {
         Car.price.max(where: Car.isElectric == true), Car.name.count(distinct: true), countAll(),
         Car.name.groupConcat("; ")))
     try add(
+      "aggregates-with-order",
+      Car.select(
+        Car.name.groupConcat("; ", orderBy: Car.price.desc, Car.id.asc, where: Car.isElectric == true),
+        Car.name.groupConcat(distinct: true, orderBy: Car.name.asc.nullsLast), Car.price.total(distinct: true),
+        Car.name.jsonGroupArray(distinct: true, orderBy: Car.name.asc),
+        Car.name.jsonGroupObject(Car.price, orderBy: Car.id.asc)))
+    try add(
       "windows",
       Car.select(
         rank().over(partitionBy: Car.isElectric, orderBy: Car.price.desc.nullsFirst),
@@ -341,6 +363,7 @@ struct StatementCorpus {
         Car.price.sin(), Car.price.cos(), Car.price.tan(), Car.price.asin(), Car.price.acos(), Car.price.atan(),
         Car.price.sinh(), Car.price.cosh(), Car.price.tanh(), Car.price.asinh(), Car.price.acosh(), Car.price.atanh()))
     let nameAndPrice = rowValue(Car.name, Car.price)
+    try add("regexp", Car.read().filter(Car.name.regexp("^N") && !Car.name.regexp(Parameter<String>("pattern"))))
     try add("row-values", Car.read().filter(nameAndPrice < ("N", 3) && nameAndPrice != nameAndPrice))
     try add("row-values-in", Car.read().filter(nameAndPrice.in([("N", 3), ("T", 4)])))
     try add(

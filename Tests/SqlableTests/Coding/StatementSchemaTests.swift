@@ -70,7 +70,9 @@ import Testing
       #"{"read":{"from":"bicycle","where":{"function":"json_type","arguments":["{}","$.a"]}},"sqlable":1}"#,
       #"{"read":{"from":["bicycle",{"table":"person"}],"select":[1]},"sqlable":1}"#,
       #"{"read":{"from":[{"query":{"values":[[1]]},"columns":["number"],"as":"x"}]},"sqlable":1}"#,
-      #"{"read":{"from":"bicycle","compounds":[{"union":{"from":"bicycle","limit":1}}]},"sqlable":1}"#,
+      #"{"read":{"from":"bicycle","compounds":[{"union":{"from":"bicycle"},"except":{"from":"bicycle"}}]},"sqlable":1}"#,
+      #"{"read":{"from":[{"table":"bicycle","indexedBy":"a","notIndexed":true}]},"sqlable":1}"#,
+      #"{"delete":{"from":"bicycle","row":{"id":1},"notIndexed":true},"sqlable":1}"#,
       #"{"update":{"table":"bicycle","row":{},"set":[]},"sqlable":1}"#,
       #"{"insert":{"into":"bicycle","row":{"id":{"column":"id"}}},"sqlable":1}"#,
     ] {

@@ -56,6 +56,26 @@ import Testing
           == #"SELECT avg("price"), max("price") FILTER (WHERE "is_electric" = ?), count(DISTINCT "name") FROM "car""#)
       let (colors, row) = (try perColor.run(db), try figures.first(db))
       #expect(colors.map(\.0) == ["red"] && row?.0 == 18_000 && row?.1 == 30_000 && row?.2 == 2)
+      let listed = Car.select(
+        Car.name.groupConcat(", ", orderBy: Car.price.desc), Car.price.total(distinct: true))
+      #expect(
+        listed.sql
+          == #"SELECT group_concat("name", ? ORDER BY "price" DESC), total(DISTINCT "price") FROM "car""#)
+    }
+  }
+
+  @Test func indexHints() throws {
+    try withCars { db in
+      let reds = Bicycle.read().indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red")
+      let scanned = Bicycle.read().notIndexed().filter(Bicycle.color == "red")
+      #expect(
+        reds.sql
+          == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" INDEXED BY "bicycle_color" WHERE "color" = ?"#)
+      #expect(
+        scanned.sql
+          == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" NOT INDEXED WHERE "color" = ?"#)
+      let (found, same) = (try reds.run(db), try scanned.run(db))
+      #expect(found.count == 2 && same == found)
     }
   }
 
@@ -193,6 +213,12 @@ import Testing
       )
       let names = try either.run(db)
       #expect(names == ["Zoe"])
+      let rest = either.except(electric.orderBy(Car.price).limit(3))
+      #expect(
+        rest.sql
+          == #"SELECT "name" FROM "car" WHERE "price" < ? UNION SELECT "name" FROM "car" WHERE "is_electric" = ? EXCEPT SELECT * FROM (SELECT "name" FROM "car" WHERE "is_electric" = ? ORDER BY "price" LIMIT ?) ORDER BY "name" LIMIT ?"#
+      )
+      #expect(try rest.run(db).isEmpty)
       let whole = cheap.union(electric).named("whole")
       let some = whole.read().filter(whole.column > "M")
       #expect(

@@ -98,6 +98,50 @@ import Testing
     }
   }
 
+  @Test func rowsOfTermsAndNumbers() throws {
+    try withAll { db in
+      let limits = values([
+        rowValue(TypedExpression("cheap"), Parameter<Double>("cheap")),
+        rowValue(TypedExpression("dear"), TypedExpression(2.0) * Parameter("cheap")),
+      ])
+      #expect(limits.sql == #"VALUES (?, ?), (?, ? * ?)"#)
+      let year = series(2020...2024, by: 2, as: "year")
+      let perYear = year.read().select(year.column, Car.id.count())
+        .leftJoining(Car.self, on: Car.soldAt.year() == year.column).groupBy(year.column)
+      #expect(
+        perYear.sql
+          == #"WITH RECURSIVE "year" ("c1") AS (SELECT * FROM (VALUES (?)) UNION ALL SELECT "year"."c1" + ? FROM "year" WHERE "year"."c1" < ?) SELECT "year"."c1", count("car"."id") FROM "year" LEFT JOIN "car" ON CAST(strftime('%Y', "car"."sold_at", 'unixepoch') AS INTEGER) = "year"."c1" GROUP BY "year"."c1""#
+      )
+      let (rows, prepared) = (try perYear.run(db), try db.prepare(limits).run(["cheap": 9.5]))
+      #expect(rows.map(\.0) == [2020, 2022, 2024] && rows.allSatisfy { $0.1 == 0 })
+      #expect(prepared.map(\.1) == [9.5, 19])
+    }
+  }
+
+  @Test func theSchemaAsTables() throws {
+    try withAll { db in
+      let column = SchemaColumn.of("car")
+      let needed = column.read().select(column[SchemaColumn.name]).filter(column[SchemaColumn.isNotNull] == true)
+      #expect(
+        needed.sql
+          == #"SELECT "column"."name" FROM "pragma_table_info"(?) AS "column" WHERE "column"."notnull" = ?"#)
+      let names = try needed.run(db)
+      #expect(names.contains("price") && !names.contains("sold_at"))
+    }
+  }
+
+  @Test func joinsByName() throws {
+    try withAll { db in
+      let namesakes = Bicycle.join(Person.self, on: Person.using(Bicycle.name))  // (Bicycle, Person)
+      #expect(
+        namesakes.sql
+          == #"SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", "person"."name" FROM "bicycle" JOIN "person" ON "bicycle"."name" = "person"."name""#
+      )
+      let rows = try namesakes.run(db)
+      #expect(rows.isEmpty)
+    }
+  }
+
   @Test func oneRowAtATime() throws {
     try withAll { db in
       let cars = try Car.select(Car.name, Car.price).orderBy(Car.price).cursor(db)

@@ -125,7 +125,8 @@ import Testing
       (
         #"{"policy":{"features":["join"]},"sqlable":1}"#, "policy.features[0]",
         "there is nothing of this name among the features: aggregates, arithmetic, compounds, dates, distinct, "
-          + "fullText, joins, json, literalRows, namedQueries, parameters, subqueries, windows"
+          + "fullText, joins, json, literalRows, namedQueries, parameters, regularExpressions, "
+          + "subqueries, windows"
       ),
       (
         #"{"policy":{"functions":["load_extension"]},"sqlable":1}"#, "policy.functions[0]",

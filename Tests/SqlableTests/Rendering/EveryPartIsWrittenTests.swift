@@ -90,20 +90,22 @@ import Testing
           $0.materialization = .materialized
         },
         "join": { $0.join = .left },
+        "indexHint": { $0.indexHint = IndexHint(name: "a") },
         "condition": { $0.condition = isFirst },
       ], sql: sql)
   }
 
   @Test func ofACall() throws {
-    let (id, isFirst) = (id, isFirst)
+    let (id, isFirst, byName) = (id, isFirst, byName)
     let table = table
     func sql(_ call: SqlExpression.Call) throws -> String {
       try self.sql(Clauses(sources: [Source(table: table)], results: [.term(SqlExpression(.call(call)))]))
     }
     try expectAllWritten(
-      SqlExpression.Call(function: .builtIn(.count), arguments: [id]),
+      SqlExpression.Call(function: .builtIn(.groupConcat), arguments: [id]),
       [
         "function": { $0.function = .builtIn(.sum) },
+        "order": { $0.order = [byName] },
         "arguments": { $0.arguments.append(id) },
         "isDistinct": { $0.isDistinct = true },
         "filter": { $0.filter = isFirst },
@@ -140,6 +142,7 @@ import Testing
           other.condition = isFirst
           $0.sources = [other]
         },
+        "indexHint": { $0.indexHint = IndexHint.none },
         "returned": { $0.returned = .terms([Worker.id.expression]) },
         "defect": { $0.defect = .invalidStatement("no") },
       ]
@@ -147,6 +150,18 @@ import Testing
       var query = UpdateQuery(table, [], .all)
       query.rest.value = rest
       return try sql(.update(query))
+    }
+    try expectAllWritten(
+      DeleteQuery.Rest(),
+      [
+        "indexHint": { $0.indexHint = IndexHint.none },
+        "returned": { $0.returned = .terms([Worker.id.expression]) },
+        "defect": { $0.defect = .invalidStatement("no") },
+      ]
+    ) { rest in
+      var query = DeleteQuery(table, .all)
+      if rest != .init() { query.rest.value = rest }
+      return try sql(.delete(query))
     }
     try expectAllWritten(
       DeleteQuery(table, .all),

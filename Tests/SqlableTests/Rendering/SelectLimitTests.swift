@@ -44,11 +44,20 @@ import Testing
 
   @Test func combinedQueriesThatNestAreRefusedHoweverDeep() throws {
     let text = try onThread(stackSize: smallStack) {
-      let query = (0..<20_000).reduce(Worker.select(Worker.id)) { query, _ in Worker.select(Worker.id).union(query) }
+      let query = (0..<20_000).reduce(Worker.select(Worker.id)) { query, _ in Worker.select(Worker.id).except(query) }
       #expect(query == query && query.hashValue == query.hashValue)
       return query.sql
     }
-    #expect(text.contains("only the first of combined queries"), "\(text.prefix(200))")
+    #expect(text.contains("combined queries are nested more than 100 deep"), "\(text.prefix(200))")
+  }
+
+  @Test func combinedQueriesThatNestAsDeepAsTheyMayAreWrittenOnASmallStack() throws {
+    let (text, isSame) = try onThread(stackSize: smallStack) {
+      let query = (0..<98).reduce(Worker.select(Worker.id)) { query, _ in Worker.select(Worker.id).except(query) }
+      let document = try Select<Int>(json: query.json(), rules: StatementRules(models: [Worker.self]))
+      return (query.sql, document == query)
+    }
+    #expect(text.hasPrefix("SELECT") && isSame, "\(text.prefix(200))")
   }
 
   @Test func subqueriesThatNestAreRefusedHoweverDeep() throws {

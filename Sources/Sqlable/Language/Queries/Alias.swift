@@ -12,6 +12,21 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   /// The same table or query under another name, for a query that contains it twice: `"team" AS "other"`.
   public func alias(_ name: String) -> Alias { Alias(name, source.alias(name)) }
 
+  func hinted(_ hint: IndexHint) -> Alias {
+    var source = source
+    source.indexHint = hint
+    return Alias(name, source)
+  }
+
+  /// Names the rows of SQLite's table-valued function that has the name of the model's table.
+  init(_ name: String, calling argument: SqlExpression, _ database: String?) {
+    var source = Model.source()
+    source.alias = name
+    let arguments = [argument] + [database.map { SqlExpression($0) }].compactMap(\.self)
+    source.kind = .call(SqlExpression(.call(.init(function: .named(Model.tableName), arguments: arguments))))
+    self.init(name, source)
+  }
+
   private init(_ name: String, _ source: SelectQuery.Source) { (self.name, self.source) = (name, source) }
 
   /// Names the table of a model, or another table with its layout.

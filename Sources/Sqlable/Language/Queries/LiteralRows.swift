@@ -27,6 +27,29 @@ public func values<Value: SqlValue>(_ values: some Sequence<Value>) -> Select<Va
   Select(SelectQuery(rows: values.map { [SqlExpression($0)] }))
 }
 
+/// A query of rows of terms: `VALUES (?, ? + ?), (…)`.
+///
+/// ```swift
+/// let rates = values([
+///   rowValue(TypedExpression("EUR"), Parameter<Double>("eur")),
+///   rowValue(TypedExpression("USD"), TypedExpression(1.08)),
+/// ]).named("rate")
+/// // WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) …
+/// ```
+///
+/// The terms are constants, parameters, functions of them and subqueries; inside another query, columns of that too.
+/// Any other column throws `.schema` when it runs, and a query without rows `.invalidStatement`.
+// Without key paths: the runtime can't make one of a type with a pack.
+@_disfavoredOverload
+public func values<each Value: SqlValue>(_ rows: [TermRow<repeat each Value>]) -> Select<(repeat each Value)> {
+  Select(tuples: SelectQuery(rows: rows.map { $0.terms }))
+}
+
+/// A query of terms in one column: `VALUES (?), (? + ?)`.
+public func values<Term: TypedTerm>(_ terms: some Sequence<Term>) -> Select<Term.Value> {
+  Select(SelectQuery(rows: terms.map { [$0.expression] }))
+}
+
 // MARK: - Models with a column replaced by a term
 
 extension Sqlable {

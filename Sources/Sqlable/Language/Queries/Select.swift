@@ -167,6 +167,13 @@ extension SelectStatement {
   /// let either = cheap.union(electric).named("either")
   /// either.read().filter(either.column.like("A%"))
   /// ```
+  ///
+  /// Another query that is combined, ordered or limited itself stays one:
+  ///
+  /// ```swift
+  /// cheap.except(electric.union(old).limit(10))
+  /// // SELECT … EXCEPT SELECT * FROM (SELECT … UNION SELECT … LIMIT ?)
+  /// ```
   public consuming func union(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.union, with: other) }
 
   /// Combines all rows of both queries: `SELECT … UNION ALL SELECT …`.
@@ -184,8 +191,7 @@ extension SelectStatement {
     _ operation: SelectQuery.Compound.Operator, with other: some SelectStatement<Row>
   ) -> Select<Row> {
     var select = asSelect()
-    select.query.clauses.compounds.append(
-      SelectQuery.Compound(operation: operation, query: other.asSelect().query.asPart))
+    select.query.combine(operation, with: other.asSelect().query)
     return select
   }
 }

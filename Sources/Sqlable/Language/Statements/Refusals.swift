@@ -75,7 +75,8 @@ extension ScalarFunction {
 extension AggregateFunction {
   @available(*, unavailable, message: "the number or types of the terms do not match the function's parameters")
   public func callAsFunction(
-    _ terms: any AnyTerm..., distinct: Bool = false, where condition: SqlExpression? = nil
+    _ terms: any AnyTerm..., distinct: Bool = false, orderBy orderings: Ordering...,
+    where condition: SqlExpression? = nil
   ) -> TypedExpression<Output> { callAsFunction() }
 }
 

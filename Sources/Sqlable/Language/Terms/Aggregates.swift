@@ -6,20 +6,28 @@ public func countAll(where condition: SqlExpression? = nil) -> TypedExpression<I
 }
 
 extension SqlExpression {
-  func aggregate(_ function: Call.BuiltIn, isDistinct: Bool = false, where condition: SqlExpression?) -> SqlExpression {
+  func aggregate(
+    _ function: Call.BuiltIn, isDistinct: Bool = false, orderBy orderings: [Ordering] = [],
+    where condition: SqlExpression?
+  ) -> SqlExpression {
     if function.takesNumbers, let defect = defect(in: function.rawValue) {
       return SqlExpression(invalid: defect)
     }
     return SqlExpression(
-      .call(.init(function: .builtIn(function), arguments: [self], isDistinct: isDistinct, filter: condition)))
+      .call(
+        .init(
+          function: .builtIn(function), arguments: [self], isDistinct: isDistinct, order: orderings.map(\.term),
+          filter: condition)))
   }
 
-  func groupConcat(_ separator: String, where condition: SqlExpression?) -> SqlExpression {
+  func groupConcat(
+    _ separator: String, orderBy orderings: [Ordering], where condition: SqlExpression?
+  ) -> SqlExpression {
     SqlExpression(
       .call(
         .init(
           function: .builtIn(.groupConcat), arguments: [self, SqlExpression(separator)],
-          filter: condition)))
+          order: orderings.map(\.term), filter: condition)))
   }
 }
 
@@ -60,17 +68,27 @@ extension TypedTerm {
     TypedExpression(expression: expression.aggregate(.max, where: condition))
   }
 
-  /// All values as one text, in undefined order: `group_concat("a", ?)`. NULL for no rows.
+  /// All values as one text: `group_concat("a", ?)`. NULL for no rows.
+  ///
+  /// ```swift
+  /// Car.name.groupConcat(", ", orderBy: Car.price.desc)     // group_concat("name", ? ORDER BY "price" DESC)
+  /// ```
+  ///
+  /// Without an order the values are in an undefined one. An order needs SQLite 3.44; running it with an earlier one
+  /// throws `.misuse`. With an order it can't be a window function: that throws `.invalidStatement`.
   public func groupConcat(
-    _ separator: String = ",", where condition: SqlExpression? = nil
+    _ separator: String = ",", orderBy orderings: Ordering..., where condition: SqlExpression? = nil
   ) -> TypedExpression<String?> {
-    TypedExpression(expression: expression.groupConcat(separator, where: condition))
+    TypedExpression(expression: expression.groupConcat(separator, orderBy: orderings, where: condition))
   }
 
   /// All distinct values as one text: `group_concat(DISTINCT "a")`. SQLite allows only a comma as their separator. NULL
-  /// for no rows.
-  public func groupConcat(distinct: Bool, where condition: SqlExpression? = nil) -> TypedExpression<String?> {
-    TypedExpression(expression: expression.aggregate(.groupConcat, isDistinct: distinct, where: condition))
+  /// for no rows. An order needs SQLite 3.44.
+  public func groupConcat(
+    distinct: Bool, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+  ) -> TypedExpression<String?> {
+    TypedExpression(
+      expression: expression.aggregate(.groupConcat, isDistinct: distinct, orderBy: orderings, where: condition))
   }
 }
 
@@ -90,8 +108,8 @@ extension TypedTerm where Value: SqlNumber {
   }
 
   /// The sum as a `Double`: `total("a")`. 0 for no rows.
-  public func total(where condition: SqlExpression? = nil) -> TypedExpression<Double> {
-    TypedExpression(expression: expression.aggregate(.total, where: condition))
+  public func total(distinct: Bool = false, where condition: SqlExpression? = nil) -> TypedExpression<Double> {
+    TypedExpression(expression: expression.aggregate(.total, isDistinct: distinct, where: condition))
   }
 
   /// The average: `avg("a")`. NULL for no rows.
@@ -112,8 +130,8 @@ extension SqlTerm {
   }
 
   /// The sum as a `Double`: `total("a")`. 0 for no rows.
-  public func total(where condition: SqlExpression? = nil) -> SqlExpression {
-    expression.aggregate(.total, where: condition)
+  public func total(distinct: Bool = false, where condition: SqlExpression? = nil) -> SqlExpression {
+    expression.aggregate(.total, isDistinct: distinct, where: condition)
   }
 
   /// The average: `avg("a")`. NULL for no rows.
@@ -131,14 +149,19 @@ extension SqlTerm {
     expression.aggregate(.max, where: condition)
   }
 
-  /// All values as one text, in undefined order: `group_concat("a", ?)`. NULL for no rows.
-  public func groupConcat(_ separator: String = ",", where condition: SqlExpression? = nil) -> SqlExpression {
-    expression.groupConcat(separator, where: condition)
+  /// All values as one text: `group_concat("a", ?)`. NULL for no rows. Without an order the values are in an undefined
+  /// one; an order needs SQLite 3.44.
+  public func groupConcat(
+    _ separator: String = ",", orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+  ) -> SqlExpression {
+    expression.groupConcat(separator, orderBy: orderings, where: condition)
   }
 
   /// All distinct values as one text: `group_concat(DISTINCT "a")`. SQLite allows only a comma as their separator. NULL
-  /// for no rows.
-  public func groupConcat(distinct: Bool, where condition: SqlExpression? = nil) -> SqlExpression {
-    expression.aggregate(.groupConcat, isDistinct: distinct, where: condition)
+  /// for no rows. An order needs SQLite 3.44.
+  public func groupConcat(
+    distinct: Bool, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+  ) -> SqlExpression {
+    expression.aggregate(.groupConcat, isDistinct: distinct, orderBy: orderings, where: condition)
   }
 }

@@ -97,9 +97,20 @@ extension TypedTerm {
     TypedExpression(expression: jsonText.calling(.jsonType, steps))
   }
 
-  /// All values of a group as a JSON array, in undefined order: `json_group_array("a")`.
-  public func jsonGroupArray(where condition: SqlExpression? = nil) -> TypedExpression<String> {
-    TypedExpression(expression: expression.aggregate(.jsonGroupArray, where: condition))
+  /// All values of a group as a JSON array: `json_group_array("a")`, or distinct ones:
+  /// `json_group_array(DISTINCT "a")`. Empty for no rows; NULL is null.
+  ///
+  /// ```swift
+  /// Car.name.jsonGroupArray(orderBy: Car.price.desc)     // json_group_array("name" ORDER BY "price" DESC)
+  /// ```
+  ///
+  /// Without an order the values are in an undefined one. An order needs SQLite 3.44; running it with an earlier one
+  /// throws `.misuse`.
+  public func jsonGroupArray(
+    distinct: Bool = false, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+  ) -> TypedExpression<String> {
+    TypedExpression(
+      expression: expression.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings, where: condition))
   }
 }
 
@@ -120,9 +131,12 @@ extension SqlTerm {
   /// `false` or `null`. NULL if the path does not exist.
   public func jsonType(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonType, steps) }
 
-  /// All values of a group as a JSON array, in undefined order: `json_group_array("a")`.
-  public func jsonGroupArray(where condition: SqlExpression? = nil) -> SqlExpression {
-    expression.aggregate(.jsonGroupArray, where: condition)
+  /// All values of a group as a JSON array: `json_group_array("a")`. Without an order the values are in an undefined
+  /// one; an order needs SQLite 3.44.
+  public func jsonGroupArray(
+    distinct: Bool = false, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+  ) -> SqlExpression {
+    expression.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings, where: condition)
   }
 }
 
@@ -142,9 +156,14 @@ extension SqlExpression {
 
   fileprivate func removing(_ steps: [JSONStep]) -> SqlExpression { call(.jsonRemove, .path(steps)) }
 
-  fileprivate func grouped(with value: SqlExpression, where condition: SqlExpression?) -> SqlExpression {
+  fileprivate func grouped(
+    with value: SqlExpression, orderBy orderings: [Ordering], where condition: SqlExpression?
+  ) -> SqlExpression {
     SqlExpression(
-      .call(.init(function: .builtIn(.jsonGroupObject), arguments: [self, value], filter: condition)))
+      .call(
+        .init(
+          function: .builtIn(.jsonGroupObject), arguments: [self, value], order: orderings.map(\.term),
+          filter: condition)))
   }
 }
 
@@ -211,10 +230,11 @@ extension TypedTerm {
 
   /// The values of a group by the keys of this term, as a JSON object: `json_group_object("a", "b")`.
   ///
-  /// Empty for no rows. A key that comes twice is there twice.
-  public func jsonGroupObject(_ value: some TypedTerm, where condition: SqlExpression? = nil) -> TypedExpression<String>
-  {
-    TypedExpression(expression: expression.grouped(with: value.jsonPart, where: condition))
+  /// Empty for no rows. A key that comes twice is there twice. An order needs SQLite 3.44.
+  public func jsonGroupObject(
+    _ value: some TypedTerm, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+  ) -> TypedExpression<String> {
+    TypedExpression(expression: expression.grouped(with: value.jsonPart, orderBy: orderings, where: condition))
   }
 }
 
@@ -260,9 +280,12 @@ extension SqlTerm {
   /// The JSON with the members of a term's object: `json_patch("a", "b")`.
   public func jsonPatch(_ patch: some SqlTerm) -> SqlExpression { expression.call(.jsonPatch, patch.expression) }
 
-  /// The values of a group by the keys of this term, as a JSON object: `json_group_object("a", "b")`.
-  public func jsonGroupObject(_ value: some SqlTerm, where condition: SqlExpression? = nil) -> SqlExpression {
-    expression.grouped(with: value.expression, where: condition)
+  /// The values of a group by the keys of this term, as a JSON object: `json_group_object("a", "b")`. An order needs
+  /// SQLite 3.44.
+  public func jsonGroupObject(
+    _ value: some SqlTerm, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+  ) -> SqlExpression {
+    expression.grouped(with: value.expression, orderBy: orderings, where: condition)
   }
 }
 

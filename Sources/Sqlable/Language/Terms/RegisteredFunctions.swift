@@ -17,34 +17,43 @@ extension ScalarFunction {
 }
 
 extension AggregateFunction {
-  /// Calls the aggregate with terms of its parameter types: `"median"("a")`. `distinct` ignores duplicate values, and
-  /// `condition` selects the rows.
+  /// Calls the aggregate with terms of its parameter types: `"median"("a")`. `distinct` ignores duplicate values,
+  /// `condition` selects the rows, and `orderings` are the order in which it takes them, which needs SQLite 3.44.
   public func callAsFunction<each Term: TypedTerm>(
-    _ term: repeat each Term, distinct: Bool = false, where condition: SqlExpression? = nil
+    _ term: repeat each Term, distinct: Bool = false, orderBy orderings: Ordering...,
+    where condition: SqlExpression? = nil
   ) -> TypedExpression<Output> where repeat (each Term).Value == each Argument {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
-    return TypedExpression(expression: function.call(terms, isDistinct: distinct, where: condition))
+    return TypedExpression(
+      expression: function.call(terms, isDistinct: distinct, orderBy: orderings, where: condition))
   }
 
   /// Calls the aggregate with untyped terms: `"median"("a")`. A value that does not fit throws when the statement runs.
   public func callAsFunction(
-    _ terms: any SqlTerm..., distinct: Bool = false, where condition: SqlExpression? = nil
+    _ terms: any SqlTerm..., distinct: Bool = false, orderBy orderings: Ordering...,
+    where condition: SqlExpression? = nil
   ) -> TypedExpression<Output> {
-    TypedExpression(expression: function.call(terms.map(\.expression), isDistinct: distinct, where: condition))
+    TypedExpression(
+      expression: function.call(
+        terms.map(\.expression), isDistinct: distinct, orderBy: orderings, where: condition))
   }
 }
 
 extension UserFunction {
   fileprivate func call(
-    _ terms: [SqlExpression], isDistinct: Bool = false, where condition: SqlExpression? = nil
+    _ terms: [SqlExpression], isDistinct: Bool = false, orderBy orderings: [Ordering] = [],
+    where condition: SqlExpression? = nil
   ) -> SqlExpression {
     guard terms.count == argumentCount else {
       return SqlExpression(
         invalid: SqlError.invalidStatement("function \(name) takes \(argumentCount) arguments, not \(terms.count)"))
     }
     return SqlExpression(
-      .call(.init(function: .named(name), arguments: terms, isDistinct: isDistinct, filter: condition)))
+      .call(
+        .init(
+          function: .named(name), arguments: terms, isDistinct: isDistinct, order: orderings.map(\.term),
+          filter: condition)))
   }
 }
 

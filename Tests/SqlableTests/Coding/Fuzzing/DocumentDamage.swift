@@ -142,7 +142,8 @@ struct DocumentDamage {
 
   private static let keys = [
     "read", "first", "count", "exists", "insert", "save", "update", "delete", "sqlable", "from", "select", "distinct",
-    "where", "groupBy", "having", "compounds", "orderBy", "limit", "offset", "values", "table", "model", "query",
+    "where", "groupBy", "having", "compounds", "orderBy", "limit", "offset", "values", "indexedBy", "notIndexed",
+    "table", "model", "query",
     "into", "row", "rows", "columns", "onConflict", "upsert", "returning", "set", "all", "target", "column", "to", "of",
     "and", "or", "not", "negative", "isNull", "between", "in", "like", "escape", "collate", "as", "function",
     "registered", "arguments", "filter", "over", "case", "else", "cast", "exists", "=", "<", "IS", "+", "||", "GLOB",

@@ -1,0 +1,73 @@
+import CSqlableSQLite
+
+/// The function behind the operator REGEXP, which SQLite has not itself.
+///
+/// A connection gets it when the first statement fails for lack of it: opening one costs nothing more, and a function
+/// of this name that the program registers is the one that is called.
+enum RegexpFunction {
+  /// Whether SQLite's message is about the function that is missing.
+  static func isMissing(_ message: UnsafePointer<CChar>?) -> Bool {
+    guard let message else { return false }
+    return sqlite3_stricmp(message, "no such function: regexp") == 0
+  }
+
+  static func register(on handle: OpaquePointer, _ userCode: UserCode) -> Int32 {
+    // SQLite releases it when the function is replaced, when the connection closes, and when this call fails. No schema
+    // may call it: another program that opens the file has no such function.
+    sqlite3_create_function_v2(
+      handle, "regexp", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+      Unmanaged.passRetained(Context(userCode)).toOpaque(), RegexpFunction.call, nil, nil
+    ) { if let context = $0 { Unmanaged<Context>.fromOpaque(context).release() } }
+  }
+
+  private final class Context {
+    let userCode: UserCode
+    // The connection runs one statement at a time.
+    var known = KnownExpressions()
+
+    init(_ userCode: UserCode) { self.userCode = userCode }
+  }
+
+  /// `text REGEXP pattern` is `regexp(pattern, text)`. NULL if one is. Numbers are texts as SQLite writes them; a BLOB
+  /// matches nothing.
+  private static let call: @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void = {
+    target, _, values in
+    guard let context = sqlite3_user_data(target), let pattern = values?[0], let text = values?[1] else { return }
+    if sqlite3_value_type(pattern) == SQLITE_NULL || sqlite3_value_type(text) == SQLITE_NULL { return }
+    guard sqlite3_value_type(pattern) != SQLITE_BLOB, sqlite3_value_type(text) != SQLITE_BLOB else {
+      return sqlite3_result_int(target, 0)
+    }
+    let own = Unmanaged<Context>.fromOpaque(context).takeUnretainedValue()
+    do throws(SqlError) {
+      let matches = try own.known.matches(string(pattern), string(text))
+      sqlite3_result_int(target, matches ? 1 : 0)
+    } catch {
+      sqlite3_result_error(target, own.userCode.keep(RefusedCall(error: error)), -1)
+    }
+  }
+
+  private static func string(_ value: OpaquePointer) -> String {
+    guard let bytes = sqlite3_value_text(value) else { return "" }
+    let count = Int(sqlite3_value_bytes(value))
+    return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+  }
+}
+
+extension Connection {
+  /// Compiles the first statement of a text. Returns SQLite's result code; `used` is how much of the text it took.
+  func prepare(
+    _ text: UnsafePointer<UInt8>, _ count: Int32, _ statement: inout OpaquePointer?, _ used: inout Int
+  ) -> Int32 {
+    func prepare() -> Int32 {
+      text.withMemoryRebound(to: CChar.self, capacity: Int(count)) { text in
+        var tail: UnsafePointer<CChar>?
+        let code = sqlite3_prepare_v3(handle, text, count, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, &tail)
+        if let tail { used = tail - text }
+        return code
+      }
+    }
+    let code = prepare()
+    guard code == SQLITE_ERROR, RegexpFunction.isMissing(sqlite3_errmsg(handle)) else { return code }
+    return RegexpFunction.register(on: handle, userCode) == SQLITE_OK ? prepare() : code
+  }
+}

@@ -1,0 +1,84 @@
+extension RegularExpression {
+  /// Whether a part of the text matches.
+  func matches(in text: String) -> Bool {
+    var run = RegularExpressionRun(self)
+    return run.finds(in: text.unicodeScalars)
+  }
+}
+
+/// The places of a program that a part of the text has reached. Each is there once, so that a character of the text
+/// takes at most as many operations as the program has steps.
+private struct RegularExpressionRun {
+  private let expression: RegularExpression
+  private var current: [Int] = []
+  private var following: [Int] = []
+  /// For each step the number of the last round that has added it.
+  private var rounds: [Int]
+  private var round = 0
+  private var pending: [Int] = []
+
+  init(_ expression: RegularExpression) {
+    self.expression = expression
+    rounds = Array(repeating: 0, count: expression.steps.count)
+  }
+
+  mutating func finds(in text: String.UnicodeScalarView) -> Bool {
+    var previous: Unicode.Scalar?
+    var index = text.startIndex
+    while true {
+      let scalar = index < text.endIndex ? text[index] : nil
+      round += 1
+      following.removeAll(keepingCapacity: true)
+      for place in current where add(place, previous, scalar) { return true }
+      // A match may begin at each character.
+      if previous == nil || !expression.isAnchored, add(0, previous, scalar) { return true }
+      guard let scalar, !(following.isEmpty && expression.isAnchored) else { return false }
+      current.removeAll(keepingCapacity: true)
+      advance(over: scalar)
+      previous = scalar
+      text.formIndex(after: &index)
+    }
+  }
+
+  /// Adds a place, and all that are reached from it without a character. Returns whether the end of the program is.
+  private mutating func add(_ place: Int, _ previous: Unicode.Scalar?, _ next: Unicode.Scalar?) -> Bool {
+    pending.append(place)
+    while let place = pending.popLast() {
+      guard rounds[place] != round else { continue }
+      rounds[place] = round
+      switch expression.steps[place] {
+      case .scalar, .any, .set: following.append(place)
+      case .jump(let target): pending.append(target)
+      case .both(let first, let second):
+        pending.append(second)
+        pending.append(first)
+      case .start: if previous == nil { pending.append(place + 1) }
+      case .end: if next == nil { pending.append(place + 1) }
+      case .edge: if isEdge(previous, next) { pending.append(place + 1) }
+      case .noEdge: if !isEdge(previous, next) { pending.append(place + 1) }
+      case .found: return true
+      }
+    }
+    return false
+  }
+
+  private func isEdge(_ previous: Unicode.Scalar?, _ next: Unicode.Scalar?) -> Bool {
+    (previous?.isWord ?? false) != (next?.isWord ?? false)
+  }
+
+  /// Collects the places behind those that the character fits.
+  private mutating func advance(over scalar: Unicode.Scalar) {
+    let cases = expression.ignoresCase ? scalar.cases : []
+    for place in following {
+      let fits =
+        switch expression.steps[place] {
+        case .scalar(let own):
+          own == scalar || (expression.ignoresCase && !own.cases.allSatisfy { !cases.contains($0) })
+        case .any: scalar != "\n"
+        case .set(let set): expression.ignoresCase ? set.contains(cases) : set.contains(scalar)
+        default: false
+        }
+      if fits { current.append(place + 1) }
+    }
+  }
+}

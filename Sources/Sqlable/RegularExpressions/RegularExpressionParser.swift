@@ -1,0 +1,257 @@
+/// The parts of a regular expression.
+indirect enum RegularExpressionTree {
+  case step(RegularExpression.Step)
+  case sequence([RegularExpressionTree])
+  case choice([RegularExpressionTree])
+  /// Repeated between a least and a greatest number of times; nil for any.
+  case repeated(RegularExpressionTree, Int, Int?)
+
+  /// Whether it begins with the beginning of the text, in each alternative.
+  var isAnchored: Bool {
+    switch self {
+    case .step(.start): true
+    case .step: false
+    case .sequence(let parts): parts.first?.isAnchored ?? false
+    case .choice(let parts): parts.allSatisfy(\.isAnchored)
+    case .repeated(let part, let least, _): least > 0 && part.isAnchored
+    }
+  }
+}
+
+/// Reads a regular expression.
+struct RegularExpressionParser {
+  private let scalars: [Unicode.Scalar]
+  private var place = 0
+  private var depth = 0
+  private(set) var ignoresCase = false
+
+  init(_ text: String) { scalars = Array(text.unicodeScalars) }
+
+  private var next: Unicode.Scalar? { place < scalars.count ? scalars[place] : nil }
+
+  private func failure(_ message: String, at place: Int? = nil) -> SqlError {
+    .invalidStatement("the regular expression is invalid at character \((place ?? self.place) + 1): \(message)")
+  }
+
+  private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+    guard next == scalar else { return false }
+    place += 1
+    return true
+  }
+
+  private mutating func take(_ text: String) -> Bool {
+    let wanted = Array(text.unicodeScalars)
+    guard scalars[place...].starts(with: wanted) else { return false }
+    place += wanted.count
+    return true
+  }
+
+  /// Reads the whole.
+  mutating func whole() throws(SqlError) -> RegularExpressionTree {
+    // More characters have more steps.
+    guard scalars.count <= 4 * RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
+    ignoresCase = take("(?i)")
+    let tree = try choice()
+    guard next == nil else { throw failure("a ) without a (") }
+    return tree
+  }
+
+  private mutating func choice() throws(SqlError) -> RegularExpressionTree {
+    var parts = [try sequence()]
+    while take("|") { parts.append(try sequence()) }
+    return parts.count == 1 ? parts[0] : .choice(parts)
+  }
+
+  private mutating func sequence() throws(SqlError) -> RegularExpressionTree {
+    var parts: [RegularExpressionTree] = []
+    while let scalar = next, scalar != "|", scalar != ")" {
+      let start = place
+      let part = try part()
+      parts.append(try repeated(part, from: start))
+    }
+    return parts.count == 1 ? parts[0] : .sequence(parts)
+  }
+
+  private mutating func part() throws(SqlError) -> RegularExpressionTree {
+    let start = place
+    guard let scalar = next else { throw failure("it ends too early") }
+    place += 1
+    switch scalar {
+    case ".": return .step(.any)
+    case "^": return .step(.start)
+    case "$": return .step(.end)
+    case "(": return try group(from: start)
+    case "[": return .step(.set(try set(from: start)))
+    case "\\": return try escape(from: start)
+    case "*", "+", "?", "{": throw failure("nothing to repeat before \(scalar)", at: start)
+    default: return .step(.scalar(scalar))
+    }
+  }
+
+  private mutating func group(from start: Int) throws(SqlError) -> RegularExpressionTree {
+    if next == "?", !take("?:") {
+      throw failure("only groups of the form (…) and (?:…) are supported, and (?i) at the beginning", at: start)
+    }
+    depth += 1
+    guard depth <= RegularExpression.maximumDepth else {
+      throw failure("groups are nested more than \(RegularExpression.maximumDepth) deep", at: start)
+    }
+    let tree = try choice()
+    depth -= 1
+    guard take(")") else { throw failure("the ( has no )", at: start) }
+    return tree
+  }
+
+  // MARK: Repetitions
+
+  private mutating func repeated(_ part: RegularExpressionTree, from start: Int) throws(SqlError)
+    -> RegularExpressionTree
+  {
+    let own = place
+    let (least, greatest): (Int, Int?)
+    switch next {
+    case "*": (least, greatest) = (0, nil)
+    case "+": (least, greatest) = (1, nil)
+    case "?": (least, greatest) = (0, 1)
+    case "{":
+      place += 1
+      (least, greatest) = try counts(from: own)
+      place -= 1
+    default: return part
+    }
+    place += 1
+    switch part {
+    case .step(.start), .step(.end), .step(.edge), .step(.noEdge):
+      guard scalars[start] == "(" else { throw failure("a place can't be repeated", at: own) }
+    default: break
+    }
+    // Whether it takes as few as possible: what it matches is the same.
+    _ = take("?")
+    if let again = next, again == "*" || again == "+" || again == "?" || again == "{" {
+      throw failure("nothing to repeat before \(again)")
+    }
+    return .repeated(part, least, greatest)
+  }
+
+  /// Reads `2}`, `2,}` or `2,5}`, and stops behind the brace.
+  private mutating func counts(from start: Int) throws(SqlError) -> (Int, Int?) {
+    let least = try number(start)
+    if take("}") { return (least, least) }
+    guard take(",") else { throw failure("a number of repetitions is {2}, {2,} or {2,5}", at: start) }
+    if take("}") { return (least, nil) }
+    let greatest = try number(start)
+    guard take("}"), greatest >= least else {
+      throw failure("a number of repetitions is {2}, {2,} or {2,5}", at: start)
+    }
+    return (least, greatest)
+  }
+
+  private mutating func number(_ start: Int) throws(SqlError) -> Int {
+    var number: Int?
+    while let scalar = next, ("0"..."9").contains(scalar) {
+      number = (number ?? 0) * 10 + Int(scalar.value - 48)
+      place += 1
+      guard number ?? 0 <= RegularExpression.maximumCount else {
+        throw failure("a part is repeated more than \(RegularExpression.maximumCount) times", at: start)
+      }
+    }
+    guard let number else { throw failure("a number of repetitions is {2}, {2,} or {2,5}", at: start) }
+    return number
+  }
+
+  // MARK: Characters
+
+  private mutating func escape(from start: Int) throws(SqlError) -> RegularExpressionTree {
+    guard let scalar = next else { throw failure("nothing behind the backslash", at: start) }
+    switch scalar {
+    case "b", "B":
+      place += 1
+      return .step(scalar == "b" ? .edge : .noEdge)
+    default: break
+    }
+    if let own = classBehindBackslash() { return .step(.set(ScalarSet(classes: [own]))) }
+    return .step(.scalar(try escapedScalar(from: start)))
+  }
+
+  /// Reads the letter of `\d` and the like.
+  private mutating func classBehindBackslash() -> (ScalarSet.Class, Bool)? {
+    let own: (ScalarSet.Class, Bool)
+    switch next {
+    case "d": own = (.digit, false)
+    case "D": own = (.digit, true)
+    case "w": own = (.word, false)
+    case "W": own = (.word, true)
+    case "s": own = (.space, false)
+    case "S": own = (.space, true)
+    default: return nil
+    }
+    place += 1
+    return own
+  }
+
+  /// Reads what stands behind a backslash for a character.
+  private mutating func escapedScalar(from start: Int) throws(SqlError) -> Unicode.Scalar {
+    guard let scalar = next else { throw failure("nothing behind the backslash", at: start) }
+    place += 1
+    switch scalar {
+    case "n": return "\n"
+    case "r": return "\r"
+    case "t": return "\t"
+    case "x": return try hexadecimal(from: start)
+    default:
+      guard scalar.isASCII, !scalar.isWord, scalar.value > 0x20 else {
+        throw failure("this escape is not supported; a backreference can't be", at: start)
+      }
+      return scalar
+    }
+  }
+
+  /// Reads `{e9}` or `e9`.
+  private mutating func hexadecimal(from start: Int) throws(SqlError) -> Unicode.Scalar {
+    let isBraced = take("{")
+    var digits = ""
+    while let scalar = next, scalar.properties.isASCIIHexDigit, digits.utf8.count < (isBraced ? 6 : 2) {
+      digits.unicodeScalars.append(scalar)
+      place += 1
+    }
+    guard let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value),
+      isBraced ? take("}") : digits.utf8.count == 2
+    else { throw failure("a character by its number is \\xe9 or \\x{1f600}", at: start) }
+    return scalar
+  }
+
+  private mutating func set(from start: Int) throws(SqlError) -> ScalarSet {
+    var set = ScalarSet()
+    set.isNegated = take("^")
+    while let scalar = next, scalar != "]" {
+      let own = place
+      if scalar == "[" { throw failure("a [ in a set needs a backslash") }
+      if take("\\"), let part = classBehindBackslash() {
+        set.classes.append(part)
+        continue
+      }
+      place = own
+      let first = try member()
+      guard next == "-", place + 1 < scalars.count, scalars[place + 1] != "]" else {
+        set.ranges.append(first...first)
+        continue
+      }
+      place += 1
+      let last = try member()
+      guard first <= last else { throw failure("a range ends before it begins", at: own) }
+      set.ranges.append(first...last)
+    }
+    guard take("]") else { throw failure("the [ has no ]", at: start) }
+    guard !set.ranges.isEmpty || !set.classes.isEmpty else { throw failure("a set without characters", at: start) }
+    return set
+  }
+
+  /// Reads a character of a set.
+  private mutating func member() throws(SqlError) -> Unicode.Scalar {
+    let start = place
+    guard let scalar = next else { throw failure("the [ has no ]") }
+    place += 1
+    guard scalar == "\\" else { return scalar }
+    return try escapedScalar(from: start)
+  }
+}

@@ -1,0 +1,90 @@
+// The definitions of named queries, which stand before a SELECT, and their names.
+
+extension SelectWriter {
+  /// Writes the definitions of named queries, which may be recursive.
+  func writeCommonTables(_ query: SelectQuery.Clauses) throws {
+    var isFirst = true
+    let named = names(of: query)
+    let sources = query.definedSources
+    for (index, source) in sources.enumerated() {
+      guard case .defined(let definition) = source.kind, let name = source.definedName else { continue }
+      if let earlier = sources[..<index].first(where: source.isNamedLike) {
+        guard earlier.kind == source.kind, earlier.materialization == source.materialization else {
+          throw twoQueries(named: name, source.table)
+        }
+        continue
+      }
+      // Identifies the columns of the alias in the key.
+      if sql.isKey { sql.append(address: source.table) }
+      if visible.contains(where: source.isDefinedLike) {
+        // Whether they are equal depends on values, which a key does not have.
+        if sql.isKey { sql.refuseKey() }
+        continue
+      }
+      let count = definition.clauses.columnCount
+      guard count == source.table.count else {
+        throw SqlError.invalidStatement(
+          "query \(name) has \(count) columns, but its model has \(source.table.count)"
+        ).at(table: source.table.name)
+      }
+      // RECURSIVE permits recursion and does not restrict other queries.
+      sql.append(isFirst ? "WITH RECURSIVE " : ", ")
+      sql.append(name.quotedBytes())
+      sql.append(" (")
+      if !sql.isKey {
+        for (index, column) in source.table.columns.enumerated() {
+          if index > 0 { sql.append(", ") }
+          sql.append(column.definition.quotedName)
+        }
+      }
+      sql.append(source.materialization?.sql ?? ") AS (")
+      // The parser's stack holds WITH RECURSIVE, a list, a name, its columns and AS ( before the query.
+      let writer = SelectWriter(
+        sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, named: named,
+        isInText: isInText, visible: visible(beside: sources).filter { !$0.isNamedLike(source) })
+      try writer.write(definition)
+      sql.append(")")
+      isFirst = false
+    }
+    if !isFirst { sql.append(" ") }
+  }
+
+  /// The named queries that a part of a query can use which defines these.
+  func visible(beside sources: [SelectQuery.Source]) -> [SelectQuery.Source] {
+    visible.filter { !sources.contains(where: $0.isNamedLike) } + sources
+  }
+
+  /// The names of the queries defined in this query and the enclosing ones, for a key. A name that hides another is
+  /// allowed only if both queries are equal including values, which a key does not contain, so there is no key then.
+  func definedNames(_ query: SelectQuery.Clauses) -> [String] {
+    let names = query.definedSources.compactMap(\.definedName)
+    if names.contains(where: { defined.contains(where: $0.isSameName(as:)) }) { sql.refuseKey() }
+    return defined + names
+  }
+
+  /// Throws if a named query hides a different one with the same name in an enclosing query: their columns may have the
+  /// same names and would be confused.
+  func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
+    for source in sources {
+      guard case .defined = source.kind, let name = source.definedName else { continue }
+      var scope = outer
+      while let current = scope {
+        for other in current.sources where other.definedName?.isSameName(as: name) == true {
+          guard case .defined = other.kind, other.kind != source.kind else { continue }
+          throw twoQueries(named: name, source.table)
+        }
+        scope = current.outer
+      }
+    }
+  }
+
+  private func twoQueries(named name: String, _ table: TableInfo) -> SqlError {
+    // Without a model the table has no name.
+    SqlError.invalidStatement("two queries have the name \(name)").at(table: table.name.isEmpty ? nil : table.name)
+  }
+
+  /// The names of all queries visible in this one.
+  func names(of query: SelectQuery.Clauses) -> [String] {
+    named + (outer?.named ?? []) + query.definedSources.compactMap(\.definedName)
+  }
+}

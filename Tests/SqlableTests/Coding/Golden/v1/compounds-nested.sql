@@ -1,0 +1,2 @@
+SELECT "name" FROM "car" UNION SELECT * FROM (VALUES (?)) EXCEPT SELECT * FROM (SELECT "name" FROM "bicycle" INTERSECT SELECT "name" FROM "car" ORDER BY "name" LIMIT ?)
+-- 3

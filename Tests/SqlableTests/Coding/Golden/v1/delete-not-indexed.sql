@@ -1,0 +1,1 @@
+DELETE FROM "bicycle" NOT INDEXED
