@@ -63,6 +63,11 @@ extension AnyTerm {
   }
 }
 
+extension AnyTerm {
+  /// The term within JSON, if it is typed: what is stored as JSON is a part of it, and not a string.
+  fileprivate var part: SqlExpression { (self as? any TypedTerm)?.jsonPart ?? expression }
+}
+
 extension TypedTerm {
   fileprivate var holdsBytes: Bool { Value.self == Data.self || Value.self == Data?.self }
 
@@ -98,8 +103,10 @@ extension TypedTerm {
   }
 
   /// All values of a group as a JSON array, in undefined order: `json_group_array("a")`.
+  ///
+  /// Values that the column stores as JSON are parts of it, and not strings: `json_group_array(json("a"))`.
   public func jsonGroupArray(where condition: SqlExpression? = nil) -> TypedExpression<String> {
-    TypedExpression(expression: expression.aggregate(.jsonGroupArray, where: condition))
+    TypedExpression(expression: jsonPart.aggregate(.jsonGroupArray, where: condition))
   }
 }
 
@@ -267,8 +274,10 @@ extension SqlTerm {
 }
 
 /// The values of terms as a JSON array: `json_array("a", "b")`.
+///
+/// Values that a typed column stores as JSON are parts of it, and not strings: `json_array(json("tags"))`.
 public func jsonArray(_ terms: any AnyTerm...) -> TypedExpression<String> {
-  TypedExpression(expression: .call(.jsonArray, terms.map(\.expression)))
+  TypedExpression(expression: .call(.jsonArray, terms.map(\.part)))
 }
 
 /// The values of terms by keys, as a JSON object: `json_object(?, "a", ?, "b")`.
@@ -276,7 +285,9 @@ public func jsonArray(_ terms: any AnyTerm...) -> TypedExpression<String> {
 /// ```swift
 /// jsonObject(["name": Car.name, "price": Car.price])     // json_object(?, "name", ?, "price")
 /// ```
+///
+/// Values that a typed column stores as JSON are parts of it, and not strings: `json_object(?, json("tags"))`.
 public func jsonObject(_ terms: KeyValuePairs<String, any AnyTerm>) -> TypedExpression<String> {
   TypedExpression(
-    expression: .call(.jsonObject, terms.flatMap { [SqlExpression($0.key), $0.value.expression] }))
+    expression: .call(.jsonObject, terms.flatMap { [SqlExpression($0.key), $0.value.part] }))
 }
