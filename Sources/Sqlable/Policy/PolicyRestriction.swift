@@ -181,9 +181,27 @@ extension SqlExpression {
 
   /// The condition together with one that must hold first. SQLite evaluates conditions in any order, and some terms
   /// throw for some values: a row that the first condition hides must not show by an error.
+  ///
+  /// The search of `search(_:)` stays outside of the CASE, because FTS5 knows it only as a condition of the query. Its
+  /// words decide whether it throws, not the rows.
   fileprivate func guarded(by condition: SqlExpression) -> SqlExpression {
     guard mayThrow else { return condition.and(self) }
-    return condition.and(.special(.choice, condition, self, SqlExpression(DatabaseValue.integer(0))))
+    let (searches, others) = (conditions.filter(\.isSearch), conditions.filter { !$0.isSearch })
+    let first = searches.reduce(condition) { $0.and($1) }
+    if others.isEmpty { return first }
+    let rest = searches.isEmpty ? self : .all(others)
+    return first.and(
+      rest.mayThrow ? .special(.choice, condition, rest, SqlExpression(DatabaseValue.integer(0))) : rest)
+  }
+
+  /// The conditions of which it is an AND, at any depth.
+  private var conditions: [SqlExpression] {
+    if case .all(let terms) = node { terms.flatMap(\.conditions) } else { [self] }
+  }
+
+  private var isSearch: Bool {
+    guard case .special(let special) = node, case .fullText(let term) = special.form else { return false }
+    return term.form == .search || term.form == .weighting
   }
 
   /// Whether evaluating it can throw for some values: malformed JSON, an overflow, a text that

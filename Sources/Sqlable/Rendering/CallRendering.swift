@@ -67,7 +67,8 @@ extension Renderer {
       sql.append(" IN (")
     }
     let inner = SelectWriter(
-      sql: sql, parameters: parameters, outer: sql.isKey ? nil : scope, defined: defined, baseStack: stack + 24)
+      sql: sql, parameters: parameters, outer: sql.isKey ? nil : scope, defined: defined, baseStack: stack + 3,
+      isNested: true)
     switch term.kind {
     case .scalar, .isIn: try inner.write(term.query, columns: term.columnCount)
     case .exists: try inner.write(existenceIn: term.query)

@@ -40,8 +40,8 @@ extension SelectWriter {
       sql.append(source.materialization?.sql ?? ") AS (")
       // The parser's stack holds WITH RECURSIVE, a list, a name, its columns and AS ( before the query.
       let writer = SelectWriter(
-        sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, named: named,
-        isInText: isInText, visible: visible(beside: sources).filter { !$0.isNamedLike(source) })
+        sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, isNested: isNested,
+        named: named, isInText: isInText, visible: visible(beside: sources).filter { !$0.isNamedLike(source) })
       try writer.write(definition)
       sql.append(")")
       isFirst = false

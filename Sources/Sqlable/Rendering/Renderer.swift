@@ -258,7 +258,8 @@ struct Renderer {
     case .like: 4
     // An OVER with its clauses.
     case .call, .special: 12
-    case .query: 24
+    // The last part of combined queries with named ones, and its LIMIT and OFFSET.
+    case .query: 20
     default: 1
     }
   }

@@ -7,7 +7,10 @@ struct SelectWriter {
   var outer: Scope?
   /// The names of the queries defined in the enclosing queries.
   var defined: [String] = []
+  /// The number of symbols on the parser's stack before the query.
   var baseStack = 0
+  /// Whether it is part of a term. A statement's own clauses count as part of the statement.
+  var isNested = false
   /// The names of the query that this one defines, and of those defined beside it.
   var named: [String] = []
   /// Whether it is part of SQL text.
@@ -56,8 +59,8 @@ struct SelectWriter {
     guard clauses.hasRowsOfTables else {
       sql.append("SELECT count(*) FROM (")
       try SelectWriter(
-        sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, named: named,
-        isInText: isInText
+        sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, isNested: isNested,
+        named: named, isInText: isInText
       ).write(existenceIn: query)
       return sql.append(")")
     }
@@ -180,7 +183,13 @@ struct SelectWriter {
     }
     let scope = try Scope(query.sources, outer: outer, named: names(of: query), isInText: isInText)
     try checkHidesNone(query.sources)
-    return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack)
+    return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack + (isNested ? 21 : 0))
+  }
+
+  /// The symbols on the parser's stack before a clause's terms: `own` ones, those of WITH, the parts before it. Other
+  /// clauses are said to have 21 before them, more than any has; but queries in filters nest, as associations do.
+  private func stack(own: Int, of query: SelectQuery.Clauses, isPart: Bool) -> Int {
+    isNested ? baseStack + own + (query.definesQueries ? 3 : 0) + (isPart ? 2 : 0) : baseStack
   }
 
   /// Writes the query without order, limit and compounds.
@@ -204,7 +213,8 @@ struct SelectWriter {
     }
     if query.isDistinct { sql.append("SELECT DISTINCT ") } else { sql.append("SELECT ") }
     switch results {
-    case .own: try writeResults(query, renderer)
+    // SELECT, DISTINCT, the columns before and a place.
+    case .own: try writeResults(query, renderer, stack: stack(own: 4, of: query, isPart: isPart))
     case .one: sql.append("1")
     case .count: sql.append("count(*)")
     }
@@ -216,7 +226,8 @@ struct SelectWriter {
     }
     if let filter = query.filter {
       sql.append(" WHERE ")
-      try renderer.write(filter)
+      // SELECT, DISTINCT, columns, tables and WHERE.
+      try renderer.write(filter, within: .any, stack: stack(own: 5, of: query, isPart: isPart))
     }
     for (index, term) in query.groups.enumerated() {
       if index == 0 { sql.append(" GROUP BY ") } else { sql.append(", ") }
@@ -278,7 +289,7 @@ struct SelectWriter {
     }
   }
 
-  private func writeResults(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
+  private func writeResults(_ query: SelectQuery.Clauses, _ renderer: Renderer, stack: Int) throws {
     guard sql.isKey || query.columnCount > 0 else { throw SqlError.invalidStatement("a query without columns") }
     var isFirst = true
     func separate() {
@@ -289,7 +300,7 @@ struct SelectWriter {
       switch result {
       case .term(let term):
         separate()
-        try renderer.write(term)
+        try renderer.write(term, within: .any, stack: stack)
       case .table(let table, let alias, _):
         throw SqlError.invalidStatement("columns of \(alias ?? table.name) are selected, but it is not joined").at(
           table: table.name)
@@ -306,7 +317,7 @@ struct SelectWriter {
         for (position, column) in source.table.columns.enumerated() {
           separate()
           if let (_, term) = replaced.first(where: { $0.position == position }) {
-            try renderer.write(term)
+            try renderer.write(term, within: .any, stack: stack)
           } else {
             if sql.isKey || !renderer.scope.isPlain { renderer.writeName(source.name) }
             sql.append(column.definition)

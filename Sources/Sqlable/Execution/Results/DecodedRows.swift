@@ -55,7 +55,7 @@ public struct DecodedRows<Value: Decodable & SendableMetatype>: Runnable, Hashab
     get throws {
       let clauses = query.clauses
       guard names.isEmpty || names.count == clauses.columnCount else {
-        throw SqlError.misuse("the query has \(clauses.columnCount) columns, but \(names.count) names are given")
+        throw SqlError.misuse("columns of the query: \(clauses.columnCount); names for them: \(names.count)")
       }
       return NamedColumns(names.isEmpty ? clauses.columnNames : names, types: clauses.columns.map(\.type))
     }

@@ -63,6 +63,11 @@ extension AnyTerm {
   }
 }
 
+extension AnyTerm {
+  /// The term within JSON, if it is typed: what is stored as JSON is a part of it, and not a string.
+  fileprivate var part: SqlExpression { (self as? any TypedTerm)?.jsonPart ?? expression }
+}
+
 extension TypedTerm {
   fileprivate var holdsBytes: Bool { Value.self == Data.self || Value.self == Data?.self }
 
@@ -104,13 +109,14 @@ extension TypedTerm {
   /// Car.name.jsonGroupArray(orderBy: Car.price.desc)     // json_group_array("name" ORDER BY "price" DESC)
   /// ```
   ///
-  /// Without an order the values are in an undefined one. An order needs SQLite 3.44; running it with an earlier one
-  /// throws `.misuse`.
+  /// Values that the column stores as JSON are parts of it, and not strings: `json_group_array(json("a"))`. Without an
+  /// order the values are in an undefined one. An order needs SQLite 3.44; running it with an earlier one throws
+  /// `.misuse`.
   public func jsonGroupArray(
     distinct: Bool = false, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
   ) -> TypedExpression<String> {
     TypedExpression(
-      expression: expression.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings, where: condition))
+      expression: jsonPart.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings, where: condition))
   }
 }
 
@@ -290,8 +296,10 @@ extension SqlTerm {
 }
 
 /// The values of terms as a JSON array: `json_array("a", "b")`.
+///
+/// Values that a typed column stores as JSON are parts of it, and not strings: `json_array(json("tags"))`.
 public func jsonArray(_ terms: any AnyTerm...) -> TypedExpression<String> {
-  TypedExpression(expression: .call(.jsonArray, terms.map(\.expression)))
+  TypedExpression(expression: .call(.jsonArray, terms.map(\.part)))
 }
 
 /// The values of terms by keys, as a JSON object: `json_object(?, "a", ?, "b")`.
@@ -299,7 +307,9 @@ public func jsonArray(_ terms: any AnyTerm...) -> TypedExpression<String> {
 /// ```swift
 /// jsonObject(["name": Car.name, "price": Car.price])     // json_object(?, "name", ?, "price")
 /// ```
+///
+/// Values that a typed column stores as JSON are parts of it, and not strings: `json_object(?, json("tags"))`.
 public func jsonObject(_ terms: KeyValuePairs<String, any AnyTerm>) -> TypedExpression<String> {
   TypedExpression(
-    expression: .call(.jsonObject, terms.flatMap { [SqlExpression($0.key), $0.value.expression] }))
+    expression: .call(.jsonObject, terms.flatMap { [SqlExpression($0.key), $0.value.part] }))
 }

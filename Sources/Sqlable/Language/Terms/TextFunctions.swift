@@ -88,7 +88,9 @@ extension SqlExpression {
 /// [SQLite](https://sqlite.org/printf.html); `%n` and `%p` are not. A term that is missing is empty or 0, and so is
 /// NULL.
 public func format(_ format: String, _ terms: any AnyTerm...) -> TypedExpression<String> {
-  TypedExpression(expression: .call(.printf, [SqlExpression(format)] + terms.map(\.expression)))
+  // Of an empty format SQLite's is NULL.
+  guard !format.isEmpty else { return TypedExpression("") }
+  return TypedExpression(expression: .call(.printf, [SqlExpression(format)] + terms.map(\.expression)))
 }
 
 extension TypedTerm where Value: SqlText {

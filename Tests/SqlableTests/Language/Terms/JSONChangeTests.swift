@@ -13,6 +13,24 @@ import Testing
     }
   }
 
+  @Test func whatIsStoredAsJSONIsAPartOfJSONThatIsMadeOfIt() throws {
+    try withDocket { db throws in
+      let object = jsonObject(["id": Folder.id, "tags": Folder.tags, "bytes": Folder.bytes, "doc": Folder.doc])
+      let all = Folder.select(object, jsonArray(Folder.tags, jsonArray(Folder.id))).filter(Folder.id == 1)
+      #expect(
+        all.sql
+          == #"SELECT json_object(?, "id", ?, json("tags"), ?, json(CAST("bytes" AS TEXT)), ?, "doc"), json_array(json("tags"), json_array("id")) FROM "folder" WHERE "id" = ?"#
+      )
+      let row = try #require(try all.first(db))
+      #expect(row.0 == #"{"id":1,"tags":["x","y"],"bytes":["b"],"doc":"{\"a\":1,\"pets\":[\"cat\"]}"}"#)
+      #expect(row.1 == #"[["x","y"],[1]]"#)
+      let group = Folder.select(Folder.tags.jsonGroupArray())
+      #expect(group.sql == #"SELECT json_group_array(json("tags")) FROM "folder""#)
+      #expect(try group.first(db) == #"[["x","y"],[]]"#)
+      #expect(try Folder.select(jsonArray(Folder.doc)).filter(Folder.id == 2).first(db) == "[null]")
+    }
+  }
+
   @Test(.needs(38, "->")) func valuesArePutAtPaths() throws {
     try withDocket { db throws in
       let doc = Folder.doc

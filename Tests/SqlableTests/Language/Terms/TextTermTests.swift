@@ -23,6 +23,12 @@ import Testing
     }
   }
 
+  @Test func anEmptyFormatMakesEmptyText() throws {
+    try withCinema { asked throws in
+      #expect(try Film.select(format("", Film.title)).first(asked.db) == "")
+    }
+  }
+
   @Test func everyOccurrenceOfAnotherTextIsReplaced() throws {
     try withTexts { db, rows throws in
       let query = Texts.select(Texts.text.replace(Texts.part, with: Texts.other)).orderBy(Texts.id)

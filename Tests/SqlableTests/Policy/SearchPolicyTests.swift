@@ -1,0 +1,44 @@
+import Sqlable
+import Testing
+
+/// Full-text searches of documents, where a policy shows some rows of the table.
+@Suite struct SearchPolicyTests {
+  private func found(
+    _ query: Select<Essay>, in db: SqliteDatabase, _ hidden: SqlExpression = Essay.filmId == 3
+  ) throws -> [Int?] {
+    let policy = StatementPolicy(
+      .table(Essay.self).readingAll().filtering(Essay.text, by: .pattern).filtering(Essay.filmId, by: .equality)
+        .sorting(Essay.filmId).rows(where: hidden), features: [.fullText, .joins, .subqueries])
+    let allowed = try policy.statement(Select<Essay>.self, json: query.json())
+    return try allowed.limited(by: policy).run(db).map(\.id)
+  }
+
+  @Test(.needsFullText) func aSearchFindsTheRowsOfThePolicyOnly() throws {
+    try withEssays { asked throws in
+      let db = asked.db
+      let night = Essay.search(.words("night"))
+      #expect(try night.run(db).map(\.id).count == 2)
+      #expect(try found(night, in: db) == [2])
+      #expect(try found(Essay.search(.words("night"), weights: [Essay.text: 3]), in: db) == [2])
+      #expect(try found(night.filter(Essay.text.like("%train%")), in: db) == [2])
+      #expect(try found(night.filter(Essay.text.like("%train%") && Essay.filmId == 3), in: db) == [2])
+      #expect(try found(night.filter(Essay.text.like("%harbour%")), in: db) == [])
+      #expect(try found(Essay.search(.words("harbour")), in: db) == [])
+      #expect(try found(Essay.read().asSelect().filter(Essay.matches(.words("night"))), in: db) == [2])
+    }
+  }
+
+  @Test(.needsFullText) func otherConditionsOfASearchAreEvaluatedForTheRowsOfThePolicyOnly() throws {
+    try withEssays { asked throws in
+      let policy = StatementPolicy(
+        .table(Essay.self).readingAll().filtering(Essay.text, by: .pattern, .equality).rows(where: Essay.filmId == 3),
+        features: [.fullText, .json])
+      let query = Essay.search(.words("night")).filter(Essay.text.json() == "1" || Essay.text.like("%train%"))
+      let allowed = try policy.statement(Select<Essay>.self, json: query.json())
+      #expect(
+        allowed.sql.contains(
+          #"WHERE "essay"."film_id" = ? AND "essay_fulltext"."essay_fulltext" MATCH ? AND CASE WHEN "essay"."film_id" = ? THEN"#
+        ), "\(allowed.sql)")
+    }
+  }
+}
