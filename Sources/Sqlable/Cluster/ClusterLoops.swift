@@ -18,7 +18,7 @@ extension SqliteCluster {
         var parts = try await ClusterParts.first(of: request, on: session, before: deadline, isolation: isolation)
         defer { parts.stop() }
         do { try await parts.forEach(read, isolation: isolation, body) } catch {
-          if parts.isFailed, error.isOfNode { leader.lost(session.address) }
+          if parts.isFailed, error.isOfNode { leader.failed(session.address, error) }
           return Result<Void, any Error>.failure(error.ofCluster)
         }
         return .success(())

@@ -50,7 +50,7 @@ extension ClusterWriter {
           await rollBack(session)
           return .stored(unknown)
         }
-        unknown = nil
+        if confirmation != nil { unknown = nil }
       }
     } catch {
       await abandon(session, after: error)
@@ -61,12 +61,16 @@ extension ClusterWriter {
     do {
       value = try await transaction.run(isolation: isolation, body)
       try await record?.store(session, before: deadline)
+      // Nothing is stored up to here; what is cancelled later is.
+      try Task.checkCancellation()
+      guard deadline > .now else { throw SqlError.late("the transaction did not end in time").afterRollback }
     } catch {
       let failure = transaction.nodeFailure ?? error
       await abandon(session, after: failure)
-      return failure.isOfNode ? .again(failure) : .failed(error)
+      let isLate = (failure as? NodeFailure)?.isLate == true
+      return failure.isOfNode && !isLate ? .again(failure) : .failed(error)
     }
-    switch await commit(session, before: deadline) {
+    switch await Task(operation: { await commit(session, before: deadline) }).value {
     case .stored:
       state.withLock { $0.counts.writes += 1 }
       return .stored(value)
@@ -108,6 +112,8 @@ public final class ClusterTransaction: SqlTransport {
   let cluster: SqliteCluster
   private let deadline: ContinuousClock.Instant
   private let isReadOnly: Bool
+  /// The transaction of another client around this one.
+  let outer = ClusterTransaction.current
   private let state = Guarded(State())
   /// Child tasks may call at the same time.
   private let turn = Slots(1)

@@ -12,6 +12,9 @@ final class ClusterWrite: Sendable {
     /// Whether its COMMIT may have been sent.
     var isCommitting = false
     var isAlone = false
+    /// Whether the task was cancelled while the commit was under way.
+    var isCancelled = false
+    var confirmed: NodeAddress?
     var losses = 0
     /// The answers of an attempt whose outcome is not known.
     var unknown: [SqlAnswer]?
@@ -28,15 +31,22 @@ final class ClusterWrite: Sendable {
     guard let record else { return try await session.answers(to: requests, before: deadline) }
     let own = TransactionRecord.trims ? [record.insert, record.trim] : [record.insert]
     let answers = try await session.answers(to: own + requests, before: deadline)
-    // Its record was not there: no earlier attempt is stored.
-    state.withLock { $0.unknown = nil }
     return Array(answers.dropFirst(own.count))
   }
 
-  /// Whether a commit with this outcome stores something.
+  /// Whether a commit with this outcome stores something, so that the node needs a majority for it.
   func stores(_ outcome: Result<[SqlAnswer], any Error>) -> Bool {
     guard case .success(let answers) = outcome else { return false }
-    return isRepeatable || answers.contains { $0.changes > 0 }
+    return isRepeatable
+      || zip(requests, answers).contains { request, answer in
+        answer.changes > 0 && ClusterStatement.cache.value(of: request.sql).changesPages
+      }
+  }
+
+  /// The node that the voters have confirmed since the call began.
+  var confirmed: NodeAddress? {
+    get { state.withLock { $0.confirmed } }
+    set { state.withLock { $0.confirmed = newValue } }
   }
 
   /// Notes the answers of a commit whose outcome is not known; false if that can't be found out.
@@ -67,7 +77,9 @@ final class ClusterWrite: Sendable {
         outcome.end(.failure(SqlError.outcomeUnknown(error)))
       } else if !state.isCommitting {
         outcome.end(.failure(error))
-      } else if !(error is CancellationError) {
+      } else if error is CancellationError {
+        state.isCancelled = true
+      } else {
         outcome.end(.failure(SqlError.outcomeUnknown(error)))
       }
     }
@@ -83,7 +95,13 @@ final class ClusterWrite: Sendable {
     }
   }
 
-  func isQueued() { state.withLock { $0.isCommitting = false } }
+  /// To be called when its commit was not sent, or stored nothing.
+  func isQueued() {
+    state.withLock { state in
+      state.isCommitting = false
+      if state.isCancelled { outcome.end(.failure(CancellationError())) }
+    }
+  }
 
   /// Counts a connection that broke while it ran.
   func wasLost(_ error: any Error) {

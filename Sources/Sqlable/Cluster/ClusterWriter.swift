@@ -72,7 +72,7 @@ final class ClusterWriter: Sendable {
   func drop(_ session: ClusterSession, after error: any Error) {
     session.close()
     state.withLock { if $0.session === session { $0.session = nil } }
-    if error.isOfNode { leader.lost(session.address) }
+    if error.isOfNode { leader.failed(session.address, error) }
   }
 
   /// Begins a transaction, and returns how long the node took to answer. Waits for the write lock as long as the other
@@ -113,6 +113,8 @@ final class ClusterWriter: Sendable {
       state.withLock { $0.counts.commits += 1 }
       didCommit()
       return .stored
+    } catch let error as NodeFailure where !error.wasSent {
+      return .lost(error)
     } catch let error as SqlError where error.isNotLeader {
       return .lost(error)
     } catch let error as SqlError where !error.isOfNode && error.kind != .full {
@@ -156,30 +158,21 @@ extension ClusterWriter {
 
   private func runGroups() async {
     var attempts = 0
-    // Set after a group that stored nothing: what a leader says that was cut off may be of the past, and no commit
-    // shows that it still leads.
-    var confirms = false
     while let deadline = latestDeadline() {
       do {
         // The calls that wait here end by deadlines of their own.
         try await turn.take(before: deadline, late: .late("other transactions have the writer"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
-        var maximum: Int?
         let roundTrip: Duration
         do {
-          if confirms {
-            // Those that come later are not confirmed.
-            maximum = state.withLock { $0.waiting.count }
-            try await confirmation?.confirm(session.address, before: deadline)
-          }
           roundTrip = try await begin(session, before: deadline) { self.latestDeadline(ends: false) != nil }
         } catch {
           if !session.isUsable(after: error) { drop(session, after: error) }
           throw error
         }
         do {
-          confirms = try await !runGroup(session, for: groupTime(roundTrip), ofConfirmed: maximum)
+          try await runGroup(session, for: groupTime(roundTrip))
           attempts = 0
         } catch {
           await abandon(session, after: error)
@@ -244,25 +237,26 @@ extension ClusterWriter {
 
   private typealias Group = [(write: ClusterWrite, outcome: Result<[SqlAnswer], any Error>)]
 
-  /// Runs those that wait in the open transaction, and commits it. Returns false if that stored nothing and what they
-  /// were told is not confirmed; throws an error of the node if nothing is stored. Then they wait again.
-  ///
-  /// - Parameter confirmed: The number of those that began to wait before the leader was confirmed.
-  private func runGroup(
-    _ session: ClusterSession, for time: Duration, ofConfirmed confirmed: Int?
-  ) async throws -> Bool {
+  /// Runs those that wait in the open transaction, and commits it. Throws an error of the node if nothing is stored;
+  /// then they wait again.
+  private func runGroup(_ session: ClusterSession, for time: Duration) async throws {
     var done: Group = []
-    let maximum = min(configuration.maximumGroup, confirmed ?? .max)
     let end = ContinuousClock.now + time
-    while done.count < maximum, done.isEmpty || .now < end, let write = next(after: done.count) {
+    while done.count < configuration.maximumGroup, done.isEmpty || .now < end, let write = next(after: done.count) {
       let deadline = ContinuousClock.now + configuration.timeout
       do {
         done.append((write, .success(try await write.answers(on: session, before: deadline))))
       } catch {
         guard session.isUsable(after: error) else {
           if (error as? NodeFailure)?.wasSent == true { write.wasLost(error) }
-          putBack(done.map(\.write) + [write])
-          throw error
+          guard let own = error as? SqlError, !own.isOfNode else {
+            putBack(done.map(\.write) + [write])
+            throw error
+          }
+          // What can't be understood closes the connection. The others are not to blame.
+          write.stop(own.afterRollback)
+          putBack(done.map(\.write))
+          throw NodeFailure(address: session.address, reason: "an answer could not be read", wasSent: false)
         }
         let isOpen: Bool
         do { isOpen = try await session.isInTransaction(before: deadline) } catch {
@@ -270,11 +264,8 @@ extension ClusterWriter {
           throw error
         }
         guard isOpen else {
-          let isConfirmed = confirmation == nil || confirmed != nil || !write.isAlone
-          if write.isAlone, isConfirmed { write.stop(error.afterRollback) }
-          for write in done.map(\.write) + [write] { write.runsAlone() }
-          putBack(done.map(\.write) + [write])
-          return isConfirmed
+          try await ended(write, error, on: session, with: done)
+          return
         }
         if TransactionRecord.isMissing(error), write.isRepeatable {
           do { try await session.execute(TransactionRecord.createTable, before: deadline) } catch {
@@ -288,23 +279,39 @@ extension ClusterWriter {
       }
       if write.isAlone { break }
     }
-    guard confirmation == nil || confirmed != nil || done.contains(where: { $0.write.stores($0.outcome) }) else {
-      await rollBack(session)
-      putBack(done.map(\.write))
-      return done.isEmpty
+    if confirmation != nil, !done.isEmpty, !done.contains(where: { $0.write.stores($0.outcome) }) {
+      // What a leader says that was cut off may be of the past. A commit that stores something shows that it leads.
+      do { try await session.changePage(before: .now + configuration.timeout) } catch {
+        putBack(done.map(\.write))
+        throw error
+      }
     }
-    await commit(done, session)
-    return true
+    try await commit(done, session)
   }
 
-  private func commit(_ group: Group, _ session: ClusterSession) async {
+  /// Ends a write that has ended the whole transaction, if it was alone and the leader is confirmed. Otherwise it and
+  /// the others run again, each alone.
+  private func ended(
+    _ write: ClusterWrite, _ error: any Error, on session: ClusterSession, with others: Group
+  ) async throws {
+    let isKnown = confirmation == nil || write.confirmed == session.address
+    if write.isAlone, isKnown { write.ended(error.afterRollback) }
+    for write in others.map(\.write) + [write] { write.runsAlone() }
+    putBack(others.map(\.write) + [write])
+    guard write.isAlone, !isKnown else { return }
+    try await confirmation?.confirm(session.address, before: write.deadline)
+    write.confirmed = session.address
+  }
+
+  private func commit(_ group: Group, _ session: ClusterSession) async throws {
     let done = group.compactMap { write, outcome in (try? outcome.get()).map { (write: write, answers: $0) } }
     // One that was stopped meanwhile must not be stored.
     guard done.allSatisfy({ $0.write.commits() }) else {
+      for (write, _) in done { write.isQueued() }
       await rollBack(session)
       return putBack(group.map(\.write))
     }
-    if done.isEmpty {
+    if done.isEmpty, group.isEmpty || confirmation == nil {
       await rollBack(session)
       return refuse(group)
     }
@@ -318,7 +325,8 @@ extension ClusterWriter {
     case .refused(let error):
       await rollBack(session)
       // A foreign key that is checked at the commit; alone, each has its own outcome.
-      for (write, _) in done { if done.count == 1 { write.ended(error.afterRollback) } else { write.runsAlone() } }
+      if let last = group.last, group.count == 1 { return try await ended(last.write, error, on: session, with: []) }
+      for (write, _) in group { write.runsAlone() }
     case .unknown(let error):
       drop(session, after: error)
       // With a record, the next attempt finds out.
@@ -347,6 +355,15 @@ extension ClusterSession {
       guard isUsable(after: error) else { throw error }
       return false
     }
+  }
+
+  /// Changes a page of the database, and nothing that is read: its commit needs a majority then.
+  func changePage(before deadline: ContinuousClock.Instant) async throws {
+    let request = SqlRequest(sql: "PRAGMA user_version", values: [], isReadOnly: true)
+    guard case .integer(let version)? = try await answer(to: request, before: deadline).rows.first?.first else {
+      throw NodeFailure(address: address, reason: "it does not say the version of the database", wasSent: false)
+    }
+    try await execute("PRAGMA user_version = \(version)", before: deadline)
   }
 
   /// Runs requests in the open transaction, all or none of them.

@@ -146,14 +146,17 @@ public final class SqliteCluster: SqlTransport {
 
   /// The transaction of this cluster that the task is in.
   var current: ClusterTransaction? {
-    guard let transaction = ClusterTransaction.current, transaction.cluster === self, !transaction.isEnded else {
-      return nil
+    var transaction = ClusterTransaction.current
+    while let found = transaction {
+      if found.cluster === self, !found.isEnded { return found }
+      transaction = found.outer
     }
-    return transaction
+    return nil
   }
 
   /// Ends all calls that wait, and closes the connections. Later calls throw `.closed`.
   public func close() {
+    leader.close()
     feed.close()
     writer.close()
     sessions.close()

@@ -225,7 +225,7 @@ extension SqlError {
 
   /// The error for a statement that has a parameter, and is not prepared.
   static func unprepared(_ parameter: String) -> SqlError {
-    misuse("the statement has a parameter, \(parameter), and must be prepared to be run")
+    misuse("the statement has a parameter, \(parameter): give it a value with binding(_:), or prepare the statement")
   }
 
   static func invalidStatement(_ message: String) -> SqlError {

@@ -157,7 +157,7 @@ extension SqliteDatabase {
       let statement = try connection.prepared(since: mark) {
         connection.sql.begin()
         connection.sql.append(text: sql.text)
-        for argument in sql.arguments { connection.parameters.append(argument) }
+        for argument in sql.arguments { try connection.parameters.append(argument) }
         return try connection.prepareBuffered()
       } check: { statement in
         try statement.checkParameters(count: sql.arguments.count)
@@ -202,7 +202,7 @@ extension SqliteDatabase {
     let mark = connection.parameters.mark
     statement.mark = mark
     defer { connection.finish(statement) }
-    for argument in values { connection.parameters.append(argument) }
+    for argument in values { try connection.parameters.append(argument) }
     try connection.bind(statement, since: mark)
     try run(statement, on: connection) { while try statement.step() {} }
   }
@@ -333,11 +333,11 @@ enum ExpectedColumns {
 }
 
 extension ParameterBuffer {
-  func append(_ argument: SQL.Argument) {
+  func append(_ argument: SQL.Argument) throws {
     switch argument {
     case .value(let value): append(value)
     case .list(let values): append(ValueList(values))
-    case .parameter(let name): append(Placeholder(name: name))
+    case .parameter(let name): try append(Placeholder(name: name))
     }
   }
 }

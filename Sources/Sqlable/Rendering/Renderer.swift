@@ -93,7 +93,7 @@ struct Renderer {
     case .column(let reference): try write(reference)
     case .qualified(let alias, let reference): try write(reference, ofAlias: alias)
     case .value(let value): write(value)
-    case .parameter(let name): write { Placeholder(name: name) }
+    case .parameter(let name): try write { Placeholder(name: name) }
     case .invalid(let term): try refuse(term)
     default: break
     }
@@ -314,16 +314,16 @@ struct Renderer {
   }
 
   /// Writes a `?` for a value that is passed when the statement runs.
-  private func write(_ placeholder: () throws -> Placeholder) rethrows {
-    sql.refuseKey()
+  private func write(_ placeholder: () throws -> Placeholder) throws {
+    if GivenParameters.current == nil { sql.refuseKey() }
     sql.append("?")
-    parameters.append(try placeholder())
+    try parameters.append(try placeholder())
   }
 
   /// Writes the right side of an assignment.
   func write(_ expression: SqlExpression, settingColumn position: Int) throws {
     guard case .parameter(let name) = expression.node else { return try write(expression) }
-    write { Placeholder(name: name, storedIn: table.columns[position].definition) }
+    try write { Placeholder(name: name, storedIn: table.columns[position].definition) }
   }
 
   // MARK: Columns

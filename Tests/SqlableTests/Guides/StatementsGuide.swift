@@ -122,6 +122,9 @@ import Testing
 
   @Test func preparedStatements() throws {
     try withBicycles { db in
+      let colored = Bicycle.read().filter(Bicycle.color == Parameter("color"))
+      let red = try colored.binding(["color": "red"]).run(db)  // [Bicycle]
+      #expect(red.map(\.name) == ["Norco", "Giant"])
       let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))
       let reds = try byColor.run(["color": "red"])  // by name
       let blues = try byColor.run("blue")  // by position

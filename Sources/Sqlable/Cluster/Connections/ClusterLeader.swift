@@ -9,6 +9,9 @@ final class ClusterLeader: Sendable {
     /// The leader that was found last.
     var named: NodeAddress?
     var changes = 0
+    /// Whether the leader is doubted, and the others are asked.
+    var isDoubted = false
+    var isClosed = false
   }
 
   private let state: Guarded<State>
@@ -29,6 +32,7 @@ final class ClusterLeader: Sendable {
     var reason: any Error = SqlError(.unavailable, message: "no node knows of one")
     while deadline > .now {
       try Task.checkCancellation()
+      if state.withLock({ $0.isClosed }) { throw SqlError.closedCluster }
       switch await ask(nodes, before: min(deadline, .now + ClusterLeader.patience)) {
       case .success(let leader):
         state.withLock { state in
@@ -55,6 +59,24 @@ final class ClusterLeader: Sendable {
       if state.leader == address { (state.leader, state.lost) = (nil, address) }
     }
   }
+
+  /// To be called after an error of a call on the leader: forgets it, if the error says something of it.
+  func failed(_ address: NodeAddress, _ error: any Error) {
+    guard (error as? NodeFailure)?.isLate == true else { return lost(address) }
+    // The call's time is over, which may be because the node is stopped.
+    let isFirst = state.withLock { state in
+      defer { state.isDoubted = true }
+      return !state.isDoubted
+    }
+    guard isFirst else { return }
+    Task {
+      if await isElsewhere(than: address) { lost(address) }
+      state.withLock { $0.isDoubted = false }
+    }
+  }
+
+  /// Ends the search.
+  func close() { state.withLock { $0.isClosed = true } }
 
   /// Adds nodes that a leader named.
   func note(_ members: [ClusterMember]) {

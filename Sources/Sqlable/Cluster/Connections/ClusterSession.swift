@@ -35,7 +35,7 @@ actor ClusterSession {
       if case .nodes(let members) = try await session.send(.nodes, nil, before: deadline) { leader.note(members) }
       return session
     } catch {
-      leader.lost(address)
+      if error.isOfNode { leader.failed(address, error) }
       guard var failure = error as? NodeFailure else { throw error }
       // Nothing of a call's own.
       failure.wasSent = false

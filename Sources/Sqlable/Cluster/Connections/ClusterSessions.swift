@@ -6,6 +6,8 @@ final class ClusterSessions: Sendable {
   private let configuration: ClusterConfiguration
   private let slots: Slots
   private let idle = Guarded<(sessions: [ClusterSession], isClosed: Bool)>(([], false))
+  /// Those that calls have.
+  private let used = Guarded<[ObjectIdentifier: ClusterSession]>([:])
 
   init(_ leader: ClusterLeader, _ confirmation: LeaderConfirmation?, _ configuration: ClusterConfiguration) {
     (self.leader, self.confirmation, self.configuration) = (leader, confirmation, configuration)
@@ -27,6 +29,8 @@ final class ClusterSessions: Sendable {
     while true {
       do {
         let session = try await take(before: deadline)
+        used.withLock { $0[ObjectIdentifier(session)] = session }
+        defer { used.withLock { $0[ObjectIdentifier(session)] = nil } }
         do {
           if confirmed != session.address { try await confirmation?.confirm(session.address, before: deadline) }
           confirmed = nil
@@ -38,7 +42,7 @@ final class ClusterSessions: Sendable {
             giveBack(session)
           } else {
             session.close()
-            if error.isOfNode { leader.lost(session.address) }
+            if error.isOfNode { leader.failed(session.address, error) }
           }
           throw error
         }
@@ -83,6 +87,7 @@ final class ClusterSessions: Sendable {
       return idle.sessions
     }
     for session in sessions { session.close() }
+    for session in used.withLock({ Array($0.values) }) { session.close() }
   }
 }
 
@@ -117,7 +122,7 @@ struct ClusterAttempts {
     guard error.isOfNode || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
     let pause = bound * Double.random(in: 0.5...1)
     bound = min(bound * 2, .milliseconds(100))
-    guard .now + pause < deadline else { throw isBusy ? error : SqlError.unavailable(error) }
+    guard .now + pause < deadline else { throw isBusy ? error : error.ofCluster }
     try await Task.sleep(for: pause)
   }
 }
@@ -127,6 +132,11 @@ extension Error {
   func labelled(_ label: String?) -> any Error { (self as? SqlError)?.labelled(label) ?? self }
 
   /// The error for the caller.
-  var ofCluster: any Error { self is NodeFailure ? SqlError.unavailable(self) : self }
+  var ofCluster: any Error {
+    guard let failure = self as? NodeFailure else {
+      return (self as? SqlError)?.isOfNode == true ? SqlError.unavailable(self) : self
+    }
+    return failure.isLate ? SqlError.late("the node did not answer before the deadline") : SqlError.unavailable(failure)
+  }
 }
 #endif

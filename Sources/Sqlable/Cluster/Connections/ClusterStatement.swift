@@ -3,6 +3,8 @@
 struct ClusterStatement: Sendable {
   /// Whether it inserts, updates or deletes rows.
   let isChange: Bool
+  /// Whether each row that it changes changes a page: SQLite writes none for a row that an update leaves as it was.
+  let changesPages: Bool
   let returnsRows: Bool
   /// Whether it is a query, which changes nothing.
   let isQuery: Bool
@@ -23,6 +25,7 @@ struct ClusterStatement: Sendable {
     let changes: Set = ["INSERT", "UPDATE", "DELETE", "REPLACE"]
     let verb = first == "WITH" ? keywords.first { changes.contains($0) || $0 == "SELECT" || $0 == "VALUES" } : first
     isChange = verb.map(changes.contains) ?? false
+    changesPages = verb == "DELETE" || (verb == "INSERT" && !keywords.contains("OR") && !keywords.contains("CONFLICT"))
     isQuery = !isChange && ClusterStatement.queries.contains(first)
     // A PRAGMA that sets something has no result.
     let isSetting = first == "PRAGMA" && words.contains { $0.text == "=" || $0.keyword == "OPTIMIZE" }

@@ -136,7 +136,11 @@ private final class LeadershipRound: Sendable {
   func take(_ answer: Result<WireResponse, any Error>, of node: NodeAddress) {
     switch answer {
     case .success(.nodes(let members)) where node == leader:
-      let voters = members.filter { $0.role == .voter }.compactMap { try? NodeAddress($0.address) }
+      let named = members.filter { $0.role == .voter }
+      let voters = named.compactMap { try? NodeAddress($0.address) }
+      guard voters.count == named.count else {
+        return end(.failure(NodeFailure(address: leader, reason: "it names a voter wrongly", wasSent: false)))
+      }
       confirmation.note(members, voters)
       state.withLock { $0.voters = voters }
       ask(voters)
@@ -144,6 +148,8 @@ private final class LeadershipRound: Sendable {
       _ = state.withLock { $0.followers.insert(node) }
     case .failure(let error) where node == leader:
       return end(.failure(error))
+    case .success where node == leader:
+      return end(.failure(NodeFailure(address: leader, reason: "it does not name the voters", wasSent: false)))
     default:
       _ = state.withLock { $0.others.insert(node) }
     }

@@ -63,7 +63,7 @@ extension SqliteClusterNode {
   /// It ends what `start` is waiting for. The node can be started again, also by another object or process.
   public func stop() async throws {
     cancelTurns()
-    try await inTurn { [self] in
+    try await inTurn(isCancellable: false) { [self] in
       if isRunning { await handOver() }
       try await halt()
     }

@@ -27,7 +27,9 @@ extension SqliteClusterNode {
       }
       try await halt()
       let (id, address) = (id, nodeAddress)
-      try await blocking { try RunningNode.leaveAlone(id, address, in: directory) }
+      // It was unlocked when the node stopped.
+      let locked = try await lockDirectory().directory
+      try await blocking { try RunningNode.leaveAlone(id, address, in: locked) }
     }
   }
 

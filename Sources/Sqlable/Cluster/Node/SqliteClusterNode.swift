@@ -85,8 +85,10 @@ public final class SqliteClusterNode: Sendable {
 
 extension SqliteClusterNode {
   /// Runs an operation after those that have begun before.
-  func inTurn<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-    try await turns.run(body)
+  func inTurn<Value: Sendable>(
+    isCancellable: Bool = true, _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await turns.run(isCancellable: isCancellable, body)
   }
 
   /// Cancels what runs in turn.

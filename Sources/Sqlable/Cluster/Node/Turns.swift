@@ -10,7 +10,10 @@ final class Turns: Sendable {
 
   private let state = Guarded(State())
 
-  func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+  /// - Parameter isCancellable: Whether ``cancel()`` ends it.
+  func run<Value: Sendable>(
+    isCancellable: Bool = true, _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
     let (task, end, number) = state.withLock { state in
       let previous = state.last
       let task = Task {
@@ -26,7 +29,7 @@ final class Turns: Sendable {
         }
       }
       state.number += 1
-      state.tasks[state.number] = end
+      if isCancellable { state.tasks[state.number] = end }
       state.last = end
       return (task, end, state.number)
     }

@@ -1,4 +1,5 @@
 #if Cluster
+import Glibc
 import NIOCore
 import NIOPosix
 
@@ -29,12 +30,17 @@ final class NodeConnection: Sendable {
   ) async throws -> NodeConnection {
     let left = deadline - .now
     guard left > .zero else {
-      throw NodeFailure(address: address, reason: "no time was left to connect", wasSent: false)
+      throw NodeFailure(address: address, reason: "no time was left to connect", wasSent: false, isLate: true)
     }
     do {
       let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .connectTimeout(min(TimeAmount(left), .seconds(2)))
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        // Where packets vanish, the kernel would wait for a quarter of an hour.
+        .channelOption(.socketOption(.so_keepalive), value: 1)
+        .channelOption(.tcpOption(.init(rawValue: TCP_KEEPIDLE)), value: 2)
+        .channelOption(.tcpOption(.init(rawValue: TCP_KEEPINTVL)), value: 1)
+        .channelOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: 3_000)
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(WireHandler(address: address, isGivenUp: isGivenUp))
@@ -88,7 +94,9 @@ final class NodeConnection: Sendable {
     _ content: WireCall.Content, before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
     try Task.checkCancellation()
-    guard deadline > .now else { throw NodeFailure(address: address, reason: WireCall.late, wasSent: false) }
+    guard deadline > .now else {
+      throw NodeFailure(address: address, reason: WireCall.late, wasSent: false, isLate: true)
+    }
     let promise = start(content, before: deadline)
     return try await withTaskCancellationHandler {
       try await promise.futureResult.get()
@@ -118,6 +126,8 @@ struct NodeFailure: Error, CustomStringConvertible {
   let reason: String
   /// Whether a request may have reached it.
   var wasSent = true
+  /// Whether the call's own time is over, which says nothing of the node.
+  var isLate = false
 
   var description: String { "\(address): \(reason)" }
 }
@@ -156,9 +166,11 @@ private struct WireCall: Sendable {
     Task {
       while !ended.withLock({ $0 }) {
         if deadline <= .now {
-          end(WireCall.late, channel, address)
+          end(NodeFailure(address: address, reason: WireCall.late, isLate: true), channel)
         } else if await isGivenUp(address) {
-          end("it is silent, and another node leads", channel, address)
+          // It may have answered meanwhile, and the next call be under way.
+          guard !ended.withLock({ $0 }) else { return }
+          end(NodeFailure(address: address, reason: "it is silent, and another node leads"), channel)
         } else {
           try? await Task.sleep(until: min(deadline, .now + NodeConnection.silence), clock: .continuous)
         }
@@ -166,8 +178,8 @@ private struct WireCall: Sendable {
     }
   }
 
-  private func end(_ reason: String, _ channel: any Channel, _ address: NodeAddress) {
-    promise.fail(NodeFailure(address: address, reason: reason))
+  private func end(_ failure: NodeFailure, _ channel: any Channel) {
+    promise.fail(failure)
     channel.close(promise: nil)
   }
 }

@@ -253,7 +253,11 @@ final class ParameterBuffer {
     append(.list(Unmanaged.passUnretained(list)) as BoundValue)
   }
 
-  func append(_ placeholder: Placeholder) {
+  /// Adds the value that is given for a parameter, or room for one that is supplied later.
+  func append(_ placeholder: Placeholder) throws {
+    if let given = GivenParameters.current, let value = try given.value(for: placeholder, in: self) {
+      return append(value)
+    }
     state.placeholders.append((state.count, placeholder))
     append(.unset as BoundValue)
   }

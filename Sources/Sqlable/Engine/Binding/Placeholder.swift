@@ -21,3 +21,14 @@ struct Placeholder: Sendable {
     side = nil
   }
 }
+
+/// Values for the parameters of statements that are not prepared.
+protocol ParameterValues: Sendable {
+  /// Returns the value for a parameter; nil if there is none. It stays valid as long as the buffer's scope.
+  func value(for placeholder: Placeholder, in parameters: ParameterBuffer) throws -> BoundValue?
+}
+
+/// The values for the statements that the task runs.
+enum GivenParameters {
+  @TaskLocal static var current: (any ParameterValues)?
+}

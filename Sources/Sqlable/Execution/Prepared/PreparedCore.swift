@@ -55,7 +55,7 @@ final class PreparedCore {
       case .query(let query, _): try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
       case .sql(let text, _):
         sql.append(text: text.text)
-        for argument in text.arguments { parameters.append(argument) }
+        for argument in text.arguments { try parameters.append(argument) }
       }
     }
 

@@ -74,26 +74,7 @@ struct PreparedBinder {
     var bound = BoundValue.unset
     guard number < core.names.count else { return bound }
     for target in core.targets where target.number == number {
-      let type = target.column?.type ?? Value.columnType
-      var cell = WriteCell(bytes: parameters.bytes, scope: parameters.bytes.pointee.current, type: type)
-      do {
-        if target.isStored || !type.comparesInAnotherForm {
-          try value.write(to: &cell)
-        } else {
-          try cell.set(type.comparable(value, target.side))
-        }
-        guard !cell.isStale else { throw SqlError.misuse("a value ran a statement on its handle while it was bound") }
-        if target.column != nil {
-          let fits =
-            target.isStored
-            ? cell.isStored : type.compares(with: cell.parameter.storageClass)
-          guard fits else { throw type.mismatch(cell.parameter.storageClass) }
-        }
-      } catch {
-        guard let column = target.column else { throw error }
-        throw SqlExpression.located(error, column: Column(column))
-      }
-      bound = cell.parameter
+      bound = try parameters.value(value, for: target.column, isStored: target.isStored, target.side)
       try statement.bind(bound, at: target.index)
     }
     return bound
@@ -104,5 +85,32 @@ struct PreparedBinder {
     guard count == core.names.count else {
       throw SqlError.misuse("the prepared statement has \(core.names.count) parameters, but was given \(count) values")
     }
+  }
+}
+
+extension ParameterBuffer {
+  /// Returns a value in the form of the column that it is compared with or stored in. Throws `.encoding` for one that
+  /// does not fit.
+  func value<Value: SqlValue>(
+    _ value: Value, for column: ColumnDefinition?, isStored: Bool, _ side: ComparedSide?
+  ) throws -> BoundValue {
+    let type = column?.type ?? Value.columnType
+    var cell = WriteCell(bytes: bytes, scope: bytes.pointee.current, type: type)
+    do {
+      if isStored || !type.comparesInAnotherForm {
+        try value.write(to: &cell)
+      } else {
+        try cell.set(type.comparable(value, side))
+      }
+      guard !cell.isStale else { throw SqlError.misuse("a value ran a statement on its handle while it was bound") }
+      if column != nil {
+        let fits = isStored ? cell.isStored : type.compares(with: cell.parameter.storageClass)
+        guard fits else { throw type.mismatch(cell.parameter.storageClass) }
+      }
+    } catch {
+      guard let column else { throw error }
+      throw SqlExpression.located(error, column: Column(column))
+    }
+    return cell.parameter
   }
 }

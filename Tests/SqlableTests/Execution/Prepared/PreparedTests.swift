@@ -169,7 +169,9 @@ private struct Busy: SqlValue {
       let unprepared = Bicycle.delete(Bicycle.color == Parameter("color"))
       #expect(unprepared.sql == #"DELETE FROM "bicycle" WHERE "color" = ?"#)
       let error = expectMisuse { try unprepared.run(db) }
-      #expect(error?.message == "the statement has a parameter, color, and must be prepared to be run")
+      #expect(
+        error?.message
+          == "the statement has a parameter, color: give it a value with binding(_:), or prepare the statement")
       let aboutStruct = sqlError { _ = try db.prepare(Bicycle(name: "x", color: "y").insert()) }
       #expect(aboutStruct?.message.hasPrefix("a statement about structs can't be prepared") == true)
       #expect(try Bicycle.count().run(db) == 4)

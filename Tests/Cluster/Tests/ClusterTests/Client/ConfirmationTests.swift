@@ -51,6 +51,39 @@ import Testing
     #expect(leader.broken == 0)
   }
 
+  /// A row that an update leaves as it was changes no page, and a commit without one needs no majority.
+  @Test(.enabled(if: TestNetwork.isAvailable)) func aLeaderThatIsCutOffAcknowledgesNoUpdate() async throws {
+    try await withCluster(3, isolated: true) { nodes in
+      let network = try #require(nodes.network)
+      var configuration = ClusterConfiguration()
+      configuration.timeout = .seconds(20)
+      let client = try SqliteCluster(nodes: nodes.addresses, configuration: configuration)
+      defer { client.close() }
+      try await client.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY, color TEXT UNIQUE)")
+      try await client.execute("INSERT INTO bicycle VALUES (1, 'red')")
+      for (sql, isDone) in [
+        ("UPDATE bicycle SET id = 1 WHERE id = 1", true), ("UPDATE bicycle SET color = 'x' WHERE id = 2", true),
+        ("INSERT INTO bicycle VALUES (2, 'red')", false),
+      ] {
+        let leader = try await nodes.leader()
+        _ = try await client.query("SELECT 1", as: Int.self)
+        try await client.execute("UPDATE bicycle SET color = 'red' WHERE id = 1")
+        let commits = client.statistics.commits
+        try network.split([leader], from: (1...3).filter { $0 != leader })
+        let outcome = await Task { try await client.execute(SQL(verbatim: sql)) }.result
+        // The old leader alone has said nothing: either another one has, or the outcome is not known.
+        if client.statistics.commits > commits {
+          #expect(client.statistics.leader != nodes.node(leader).address, "\(sql): \(outcome)")
+        }
+        if case .failure(let error as SqlError) = outcome {
+          #expect(error.kind == .outcomeUnknown || !isDone, "\(sql): \(error)")
+        }
+        try network.heal()
+        try await Task.sleep(for: .seconds(1))
+      }
+    }
+  }
+
   /// A leader that is cut off goes on for a while, and the others elect a new one meanwhile.
   @Test(.enabled(if: TestNetwork.isAvailable)) func aLeaderThatIsCutOffDoesNotAnswerWithThePast() async throws {
     try await withCluster(3, isolated: true) { nodes in

@@ -1,0 +1,112 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Calls that end before their time: by a deadline, by cancelling, by closing the client.
+@Suite(.timeLimit(.minutes(5))) struct EndingTests {
+  @Test func aCallThatMissesItsOwnDeadlineSaysSoAndLeavesTheLeader() async throws {
+    try await withClient { cluster, nodes in
+      _ = try await cluster.query("SELECT 1", as: Int.self)
+      let changes = cluster.statistics.leaderChanges
+      let leader = try await nodes.leader()
+      // The node answers no one while it is stopped.
+      await nodes.node(leader).pause()
+      let error = await failure {
+        try await withDeadline(.milliseconds(150)) { _ = try await cluster.query("SELECT 2", as: Int.self) }
+      }
+      await nodes.node(leader).resume()
+      #expect(error?.kind == .timeout, "\(String(describing: error))")
+      #expect(try await cluster.query("SELECT 3", as: Int.self) == [3])
+      #expect(cluster.statistics.leaderChanges == changes)
+    }
+  }
+
+  @Test func aTransactionThatIsLateOrCancelledBeforeItsCommitIsNotStored() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      let late = await failure {
+        try await withDeadline(.milliseconds(300)) {
+          try await cluster.transaction { tx in
+            _ = try await Person(id: nil, name: "late").insert().run(tx)
+            try? await Task.sleep(for: .milliseconds(400))
+          }
+        }
+      }
+      #expect(late?.kind == .timeout && late?.transaction == .rolledBack, "\(String(describing: late))")
+      let task = Task {
+        try await cluster.transaction { tx in
+          _ = try await Person(id: nil, name: "cancelled").insert().run(tx)
+          withUnsafeCurrentTask { $0?.cancel() }
+        }
+      }
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(try await Person.count().run(cluster) == 0)
+    }
+  }
+
+  @Test func closingEndsSearchesAndReads() async throws {
+    let nowhere = try SqliteCluster(nodes: ["127.0.0.1:1"])
+    let search = Task { try await nowhere.query("SELECT 1", as: Int.self) }
+    try await Task.sleep(for: .milliseconds(200))
+    let begin = ContinuousClock.now
+    nowhere.close()
+    #expect(await failure { _ = try await search.value }?.kind == .closed)
+    #expect(.now - begin < .seconds(5))
+    try await withClient { cluster, nodes in
+      _ = try await cluster.query("SELECT 1", as: Int.self)
+      let leader = try await nodes.leader()
+      await nodes.node(leader).pause()
+      let read = Task { try await cluster.query("SELECT 2", as: Int.self) }
+      try await Task.sleep(for: .milliseconds(100))
+      let begin = ContinuousClock.now
+      cluster.close()
+      #expect(await failure { _ = try await read.value }?.kind == .closed)
+      #expect(.now - begin < .seconds(5))
+      await nodes.node(leader).resume()
+    }
+  }
+
+  /// Only the write whose answer can't be read fails.
+  @Test func aRowThatCantBeReadIsTheErrorOfItsWriteAlone() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, flag BOOLEAN)")
+      let outcomes = await withTaskGroup(of: (Int, SqlError.Kind?).self) { group in
+        for number in 1...20 {
+          group.addTask {
+            do {
+              if number == 10 {
+                _ = try await cluster.query("INSERT INTO t (flag) VALUES (NULL) RETURNING flag", as: Int?.self)
+              } else {
+                try await cluster.execute("INSERT INTO t (flag) VALUES (\(number))")
+              }
+              return (number, nil)
+            } catch { return (number, (error as? SqlError)?.kind) }
+          }
+        }
+        return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      }
+      #expect(outcomes.keys.allSatisfy { $0 == 10 }, "\(outcomes)")
+      #expect(try await cluster.query("SELECT count(*) FROM t WHERE flag IS NOT NULL", as: Int.self) == [19])
+    }
+  }
+
+  @Test func transactionsOfTwoClientsNest() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      var configuration = ClusterConfiguration()
+      configuration.database = "other"
+      let other = try SqliteCluster(nodes: nodes.addresses, configuration: configuration)
+      defer { other.close() }
+      try await other.createTables(Person.self)
+      try await cluster.transaction { _ in
+        try await other.transaction { _ in
+          _ = try await Person(id: nil, name: "a").insert().run(cluster)
+          _ = try await Person(id: nil, name: "b").insert().run(other)
+          #expect(try await Person.read().run(cluster).map(\.name) == ["a"])
+        }
+      }
+      #expect(try await Person.read().run(cluster).map(\.name) == ["a"])
+      #expect(try await Person.read().run(other).map(\.name) == ["b"])
+    }
+  }
+}
