@@ -83,8 +83,9 @@ import Testing
     }
   }
 
-  @Test func theSQLOfALongWriteIsKnownWithoutItsValues() throws {
-    try withMembers { pool in
+  /// Waits on no thread of Swift's: they are as many as there are cores, and the write needs one to begin.
+  @Test func theSQLOfALongWriteIsKnownWithoutItsValues() async throws {
+    try await withMembers { pool in
       let isBegun = DispatchSemaphore(value: 0)
       let write = Task.detached {
         try await pool.transaction { db in
@@ -96,11 +97,11 @@ import Testing
             """)
         }
       }
-      isBegun.wait()
+      try await onThread { isBegun.wait() }
       defer { write.cancel() }
       var sql: String?
       for _ in 0..<3_000 where sql == nil {
-        usleep(10_000)
+        try await Task.sleep(for: .milliseconds(10))
         sql = pool.writeLockHolder?.sql
       }
       #expect(sql?.hasPrefix("INSERT INTO member WITH RECURSIVE") == true)
@@ -108,27 +109,29 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: TestProgram.isAvailable)) func aPoolOfAnotherProcessIsNamedOnceItHasHeldTheLockForLong() throws {
-    try withMembers(PoolConfiguration(handles: .init(busyTimeout: 0.1))) { pool in
+  @Test(.enabled(if: TestProgram.isAvailable)) func aPoolOfAnotherProcessIsNamedOnceItHeldTheLockLong() async throws {
+    try await withMembers(PoolConfiguration(handles: .init(busyTimeout: 0.1))) { pool in
       let process = try PoolProcess(.holding, pool.filepath, id: 7)
       #expect(process.answer() == "ready")
       try process.goOn()
       _ = process.answer()
       var holder: WriteLockHolder?
       for _ in 0..<3_000 where holder?.callSite == nil {
-        usleep(10_000)
+        try await Task.sleep(for: .milliseconds(10))
         holder = pool.writeLockHolder
       }
       let found = try #require(holder)
       #expect(found.process != Int(getpid()) && found.handle == nil)
       #expect(found.callSite?.hasPrefix("SqlableTests/PoolProcess.swift:") == true)
       #expect(found.age.map { $0 >= .milliseconds(250) && $0 < .seconds(120) } == true)
-      let error = expectError(.busy) { try Member(id: 1, name: "x").insert().run(pool) }
+      let error = await #expect(throws: SqlError.self) { try await Member(id: 1, name: "x").insert().run(pool) }
+      #expect(error?.kind == .busy)
       #expect(error?.message.contains("process \(found.process)") == true, "\(error?.message ?? "")")
       #expect(error?.message.contains("PoolProcess.swift") == true)
-      let late = expectError(.timeout) {
-        _ = try withDeadline(.milliseconds(50)) { try Member(id: 1, name: "x").insert().run(pool) }
+      let late = await #expect(throws: SqlError.self) {
+        _ = try await withDeadline(.milliseconds(50)) { try await Member(id: 1, name: "x").insert().run(pool) }
       }
+      #expect(late?.kind == .timeout)
       #expect(late?.message.contains("PoolProcess.swift") == true, "\(late?.message ?? "")")
       let record = try String(contentsOfFile: pool.filepath + "-gate", encoding: .utf8)
       #expect(record.contains("\n\(found.process)\n") && !record.contains("'x'"))
@@ -140,16 +143,18 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: TestProgram.isAvailable)) func whatAKilledProcessHasSaidIsNotTakenForTheNextHolder() throws {
-    try withMembers { pool in
+  @Test(.enabled(if: TestProgram.isAvailable)) func whatAKilledProcessHasSaidIsNotTakenForTheNextHolder() async throws {
+    try await withMembers { pool in
       let process = try PoolProcess(.holding, pool.filepath, id: 7)
       #expect(process.answer() == "ready")
       try process.goOn()
       _ = process.answer()
-      for _ in 0..<3_000 where pool.writeLockHolder?.callSite == nil { usleep(10_000) }
+      for _ in 0..<3_000 where pool.writeLockHolder?.callSite == nil {
+        try await Task.sleep(for: .milliseconds(10))
+      }
       process.kill()
       #expect(pool.writeLockHolder == nil)
-      try pool.transaction { _ in
+      try await pool.transaction { _ in
         #expect(pool.writeLockHolder?.process == Int(getpid()))
         #expect(pool.writeLockHolder?.callSite?.hasPrefix(WriteLockHolderTests.file) == true)
       }
