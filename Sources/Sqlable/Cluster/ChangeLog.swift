@@ -61,6 +61,12 @@ struct ChangeLog {
     """
   }
 
+  /// Reads the version of the schema, and the number of the last change.
+  static let end: SQL = """
+    SELECT v."schema_version", coalesce((SELECT seq FROM sqlite_sequence WHERE name = \(table)), 0)
+    FROM pragma_schema_version AS v
+    """
+
   static func trim(before number: Int) -> SQL { "DELETE FROM \"sqlable_change\" WHERE \"number\" < \(number)" }
 }
 

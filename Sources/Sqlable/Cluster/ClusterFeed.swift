@@ -66,23 +66,26 @@ final class ClusterFeed: Sendable {
     defer { slots.giveBack() }
     try await createTriggers(of: tables, cluster)
     if state.withLock({ $0.position }) == nil {
-      let position = try await cluster.query(
-        "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = \(ChangeLog.table)), 0)", as: Int.self)
-      state.withLock { $0.position = position.first ?? 0 }
+      let end = try await ClusterFeed.end(cluster)
+      state.withLock { ($0.position, $0.schemaVersion) = (end.position, end.schemaVersion) }
     }
     state.withLock { state in
       guard state.reading == nil, !state.isClosed else { return }
       // The task must not keep the client alive.
       state.reading = Task.detached { [weak self, weak cluster] in
-        while let feed = self, let cluster, feed.isOpen {
-          let pause = await feed.read(cluster)
-          await feed.sleep(for: pause)
+        while let pause = await self?.readIfOpen(cluster) {
+          let sleeper = self?.sleeper()
+          await sleeper?.sleep(for: pause)
         }
       }
     }
   }
 
-  private var isOpen: Bool { state.withLock { !$0.isClosed } }
+  /// The number of the log's last change, and the version of the schema.
+  private static func end(_ cluster: SqliteCluster) async throws -> (position: Int, schemaVersion: Int?) {
+    let rows = try await cluster.query(ChangeLog.end, as: Int.self, Int.self)
+    return rows.first.map { (position: $0.1, schemaVersion: $0.0) } ?? (position: 0, schemaVersion: nil)
+  }
 
   private var followed: [String] { state.withLock { $0.tables.keys.map { String(decoding: $0, as: UTF8.self) } } }
 
@@ -119,31 +122,34 @@ final class ClusterFeed: Sendable {
   /// To be called after a commit of this client: the log is read at once.
   func poke() {
     let sleeper = state.withLock { state in
-      state.isPoked = true
+      state.isPoked = state.sleeper == nil
       defer { state.sleeper = nil }
       return state.sleeper
     }
     sleeper?.wake()
   }
 
-  private func sleep(for pause: Duration) async {
+  /// What the pause between two reads waits for; nil if there is to be none.
+  private func sleeper() -> Waiter? {
     let waiter = Waiter()
-    let isPoked = state.withLock { state in
+    return state.withLock { state in
       defer { state.isPoked = false }
-      if !state.isPoked { state.sleeper = waiter }
-      return state.isPoked || state.isClosed
+      guard !state.isPoked, !state.isClosed else { return nil }
+      state.sleeper = waiter
+      return waiter
     }
-    if isPoked { return }
-    let timer = Task {
-      try? await Task.sleep(for: pause)
-      waiter.wake()
-    }
-    _ = await waiter.wait(isolation: nil)
-    timer.cancel()
-    state.withLock { $0.isPoked = false }
   }
 
-  /// Reads what is new; returns the pause until the next time.
+  /// Reads what is new; returns the pause until the next time, nil once the client is closed.
+  private func readIfOpen(_ cluster: SqliteCluster?) async -> Duration? {
+    let isClosed = state.withLock { state in
+      state.sleeper = nil
+      return state.isClosed
+    }
+    guard let cluster, !isClosed else { return nil }
+    return await read(cluster)
+  }
+
   private func read(_ cluster: SqliteCluster) async -> Duration {
     guard let position = state.withLock({ $0.position }) else { return interval }
     do {
@@ -157,8 +163,13 @@ final class ClusterFeed: Sendable {
         return state.schemaVersion.map { $0 != first.0 } ?? false
       }
       // First: what changes from here on is logged, and what changed before is missed.
-      if isOther { try await createTriggers(of: followed, cluster, leavesOutMissing: true) }
-      deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? position)
+      var start = position
+      if isOther {
+        try await createTriggers(of: followed, cluster, leavesOutMissing: true)
+        // The log may have been made anew, and have begun with 1.
+        if try await ClusterFeed.end(cluster).position < position { start = 0 }
+      }
+      deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? start)
       try await trim(changes, cluster)
       return changes.count == ClusterFeed.maximumEntries ? .zero : interval
     } catch let error as SqlError where error.kind == .schema(.missingTable(ChangeLog.table)) {
@@ -259,6 +270,17 @@ final class ClusterFeed: Sendable {
       state.withLock { _ = $0.waiters.removeValue(forKey: ObjectIdentifier(waiter)) }
       guard isWoken else { throw CancellationError() }
     }
+  }
+}
+
+extension Waiter {
+  fileprivate func sleep(for pause: Duration) async {
+    let timer = Task {
+      try? await Task.sleep(for: pause)
+      wake()
+    }
+    _ = await wait(isolation: nil)
+    timer.cancel()
   }
 }
 #endif

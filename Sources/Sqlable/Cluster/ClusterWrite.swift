@@ -26,6 +26,14 @@ final class ClusterWrite: Sendable {
 
   var isRepeatable: Bool { record != nil }
 
+  /// The request that it consists of, if it may be sent together with those of other writes: after an error of it, or
+  /// of one ahead of it, nothing has to be undone.
+  var single: SqlRequest? {
+    guard requests.count == 1, record == nil, !isAlone else { return nil }
+    let statement = ClusterStatement.cache.value(of: requests[0].sql)
+    return (statement.isChange || statement.isQuery) && !statement.mayRollBack ? requests[0] : nil
+  }
+
   /// Runs the requests in the open transaction, with the record first.
   func answers(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
     guard let record else { return try await session.answers(to: requests, before: deadline) }

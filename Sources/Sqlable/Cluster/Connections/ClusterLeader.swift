@@ -2,7 +2,10 @@
 /// Finds the leader, and keeps in mind which node it was, and which nodes there are.
 final class ClusterLeader: Sendable {
   private struct State {
-    var nodes: [NodeAddress]
+    /// The nodes that the program names.
+    let given: [NodeAddress]
+    /// The others that a leader named last.
+    var others: [NodeAddress] = []
     var leader: NodeAddress?
     /// The leader that was lost last: nodes may name it for a while.
     var lost: NodeAddress?
@@ -16,10 +19,12 @@ final class ClusterLeader: Sendable {
 
   private let state: Guarded<State>
   private static let patience = Duration.milliseconds(500)
+  /// How long the last nodes are waited for once most have answered; longer where those took long.
+  private static let grace = Duration.milliseconds(20)
 
-  init(nodes: [NodeAddress]) { state = Guarded(State(nodes: nodes)) }
+  init(nodes: [NodeAddress]) { state = Guarded(State(given: nodes)) }
 
-  var nodes: [NodeAddress] { state.withLock { $0.nodes } }
+  var nodes: [NodeAddress] { state.withLock { $0.given + $0.others } }
   /// How many times another leader than before was found.
   var changes: Int { state.withLock { $0.changes } }
   /// The node that led when it was last asked.
@@ -78,11 +83,13 @@ final class ClusterLeader: Sendable {
   /// Ends the search.
   func close() { state.withLock { $0.isClosed = true } }
 
-  /// Adds nodes that a leader named.
-  func note(_ members: [ClusterMember]) {
+  /// Keeps the nodes that a leader names. What another node names may be of the past, and is only added.
+  func note(_ members: [ClusterMember], fromLeader: Bool = true) {
     let addresses = members.compactMap { try? NodeAddress($0.address) }
     state.withLock { state in
-      for address in addresses where !state.nodes.contains(address) { state.nodes.append(address) }
+      let known = state.given + (fromLeader ? [] : state.others)
+      let new = addresses.filter { !known.contains($0) }
+      state.others = fromLeader ? new : state.others + new
     }
   }
 
@@ -93,39 +100,65 @@ final class ClusterLeader: Sendable {
     return leader != address
   }
 
-  /// Asks nodes, all at once, for the leader; returns the first answer that names one, a former one last.
+  private enum Answer {
+    case names(NodeAddress)
+    case namesNone
+    case failed(any Error)
+    /// The others had time enough.
+    case isOver
+  }
+
+  /// Asks nodes, all at once, for the leader; returns the first answer that names one. A former one counts when most
+  /// name it, or no other node is named.
   private func ask(_ nodes: [NodeAddress], before end: ContinuousClock.Instant) async -> Result<NodeAddress, any Error>
   {
     let former = state.withLock { $0.lost }
-    return await withTaskGroup(of: Result<NodeAddress?, any Error>.self) { group in
-      for node in nodes {
-        group.addTask {
-          do {
-            let connection = try await NodeConnection.open(to: node, before: end)
-            defer { connection.close() }
-            if case .node(let id, let address) = try await connection.send(.leader, before: end), id != 0 {
-              return .success(try NodeAddress(address))
-            }
-            // A node that does not vote names no leader, but the voters, which are asked next.
-            if case .nodes(let members) = try await connection.send(.nodes, before: end) { self.note(members) }
-            return .success(nil)
-          } catch {
-            return .failure(error)
+    let begin = ContinuousClock.now
+    return await withTaskGroup(of: Answer.self) { group in
+      for node in nodes { group.addTask { await self.answer(of: node, before: end) } }
+      defer { group.cancelAll() }
+      var outcome: Result<NodeAddress, any Error> = .failure(SqlError(.unavailable, message: "no node knows of one"))
+      var (answers, formers) = (0, 0)
+      for await answer in group {
+        answers += 1
+        switch answer {
+        case .names(let leader) where leader != former: return .success(leader)
+        case .names(let leader):
+          outcome = .success(leader)
+          formers += 1
+          if formers > nodes.count / 2 { return outcome }
+        case .namesNone: break
+        case .failed(let error): if case .failure = outcome { outcome = .failure(error) }
+        case .isOver: return outcome
+        }
+        if answers == nodes.count { return outcome }
+        // A machine that is gone does not even refuse.
+        if answers == nodes.count / 2 + 1 {
+          let grace = max(ClusterLeader.grace, begin.duration(to: .now) * 3)
+          group.addTask {
+            try? await Task.sleep(for: grace)
+            return .isOver
           }
         }
       }
-      var outcome: Result<NodeAddress, any Error> = .failure(SqlError(.unavailable, message: "no node knows of one"))
-      for await answer in group {
-        switch answer {
-        case .success(let leader?) where leader != former:
-          group.cancelAll()
-          return .success(leader)
-        case .success(let leader?): outcome = .success(leader)
-        case .failure(let error): if case .failure = outcome { outcome = .failure(error) }
-        case .success(nil): break
-        }
-      }
       return outcome
+    }
+  }
+
+  private func answer(of node: NodeAddress, before end: ContinuousClock.Instant) async -> Answer {
+    do {
+      let connection = try await NodeConnection.open(to: node, before: end)
+      defer { connection.close() }
+      if case .node(let id, let address) = try await connection.send(.leader, before: end), id != 0 {
+        return .names(try NodeAddress(address))
+      }
+      // A node that does not vote names no leader, but the voters, which are asked next.
+      if case .nodes(let members) = try await connection.send(.nodes, before: end) {
+        note(members, fromLeader: false)
+      }
+      return .namesNone
+    } catch {
+      return .failed(error)
     }
   }
 }

@@ -4,12 +4,16 @@
 /// Once one of its requests was not answered it is closed, and its transaction rolled back by the node.
 actor ClusterSession {
   nonisolated let address: NodeAddress
-  private nonisolated let connection: NodeConnection
-  private let label: String?
-  private let cacheSize: Int
+  nonisolated let connection: NodeConnection
+  let label: String?
+  let cacheSize: Int
   /// The compiled statements by their text, the latest used last; a text that was seen once has none.
   private var statements: [String: CachedStatement] = [:]
   private var uses = 0
+  /// What is known of the schema: its version, and whether a trigger or a conflict clause of it can end a transaction.
+  var schema: (version: Int64, mayRollBack: Bool)?
+  /// Whether requests of the open transaction may be sent before those ahead of them are answered.
+  var mayPipeline = false
 
   private struct CachedStatement {
     var id: UInt32?
@@ -51,7 +55,15 @@ actor ClusterSession {
   /// answer.
   func answer(to request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> SqlAnswer {
     let statement = ClusterStatement.cache.value(of: request.sql)
+    // It may change the schema.
+    if !statement.isChange, !statement.isQuery { mayPipeline = false }
     let response = try await run(request, returnsRows: statement.returnsRows, before: deadline)
+    return answer(to: request, statement, response)
+  }
+
+  func answer(
+    to request: SqlRequest, _ statement: ClusterStatement, _ response: WireResponse
+  ) -> SqlAnswer {
     var answer = SqlAnswer()
     switch response {
     case .rows(let columns, let rows, _):
@@ -84,15 +96,18 @@ actor ClusterSession {
   private func run(
     _ request: SqlRequest, returnsRows: Bool, inParts: Bool = false, before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
-    if let id = try await compiled(request.sql, before: deadline) {
-      let sent: WireRequest =
-        returnsRows
-        ? .query(statement: id, values: request.values) : .execute(statement: id, values: request.values)
-      return try await send(sent, request.sql, inParts: inParts, before: deadline)
-    }
-    let sent: WireRequest =
-      returnsRows ? .querySQL(request.sql, values: request.values) : .executeSQL(request.sql, values: request.values)
+    let sent = try await wireRequest(for: request, returnsRows: returnsRows, before: deadline)
     return try await send(sent, request.sql, inParts: inParts, before: deadline)
+  }
+
+  func wireRequest(
+    for request: SqlRequest, returnsRows: Bool, before deadline: ContinuousClock.Instant
+  ) async throws -> WireRequest {
+    let (sql, values) = (request.sql, request.values)
+    guard let id = try await compiled(sql, before: deadline) else {
+      return returnsRows ? .querySQL(sql, values: values) : .executeSQL(sql, values: values)
+    }
+    return returnsRows ? .query(statement: id, values: values) : .execute(statement: id, values: values)
   }
 
   /// Returns the compiled statement for a text that was seen before: compiling takes a message of its own.
@@ -124,8 +139,7 @@ actor ClusterSession {
       do {
         return try await connection.answer(to: request, sql, label, inParts: inParts, before: deadline)
       } catch let error as SqlError {
-        // A node refuses everything while it writes a checkpoint.
-        guard error.message == "checkpoint in progress", deadline > .now else { throw error }
+        guard error.isOfCheckpoint, deadline > .now else { throw error }
       }
       try await Task.sleep(for: .milliseconds(1))
     }

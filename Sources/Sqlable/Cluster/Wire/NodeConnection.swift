@@ -20,7 +20,8 @@ final class NodeConnection: Sendable {
 
   deinit { channel.close(promise: nil) }
 
-  /// Connects, and announces the protocol's version. Throws ``NodeFailure`` if that fails, or takes too long.
+  /// Connects, and announces the protocol's version. Throws ``NodeFailure`` if that fails, or takes too long, and
+  /// `CancellationError`.
   ///
   /// A node that is stopped keeps its connections. So `isGivenUp` is asked about one that has been silent for a while,
   /// again and again, and may end the wait for it.
@@ -33,7 +34,7 @@ final class NodeConnection: Sendable {
       throw NodeFailure(address: address, reason: "no time was left to connect", wasSent: false, isLate: true)
     }
     do {
-      let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      let connecting = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .connectTimeout(min(TimeAmount(left), .seconds(2)))
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
         // Where packets vanish, the kernel would wait for a quarter of an hour.
@@ -46,8 +47,18 @@ final class NodeConnection: Sendable {
             try channel.pipeline.syncOperations.addHandler(WireHandler(address: address, isGivenUp: isGivenUp))
           }
         }
-        .connect(host: address.host, port: Int(address.port)).get()
+        .connect(host: address.host, port: Int(address.port))
+      let promise = connecting.eventLoop.makePromise(of: (any Channel).self)
+      connecting.cascade(to: promise)
+      let channel = try await withTaskCancellationHandler {
+        try await promise.futureResult.get()
+      } onCancel: {
+        promise.fail(CancellationError())
+        connecting.whenSuccess { $0.close(promise: nil) }
+      }
       return NodeConnection(address: address, channel: channel)
+    } catch let error as CancellationError {
+      throw error
     } catch {
       throw NodeFailure(address: address, reason: "can't connect", wasSent: false)
     }
@@ -90,6 +101,28 @@ final class NodeConnection: Sendable {
     start(.request(message, inParts: false), before: deadline).futureResult.whenComplete(take)
   }
 
+  /// Sends requests without waiting for responses in between: the node runs one after the other. Returns what became of
+  /// each, in their order. Cancelling the task closes the connection.
+  func send(
+    _ requests: [WireMessage], before deadline: ContinuousClock.Instant
+  ) async -> [Result<WireResponse, any Error>] {
+    let calls = requests.map { request in
+      let promise = channel.eventLoop.makePromise(of: WireResponse.self)
+      return WireCall(content: .request(request.bytes, inParts: false), promise: promise, deadline: deadline)
+    }
+    channel.eventLoop.execute { [self] in
+      for call in calls { channel.write(call, promise: unwritten(call.promise)) }
+      channel.flush()
+    }
+    return await withTaskCancellationHandler {
+      let all = EventLoopFuture.whenAllComplete(calls.map(\.promise.futureResult), on: channel.eventLoop)
+      do { return try await all.get() } catch { return calls.map { _ in .failure(error) } }
+    } onCancel: {
+      for call in calls { call.promise.fail(CancellationError()) }
+      close()
+    }
+  }
+
   private func call(
     _ content: WireCall.Content, before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
@@ -110,13 +143,31 @@ final class NodeConnection: Sendable {
     _ content: WireCall.Content, before deadline: ContinuousClock.Instant
   ) -> EventLoopPromise<WireResponse> {
     let promise = channel.eventLoop.makePromise(of: WireResponse.self)
+    let call = WireCall(content: content, promise: promise, deadline: deadline)
+    channel.writeAndFlush(call, promise: unwritten(promise))
+    return promise
+  }
+
+  /// A promise whose failure ends a call.
+  private func unwritten(_ promise: EventLoopPromise<WireResponse>) -> EventLoopPromise<Void> {
     // A channel that has been closed has no handler any more, and only its own promise says so.
     let written = channel.eventLoop.makePromise(of: Void.self)
     written.futureResult.whenFailure { [address] _ in
       promise.fail(NodeFailure(address: address, reason: "the connection was lost"))
     }
-    channel.writeAndFlush(WireCall(content: content, promise: promise, deadline: deadline), promise: written)
-    return promise
+    return written
+  }
+}
+
+/// A request as it is sent.
+struct WireMessage: Sendable {
+  fileprivate let bytes: ByteBuffer
+
+  /// Throws for a value that the protocol can't carry.
+  init(_ request: WireRequest) throws {
+    var bytes = ByteBufferAllocator().buffer(capacity: 256)
+    try request.write(to: &bytes)
+    self.bytes = bytes
   }
 }
 
@@ -269,6 +320,9 @@ private final class WireHandler: ChannelDuplexHandler {
     var bytes = unwrapInboundIn(data)
     received.writeBuffer(&bytes)
     takeResponses(context)
+    guard !waiting.isEmpty else { return }
+    // A node sends the next response when this one is acknowledged, which the kernel would put off for 40 ms.
+    _ = context.channel.setOption(.tcpOption(.init(rawValue: TCP_QUICKACK)), value: 1)
   }
 
   private func takeResponses(_ context: ChannelHandlerContext) {
@@ -285,9 +339,12 @@ private final class WireHandler: ChannelDuplexHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
   func channelInactive(context: ChannelHandlerContext) {
+    // What can't be understood was the answer to the first.
+    var error = failure
     while let call = waiting.popFirst() {
       call.timer.cancel()
-      call.promise.fail(failure ?? lost)
+      call.promise.fail(error ?? lost)
+      error = nil
     }
     context.fireChannelInactive()
   }

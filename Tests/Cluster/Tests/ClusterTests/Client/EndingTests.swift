@@ -109,4 +109,40 @@ import Testing
       #expect(try await Person.read().run(other).map(\.name) == ["b"])
     }
   }
+
+  /// Nothing but the caller keeps a client: not even the pause before it reads the log again.
+  @Test func aClientThatIsLetGoEndsByItself() async throws {
+    try await withClient { _, nodes in
+      var configuration = ClusterConfiguration()
+      configuration.pollInterval = .seconds(600)
+      var client: SqliteCluster? = try SqliteCluster(nodes: nodes.addresses, configuration: configuration)
+      try await client?.createTables(Person.self)
+      let changes = try await client?.changes(on: Person.self)
+      // The first read of the log.
+      try await Task.sleep(for: .milliseconds(300))
+      weak let released = client
+      client = nil
+      try await until("the client is released") { released == nil }
+      var events = changes?.makeAsyncIterator()
+      #expect(await events?.next() == nil)
+    }
+  }
+
+  /// Most of the nodes name the leader, and a machine that is gone says nothing.
+  @Test func theSearchForALeaderDoesNotWaitForANodeThatIsSilent() async throws {
+    let (leader, follower, silent) = (try FakeNode(), try FakeNode(), try FakeNode(isSilent: true))
+    defer { for node in [leader, follower, silent] { node.close() } }
+    leader.name(leader: nil, voters: [follower.address, silent.address])
+    follower.name(leader: leader.address, voters: [leader.address, silent.address])
+    // The leader closes each connection that asks for more than who leads.
+    var durations: [Duration] = []
+    for _ in 0..<5 {
+      let cluster = try SqliteCluster(nodes: [leader, silent, follower].map(\.address))
+      defer { cluster.close() }
+      let begin = ContinuousClock.now
+      #expect(await failure { _ = try await cluster.query("SELECT 1", as: Int.self) }?.kind == .unavailable)
+      durations.append(begin.duration(to: .now))
+    }
+    #expect(durations.min()! < .milliseconds(500), "\(durations)")
+  }
 }

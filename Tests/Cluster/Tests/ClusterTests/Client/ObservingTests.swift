@@ -178,6 +178,32 @@ import Testing
     }
   }
 
+  /// Its numbers begin with 1 again, below what the client has read.
+  @Test func aLogThatIsMadeAnewIsReadFromItsBeginning() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      let changes = try await cluster.changes(on: Person.self)
+      try await Person.insert((1...5).map { Person(id: $0, name: "x") }).run(cluster)
+      var events = changes.makeAsyncIterator()
+      for id in 1...5 { if case .row(let row)? = await events.next() { #expect(row.id == id) } }
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      defer { other.close() }
+      // In one transaction: the client never sees that there is none.
+      try await other.transaction { tx in
+        let log = try await tx.query(
+          "SELECT sql FROM sqlite_schema WHERE name = 'sqlable_change' OR name LIKE 'sqlable_change_%'", as: String.self
+        )
+        try await tx.execute("DROP TABLE sqlable_change")
+        try await tx.execute(SQL(verbatim: log[0]))
+      }
+      // A change of the schema is seen with the next commit's changes, or at once.
+      var event: ChangeEvent<RowChange>?
+      try await Person(id: 7, name: "x").insert().run(other)
+      repeat { event = await events.next() } while event == .missed
+      if case .row(let row)? = event { #expect(row.id == 7) } else { Issue.record("\(String(describing: event))") }
+    }
+  }
+
   @Test func aLogThatWasTrimmedPastTheClientIsSaidToBe() async throws {
     try await withClient { _, nodes in
       var configuration = ClusterConfiguration()

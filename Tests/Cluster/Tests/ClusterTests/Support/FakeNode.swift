@@ -14,7 +14,8 @@ final class FakeNode: @unchecked Sendable {
   /// How many connections it has closed that way.
   var broken: Int { count.with { $0 } }
 
-  init() throws {
+  /// - Parameter isSilent: Whether it takes connections and says nothing.
+  init(isSilent: Bool = false) throws {
     let port = freePort()
     address = "127.0.0.1:\(port)"
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -28,6 +29,7 @@ final class FakeNode: @unchecked Sendable {
       }
     }
     guard isBound, listen(descriptor, 16) == 0 else { throw CommandFailure(description: "can't listen") }
+    guard !isSilent else { return }
     Thread.detachNewThread { [self] in
       while true {
         let peer = accept(descriptor, nil, nil)
@@ -61,6 +63,8 @@ final class FakeNode: @unchecked Sendable {
         answer(3, word(UInt64(voters.count)) + members, to: peer)
       case 8 where String(decoding: body[8...], as: UTF8.self).hasPrefix("BEGIN"):
         answer(6, word(0) + word(0), to: peer)
+      case 9 where String(decoding: body[8...], as: UTF8.self).hasPrefix("PRAGMA"):
+        answer(0, word(1) + text("it has no pragmas"), to: peer)
       default: return count.with { $0 += 1 }
       }
     }
