@@ -28,7 +28,7 @@ func numbers(text: String, number: Int, date: Date) throws {
   _ = Car.name.sqrt() // refused: 'String' conform to 'SqlNumber'
   _ = Car.seats.round() // refused: referencing instance method 'round' on 'TypedTerm' requires that 'Int' conform to 'BinaryFloatingPoint'
   _ = Car.color.ifNull(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
-  _ = Car.color.ifNull(Car.price) // refused: instance method 'ifNull' requires the types 'String?' and 'Double?' be equivalent
+  _ = Car.color.ifNull(Car.price) // refused: requires
   _ = Car.price.least("x") // refused: cannot convert value of type 'String' to expected argument type 'Double'
   _ = Case.when(Car.price > 5, then: 1).else("x") // refused: the result has a different type than the first one
   _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: "x").end() // refused: the result has a different type than the first one
@@ -70,7 +70,7 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name.regexp(/x/) // refused: instance method 'regexp' requires that 'Regex<Substring>' conform to 'TypedTerm'
   _ = Car.seats.glob("x") // refused: referencing instance method 'glob' on 'TypedTerm' requires that 'Int' conform to 'SqlText'
   _ = Car.name.like(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
-  _ = Car.name.ifNull("x") // refused: instance method 'ifNull' requires the types 'String' and 'String?' be equivalent
+  _ = Car.name.ifNull("x") // refused: requires that
   _ = Car.name.coalesce(Car.price) // refused: instance method 'coalesce' requires the types 'String' and 'Double' be equivalent
   _ = Car.name.nullIf(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.price.greatest(Car.name) // refused: instance method 'greatest' requires the types 'Double' and 'String' be equivalent
@@ -155,5 +155,5 @@ func aggregates(text: String, number: Int, date: Date) throws {
   _ = scalar(Car.select(Car.price)) == "x" // refused: the value has a different type than the term on the left
   _ = scalar(Car.select(Car.price, Car.name)) // refused: only a query of a single column is a value
   _ = scalar(Car.read()) // refused: only a query of a single column is a value
-  _ = Car.color.ifNull(Car.color.count()) // refused: instance method 'ifNull' requires the types 'String?' and 'Int?' be equivalent
+  _ = Car.color.ifNull(Car.color.count()) // refused: requires
 }

@@ -299,9 +299,10 @@ extension DocumentDecoder {
       case .integer(let position):
         guard let position = Int(exactly: position) else { break }
         return .position(position)
+      case .null: return .end
       default: break
       }
-      throw failure("a step within JSON must be a key or a position")
+      throw failure("a step within JSON must be a key, a position, or null for the end")
     }
     let path = SqlExpression.path(steps)
     if case .invalid(let invalid) = path.node { throw invalid.error }

@@ -125,6 +125,7 @@ struct DocumentEncoder {
         switch step {
         case .key(let key): .text(key)
         case .position(let position): .integer(Int64(position))
+        case .end: .null
         }
       })
   }

@@ -82,6 +82,11 @@ extension JSONStep {
       switch first {
       case UInt8(ascii: "["):
         guard let end = rest.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+        if rest[..<end].elementsEqual("#".utf8) {
+          steps.append(.end)
+          rest = rest[rest.index(after: end)...]
+          continue
+        }
         let digits = rest[..<end].drop { $0 == UInt8(ascii: "#") }
         guard let position = Int(String(decoding: digits, as: UTF8.self)) else { return nil }
         steps.append(.position(position))

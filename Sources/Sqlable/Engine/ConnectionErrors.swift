@@ -29,9 +29,8 @@ extension Connection {
   func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
     var error = error(code, sql: String(decoding: text, as: UTF8.self))
     if let offset = Library.errorOffset?(handle), offset >= 0 { error.offset = Int(offset) }
-    if error.message == "no query solution" {
-      let message = "the index that INDEXED BY names can't be used for the statement"
-      (error.kind, error.message) = (.invalidStatement(message), message)
+    if let reason = Connection.reason(ofInvalid: error.message) {
+      (error.kind, error.message) = (.invalidStatement(reason), reason)
     }
     guard error.message == "too many SQL variables" else { return error }
     let limit = sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1)
@@ -42,6 +41,23 @@ extension Connection {
     ).labelled(label)
     tooMany.transaction = error.transaction
     return tooMany
+  }
+
+  /// What is wrong with a statement that SQLite could parse; nil for other messages of a compilation.
+  static func reason(ofInvalid message: String) -> String? {
+    if message == "no query solution" { return "the index that INDEXED BY names can't be used for the statement" }
+    if message.begins(with: "misuse of aggregate") {
+      return message + "; filter groups with having(_:), or name the query with named(_:) and query that"
+    }
+    if message.begins(with: "misuse of window function") {
+      return message + "; it needs over(…), and to filter by it, name the query with named(_:) and query that"
+    }
+    let isOfStatement =
+      ["misuse of ", "too many terms in ", "at most ", "wrong number of arguments to function "].contains {
+        message.begins(with: $0)
+      }
+      || ["DISTINCT is not supported for window functions", "row value misused"].contains(message)
+    return isOfStatement ? message : nil
   }
 
   /// SQLite's extended code and message for a failure with this code.

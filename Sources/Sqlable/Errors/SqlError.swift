@@ -120,7 +120,7 @@ extension SqlError {
     case notFound
     /// A result has several rows, or several with the same key, where there can be one.
     case notUnique
-    /// The statement is invalid, for the reason given; SQLite never saw it.
+    /// The statement is invalid, for the reason given; SQLite never ran it.
     case invalidStatement(String)
     /// SQLite could not parse the statement.
     case syntax

@@ -36,9 +36,14 @@ extension SqlError {
       }
     case .schema(.missingColumn(let name)):
       error.table = table ?? info.name
-      if name.begins(with: "excluded."), let column = name.suffix(after: ".") {
-        error.kind = .schema(.missingColumn(column))
-        error.column = column
+      guard !info.columns.contains(where: { $0.name == name }) else { break }
+      if let column = name.qualified(by: "excluded") ?? name.qualified(by: info.name) {
+        (error.kind, error.column) = (.schema(.missingColumn(column)), column)
+      } else if let dot = name.lastIndex(of: ".") {
+        // Of a table that is not joined, or that lacks it.
+        let (other, column) = (String(name[..<dot]), String(name[name.index(after: dot)...]))
+        (error.kind, error.table, error.column) = (.schema(.missingColumn(column)), other, column)
+        error.message += "; the statement does not read \(other) here, or \(other) has no such column"
       }
     default: return self
     }
@@ -80,5 +85,12 @@ extension Check {
       }
     }
     return name.elementsEqual(words)
+  }
+}
+
+extension String {
+  /// The column's name behind that of a table; nil without it.
+  fileprivate func qualified(by table: String) -> String? {
+    begins(with: table + ".") ? suffix(after: table + ".") : nil
   }
 }

@@ -49,6 +49,13 @@ struct Renderer {
     return renderer
   }
 
+  /// A renderer of the condition of a join, which may use the tables up to the one that is joined.
+  func joining(_ sources: ArraySlice<SelectQuery.Source>) throws -> Renderer {
+    Renderer(
+      table: table, try Scope(Array(sources), outer: scope.outer, named: scope.named, isInText: scope.isInText),
+      defined: defined, sql: sql, parameters: parameters, baseStack: baseStack)
+  }
+
   // MARK: Conditions
 
   /// Operator precedence: a term that binds weaker than its surroundings is parenthesized.

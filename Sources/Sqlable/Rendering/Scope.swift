@@ -246,6 +246,7 @@ final class Scope: Sendable {
 
   func missing(_ reference: ColumnReference) -> SqlError {
     if sources.isEmpty, let outer { return outer.missing(reference) }
-    return .missing(reference, in: sources.map(\.table))
+    let names = sources.map { $0.table.name.isEmpty ? $0.name : $0.table.name }
+    return .missing(reference, in: sources.map(\.table), named: names)
   }
 }

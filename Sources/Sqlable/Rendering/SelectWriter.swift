@@ -171,7 +171,7 @@ struct SelectWriter {
       var source = source
       source.condition = nil
       sql.append(index == 0 ? " FROM " : " JOIN ")
-      try write(source, renderer, hidden: names)
+      try write(source, renderer, renderer, hidden: names)
     }
   }
 
@@ -221,8 +221,12 @@ struct SelectWriter {
     let names = sql.isKey ? [] : renderer.scope.named + named
     for index in query.sources.indices {
       if index == 0 { sql.append(" FROM ") } else { sql.append(query.sources[index].join.sql) }
+      let isLast = index + 1 == query.sources.count
+      let joined =
+        sql.isKey || isLast || query.sources[index].condition == nil
+        ? renderer : try renderer.joining(query.sources[...index])
       // Passed in place: copying it for each use would be most of the work.
-      try write(query.sources[index], renderer, hidden: names)
+      try write(query.sources[index], renderer, joined, hidden: names)
     }
     if let filter = query.filter {
       sql.append(" WHERE ")
@@ -246,8 +250,11 @@ struct SelectWriter {
     }
   }
 
-  /// Writes a table, its alias and its join condition. Throws for a table whose name in `hidden` refers to a query.
-  private func write(_ source: borrowing SelectQuery.Source, _ renderer: Renderer, hidden: [String]) throws {
+  /// Writes a table, its alias and its join condition, in which `joined` has the tables up to this one. Throws for a
+  /// table whose name in `hidden` refers to a query.
+  private func write(
+    _ source: borrowing SelectQuery.Source, _ renderer: Renderer, _ joined: Renderer, hidden: [String]
+  ) throws {
     let table = source.table
     switch source.kind {
     case .table:
@@ -285,7 +292,7 @@ struct SelectWriter {
     if source.isSearched { renderer.writeIndex(of: copy source) }
     if let condition = source.condition {
       sql.append(" ON ")
-      try renderer.write(condition)
+      try joined.write(condition)
     }
   }
 

@@ -32,8 +32,8 @@ enum ColumnReference: Sendable, Hashable {
 
 extension SqlError {
   /// The error for a column that none of the tables has.
-  static func missing(_ reference: ColumnReference, in tables: [TableInfo]) -> SqlError {
-    let names = tables.map(\.name).reduce(into: [String]()) { names, name in
+  static func missing(_ reference: ColumnReference, in tables: [TableInfo], named own: [String]? = nil) -> SqlError {
+    let names = (own ?? tables.map(\.name)).reduce(into: [String]()) { names, name in
       if !names.contains(where: name.isExactly) { names.append(name) }
     }
     return SqlError(

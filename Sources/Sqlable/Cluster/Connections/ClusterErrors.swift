@@ -10,6 +10,9 @@ extension SqlError {
       isOwn ? SQLITE_ERROR : Int32(truncatingIfNeeded: code & 0xFF), extendedCode: Int32(truncatingIfNeeded: code),
       message: Connection.withoutAdvice(message), label: label)
     self.sql = sql
+    if let reason = Connection.reason(ofInvalid: self.message) {
+      (kind, self.message) = (.invalidStatement(reason), reason)
+    }
     for missing in ["no such function: ", "no such collation sequence: ", "no such tokenizer: "]
     where self.message.hasPrefix(missing) {
       self.message += "; a node has none of the program's own"

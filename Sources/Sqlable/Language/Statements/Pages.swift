@@ -33,6 +33,7 @@ extension Statement where Output == [Model] {
         let term = OrderTerm(expression: table.columns[position].expression, order: last ? .asc : .desc)
         query.clauses.order.append(term)
       }
+      for term in query.clauses.order { _ = try table.position(ofPageTerm: term) }
       if let row {
         guard let values = try StoredRow.rows(of: [row], in: table).first else { return self }
         let marks = try query.clauses.order.map { try PageMark($0, values, table) }
@@ -96,9 +97,7 @@ private struct PageMark {
   }
 
   init(_ term: OrderTerm, _ row: StoredRow, _ table: TableInfo) throws {
-    guard let position = table.columns.indices.first(where: { table.isColumn($0, term.expression) }) else {
-      throw SqlError.invalidStatement("a page after a row needs an order by columns of its model").at(table: table.name)
-    }
+    let position = try table.position(ofPageTerm: term)
     let (column, isKey) = (table.columns[position], table.key.contains(position))
     // What may be NULL and was left out, as nil is by a struct that keeps defaults, is NULL.
     let stored = row[column.name] ?? (column.type.isNullable ? .null : nil)
@@ -186,6 +185,14 @@ extension TableInfo {
   /// Whether a column may be NULL. A rowid never is, whatever its column says.
   fileprivate func mayBeNull(_ position: Int) -> Bool {
     columns[position].type.isNullable && !(keyIsRowid && key.contains(position))
+  }
+
+  /// The position of the column by which pages are ordered.
+  fileprivate func position(ofPageTerm term: OrderTerm) throws -> Int {
+    guard let position = columns.indices.first(where: { isColumn($0, term.expression) }) else {
+      throw SqlError.invalidStatement("a page after a row needs an order by columns of its model").at(table: name)
+    }
+    return position
   }
 
   /// Whether a term is the column at a position, by itself or with a collation.

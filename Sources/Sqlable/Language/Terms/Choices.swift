@@ -99,17 +99,28 @@ public struct UntypedChoice: Sendable, Hashable {
 
 // MARK: - NULL
 
-extension TypedTerm {
+/// An optional value.
+public protocol SqlOptional: SqlValue {
+  associatedtype Wrapped: SqlValue
+}
+
+extension Optional: SqlOptional where Wrapped: SqlValue {}
+
+extension TypedTerm where Value: SqlOptional {
   /// The value, or a replacement for NULL: `coalesce("a", ?)`.
-  public func ifNull<Wrapped>(_ value: Wrapped) -> TypedExpression<Wrapped> where Value == Wrapped? {
+  public func ifNull(_ value: Value.Wrapped) -> TypedExpression<Value.Wrapped> {
     TypedExpression(expression: expression.call(.coalesce, expression.value(value)))
   }
 
   /// The value, or a replacement for NULL: `coalesce("a", "b")`.
-  public func ifNull<Other: TypedTerm>(_ other: Other) -> TypedExpression<Other.Value> where Value == Other.Value? {
+  // Disfavored: otherwise arithmetic with a literal as the replacement takes seconds to compile.
+  @_disfavoredOverload
+  public func ifNull(_ other: some TypedTerm<Value.Wrapped>) -> TypedExpression<Value.Wrapped> {
     TypedExpression(expression: expression.call(.coalesce, other.expression))
   }
+}
 
+extension TypedTerm {
   /// The first value that is not NULL: `coalesce("a", "b", "c")`.
   public func coalesce(_ first: some TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
     TypedExpression(expression: .call(.coalesce, [expression, first.expression] + others.map(\.expression)))

@@ -15,6 +15,8 @@ public enum JSONStep: Sendable, Hashable {
   case key(String)
   /// A position counted from 0, or from the end if negative: -1 is the last.
   case position(Int)
+  /// The place behind the last element of an array: `Owner.doc.jsonInsert("pets", .end, value: "cat")` appends.
+  case end
 }
 
 extension JSONStep: ExpressibleByStringLiteral {
@@ -34,6 +36,7 @@ extension SqlExpression {
       case .position(let position):
         // SQLite's positions wrap around at 32 bits; no array is that long.
         path += "[\(position < 0 ? "#" : "")\(Int32(clamping: position))]"
+      case .end: path += "[#]"
       case .key(let key):
         guard key.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0 != "\"" && $0 != "\\" }) else {
           return SqlExpression(

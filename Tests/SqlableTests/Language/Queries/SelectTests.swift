@@ -208,6 +208,24 @@ import Testing
     }
   }
 
+  /// SQLite takes an inner join's condition for a part of WHERE, and multiplies the rows.
+  @Test func aJoinsConditionUsesNoTableThatIsJoinedLater() throws {
+    try withCompany { db in
+      let early = Worker.join(Person.self, on: Bicycle.ownerId == Worker.id).join(
+        Bicycle.self, on: Bicycle.ownerId == Person.id)
+      let error = expectError(.schema(.missingColumn("owner_id"))) { _ = try early.count(db) }
+      #expect(error?.message.contains("is not in the layout of table worker, person") == true)
+      let joined = Worker.join(Person.self, on: Person.id == Worker.id).join(
+        Bicycle.self, on: Bicycle.ownerId == Person.id && Worker.id == Person.id)
+      let expected = try db.query(
+        """
+        SELECT count(*) FROM worker JOIN person ON person.id = worker.id
+        JOIN bicycle ON bicycle.owner_id = person.id
+        """, as: Int.self)
+      #expect(try joined.count(db) == expected[0])
+    }
+  }
+
   // MARK: Combined
 
   @Test func queriesAreCombined() throws {

@@ -145,6 +145,9 @@ import Testing
         message(read.orderBy(Bicycle.name.length()).page(after: row, limit: 1))
           == "a page after a row needs an order by columns of its model")
       #expect(
+        message(read.orderBy(Bicycle.name.length()).page(after: nil, limit: 1))
+          == "a page after a row needs an order by columns of its model")
+      #expect(
         message(read.page(after: Bicycle(name: "", color: ""), limit: 1))
           == "a page can't begin after a row without a key")
       #expect(

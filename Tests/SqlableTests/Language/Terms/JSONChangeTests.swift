@@ -59,6 +59,10 @@ import Testing
         (doc.jsonSet("pets", 1, to: "dog"), #"json_set("doc", '$.pets[1]', ?)"#, #"{"a":1,"pets":["cat","dog"]}"#),
         (doc.jsonInsert("a", value: 9), #"json_insert("doc", '$.a', ?)"#, #"{"a":1,"pets":["cat"]}"#),
         (doc.jsonInsert("b", value: Folder.id), #"json_insert("doc", '$.b', "id")"#, #"{"a":1,"pets":["cat"],"b":1}"#),
+        (
+          doc.jsonInsert("pets", .end, value: "dog"), #"json_insert("doc", '$.pets[#]', ?)"#,
+          #"{"a":1,"pets":["cat","dog"]}"#
+        ),
         (doc.jsonReplace("b", with: 9), #"json_replace("doc", '$.b', ?)"#, #"{"a":1,"pets":["cat"]}"#),
         (
           doc.jsonReplace("a", with: Folder.tags), #"json_replace("doc", '$.a', json("tags"))"#,
