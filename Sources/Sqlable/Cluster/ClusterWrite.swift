@@ -6,6 +6,8 @@ final class ClusterWrite: Sendable {
   let outcome = CallOutcome<[SqlAnswer]?>()
   private let requests: [SqlRequest]
   private let record: TransactionRecord?
+  /// Whether it is one request, after which nothing has to be undone.
+  private let keepsTransaction: Bool
   private let state = Guarded(State())
 
   private struct State {
@@ -22,6 +24,8 @@ final class ClusterWrite: Sendable {
 
   init(_ requests: [SqlRequest], _ record: TransactionRecord?, _ deadline: ContinuousClock.Instant) {
     (self.requests, self.record, self.deadline) = (requests, record, deadline)
+    keepsTransaction =
+      requests.count == 1 && record == nil && ClusterStatement.cache.value(of: requests[0].sql).keepsTransaction
   }
 
   var isRepeatable: Bool { record != nil }
@@ -29,9 +33,7 @@ final class ClusterWrite: Sendable {
   /// The request that it consists of, if it may be sent together with those of other writes: after an error of it, or
   /// of one ahead of it, nothing has to be undone.
   var single: SqlRequest? {
-    guard requests.count == 1, record == nil, !isAlone else { return nil }
-    let statement = ClusterStatement.cache.value(of: requests[0].sql)
-    return (statement.isChange || statement.isQuery) && !statement.mayRollBack ? requests[0] : nil
+    keepsTransaction && !isAlone ? requests[0] : nil
   }
 
   /// Runs the requests in the open transaction, with the record first.

@@ -29,7 +29,7 @@ extension Connection {
   func compileError(_ code: Int32, _ text: UnsafeBufferPointer<UInt8>) -> SqlError {
     var error = error(code, sql: String(decoding: text, as: UTF8.self))
     if let offset = Library.errorOffset?(handle), offset >= 0 { error.offset = Int(offset) }
-    if let reason = Connection.reason(ofInvalid: error.message) {
+    if error.kind == .other, let reason = Connection.reason(ofInvalid: error.message) {
       (error.kind, error.message) = (.invalidStatement(reason), reason)
     }
     guard error.message == "too many SQL variables" else { return error }

@@ -36,7 +36,7 @@ extension SqlError {
       }
     case .schema(.missingColumn(let name)):
       error.table = table ?? info.name
-      guard !info.columns.contains(where: { $0.name == name }) else { break }
+      guard !info.columns.contains(where: { $0.name.isExactly(name) }) else { break }
       if let column = name.qualified(by: "excluded") ?? name.qualified(by: info.name) {
         (error.kind, error.column) = (.schema(.missingColumn(column)), column)
       } else if let dot = name.lastIndex(of: ".") {

@@ -10,7 +10,7 @@ extension SqlError {
       isOwn ? SQLITE_ERROR : Int32(truncatingIfNeeded: code & 0xFF), extendedCode: Int32(truncatingIfNeeded: code),
       message: Connection.withoutAdvice(message), label: label)
     self.sql = sql
-    if let reason = Connection.reason(ofInvalid: self.message) {
+    if kind == .other, let reason = Connection.reason(ofInvalid: self.message) {
       (kind, self.message) = (.invalidStatement(reason), reason)
     }
     for missing in ["no such function: ", "no such collation sequence: ", "no such tokenizer: "]

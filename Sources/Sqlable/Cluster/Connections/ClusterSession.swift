@@ -101,10 +101,10 @@ actor ClusterSession {
   }
 
   func wireRequest(
-    for request: SqlRequest, returnsRows: Bool, before deadline: ContinuousClock.Instant
+    for request: SqlRequest, returnsRows: Bool, isKept: Bool = true, before deadline: ContinuousClock.Instant
   ) async throws -> WireRequest {
     let (sql, values) = (request.sql, request.values)
-    guard let id = try await compiled(sql, before: deadline) else {
+    guard isKept, let id = try await compiled(sql, before: deadline) else {
       return returnsRows ? .querySQL(sql, values: values) : .executeSQL(sql, values: values)
     }
     return returnsRows ? .query(statement: id, values: values) : .execute(statement: id, values: values)

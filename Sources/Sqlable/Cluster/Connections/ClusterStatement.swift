@@ -8,8 +8,8 @@ struct ClusterStatement: Sendable {
   let returnsRows: Bool
   /// Whether it is a query, which changes nothing.
   let isQuery: Bool
-  /// Whether it says by itself that an error ends the transaction.
-  let mayRollBack: Bool
+  /// Whether it is a query or a change that does not say by itself that an error ends the transaction.
+  let keepsTransaction: Bool
   /// Why it is not sent.
   let refusal: String?
 
@@ -29,7 +29,7 @@ struct ClusterStatement: Sendable {
     isChange = verb.map(changes.contains) ?? false
     changesPages = verb == "DELETE" || (verb == "INSERT" && !keywords.contains("OR") && !keywords.contains("CONFLICT"))
     isQuery = !isChange && ClusterStatement.queries.contains(first)
-    mayRollBack = words.contains { $0.isKeyword("ROLLBACK") }
+    keepsTransaction = (isChange || isQuery) && !words.contains { $0.isKeyword("ROLLBACK") }
     // A PRAGMA that sets something has no result.
     let isSetting = first == "PRAGMA" && words.contains { $0.text == "=" || $0.keyword == "OPTIMIZE" }
     returnsRows = isChange ? keywords.contains("RETURNING") : (isQuery || first == "PRAGMA") && !isSetting

@@ -40,18 +40,19 @@ extension ClusterSession {
   /// Sends requests at once, and returns what became of each. None of them may end the transaction.
   func answers(toAll requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> SentTogether {
     let statements = requests.map { ClusterStatement.cache.value(of: $0.sql) }
-    let areCompiled = Set(requests.map(\.sql)).count <= cacheSize
+    // One that is not kept would be dropped before it runs.
+    let areKept = Set(requests.map(\.sql)).count <= cacheSize
     var messages: [Result<WireMessage, any Error>] = []
     for (request, statement) in zip(requests, statements) {
-      let (sql, values) = (request.sql, request.values)
-      let sent: WireRequest =
-        if areCompiled {
-          try await wireRequest(for: request, returnsRows: statement.returnsRows, before: deadline)
-        } else {
-          // One that is not kept would be dropped before it runs.
-          statement.returnsRows ? .querySQL(sql, values: values) : .executeSQL(sql, values: values)
-        }
-      messages.append(Result { try WireMessage(sent) })
+      do {
+        let sent = try await wireRequest(
+          for: request, returnsRows: statement.returnsRows, isKept: areKept, before: deadline)
+        messages.append(.success(try WireMessage(sent)))
+      } catch {
+        // What does not compile, or can't be sent, is an error of its own request.
+        guard isUsable(after: error) else { throw error }
+        messages.append(.failure(error))
+      }
     }
     var responses = await connection.send(messages.compactMap { try? $0.get() }, before: deadline).makeIterator()
     var all = SentTogether(results: [])
@@ -129,8 +130,7 @@ extension ClusterSession {
 extension ClusterSession {
   private func canSendTogether(_ requests: [SqlRequest]) -> Bool {
     requests.allSatisfy { request in
-      let statement = ClusterStatement.cache.value(of: request.sql)
-      return mayPipeline ? (statement.isChange || statement.isQuery) && !statement.mayRollBack : request.isQuery
+      mayPipeline ? ClusterStatement.cache.value(of: request.sql).keepsTransaction : request.isQuery
     }
   }
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A node that names a leader, itself or another, and the voters, opens any database, begins any transaction, and closes
-/// the connection when it is asked for anything else.
+/// A node that names a leader, itself or another, and the voters, opens any database, begins any transaction, refuses
+/// pragmas, and closes the connection when it is asked for anything else.
 final class FakeNode: @unchecked Sendable {
   let address: String
   private let descriptor: Int32
