@@ -66,6 +66,21 @@ import Testing
     }
   }
 
+  @Test func aColumnOfATableThatIsNotReadHasThatPlace() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      let condition = SqlExpression(sql: "bicycle.price > 1")
+      let error = expectError(.schema(.missingColumn("price"))) { _ = try Person.read().filter(condition).run(db) }
+      #expect(error?.table == "bicycle" && error?.column == "price")
+      #expect(
+        error?.message
+          == "no such column: bicycle.price; the statement does not read bicycle here, or bicycle has no such column")
+      let own = SqlExpression(sql: "person.price > 1")
+      let missing = expectError(.schema(.missingColumn("price"))) { _ = try Person.read().filter(own).run(db) }
+      #expect(missing?.table == "person" && missing?.message == "no such column: person.price")
+    }
+  }
+
   @Test func theOtherKindsThatSQLCanMake() throws {
     try withDatabase { db in
       try db.createTable(Person.self)

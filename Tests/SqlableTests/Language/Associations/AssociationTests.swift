@@ -14,6 +14,22 @@ import Testing
     return texts.withLock(\.self)
   }
 
+  /// A row of the join table is a row of the association, and can order and filter it.
+  @Test func aJoinTableThatNamesARowTwiceGivesItTwice() throws {
+    try withSchool { db in
+      try Enrolment.deleteAll().run(db)
+      for course in [1, 2, 2] { try Enrolment(personId: 1, courseId: course).insert().run(db) }
+      func courses(_ courses: Association<Person, Course, [Course]>) throws -> [Int?] {
+        try Person.read().filter(Person.id == 1).including(courses).run(db).flatMap { $0.1.map(\.id) }
+      }
+      let byLink = Person.courses.orderBy(Enrolment.courseId, .desc)
+      #expect(try courses(byLink) == [2, 2, 1])
+      #expect(try courses(Person.courses.filter(Enrolment.courseId == 2)) == [2, 2])
+      // The filter comes before the limit.
+      #expect(try courses(byLink.filter(Course.id == 1).limit(1)) == [1])
+    }
+  }
+
   @Test func aRowComesWithTheOneThatItRefersTo() throws {
     try withSchool { db in
       let bikes = Bicycle.read().orderBy(Bicycle.name).including(Bicycle.owner)
