@@ -83,7 +83,10 @@ import Testing
   }
 
   @Test func aLateCallOfASharedCommitIsLeftOutAlone() async throws {
-    try await withMembers(PoolConfiguration(maximumGroupTime: .seconds(60))) { pool in
+    var configuration = PoolConfiguration(maximumGroupTime: .seconds(300))
+    // Beside other tests, this one may come to nothing for longer than the default of 10 seconds.
+    configuration.waitTimeout = .seconds(300)
+    try await withMembers(configuration) { pool in
       let (gate, lateGate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let first = Task {
         try await pool.transaction { db in
