@@ -15,14 +15,15 @@ final class TestNetwork: Sendable {
 
   private let number: Int
   private let count: Int
-  private var bridge: String { "sqb\(number)" }
+  private var bridge: String { TestNetwork.bridge(number) }
 
   /// - Parameter count: The number of nodes.
   init(_ count: Int) throws {
     self.count = count
-    number = TestNetwork.numbers.next()
+    number = try TestNetwork.newBridge()
     do {
-      try command("ip", "link", "add", bridge, "type", "bridge")
+      // Names the owner: the networks of a process that was killed are removed by the next one.
+      try command("ip", "link", "set", bridge, "alias", "\(getpid())")
       try command("ip", "addr", "add", "10.231.\(number).254/24", "dev", bridge)
       try command("ip", "link", "set", bridge, "up")
       for node in 1...count {
@@ -74,22 +75,53 @@ final class TestNetwork: Sendable {
     }
   }
 
-  func remove() {
+  func remove() { TestNetwork.remove(number, count: count) }
+
+  private static func bridge(_ number: Int) -> String { "sqb\(number)" }
+
+  /// Makes the bridge of a network whose number no other process uses.
+  private static func newBridge() throws -> Int {
+    _ = removedLeftovers
+    for _ in 1..<numbers.count {
+      let number = numbers.next()
+      do {
+        try command("ip", "link", "add", bridge(number), "type", "bridge")
+        return number
+      } catch  where "\(error)".contains("File exists") {
+        continue
+      }
+    }
+    throw CommandFailure(description: "every number of a network is taken")
+  }
+
+  private static func remove(_ number: Int, count: Int) {
     for node in 1...count {
-      _ = try? command("ip", "netns", "del", name(node))
+      _ = try? command("ip", "netns", "del", "sqlable-\(number)-\(node)")
       _ = try? command("ip", "link", "del", "sqo\(number)n\(node)")
     }
-    _ = try? command("ip", "link", "del", bridge)
+    _ = try? command("ip", "link", "del", bridge(number))
   }
+
+  /// Removes the networks of processes that have ended.
+  private static let removedLeftovers: Void = {
+    for number in 0..<numbers.count {
+      guard let owner = try? String(contentsOfFile: "/sys/class/net/\(bridge(number))/ifalias", encoding: .utf8),
+        let process = pid_t(owner.trimmingCharacters(in: .whitespacesAndNewlines)),
+        kill(process, 0) != 0, errno == ESRCH
+      else { continue }
+      remove(number, count: 9)
+    }
+  }()
 
   /// Numbers for networks that exist at the same time.
   private final class Numbers: @unchecked Sendable {
+    let count = 250
     private let lock = NSLock()
     private var number = Int(getpid()) % 100
 
     func next() -> Int {
       lock.withLock {
-        number = (number + 1) % 250
+        number = (number + 1) % count
         return number
       }
     }
