@@ -1,35 +1,47 @@
 import Foundation
 import Sqlable
 
-/// `sqlable cluster`: lists and changes the nodes of a cluster.
+/// `sqlable cluster`: lists and changes the nodes of a cluster, backs its database up and restores it.
 struct ClusterCommand: Subcommand {
   static let name = "cluster"
-  static let summary = "lists the nodes of a cluster, removes one, gives one a role; needs the package trait Cluster"
+  static let summary = "lists and changes the nodes of a cluster, backs it up; needs the package trait Cluster"
   static let usage = """
     Usage: sqlable cluster HOST:PORT… [--remove NUMBER | --assign NUMBER=ROLE | --lead NUMBER] [--json]
+           sqlable cluster HOST:PORT… --backup FILE | --restore FILE [--database NAME] [--seconds NUMBER]
 
     Asks the leader of a cluster, which it finds through the nodes that are named: one that answers is enough. Lists the
-    nodes with their roles, after a change if one is asked for. Needs the package trait Cluster.
+    nodes with their roles, after a change if one is asked for; or backs a database of the cluster up into a file, or
+    replaces its contents with those of a file. Needs the package trait Cluster.
 
       HOST:PORT                    a node of the cluster
       --remove NUMBER              remove the node with this id, such as one whose machine is lost
       --assign NUMBER=ROLE         make a node a voter, a standby or a spare
       --lead NUMBER                make a voter the leader
+      --backup FILE                back the database up into a file of SQLite
+      --restore FILE               replace the database's contents with those of a file of SQLite
+      --database NAME              the database to back up or restore; main without it
+      --seconds NUMBER             how long a backup or restore may take; 600 without it
       --json                       print JSON
 
     Exit codes: 0 done, 1 it can't be done, 2 a mistake on the command line.
     """
-  static let options: Set<String> = ["--remove", "--assign", "--lead"]
+  static let options: Set<String> = [
+    "--remove", "--assign", "--lead", "--backup", "--restore", "--database", "--seconds",
+  ]
   static let flags: Set<String> = ["--json"]
 
   private enum Change {
     case remove(UInt64)
     case assign(UInt64, role: String)
     case lead(UInt64)
+    case backup(String)
+    case restore(String)
   }
 
   private let nodes: [String]
   private let change: Change?
+  private let database: String
+  private let limit: Duration
   private let printsJSON: Bool
 
   init(_ arguments: Arguments) throws {
@@ -49,24 +61,52 @@ struct ClusterCommand: Subcommand {
       }
       changes.append(.assign(try id(parts[0], "--assign"), role: String(parts[1])))
     }
+    if let path = try arguments.value("--backup") { changes.append(.backup(path)) }
+    if let path = try arguments.value("--restore") { changes.append(.restore(path)) }
     guard changes.count <= 1 else {
-      throw UsageError(description: "--remove, --assign and --lead exclude each other")
+      throw UsageError(description: "--remove, --assign, --lead, --backup and --restore exclude each other")
     }
     change = changes.first
+    let isCopy =
+      switch change {
+      case .backup, .restore: true
+      default: false
+      }
+    let (database, seconds) = (try arguments.value("--database"), try arguments.value("--seconds"))
+    guard isCopy || (database == nil && seconds == nil) else {
+      throw UsageError(description: "--database and --seconds belong to --backup and --restore")
+    }
+    guard let limit = Int(seconds ?? "600"), 1...1_000_000 ~= limit else {
+      throw UsageError(description: "--seconds takes a number from 1 to 1000000")
+    }
+    self.database = database ?? "main"
+    self.limit = .seconds(limit)
   }
 
   #if Cluster
   func run() throws -> Int32 {
-    let cluster = try SqliteCluster(nodes: nodes)
-    let change = change
-    let members = try awaited {
+    var configuration = ClusterConfiguration()
+    configuration.database = database
+    let cluster = try SqliteCluster(nodes: nodes, configuration: configuration)
+    let (change, limit) = (change, limit)
+    let members: [ClusterMember]? = try awaited {
       switch change {
+      case .backup(let path):
+        try await cluster.backup(to: path, timeLimit: limit)
+        return nil
+      case .restore(let path):
+        try await cluster.restore(from: path, timeLimit: limit)
+        return nil
       case .remove(let id): try await cluster.removeMember(id)
       case .assign(let id, let role): try await cluster.assign(ClusterRole(rawValue: role) ?? .spare, to: id)
       case .lead(let id): try await cluster.transferLeadership(to: id)
       case nil: break
       }
       return try await cluster.members()
+    }
+    guard let members else {
+      Output.write("done\n", to: STDOUT_FILENO)
+      return 0
     }
     let text = members.map { "\($0.id)  \($0.address)  \($0.role)\n" }.joined()
     Output.write(printsJSON ? try Output.json(members) : text.visible(keeping: ["\n"]), to: STDOUT_FILENO)

@@ -112,7 +112,7 @@ extension ClusterWriter {
     var done: Group = []
     let end = ContinuousClock.now + time
     while done.count < configuration.maximumGroup, done.isEmpty || .now < end {
-      let limit = await session.mayPipeline ? sendLimit(after: done.count, before: end) : 1
+      let limit = await session.mayPipeline == true ? sendLimit(after: done.count, before: end) : 1
       let writes = next(after: done.count, upTo: limit)
       guard let write = writes.first else { break }
       if writes.count > 1 {

@@ -5,14 +5,16 @@ extension ClusterWriter {
   /// Runs `body` in a transaction of its own; again if the leader was lost before the commit was sent. Returns nil if
   /// an earlier call with the same record is stored.
   func transaction<Value>(
-    _ record: TransactionRecord?, before deadline: ContinuousClock.Instant, of cluster: SqliteCluster,
-    isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+    _ record: TransactionRecord?, enforcesForeignKeys: Bool = true, before deadline: ContinuousClock.Instant,
+    of cluster: SqliteCluster, isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value? {
     var attempts = ClusterAttempts(before: deadline)
     // What `body` returned in an attempt whose outcome is not known.
     var unknown: Value?
     while true {
-      switch await attempt(record, &unknown, deadline, cluster, isolation: isolation, body) {
+      switch await attempt(
+        record, &unknown, enforcesForeignKeys, deadline, cluster, isolation: isolation, body)
+      {
       case .stored(let value): return value
       case .failed(let error): throw error
       case .again(let reason):
@@ -32,8 +34,9 @@ extension ClusterWriter {
   }
 
   private func attempt<Value>(
-    _ record: TransactionRecord?, _ unknown: inout Value?, _ deadline: ContinuousClock.Instant,
-    _ cluster: SqliteCluster, isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+    _ record: TransactionRecord?, _ unknown: inout Value?, _ enforcesForeignKeys: Bool,
+    _ deadline: ContinuousClock.Instant, _ cluster: SqliteCluster, isolation: isolated (any Actor)?,
+    _ body: (ClusterTransaction) async throws -> Value
   ) async -> Attempt<Value> {
     do { try await turn.take(before: deadline, late: .late("other transactions have the writer")) } catch {
       return .again(error)
@@ -41,7 +44,10 @@ extension ClusterWriter {
     defer { turn.giveBack() }
     let session: ClusterSession
     do { session = try await openSession(before: deadline) } catch { return .again(error) }
+    // The pragma has no effect inside a transaction, and must not outlast this one.
+    defer { if !enforcesForeignKeys { forget(session) } }
     do {
+      if !enforcesForeignKeys { try await session.execute("PRAGMA foreign_keys = OFF", before: deadline) }
       // What it reads is the result of a transaction that writes nothing.
       try await confirmation?.confirm(session.address, before: deadline)
       try await begin(session, before: deadline)

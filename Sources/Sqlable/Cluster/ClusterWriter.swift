@@ -72,9 +72,14 @@ final class ClusterWriter: Sendable {
 
   /// Closes the connection, by which the node rolls back its transaction.
   func drop(_ session: ClusterSession, after error: any Error) {
+    forget(session)
+    if error.isOfNode { leader.failed(session.address, error) }
+  }
+
+  /// Closes the connection; the next write opens another one.
+  func forget(_ session: ClusterSession) {
     session.close()
     state.withLock { if $0.session === session { $0.session = nil } }
-    if error.isOfNode { leader.failed(session.address, error) }
   }
 
   /// Begins a transaction, and returns how long the node took to answer. Waits for the write lock as long as the other

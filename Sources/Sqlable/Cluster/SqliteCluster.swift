@@ -77,7 +77,16 @@ public final class SqliteCluster: SqlTransport {
   ) async throws -> Value {
     if let transaction = current { return try await transaction.nested(isolation: isolation, body) }
     let deadline = Deadline.after(configuration.timeout)
-    let value = try await writer.transaction(nil, before: deadline, of: self, isolation: isolation, body)
+    return try await transaction(enforcesForeignKeys: true, before: deadline, isolation: isolation, body)
+  }
+
+  /// Calls `body` in a transaction of its own, in which foreign keys are or are not enforced.
+  func transaction<Value>(
+    enforcesForeignKeys: Bool, before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
+    _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    let value = try await writer.transaction(
+      nil, enforcesForeignKeys: enforcesForeignKeys, before: deadline, of: self, isolation: isolation, body)
     // Only one with a record finds that it was stored before.
     guard let value else { throw SqlError.withoutAnswer }
     return value

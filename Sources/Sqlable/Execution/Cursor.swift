@@ -93,6 +93,15 @@ final class CursorCore {
     }
   }
 
+  /// Reads the rows of SQL of the library's own.
+  convenience init(_ db: SqliteDatabase, text: String) throws {
+    try self.init(db, table: nil, at: CallSite(file: #fileID, line: #line)) { sql, _ in
+      sql.append(text: text)
+    } expect: {
+      $0.expectAnyColumns()
+    }
+  }
+
   deinit {
     guard let owned = statement.map(Unmanaged.passRetained) else { return }
     // From here on the statement may be in use by another thread, which also finalizes it.

@@ -47,38 +47,70 @@ extension SqliteDatabase {
   }
 }
 
-/// Writes the statements of a dump.
-private struct DatabaseDump {
-  let db: SqliteDatabase
-  let schema: DatabaseSchema
+/// What a dump consists of.
+struct DatabaseDump {
+  private let db: SqliteDatabase
+  private let schema: DatabaseSchema
+
+  /// A part of it.
+  enum Part {
+    case statement(String)
+    /// Rows, which `insert` puts into as many columns.
+    case rows(query: String, insert: String, columns: Int)
+  }
 
   init(_ db: SqliteDatabase) throws {
     self.db = db
     schema = try db.schema()
   }
 
-  func write(_ body: (String) throws -> Void) throws {
+  /// The parts in the order in which they run: indexes, triggers and views after the rows.
+  func parts() throws -> [Part] {
+    var parts: [Part] = []
     for table in schema.tables {
-      try body(table.sql)
-      try writeRows(of: table, body)
+      parts.append(.statement(table.sql))
+      if let rows = try rows(of: table) { parts.append(rows) }
     }
-    try writeCounters(body)
+    parts += counters
     let tables = Set(schema.tables.map(\.sql))
-    for statement in schema.statements where !tables.contains(statement) { try body(statement) }
+    parts += schema.statements.filter { !tables.contains($0) }.map { .statement($0) }
     for table in schema.tables where table.fullText?.content?.isEmpty == false {
       let name = table.name.quotedName
-      try body("INSERT INTO \(name) (\(name)) VALUES ('rebuild')")
+      parts.append(.statement("INSERT INTO \(name) (\(name)) VALUES ('rebuild')"))
     }
     let version = try db.userVersion()
-    if version != 0 { try body("PRAGMA user_version = \(version)") }
+    if version != 0 { parts.append(.statement("PRAGMA user_version = \(version)")) }
+    return parts
   }
 
-  private func writeRows(of table: DatabaseSchema.Table, _ body: (String) throws -> Void) throws {
+  func write(_ body: (String) throws -> Void) throws {
+    for part in try parts() {
+      switch part {
+      case .statement(let sql): try body(sql)
+      case .rows(let query, let insert, _):
+        let layout = ResultLayout([])
+        _ = try db.query(SQL(verbatim: query)) { row in
+          var row = ResultRow(row, types: layout.types)
+          try body(text(of: DynamicRow.next(of: &row).values, insert))
+        }
+      }
+    }
+  }
+
+  /// The statement that inserts a row.
+  func text(of values: [DatabaseValue], _ insert: String) throws -> String {
+    let literals = try values.map { value in
+      try value.literal { real in try db.running { try $0.literal(real, isConstant: false) } }
+    }
+    return "\(insert) VALUES (\(literals.joined(separator: ", ")))"
+  }
+
+  private func rows(of table: DatabaseSchema.Table) throws -> Part? {
     if let content = table.fullText?.content {
       guard !content.isEmpty else {
         throw SchemaPlanner.mismatch("table \(table.name) does not store its text, and can't be dumped", table.name)
       }
-      return
+      return nil
     }
     var columns: [String] = []
     try db.running { connection in
@@ -98,26 +130,20 @@ private struct DatabaseDump {
     let names = columns.map(\.quotedName).joined(separator: ", ")
     let name = table.name.quotedName
     let tail = order.isEmpty ? "" : " ORDER BY \(order.joined(separator: ", "))"
-    try writeRows(of: SQL(verbatim: "SELECT \(names) FROM main.\(name)\(tail)"), "INSERT INTO \(name) (\(names))", body)
-  }
-
-  private func writeRows(of query: SQL, _ insert: String, _ body: (String) throws -> Void) throws {
-    let layout = ResultLayout([])
-    _ = try db.query(query) { row in
-      var row = ResultRow(row, types: layout.types)
-      let values = try DynamicRow.next(of: &row).values.map { value in
-        try value.literal { real in try db.running { try $0.literal(real, isConstant: false) } }
-      }
-      try body("\(insert) VALUES (\(values.joined(separator: ", ")))")
-    }
+    return .rows(
+      query: "SELECT \(names) FROM main.\(name)\(tail)", insert: "INSERT INTO \(name) (\(names))",
+      columns: columns.count)
   }
 
   /// The highest ids that tables have given, which may be higher than those of their rows.
-  private func writeCounters(_ body: (String) throws -> Void) throws {
-    guard schema.tables.contains(where: { $0.primaryKey?.isAutoincrement == true }) else { return }
-    try body("DELETE FROM sqlite_sequence")
-    try writeRows(
-      of: "SELECT name, seq FROM main.sqlite_sequence ORDER BY name", "INSERT INTO sqlite_sequence (name, seq)", body)
+  private var counters: [Part] {
+    guard schema.tables.contains(where: { $0.primaryKey?.isAutoincrement == true }) else { return [] }
+    return [
+      .statement("DELETE FROM sqlite_sequence"),
+      .rows(
+        query: "SELECT name, seq FROM main.sqlite_sequence ORDER BY name",
+        insert: "INSERT INTO sqlite_sequence (name, seq)", columns: 2),
+    ]
   }
 }
 

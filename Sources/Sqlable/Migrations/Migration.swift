@@ -18,6 +18,8 @@ public struct Migration: Sendable {
   /// A SHA-256 of what it does, in hexadecimal digits.
   public let checksum: String
   let work: Work
+  /// What it does where no handle is; nil for what needs one.
+  let remoteWork: RemoteWork?
 
   enum Work: Sendable {
     /// Runs in a transaction with the record that it has run.
@@ -26,15 +28,23 @@ public struct Migration: Sendable {
     case batches(@Sendable (SqliteDatabase, Int?) throws -> Int?)
   }
 
-  private init(_ name: String, kind: String, content: String, _ work: Work) {
+  enum RemoteWork: Sendable {
+    case whole(@Sendable (any AsyncSqlExecutor) async throws -> Void)
+    case batches(@Sendable (any AsyncSqlExecutor, Int?) async throws -> Int?)
+  }
+
+  init(_ name: String, kind: String, content: String, _ work: Work, _ remoteWork: RemoteWork? = nil) {
     self.name = name
     self.work = work
+    self.remoteWork = remoteWork
     checksum = SHA256.hex(Array(kind.utf8) + [0] + Array(content.utf8))
   }
 
   /// A migration of SQL text, which may hold several statements.
   public init(_ name: String, sql: String) {
-    self.init(name, kind: "sql", content: sql, .whole { try $0.execute(sql) })
+    self.init(
+      name, kind: "sql", content: sql, .whole { try $0.execute(sql) },
+      .whole { db in for statement in sql.statementTexts { try await db.execute(SQL(verbatim: statement)) } })
   }
 
   /// A migration of statements, in their order.
@@ -46,7 +56,9 @@ public struct Migration: Sendable {
   /// Its checksum is that of their data. Throws `.encoding` for a statement that has no form as data.
   public init(_ name: String, _ statements: AnyStatement...) throws {
     let content = try statements.map { String(decoding: try $0.json(), as: UTF8.self) }.joined(separator: "\n")
-    self.init(name, kind: "statements", content: content, .whole { db in for work in statements { try work.run(db) } })
+    self.init(
+      name, kind: "statements", content: content, .whole { db in for work in statements { try work.run(db) } },
+      .whole { db in for work in statements { _ = try await work.run(db) } })
   }
 
   /// A migration in Swift. Another `revision` makes it another migration: a program that has it refuses databases that

@@ -12,24 +12,25 @@ public struct Migrations: Sendable {
   public static let tableName = "sqlable_migration"
 
   public let all: [Migration]
-  private let fresh: (@Sendable (SqliteDatabase) throws -> Void)?
+  /// What a new file gets in place of the migrations.
+  let fresh: Fresh?
+
+  enum Fresh: Sendable {
+    case schema(Schema)
+    case code(@Sendable (SqliteDatabase) throws -> Void)
+  }
 
   /// Takes all migrations, from the first release on; new ones come last.
   ///
   /// A new file gets the tables of the models in `fresh` at once, instead of all migrations one after another;
   /// ``checkFreshSchema(configuration:)`` proves that both are equal.
   public init(_ migrations: [Migration], fresh schema: Schema? = nil) {
-    all = migrations
-    guard let schema else {
-      fresh = nil
-      return
-    }
-    fresh = { db in try db.createTables(of: schema) }
+    (all, fresh) = (migrations, schema.map(Fresh.schema))
   }
 
   /// Takes all migrations, from the first release on; `fresh` fills a new file, instead of all of them.
   public init(_ migrations: [Migration], fresh: @escaping @Sendable (SqliteDatabase) throws -> Void) {
-    (all, self.fresh) = (migrations, fresh)
+    (all, self.fresh) = (migrations, .code(fresh))
   }
 
   /// What a database has of the migrations.
@@ -96,12 +97,21 @@ public struct Migrations: Sendable {
   ) throws -> Status {
     try checkNames()
     return try db.withTransaction(.deferred, file: file, line: line) { db in
-      let records = try db.tableExists(MigrationRecord.self) ? MigrationRecord.stored(db) : []
-      try check(records)
-      if records.count > all.count { return .newer(records[all.count...].map(\.name)) }
-      let pending = all.indices.filter { $0 >= records.count || !records[$0].isDone }
-      return pending.isEmpty ? .current : .pending(pending.map { all[$0].name })
+      try status(of: db.tableExists(MigrationRecord.self) ? MigrationRecord.stored(db) : [])
     }
+  }
+
+  /// What a database with these records has of the migrations.
+  func status(of records: [MigrationRecord]) throws -> Status {
+    try check(records)
+    if records.count > all.count { return .newer(records[all.count...].map(\.name)) }
+    let pending = pending(after: records)
+    return pending.isEmpty ? .current : .pending(pending.map { all[$0].name })
+  }
+
+  /// The places of the migrations that a database with these records has not run to their end.
+  func pending(after records: [MigrationRecord]) -> [Int] {
+    all.indices.filter { $0 >= records.count || !records[$0].isDone }
   }
 
   private enum Step {
@@ -117,19 +127,17 @@ public struct Migrations: Sendable {
       let isNew = try db.schema() == DatabaseSchema()
       try db.createTable(MigrationRecord.self)
       if isNew, let fresh {
-        try fresh(db)
+        switch fresh {
+        case .schema(let schema): try db.createTables(of: schema)
+        case .code(let body): try body(db)
+        }
         try MigrationRecord.insert(all.indices.map { record($0, isDone: true) }).run(db)
         return .done
       }
     }
     let records = try MigrationRecord.stored(db)
-    try check(records)
-    guard records.count <= all.count else {
-      throw Migrations.mismatch(
-        "the database is of a newer program, which has the migration \(records[all.count].name)"
-      )
-    }
-    guard let position = all.indices.first(where: { $0 >= records.count || !records[$0].isDone }) else { return .done }
+    try checkIsNotNewer(records)
+    guard let position = pending(after: records).first else { return .done }
     let migration = all[position]
     let last = position < records.count ? records[position].progress : nil
     if batches == 0 { progress(Progress(name: migration.name, position: position, batch: 0)) }
@@ -148,16 +156,21 @@ public struct Migrations: Sendable {
         if result == nil { run.append(migration.name) }
         return result == nil ? .whole : .batch(name: migration.name, position: position)
       }
-    } catch var error as SqlError {
-      error.message = "migration \(migration.name): \(error.message)"
-      throw error
-    }
+    } catch { throw migration.failure(error) }
   }
 
-  private func record(_ position: Int, isDone: Bool, progress: Int? = nil) -> MigrationRecord {
+  func record(_ position: Int, isDone: Bool, progress: Int? = nil) -> MigrationRecord {
     MigrationRecord(
       position: position, name: all[position].name, checksum: all[position].checksum, isDone: isDone,
       progress: progress)
+  }
+
+  /// Throws unless the database has run what the program has, in its order, and nothing else.
+  func checkIsNotNewer(_ records: [MigrationRecord]) throws {
+    try check(records)
+    guard records.count > all.count else { return }
+    throw Migrations.mismatch(
+      "the database is of a newer program, which has the migration \(records[all.count].name)")
   }
 
   /// Throws unless the database has run what the program has, in its order.
@@ -174,7 +187,7 @@ public struct Migrations: Sendable {
     }
   }
 
-  private func checkNames() throws {
+  func checkNames() throws {
     var names: Set<[UInt8]> = []
     for migration in all where !names.insert(Array(migration.name.utf8)).inserted {
       throw SqlError.misuse("two migrations are called \(migration.name)")
@@ -183,6 +196,15 @@ public struct Migrations: Sendable {
 
   static func mismatch(_ message: String) -> SqlError {
     SqlError(.schema(.mismatch(message)), message: message, table: MigrationRecord.tableName)
+  }
+}
+
+extension Migration {
+  /// The error of this migration.
+  func failure(_ error: any Error) -> any Error {
+    guard var error = error as? SqlError else { return error }
+    error.message = "migration \(name): \(error.message)"
+    return error
   }
 }
 

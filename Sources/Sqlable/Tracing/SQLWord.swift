@@ -34,3 +34,34 @@ struct SQLWord {
     "WINDOW",
   ]
 }
+
+extension String {
+  /// The statements of SQL text, without the semicolons between them. Those in the body of a trigger are its own: it
+  /// ends with `; END`.
+  var statementTexts: [String] {
+    var text = self
+    return text.withUTF8 { bytes in
+      var statements: [String] = []
+      var words: [SQLWord] = []
+      var (start, end) = (0, 0)
+      func finish() {
+        if !words.isEmpty { statements.append(String(decoding: bytes[start..<end], as: UTF8.self)) }
+        words = []
+      }
+      for token in SQLTokens(bytes) {
+        let isOfTrigger =
+          words.first?.isKeyword("CREATE") == true && words.prefix(3).contains { $0.isKeyword("TRIGGER") }
+        let isEnded = words.last?.isKeyword("END") == true && words.dropLast().last?.isSymbol(";") == true
+        if token.isSymbol(";"), !isOfTrigger || isEnded {
+          finish()
+          continue
+        }
+        if words.isEmpty { start = token.bytes.startIndex }
+        end = token.bytes.endIndex
+        words.append(SQLWord(token))
+      }
+      finish()
+      return statements
+    }
+  }
+}

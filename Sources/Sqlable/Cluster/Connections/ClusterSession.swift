@@ -12,8 +12,9 @@ actor ClusterSession {
   private var uses = 0
   /// What is known of the schema: its version, and whether a trigger or a conflict clause of it can end a transaction.
   var schema: (version: Int64, mayRollBack: Bool)?
-  /// Whether requests of the open transaction may be sent before those ahead of them are answered.
-  var mayPipeline = false
+  /// Whether requests of the open transaction may be sent before those ahead of them are answered; nil after one that
+  /// may have changed the schema.
+  var mayPipeline: Bool? = false
 
   private struct CachedStatement {
     var id: UInt32?
@@ -55,8 +56,7 @@ actor ClusterSession {
   /// answer.
   func answer(to request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> SqlAnswer {
     let statement = ClusterStatement.cache.value(of: request.sql)
-    // It may change the schema.
-    if !statement.isChange, !statement.isQuery { mayPipeline = false }
+    if !statement.isChange, !statement.isQuery { mayPipeline = mayPipeline == false ? false : nil }
     let response = try await run(request, returnsRows: statement.returnsRows, before: deadline)
     return answer(to: request, statement, response)
   }
@@ -91,6 +91,14 @@ actor ClusterSession {
   /// Runs SQL of the library's own: one or several statements without values.
   func execute(_ sql: String, before deadline: ContinuousClock.Instant) async throws {
     _ = try await send(.executeSQL(sql, values: []), sql, before: deadline)
+  }
+
+  /// Returns the files of a database, as the node has them.
+  func dump(_ database: String, before deadline: ContinuousClock.Instant) async throws -> [WireFile] {
+    guard case .files(let files) = try await send(.dump(database: database), nil, before: deadline) else {
+      throw SqlError.wire("no files")
+    }
+    return files
   }
 
   private func run(
@@ -152,7 +160,8 @@ extension ClusterSession {
     on session: ClusterSession, before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> Value
   ) async throws -> Value {
-    try await session.execute("BEGIN", before: deadline)
+    // The savepoint tells after an error whether the transaction is still open.
+    try await session.execute("BEGIN; SAVEPOINT sqlable_group", before: deadline)
     do {
       let value = try await body()
       try await session.execute("COMMIT", before: deadline)

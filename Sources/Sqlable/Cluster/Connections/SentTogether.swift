@@ -28,13 +28,15 @@ extension ClusterSession {
     guard case .rows(_, let rows, _) = try responses[1].get(), case .integer(let version)? = rows.first?.first else {
       return
     }
-    if schema?.version != version {
-      let request = SqlRequest(
-        sql: "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%rollback%'", values: [], isReadOnly: true)
-      let mayRollBack = try await answer(to: request, before: deadline).rows.first?.first != .integer(0)
-      schema = (version, mayRollBack)
-    }
+    if schema?.version != version { schema = (version, try await mayRollBack(before: deadline)) }
     mayPipeline = schema?.mayRollBack == false
+  }
+
+  /// Whether a trigger or a conflict clause of the schema can end a transaction.
+  private func mayRollBack(before deadline: ContinuousClock.Instant) async throws -> Bool {
+    let request = SqlRequest(
+      sql: "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%rollback%'", values: [], isReadOnly: true)
+    return try await answer(to: request, before: deadline).rows.first?.first != .integer(0)
   }
 
   /// Sends requests at once, and returns what became of each. None of them may end the transaction.
@@ -107,6 +109,8 @@ extension ClusterSession {
     try await execute("SAVEPOINT sqlable_call", before: deadline)
     do {
       var answers: [SqlAnswer]?
+      // The version of a schema that is not committed says nothing later: another one may get it.
+      if mayPipeline == nil { mayPipeline = try await !mayRollBack(before: deadline) }
       if canSendTogether(requests) {
         answers = try await answersSentTogether(to: requests, before: deadline)
         if answers == nil { try await execute("ROLLBACK TO sqlable_call", before: deadline) }
@@ -130,7 +134,7 @@ extension ClusterSession {
 extension ClusterSession {
   private func canSendTogether(_ requests: [SqlRequest]) -> Bool {
     requests.allSatisfy { request in
-      mayPipeline ? ClusterStatement.cache.value(of: request.sql).keepsTransaction : request.isQuery
+      mayPipeline == true ? ClusterStatement.cache.value(of: request.sql).keepsTransaction : request.isQuery
     }
   }
 

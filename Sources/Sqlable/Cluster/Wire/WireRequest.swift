@@ -22,6 +22,8 @@ enum WireRequest: Sendable {
   case add(id: UInt64, address: String)
   case assign(id: UInt64, role: ClusterRole)
   case remove(id: UInt64)
+  /// The files of a database.
+  case dump(database: String)
   /// The nodes with their roles.
   case nodes
   /// Hands leadership over.
@@ -45,6 +47,7 @@ enum WireRequest: Sendable {
     case .add: 12
     case .assign: 13
     case .remove: 14
+    case .dump: 15
     case .nodes: 16
     case .transfer: 17
     case .describe: 18
@@ -72,6 +75,7 @@ enum WireRequest: Sendable {
       try buffer.writeText(database)
       buffer.writeWord(0)
       try buffer.writeText("volatile")
+    case .dump(let database): try buffer.writeText(database)
     case .prepare(let sql):
       buffer.writeWord(0)
       try buffer.writeText(sql)

@@ -13,6 +13,7 @@ enum WireResponse: Sendable {
   case result(lastInsertedId: Int64, changes: Int)
   /// A batch of rows. More follow if it is not the last.
   case rows(columns: [String], rows: [[DatabaseValue]], isLast: Bool)
+  case files([WireFile])
   case metadata(failureDomain: UInt64, weight: UInt64)
   case empty
 
@@ -23,7 +24,7 @@ enum WireResponse: Sendable {
   init(type: UInt8, _ body: ByteBuffer) throws {
     var body = body
     switch type {
-    case 0: self = .failure(code: Int(truncatingIfNeeded: try body.word()), message: try body.text())
+    case 0: self = try WireResponse.failure(&body)
     case 1: self = .node(id: try body.word(), address: try body.text())
     case 3:
       let count = try body.word()
@@ -44,9 +45,26 @@ enum WireResponse: Sendable {
       self = .result(lastInsertedId: id, changes: Int(truncatingIfNeeded: try body.word()))
     case 7: self = try WireResponse.rows(&body)
     case 8: self = .empty
+    case 9:
+      let count = try body.word()
+      var files: [WireFile] = []
+      for _ in 0..<count { files.append(WireFile(name: try body.text(), bytes: try body.bytes())) }
+      self = .files(files)
     case 10: self = .metadata(failureDomain: try body.word(), weight: try body.word())
     default: throw SqlError.wire("a response of type \(type)")
     }
+  }
+
+  /// Reads the code and the message, which stand at the end: where a query fails as it runs, dqlite leaves the columns
+  /// and rows that it has written before them.
+  ///
+  /// Of the words of a text only the last one has a NUL byte, and a code is so small that it has one.
+  private static func failure(_ body: inout ByteBuffer) throws -> WireResponse {
+    var code = body.writerIndex - 16
+    while code > body.readerIndex, body.getBytes(at: code, length: 8)?.contains(0) == false { code -= 8 }
+    guard code >= body.readerIndex else { throw SqlError.wire("a short message") }
+    body.moveReaderIndex(to: code)
+    return .failure(code: Int(truncatingIfNeeded: try body.word()), message: try body.text())
   }
 
   private static func rows(_ body: inout ByteBuffer) throws -> WireResponse {
@@ -68,6 +86,12 @@ enum WireResponse: Sendable {
         })
     }
   }
+}
+
+/// A file of a database.
+struct WireFile: Sendable {
+  let name: String
+  let bytes: ByteBuffer
 }
 
 /// The type of a value in a row.
@@ -108,6 +132,16 @@ extension ByteBuffer {
     return text
   }
 
+  /// Reads a length, as many bytes, and what aligns the next value.
+  fileprivate mutating func bytes() throws -> ByteBuffer {
+    let length = Int(truncatingIfNeeded: try word())
+    guard 0...readableBytes ~= length, let bytes = readSlice(length: length) else {
+      throw SqlError.wire("a short message")
+    }
+    moveReaderIndex(forwardBy: min((8 - length & 7) & 7, readableBytes))
+    return bytes
+  }
+
   fileprivate mutating func value(_ type: WireType, of column: String) throws -> DatabaseValue {
     switch type {
     case .integer, .unixTime: return .integer(Int64(bitPattern: try word()))
@@ -116,13 +150,7 @@ extension ByteBuffer {
     case .null:
       _ = try word()
       return .null
-    case .blob:
-      let length = Int(truncatingIfNeeded: try word())
-      guard 0...readableBytes ~= length else { throw SqlError.wire("a short BLOB") }
-      let bytes = readableBytesView.prefix(length)
-      moveReaderIndex(forwardBy: length)
-      moveReaderIndex(forwardBy: min((8 - length & 7) & 7, readableBytes))
-      return .blob(Data(bytes))
+    case .blob: return .blob(Data(try bytes().readableBytesView))
     case .boolean:
       let integer = Int64(bitPattern: try word())
       guard integer != 0 else { throw SqlError.ambiguous("0 or NULL", "BOOLEAN", column) }

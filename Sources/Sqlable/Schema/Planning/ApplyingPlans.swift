@@ -185,10 +185,7 @@ extension Connection {
         if rows.count < 10 { rows.append((Int(row[1]), row[2])) }
       }
       guard let first = rows.first else { continue }
-      let ids = rows.compactMap(\.id).map(String.init)
-      let which = ids.isEmpty ? "" : ", such as \(ids.joined(separator: ", "))"
-      let message = "rows of \(child.name) refer to rows of \(first.parent) that are not there\(which)"
-      throw SqlError(.constraint(.foreignKey), message: message, table: child.name, rowId: first.id)
+      throw SqlError.orphans(of: child.name, ids: rows.compactMap(\.id), without: first.parent)
     }
   }
 
@@ -241,5 +238,14 @@ extension Connection {
     let parameters = ParameterBuffer()
     for value in values { parameters.append(value) }
     try withExtendedLifetime(parameters) { try eachRow(sql, binding: parameters) { _ in } }
+  }
+}
+
+extension SqlError {
+  /// The error for rows that refer to rows that are not there.
+  static func orphans(of child: String, ids: [Int], without parent: String) -> SqlError {
+    let which = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
+    let message = "rows of \(child) refer to rows of \(parent) that are not there\(which)"
+    return SqlError(.constraint(.foreignKey), message: message, table: child, rowId: ids.first)
   }
 }

@@ -141,7 +141,7 @@ struct FileGateTests {
         next.leave()
       }
       begun.wait()
-      usleep(500_000)
+      usleep(2_000_000)
       first.giveBack()
       next.wait()
       last.wait()

@@ -194,6 +194,5 @@ import Testing
 }
 
 extension SqlError {
-  fileprivate var isMisuse: Bool { if case .misuse = kind { true } else { false } }
   fileprivate var isInvalidStatement: Bool { if case .invalidStatement = kind { true } else { false } }
 }

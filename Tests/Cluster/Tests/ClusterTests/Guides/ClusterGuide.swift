@@ -38,6 +38,28 @@ import Testing
     }
   }
 
+  @Test func migrations() async throws {
+    try await withClient { cluster, _ in
+      let migrations = Migrations([
+        Migration(
+          "bicycles",
+          sql: "CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, colour TEXT NOT NULL)"),
+        Migration("color", sql: "ALTER TABLE bicycle RENAME COLUMN colour TO color"),
+        Migration(onCluster: "lower case") { tx in
+          try await tx.execute("UPDATE bicycle SET color = lower(color)")
+        },
+      ])
+      try await migrations.apply(cluster)
+      #expect(try await migrations.status(cluster) == .current)
+    }
+  }
+
+  /// To a directory that is nobody's: compiled, and not run.
+  private func backups(_ cluster: SqliteCluster) async throws {
+    try await cluster.backup(to: "/backups/bikes.sqlite")
+    try await cluster.restore(from: "/backups/bikes.sqlite", timeLimit: .seconds(600))
+  }
+
   @Test func rowsOneAtATime() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self, Bicycle.self)

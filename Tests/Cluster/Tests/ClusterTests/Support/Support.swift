@@ -59,6 +59,10 @@ func failure(
   return nil
 }
 
+extension SqlError {
+  var isMisuse: Bool { if case .misuse = kind { true } else { false } }
+}
+
 /// Waits until the condition holds; at most a minute.
 func until(
   _ what: String, within limit: Duration = .seconds(60), _ place: SourceLocation = #_sourceLocation,

@@ -48,6 +48,17 @@ import Testing
       let refusal = try Started(["cluster", addresses[0], "--assign", "2=spare"]).end()
       #expect(refusal.hasPrefix("sqlable: SqlError.misuse: node 2 leads the cluster"))
 
+      let file = path + "/backup.sqlite"
+      try await cluster.execute("INSERT INTO t VALUES (7)")
+      #expect(try Started(["cluster", addresses[0], "--backup", file]).end() == "done\n")
+      try await cluster.execute("DELETE FROM t")
+      #expect(try Started(["cluster", addresses[0], "--restore", file, "--seconds", "60"]).end() == "done\n")
+      #expect(try await cluster.query("SELECT a FROM t", as: Int.self) == [7])
+      let both = try Started(["cluster", addresses[0], "--backup", file, "--lead", "1"])
+      #expect(both.end().contains("exclude each other") && both.process.terminationStatus == 2)
+      let stray = try Started(["cluster", addresses[0], "--database", "other"])
+      #expect(stray.end().contains("belong to --backup") && stray.process.terminationStatus == 2)
+
       others[0].process.terminate()
       #expect(others[0].end() == "node 2 runs on \(addresses[1])\nnode 2 has stopped\n")
       #expect(others[0].process.terminationStatus == 0)
