@@ -54,7 +54,8 @@ extension SqliteCluster {
   /// and filled row by row. Clients see the old contents until the commit, and the new ones after it: live results are
   /// read again, and loops over changes get `.missed`. After any error but `.outcomeUnknown` the database is as before.
   ///
-  /// All rows are one commit, which each node holds in memory. The call ends within `timeLimit`, or else the client's
+  /// The table of the ids of transactions is there afterwards, too: by an id of its own, the call finds out whether a
+  /// commit that was not answered is stored. All rows are one commit, which each node holds in memory. The call ends within `timeLimit`, or else the client's
   /// `timeout`. Throws what ``SqliteDatabase/restore(from:_:)`` throws for the backup, `.misuse` inside a transaction,
   /// and what the nodes refuse.
   ///
@@ -77,10 +78,11 @@ extension SqliteCluster {
       }
       let dump = try DatabaseDump(copy)
       let parts = try dump.parts()
-      try await transaction(enforcesForeignKeys: false, before: deadline) { tx in
+      try await unenforcedTransaction(before: deadline) { tx in
         do {
           try await tx.dropAll()
           for part in parts { try await tx.run(part, of: dump, copy) }
+          try await tx.execute(SQL(verbatim: TransactionRecord.createTable))
         } catch { throw error.afterRollback }
       }
     } catch { throw error.labelled(configuration.label) }

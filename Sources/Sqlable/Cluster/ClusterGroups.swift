@@ -7,10 +7,11 @@ extension ClusterWriter {
   /// Runs requests as a part of a shared transaction, all or none of them. Returns nil if an earlier call with the same
   /// record is stored.
   func run(
-    _ requests: [SqlRequest], _ record: TransactionRecord? = nil, before deadline: ContinuousClock.Instant
+    _ requests: [SqlRequest], _ record: TransactionRecord? = nil, check: (@Sendable ([SqlAnswer]) throws -> Void)?,
+    before deadline: ContinuousClock.Instant
   ) async throws -> [SqlAnswer]? {
     try Task.checkCancellation()
-    let write = ClusterWrite(requests, record, deadline)
+    let write = ClusterWrite(requests, record, check, deadline)
     let isFirst = try state.withLock { state in
       if state.isClosed { throw SqlError.closedCluster }
       state.waiting.append(write)
@@ -236,6 +237,16 @@ extension ClusterWriter {
 
   private func commit(_ group: Group, _ session: ClusterSession) async throws {
     let done = group.compactMap { write, outcome in (try? outcome.get()).map { (write: write, answers: $0) } }
+    let refused = done.filter { write, answers in
+      guard let error = write.refusal(of: answers) else { return false }
+      write.refused(error.afterRollback)
+      return true
+    }
+    guard refused.isEmpty else {
+      // All of the group is undone; the others run again.
+      await rollBack(session)
+      return putBack(group.map(\.write).filter { !$0.outcome.isEnded })
+    }
     // One that was stopped meanwhile must not be stored.
     guard done.allSatisfy({ $0.write.commits() }) else {
       for (write, _) in done { write.isQueued() }

@@ -66,6 +66,10 @@ extension ClusterWriter {
     let value: Value
     do {
       value = try await transaction.run(isolation: isolation, body)
+      if isRollback(value) {
+        await rollBack(session)
+        return .stored(value)
+      }
       try await record?.store(session, before: deadline)
       // Nothing is stored up to here; what is cancelled later is.
       try Task.checkCancellation()
@@ -74,7 +78,8 @@ extension ClusterWriter {
       let failure = transaction.nodeFailure ?? error
       await abandon(session, after: failure)
       let isLate = (failure as? NodeFailure)?.isLate == true
-      return failure.isOfNode && !isLate ? .again(failure) : .failed(error)
+      let isOpen = (error as? SqlError)?.transaction == .untouched
+      return failure.isOfNode && !isLate ? .again(failure) : .failed(isOpen ? error.afterRollback : error)
     }
     switch await Task(operation: { await commit(session, before: deadline) }).value {
     case .stored:
@@ -101,7 +106,7 @@ extension ClusterWriter {
 /// The transaction of a closure on a ``SqliteCluster``. It runs everything that can be run.
 ///
 /// Its statements see each other's changes. It is valid inside the closure; later it throws `.misuse`.
-public final class ClusterTransaction: SqlTransport {
+public final class ClusterTransaction: SqlTransport, CheckingTransport {
   @TaskLocal static var current: ClusterTransaction?
 
   private struct State {
@@ -134,6 +139,9 @@ public final class ClusterTransaction: SqlTransport {
   /// Whether `body` has returned: a task that it has started may still run.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
+  /// Whether the node has ended the transaction.
+  private var isLost: Bool { state.withLock { $0.failure != nil } }
+
   /// The loss of the node during the transaction.
   var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isOfNode ? $0 : nil } } }
 
@@ -148,7 +156,23 @@ public final class ClusterTransaction: SqlTransport {
     return value
   }
 
+  public func run<Work: Runnable>(
+    _ work: Work, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Work.Output where Work.Output: Sendable {
+    do { return try await work.run(over: self) } catch var error as SqlError where error.transaction == .none {
+      // What the library itself refuses leaves the transaction as it is.
+      if !isEnded, !isLost { error.transaction = .untouched }
+      throw error
+    }
+  }
+
   public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
+    try await answers(to: requests, check: nil)
+  }
+
+  func answers(
+    to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
+  ) async throws -> [SqlAnswer] {
     try requests.check()
     if requests.isEmpty { return [] }
     guard !isReadOnly || requests.allSatisfy(\.isQuery) else {
@@ -156,9 +180,31 @@ public final class ClusterTransaction: SqlTransport {
     }
     try await takeTurn()
     defer { turn.giveBack() }
-    do { return try await session.answers(to: requests, before: min(deadline, Deadline.current ?? deadline)) } catch {
+    let end = min(deadline, Deadline.current ?? deadline)
+    do {
+      guard let check else { return try await session.answers(to: requests, before: end) }
+      return try await session.answers(to: requests, check: check, before: end)
+    } catch {
       throw await meaning(of: error)
     }
+  }
+
+  /// Calls `body` in a savepoint: if it throws, or returns `.rollback`, its changes are undone, and those around it
+  /// stay.
+  ///
+  /// ```swift
+  /// try await cluster.transaction { tx in
+  ///   try await order.insert().run(tx)
+  ///   try? await tx.transaction { tx in try await reserve(order, tx) }     // SAVEPOINT … RELEASE
+  /// }
+  /// ```
+  ///
+  /// It is what `cluster.transaction` does inside a closure. Throws `.misuse` in a transaction that only reads.
+  @discardableResult
+  public func transaction<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    try await nested(isolation: isolation, body)
   }
 
   /// Calls `body` with each row of a query. Nothing else runs in the transaction meanwhile: a node runs one statement
@@ -208,13 +254,15 @@ public final class ClusterTransaction: SqlTransport {
       return state.savepoints
     }
     let name = "sqlable_\(number)"
-    try await control("SAVEPOINT \(name)")
+    // The second tells after an error whether the transaction is open, and may be released then.
+    try await control("SAVEPOINT \(name); SAVEPOINT sqlable_group")
     do {
       let value = try await body(self)
-      try await control("RELEASE \(name)")
+      try await control(isRollback(value) ? "ROLLBACK TO \(name); RELEASE \(name)" : "RELEASE \(name)")
       return value
     } catch {
-      try await control("ROLLBACK TO \(name); RELEASE \(name)")
+      // Nothing is left of it if the whole transaction has ended.
+      if !isLost { try await control("ROLLBACK TO \(name); RELEASE \(name)") }
       throw error
     }
   }
@@ -247,4 +295,7 @@ public final class ClusterTransaction: SqlTransport {
     return error.ofCluster.afterRollback
   }
 }
+
+/// Whether a closure asks for its changes to be undone.
+private func isRollback(_ value: some Any) -> Bool { (value as? TransactionResult) == .rollback }
 #endif

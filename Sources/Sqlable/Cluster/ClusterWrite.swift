@@ -6,6 +6,8 @@ final class ClusterWrite: Sendable {
   let outcome = CallOutcome<[SqlAnswer]?>()
   private let requests: [SqlRequest]
   private let record: TransactionRecord?
+  /// Throws if the answers can't be used; then nothing of it is stored.
+  private let check: (@Sendable ([SqlAnswer]) throws -> Void)?
   /// Whether it is one request, after which nothing has to be undone.
   private let keepsTransaction: Bool
   private let state = Guarded(State())
@@ -22,8 +24,11 @@ final class ClusterWrite: Sendable {
     var unknown: [SqlAnswer]?
   }
 
-  init(_ requests: [SqlRequest], _ record: TransactionRecord?, _ deadline: ContinuousClock.Instant) {
-    (self.requests, self.record, self.deadline) = (requests, record, deadline)
+  init(
+    _ requests: [SqlRequest], _ record: TransactionRecord?, _ check: (@Sendable ([SqlAnswer]) throws -> Void)?,
+    _ deadline: ContinuousClock.Instant
+  ) {
+    (self.requests, self.record, self.check, self.deadline) = (requests, record, check, deadline)
     keepsTransaction =
       requests.count == 1 && record == nil && ClusterStatement.cache.value(of: requests[0].sql).keepsTransaction
   }
@@ -51,6 +56,12 @@ final class ClusterWrite: Sendable {
       || zip(requests, answers).contains { request, answer in
         answer.changes > 0 && ClusterStatement.cache.value(of: request.sql).changesPages
       }
+  }
+
+  /// Why answers can't be used.
+  func refusal(of answers: [SqlAnswer]) -> (any Error)? {
+    do { try check?(answers) } catch { return error }
+    return nil
   }
 
   /// The node that the voters have confirmed since the call began.

@@ -13,7 +13,7 @@ import Foundation
 /// there is no leader calls wait for one, within their deadline: what is known not to have happened is repeated, and a
 /// commit that was sent, and not answered, throws `.outcomeUnknown`. A read sees every commit that was acknowledged
 /// before it began. Everything that can be run runs on it. It may be shared by all tasks.
-public final class SqliteCluster: SqlTransport {
+public final class SqliteCluster: SqlTransport, CheckingTransport {
   public let configuration: ClusterConfiguration
   let leader: ClusterLeader
   let sessions: ClusterSessions
@@ -40,15 +40,25 @@ public final class SqliteCluster: SqlTransport {
   /// Runs requests: reads on a connection of their own, in one snapshot; anything else with the writes that wait, in
   /// one commit. Several are all or none.
   public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
-    do { return try await unlabelledAnswers(to: requests) } catch { throw error.labelled(configuration.label) }
+    try await answers(to: requests, check: nil)
   }
 
-  private func unlabelledAnswers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
+  func answers(
+    to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
+  ) async throws -> [SqlAnswer] {
+    do { return try await unlabelledAnswers(to: requests, check) } catch { throw error.labelled(configuration.label) }
+  }
+
+  private func unlabelledAnswers(
+    to requests: [SqlRequest], _ check: (@Sendable ([SqlAnswer]) throws -> Void)?
+  ) async throws -> [SqlAnswer] {
     try requests.check()
     if requests.isEmpty { return [] }
-    if let transaction = current { return try await transaction.answers(to: requests) }
+    if let transaction = current { return try await transaction.answers(to: requests, check: check) }
     let deadline = Deadline.after(configuration.timeout)
-    guard requests.allSatisfy(\.isQuery) else { return try await writer.run(requests, before: deadline) ?? [] }
+    guard requests.allSatisfy(\.isQuery) else {
+      return try await writer.run(requests, check: check, before: deadline) ?? []
+    }
     return try await sessions.attempt(before: deadline) { session in
       if requests.count == 1 { return [try await session.answer(to: requests[0], before: deadline)] }
       return try await ClusterSession.withSnapshot(on: session, before: deadline) {
@@ -90,6 +100,16 @@ public final class SqliteCluster: SqlTransport {
     // Only one with a record finds that it was stored before.
     guard let value else { throw SqlError.withoutAnswer }
     return value
+  }
+
+  /// Calls `body` in a transaction in which foreign keys are not enforced, once: by its record, an outcome that is not
+  /// known is found out. `body` leaves a table for records.
+  func unenforcedTransaction(
+    before deadline: ContinuousClock.Instant, _ body: (ClusterTransaction) async throws -> Void
+  ) async throws {
+    _ = try await writer.transaction(
+      TransactionRecord(id: UUID(), age: configuration.transactionIdAge), enforcesForeignKeys: false, before: deadline,
+      of: self, isolation: nil, body)
   }
 
   /// Calls `body` with a transaction that is stored once, however often it is repeated with the same id.
@@ -200,7 +220,7 @@ extension SqlError {
 }
 
 /// Sends requests together with a record.
-private struct RepeatableTransport: SqlTransport {
+private struct RepeatableTransport: CheckingTransport {
   struct StoredBefore: Error {}
 
   let cluster: SqliteCluster
@@ -208,9 +228,17 @@ private struct RepeatableTransport: SqlTransport {
   let record: TransactionRecord
 
   func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
+    try await answers(to: requests, check: nil)
+  }
+
+  func answers(
+    to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
+  ) async throws -> [SqlAnswer] {
     try requests.check()
     let deadline = Deadline.after(cluster.configuration.timeout)
-    guard let answers = try await writer.run(requests, record, before: deadline) else { throw StoredBefore() }
+    guard let answers = try await writer.run(requests, record, check: check, before: deadline) else {
+      throw StoredBefore()
+    }
     return answers
   }
 }

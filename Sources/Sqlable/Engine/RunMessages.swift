@@ -20,6 +20,21 @@ enum RunMessage {
     return sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
   }
 
+  /// The message of another machine's SQLite, cut off before a value that it quotes.
+  ///
+  /// There no statement can be compiled again. What stands in the statement's text is none of its values.
+  static func ofRemote(_ message: String, code: Int32, extendedCode: Int32, sql: String?) -> String {
+    guard known(message, code: code, extendedCode: extendedCode) == nil else { return message }
+    for (beginning, words) in shortenings where message.begins(with: beginning) {
+      // SQLite says this of names as it compiles; a full-text search says it of the searched text.
+      let isOfName = beginning.begins(with: "no such ") || beginning.begins(with: "unable to use function ")
+      if isOfName, sql?.uppercased().contains("MATCH") != true { return message }
+      let rest = message.dropFirst(beginning.count).filter { $0 != "\"" }
+      return !rest.isEmpty && sql?.filter { $0 != "\"" }.contains(rest) == true ? message : words
+    }
+    return message
+  }
+
   private static func isOfCode(_ message: String, _ code: Int32) -> Bool {
     sqlite3_errstr(code).map { String(cString: $0) } == message
   }

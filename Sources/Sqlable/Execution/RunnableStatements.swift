@@ -42,7 +42,13 @@ extension Statement: Runnable {
       // Only a handle can look up the row that was updated.
       throw SqlError.misuse(Library.needed(for: "the id of an upsert on a remote database", since: 35))
     }
-    let answers = requests.isEmpty ? [] : try await transport.answers(to: requests)
+    let returnsRows = Output.self == [Model].self || Output.self == Model?.self
+    let answers =
+      requests.isEmpty
+      ? []
+      : returnsRows
+        ? try await transport.answers(to: requests, of: self) { _ = try models($0, requests) }
+        : try await transport.answers(to: requests)
     guard answers.count == requests.count else { throw SqlError.withoutAnswer }
     if Output.self == [Model].self { return try result(models(answers, requests)) }
     // Checked before conversion to Model?: nil as? Output would fail.
@@ -208,7 +214,13 @@ extension Returning: Runnable {
 
   public func run(over transport: some SqlTransport) async throws -> [Row] {
     let requests = try sentRequests()
-    let answers = requests.isEmpty ? [] : try await transport.answers(to: requests)
+    let answers =
+      requests.isEmpty
+      ? [] : try await transport.answers(to: requests, of: self) { _ = try rows(of: $0, requests) }
+    return try rows(of: answers, requests)
+  }
+
+  private func rows(of answers: [SqlAnswer], _ requests: [SqlRequest]) throws -> [Row] {
     guard answers.count == requests.count else { throw SqlError.withoutAnswer }
     let layout = layout
     return try zip(answers, requests).flatMap { answer, request in

@@ -33,7 +33,12 @@ public struct SqlRows<Row>: Runnable {
 
   public func run(over transport: some SqlTransport) async throws -> [Row] {
     let (request, read) = (try text.request(), try received())
-    return try read(ReceivedRows(answer: try await transport.answer(to: request), sql: request.sql))
+    let received = received
+    let answers = try await transport.answers(to: [request], of: self) { answers in
+      for answer in answers { _ = try received()(ReceivedRows(answer: answer, sql: request.sql)) }
+    }
+    guard let answer = answers.first else { throw SqlError.withoutAnswer }
+    return try read(ReceivedRows(answer: answer, sql: request.sql))
   }
 }
 

@@ -30,6 +30,26 @@ extension SqlTransport {
   }
 }
 
+/// A transport that stores nothing of changes whose answers can't be used.
+protocol CheckingTransport: SqlTransport {
+  /// Runs the requests, and undoes them if `check` throws.
+  func answers(
+    to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
+  ) async throws -> [SqlAnswer]
+}
+
+extension SqlTransport {
+  /// Runs requests for a change, whose answers `check` reads. Where the transport can, it undoes what `check` refuses.
+  func answers(
+    to requests: [SqlRequest], of change: some Runnable, check: @escaping @Sendable ([SqlAnswer]) throws -> Void
+  ) async throws -> [SqlAnswer] {
+    guard !change.isReadOnly, let transport = self as? any CheckingTransport else {
+      return try await answers(to: requests)
+    }
+    return try await transport.answers(to: requests, check: check)
+  }
+}
+
 /// An SQL statement with its values, as sent to a remote database.
 public struct SqlRequest: Sendable, Hashable, Codable {
   /// One statement, with `?` for every value.

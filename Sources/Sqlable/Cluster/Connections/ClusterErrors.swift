@@ -6,9 +6,13 @@ extension SqlError {
   init(code: Int, message: String, sql: String?, label: String?) {
     // From 1,000 on there are codes of dqlite's own, beside SQLite's extended ones, which have more than ten bits.
     let isOwn = 1_000..<1_024 ~= code
+    let (primary, extended) = (
+      isOwn ? SQLITE_ERROR : Int32(truncatingIfNeeded: code & 0xFF), Int32(truncatingIfNeeded: code)
+    )
     self = Connection.error(
-      isOwn ? SQLITE_ERROR : Int32(truncatingIfNeeded: code & 0xFF), extendedCode: Int32(truncatingIfNeeded: code),
-      message: Connection.withoutAdvice(message), label: label)
+      primary, extendedCode: extended,
+      message: RunMessage.ofRemote(
+        Connection.withoutAdvice(message), code: primary, extendedCode: extended, sql: sql), label: label)
     self.sql = sql
     if kind == .other, let reason = Connection.reason(ofInvalid: self.message) {
       (kind, self.message) = (.invalidStatement(reason), reason)
@@ -59,7 +63,18 @@ extension NodeConnection {
     to request: WireRequest, _ sql: String? = nil, _ label: String? = nil, inParts: Bool = false,
     before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
-    try await send(request, inParts: inParts, before: deadline).checked(sql, label)
+    do { return try await send(request, inParts: inParts, before: deadline).checked(sql, label) } catch {
+      throw error.of(sql)
+    }
+  }
+}
+
+extension Error {
+  /// The same error with the text of the statement, unless it has one: a value can't be sent, or a row not be read.
+  func of(_ sql: String?) -> any Error {
+    guard var error = self as? SqlError, error.sql == nil else { return self }
+    error.sql = sql
+    return error
   }
 }
 

@@ -46,6 +46,14 @@ struct ClusterStatement: Sendable {
     "USER_VERSION",
   ]
 
+  /// Whether the name of what is created has the schema temp.
+  private static func createsInTemp(_ words: [SQLWord]) -> Bool {
+    let head = words.prefix { !$0.isKeyword("AS") && !$0.isKeyword("ON") && !$0.isSymbol("(") }
+    return zip(head, head.dropFirst()).contains { word, next in
+      word.isName && word.text.isSameName(as: "temp") && next.isSymbol(".")
+    }
+  }
+
   private static func refusal(_ first: String, _ words: [SQLWord]) -> String? {
     let keywords = words.map(\.keyword)
     let ends = words.indices.filter { words[$0].kind == .symbol && words[$0].text == ";" }
@@ -61,7 +69,7 @@ struct ClusterStatement: Sendable {
       return "\(first) can't be sent to a cluster: transaction { } begins and ends transactions"
     case "ATTACH", "DETACH", "VACUUM":
       return "\(first) does not exist on a cluster"
-    case "CREATE" where ["TEMP", "TEMPORARY"].contains(keywords.dropFirst().first):
+    case "CREATE" where ["TEMP", "TEMPORARY"].contains(keywords.dropFirst().first) || createsInTemp(words):
       return "a cluster has no temporary tables, views or triggers: each call may use another connection"
     case "PRAGMA":
       // PRAGMA main.user_version

@@ -53,7 +53,7 @@ extension ClusterSession {
       } catch {
         // What does not compile, or can't be sent, is an error of its own request.
         guard isUsable(after: error) else { throw error }
-        messages.append(.failure(error))
+        messages.append(.failure(error.of(request.sql)))
       }
     }
     var responses = await connection.send(messages.compactMap { try? $0.get() }, before: deadline).makeIterator()
@@ -101,6 +101,24 @@ extension ClusterSession {
       throw NodeFailure(address: address, reason: "it does not say the version of the database", wasSent: false)
     }
     try await execute("PRAGMA user_version = \(version)", before: deadline)
+  }
+
+  /// Runs requests in the open transaction, and undoes them if `check` refuses their answers.
+  func answers(
+    to requests: [SqlRequest], check: ([SqlAnswer]) throws -> Void, before deadline: ContinuousClock.Instant
+  ) async throws -> [SqlAnswer] {
+    try await execute("SAVEPOINT sqlable_check", before: deadline)
+    do {
+      let answers = try await answers(to: requests, before: deadline)
+      try check(answers)
+      try await execute("RELEASE sqlable_check", before: deadline)
+      return answers
+    } catch {
+      if isUsable(after: error) {
+        try? await execute("ROLLBACK TO sqlable_check; RELEASE sqlable_check", before: deadline)
+      }
+      throw error
+    }
   }
 
   /// Runs requests in the open transaction, all or none of them.

@@ -88,7 +88,7 @@ import Testing
         try await cluster.execute("PRAGMA user_version = 3")
         try await cluster.restore(from: path)
         try await cluster.backup(to: back)
-        #expect(try SqliteDatabase(filepath: back).dump() == db.dump())
+        #expect(try BackupTests.contents(of: back) == db.dump())
         #expect(try await Story.read().filter(Story.matches(.words("long"))).run(cluster).map(\.id) == [1])
         // Foreign keys and counters are as before.
         let orphan = await failure {
@@ -107,9 +107,15 @@ import Testing
         try other.execute("CREATE TABLE t (x)")
         try await cluster.restore(from: empty)
         try await cluster.backup(to: back)
-        #expect(try SqliteDatabase(filepath: back).dump() == other.dump())
+        #expect(try BackupTests.contents(of: back) == other.dump())
       }
     }
+  }
+
+  /// The dump of a file, without the table of the ids of transactions.
+  private static func contents(of path: String) throws -> String {
+    let lines = try SqliteDatabase(filepath: path).dump().split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.filter { !$0.contains("sqlable_transaction") }.joined(separator: "\n")
   }
 
   private static func fill(_ db: SqliteDatabase) throws {
