@@ -55,9 +55,9 @@ extension SqliteCluster {
   /// read again, and loops over changes get `.missed`. After any error but `.outcomeUnknown` the database is as before.
   ///
   /// The table of the ids of transactions is there afterwards, too: by an id of its own, the call finds out whether a
-  /// commit that was not answered is stored. All rows are one commit, which each node holds in memory. The call ends within `timeLimit`, or else the client's
-  /// `timeout`. Throws what ``SqliteDatabase/restore(from:_:)`` throws for the backup, `.misuse` inside a transaction,
-  /// and what the nodes refuse.
+  /// commit that was not answered is stored. All rows are one commit, which each node holds in memory. The call ends
+  /// within `timeLimit`, or else the client's `timeout`. Throws what ``SqliteDatabase/restore(from:_:)`` throws for the
+  /// backup, `.misuse` inside a transaction, and what the nodes refuse.
   ///
   /// - Parameters:
   ///   - checks: What is checked of the backup before anything is replaced.

@@ -10,6 +10,7 @@ final class SqlBuffer {
     var capacity = 1024
     var isKey = false
     var hasKey = true
+    var qualifiesColumns = false
   }
 
   @exclusivity(unchecked) private var state = State()
@@ -30,6 +31,13 @@ final class SqlBuffer {
 
   /// Whether the statement can be found by its key: every part of it has a form there.
   var hasKey: Bool { state.hasKey }
+
+  /// Whether a column is always written with its table. Where another machine's SQLite takes `"nosuch"` for a text, it
+  /// takes `"bicycle"."nosuch"` for a missing column.
+  var qualifiesColumns: Bool {
+    get { state.qualifiesColumns }
+    set { state.qualifiesColumns = newValue }
+  }
 
   /// Begins a text.
   func begin() {

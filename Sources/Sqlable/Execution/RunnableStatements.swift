@@ -30,7 +30,7 @@ extension Statement: Runnable {
   public func requests() throws -> [SqlRequest] {
     let hasRowId = try !tree.table.isWithoutRowid
     return try (0..<(tree.takesRows ? rows.count : 1)).map { index in
-      var request = SqlRequest(try withValues(row: index, expandsLists: true), isReadOnly: isReadOnly)
+      var request = SqlRequest(try withValues(row: index, isRemote: true), isReadOnly: isReadOnly)
       request.hasRowId = hasRowId
       return request
     }
@@ -100,7 +100,7 @@ extension Select: Runnable {
   public func run(_ db: SqliteDatabase) throws -> [Row] { try run(db, file: #fileID, line: #line) }
 
   public func requests() throws -> [SqlRequest] {
-    [SqlRequest(try query.withValues(expandsLists: true), isReadOnly: true)]
+    [SqlRequest(try query.withValues(isRemote: true), isReadOnly: true)]
   }
 
   public func run(over transport: some SqlTransport) async throws -> [Row] {

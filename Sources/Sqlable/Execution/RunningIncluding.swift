@@ -56,7 +56,7 @@ extension Including: Runnable {
       var sent: [(level: any GatheredLevel, query: LevelQuery, request: SqlRequest)] = []
       for next in waiting {
         guard let query = next.query() else { continue }
-        let request = SqlRequest(try query.query.withValues(expandsLists: true), isReadOnly: true)
+        let request = SqlRequest(try query.query.withValues(isRemote: true), isReadOnly: true)
         if let parameter = request.parameter { throw SqlError.unprepared(parameter) }
         sent.append((next.level, query, request))
       }

@@ -12,10 +12,14 @@ extension Statement {
 
   /// Returns the SQL and values that SQLite would get for the statement's row at `index`. Throws the error that running
   /// the statement would throw before SQLite sees it.
-  func withValues(row index: Int = 0, expandsLists: Bool = false) throws -> StatementWithValues {
+  ///
+  /// - Parameter isRemote: Whether the SQLite is another machine's: then lists are values, and columns are written with
+  ///   their tables.
+  func withValues(row index: Int = 0, isRemote: Bool = false) throws -> StatementWithValues {
     let table = try tree.table
     let buffer = SqlBuffer()
-    let parameters = ParameterBuffer(lists: expandsLists ? .expanded : .pointers)
+    buffer.qualifiesColumns = isRemote
+    let parameters = ParameterBuffer(lists: isRemote ? .expanded : .pointers)
     var writer = RowWriter(table: table, buffer: parameters)
     if tree.takesRows, try !rows.take(index, into: &writer) {
       return StatementWithValues(sql: "-- there are no rows to insert", parameters: ParameterBuffer())
@@ -39,8 +43,9 @@ extension Select {
 }
 
 extension SelectQuery {
-  func withValues(expandsLists: Bool = false) throws -> StatementWithValues {
-    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: expandsLists ? .expanded : .pointers))
+  func withValues(isRemote: Bool = false) throws -> StatementWithValues {
+    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: isRemote ? .expanded : .pointers))
+    sql.qualifiesColumns = isRemote
     try SelectWriter(sql: sql, parameters: parameters).write(statement: self)
     return StatementWithValues(sql: sql.text, parameters: parameters)
   }

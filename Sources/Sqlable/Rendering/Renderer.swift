@@ -153,7 +153,7 @@ struct Renderer {
   private func write(_ reference: ColumnReference) throws {
     if sql.isKey { return sql.append(key: reference) }
     if scope.isPlain {
-      if let position = scope.table.position(of: reference) { return writeColumn(position) }
+      if let position = scope.table.position(of: reference) { return writeStored(position) }
       guard scope.outer != nil else { throw scope.missing(reference) }
     }
     write(try scope.find(reference))
@@ -341,7 +341,21 @@ struct Renderer {
     return found
   }
 
+  /// Writes the name of a column, as it stands where only one of the table's columns can.
   func writeColumn(_ position: Int) { sql.append(table.columns[position].definition) }
+
+  /// Writes a column as a term of a statement with a single table.
+  func writeStored(_ position: Int) {
+    if sql.qualifiesColumns, !sql.isKey { writeName(scope.sources[0].name) }
+    writeColumn(position)
+  }
+
+  func writeStored(_ positions: some Sequence<Int>) {
+    for (index, position) in positions.enumerated() {
+      if index > 0 { sql.append(", ") }
+      writeStored(position)
+    }
+  }
 
   func writeColumns(_ positions: some Sequence<Int>) {
     for (index, position) in positions.enumerated() {

@@ -35,15 +35,20 @@ struct SelectWriter {
   private func writePlain(_ query: borrowing SelectQuery) throws {
     let (table, limit, form) = (query.table, query.limit, query.form)
     if let defect = table.defect { throw defect }
+    let renderer = Renderer(
+      table: table, sql.isKey ? nil : Scope(table, isInText: isInText), sql: sql, parameters: parameters)
     switch (form, limit) {
+    case (.rows, _) where sql.qualifiesColumns && !sql.isKey:
+      sql.append("SELECT ")
+      renderer.writeStored(table.columns.indices)
+      sql.append(" FROM ")
+      sql.append(table)
     case (.rows, _): sql.append(selectAllOf: table)
     case (.exists, _): sql.append("SELECT EXISTS (SELECT 1 FROM ")
     case (.count, nil): sql.append("SELECT count(*) FROM ")
     case (.count, _): sql.append("SELECT count(*) FROM (SELECT 1 FROM ")
     }
     if form != .rows { sql.append(table) }
-    let renderer = Renderer(
-      table: table, sql.isKey ? nil : Scope(table, isInText: isInText), sql: sql, parameters: parameters)
     if let filter = query.filter {
       sql.append(" WHERE ")
       try renderer.write(filter)
@@ -326,7 +331,7 @@ struct SelectWriter {
           if let (_, term) = replaced.first(where: { $0.position == position }) {
             try renderer.write(term, within: .any, stack: stack)
           } else {
-            if sql.isKey || !renderer.scope.isPlain { renderer.writeName(source.name) }
+            if sql.isKey || sql.qualifiesColumns || !renderer.scope.isPlain { renderer.writeName(source.name) }
             sql.append(column.definition)
           }
         }

@@ -43,7 +43,7 @@ struct StatementWriter {
     guard let returned else { return }
     sql.append(" RETURNING ")
     switch returned {
-    case .rows: renderer.writeColumns(table.columns.indices)
+    case .rows: renderer.writeStored(table.columns.indices)
     case .terms(let terms):
       for (index, term) in terms.enumerated() {
         if index > 0 { sql.append(", ") }
@@ -182,7 +182,7 @@ struct StatementWriter {
           .at(table: table.name, column: column)
       case let value:
         if index == 0 { sql.append(" WHERE ") } else { sql.append(" AND ") }
-        renderer.writeColumn(position)
+        renderer.writeStored(position)
         sql.append(" = ?")
         parameters.append(value)
       }

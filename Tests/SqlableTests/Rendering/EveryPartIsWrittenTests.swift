@@ -116,7 +116,7 @@ import Testing
   @Test func ofAnUpdateADeleteAndAnInsert() throws {
     let (table, isFirst, byName) = (table, isFirst, byName)
     func sql(_ tree: StatementTree) throws -> String {
-      try Statement<Worker, Int>(tree).withValues(row: 0, expandsLists: false).sql
+      try Statement<Worker, Int>(tree).withValues(row: 0).sql
     }
     let assignment = Worker.name.set(to: "x")
     try expectAllWritten(

@@ -19,7 +19,7 @@ public struct DecodedRows<Value: Decodable & SendableMetatype>: Runnable, Hashab
 
   public func requests() throws -> [SqlRequest] {
     _ = try namedColumns
-    return [SqlRequest(try query.withValues(expandsLists: true), isReadOnly: true)]
+    return [SqlRequest(try query.withValues(isRemote: true), isReadOnly: true)]
   }
 
   /// Reads the rows.

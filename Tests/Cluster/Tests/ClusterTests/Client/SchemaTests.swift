@@ -61,6 +61,40 @@ import Testing
     }
   }
 
+  /// dqlite's SQLite takes a name in double quotes that is no column for a text.
+  @Test func aColumnThatIsMissingIsNoText() async throws {
+    try await withClient { cluster, _ in
+      // As an older version of the program made it.
+      try await cluster.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner_id INTEGER)")
+      try await cluster.execute("INSERT INTO bicycle (name) VALUES ('Trek')")
+      let bike = Bicycle(id: 1, name: "Norco", color: "color")
+      let works: [any Runnable & Sendable] = [
+        Bicycle.read(), Bicycle.read().orderBy(Bicycle.color), Bicycle.read().filter(Bicycle.color == "color"),
+        Bicycle.count().filter(Bicycle.color == "color"), Bicycle.read().filter(Bicycle.color == "color").exists(),
+        Bicycle.select(Bicycle.name.typed(as: String.self), Bicycle.color.typed(as: String.self)),
+        Bicycle.select(Bicycle.name.typed(as: String.self)).groupBy(Bicycle.color),
+        Bicycle.delete().filter(Bicycle.color == "color"),
+        Bicycle.updateAll(Bicycle.name.set(to: Bicycle.color)),
+        Bicycle.updateAll(Bicycle.name.set(to: "x")).returning(),
+        Bicycle.updateAll(Bicycle.name.set(to: "x")).returning(Bicycle.color),
+        Bicycle.select(Bicycle.color.typed(as: String.self)).union(Bicycle.select(Bicycle.name.typed(as: String.self))),
+        bike.insert(), bike.update(), bike.save(),
+      ]
+      for work in works {
+        let error = await failure { _ = try await run(work, cluster) }
+        if case .schema(.missingColumn)? = error?.kind {
+        } else {
+          Issue.record("\(work.sql): \(String(describing: error))")
+        }
+      }
+      #expect(try await cluster.query("SELECT name FROM bicycle", as: String.self) == ["Trek"])
+    }
+  }
+
+  private func run(_ work: some Runnable, _ cluster: SqliteCluster) async throws {
+    _ = try await work.run(over: cluster)
+  }
+
   @Test func theDatabasesOfAClusterAreApart() async throws {
     try await withClient { cluster, nodes in
       var configuration = ClusterConfiguration()
