@@ -18,7 +18,7 @@ struct StatementReport {
     kind = statement.kind
     isReadOnly = statement.isReadOnly
     let requests = try statement.requests()
-    sql = requests.first?.sql ?? statement.sql
+    sql = statement.sql
     values = requests.map(\.values)
     plan = requests.isEmpty ? nil : try statement.explain(db)
     advice = requests.isEmpty ? [] : try statement.advice(db)

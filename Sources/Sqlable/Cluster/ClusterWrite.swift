@@ -45,8 +45,14 @@ final class ClusterWrite: Sendable {
   func answers(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
     guard let record else { return try await session.answers(to: requests, before: deadline) }
     let own = TransactionRecord.trims ? [record.insert, record.trim] : [record.insert]
-    let answers = try await session.answers(to: own + requests, before: deadline)
-    return Array(answers.dropFirst(own.count))
+    do {
+      let answers = try await session.answers(to: own + requests, before: deadline)
+      return Array(answers.dropFirst(own.count))
+    } catch var error as SqlError where error.batchIndex != nil {
+      // Those of the record are none of the batch.
+      error.batchIndex = error.batchIndex.flatMap { requests.count > 1 && $0 >= own.count ? $0 - own.count : nil }
+      throw error
+    }
   }
 
   /// Whether a commit with this outcome stores something, so that the node needs a majority for it.

@@ -30,6 +30,8 @@ public struct SqlError: Error, Sendable, Hashable {
   public var column: String?
   /// The row id that the failure belongs to, when known.
   public var rowId: Int?
+  /// The place, from 0, of the struct in its batch whose write failed; nil for anything but a batch.
+  public var batchIndex: Int?
   /// The place of the failure in a document that was decoded: `read.where.and[1]`.
   public var documentPath: String?
   /// The fate of the transaction that was open when the error occurred.
@@ -47,6 +49,7 @@ public struct SqlError: Error, Sendable, Hashable {
     table: String? = nil,
     column: String? = nil,
     rowId: Int? = nil,
+    batchIndex: Int? = nil,
     documentPath: String? = nil,
     transaction: TransactionFate = .none,
     label: String? = nil
@@ -60,6 +63,7 @@ public struct SqlError: Error, Sendable, Hashable {
     self.table = table
     self.column = column
     self.rowId = rowId
+    self.batchIndex = batchIndex
     self.documentPath = documentPath
     self.transaction = transaction
     self.label = label
@@ -74,6 +78,15 @@ public struct SqlError: Error, Sendable, Hashable {
   /// this is false.
   public var isRetryable: Bool {
     kind == .unavailable || kind == .busy && !(extendedCode == 517 && transaction == .none)
+  }
+}
+
+extension Error {
+  /// The same error with the place of its struct in a batch.
+  func inBatch(_ index: Int) -> any Error {
+    guard var error = self as? SqlError, error.batchIndex == nil else { return self }
+    error.batchIndex = index
+    return error
   }
 }
 
@@ -181,7 +194,8 @@ extension SqlError: CustomStringConvertible {
     if let label { text += " [\(label)]" }
     text += ": \(message)"
     let column = [table, column].compactMap { $0 }.joined(separator: ".")
-    let parts = [documentPath ?? "", column, rowId.map { "row \($0)" } ?? ""]
+    let element = batchIndex.map { "element \($0) of the batch" }
+    let parts = [documentPath, column, rowId.map { "row \($0)" }, element].compactMap(\.self)
     let place = parts.filter { !$0.isEmpty }.joined(separator: ", ")
     if !place.isEmpty { text += " (at \(place))" }
     if extendedCode != 0 { text += " (code \(extendedCode))" }

@@ -20,7 +20,7 @@ extension Statement {
   ) throws {
     var index = 0
     let count = rows.count
-    try db.change(tree, of: table, expect: expect, read: read) { writer in
+    try db.change(tree, of: table, isBatch: count > 1, expect: expect, read: read) { writer in
       guard index < count else { return false }
       index += 1
       return try rows.take(index - 1, into: &writer)
@@ -32,12 +32,12 @@ extension SqliteDatabase {
   /// Runs a change as one write, and calls `read` for each row that it returns. For a statement about structs, `take`
   /// writes the values of one struct after another, until it returns false.
   fileprivate func change(
-    _ tree: StatementTree, of table: TableInfo, expect: (PreparedStatement) -> Void,
+    _ tree: StatementTree, of table: TableInfo, isBatch: Bool, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool
   ) throws {
     try running(of: table) { connection in
       guard !tree.takesRows else {
-        return try writeEachRow(of: table, on: connection, take) { row in
+        return try writeEachRow(of: table, on: connection, isBatch: isBatch, take) { row in
           try connection.read(connection.prepared(tree, table: table, row: row), expect, read)
         }
       }

@@ -232,19 +232,23 @@ extension SqliteDatabase {
 
   /// Calls `write` with the values of each struct that `take` writes, until it returns false; all of it is one write.
   func writeEachRow(
-    of table: TableInfo, on connection: Connection, _ take: (inout RowWriter) throws -> Bool,
+    of table: TableInfo, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
     _ write: (RowValues) throws -> Void
   ) throws {
     var writer = RowWriter(table: table, buffer: connection.parameters)
     defer { writer.finish(connection.parameters) }
     try writing(on: connection, atomically: false) {
+      var index = 0
       while true {
-        let isWritten: Void? = try writer.withRow(in: connection.parameters, take) { row in
-          try checkTransactionIsAlive(connection)
-          try refreshObservation()
-          try write(row)
-        }
-        if isWritten == nil { return }
+        do {
+          let isWritten: Void? = try writer.withRow(in: connection.parameters, take) { row in
+            try checkTransactionIsAlive(connection)
+            try refreshObservation()
+            try write(row)
+          }
+          if isWritten == nil { return }
+        } catch { throw isBatch ? error.inBatch(index) : error }
+        index += 1
       }
     }
   }

@@ -136,7 +136,9 @@ extension SqliteDatabase {
   public func answers(to requests: [SqlRequest]) throws -> [SqlAnswer] {
     if requests.count == 1 { return [try answer(to: requests[0])] }
     return try transaction(requests.allSatisfy(\.isReadOnly) ? .deferred : .immediate) { db in
-      try requests.map { try db.answer(to: $0) }
+      try requests.enumerated().map { index, request in
+        do { return try db.answer(to: request) } catch { throw error.inBatch(index) }
+      }
     }
   }
 }

@@ -68,8 +68,8 @@ public struct Schema: Sendable {
   /// ```
   ///
   /// It also has what is in no model, with ``SchemaDifference/isHarmless`` where the models do not notice it. Other
-  /// tables are left out. It runs in one read, on a handle or pool; throws `.misuse` for a model that contradicts
-  /// itself.
+  /// tables are left out. It runs in one read; of a remote database the schema alone is read, and compared here. Throws
+  /// `.misuse` for a model that contradicts itself.
   public func differences(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [SchemaDifference] {
@@ -132,7 +132,7 @@ struct SchemaComparison: Runnable {
   }
 
   func run(over transport: some SqlTransport) async throws -> [SchemaDifference] {
-    throw SqlError.misuse("a schema is compared on a handle or pool")
+    try run(await .inMemory(schemaOf: transport))
   }
 
   /// How a database differs from a model and the triggers of its table.

@@ -21,9 +21,9 @@ final class Follower<Value: Sendable>: Sendable {
   }
 }
 
-/// Waits until the condition holds; after three minutes, longer than any machine takes, the test fails and goes on.
+/// Waits until the condition holds; after ten minutes, longer than any machine takes, the test fails and goes on.
 func until(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
-  let end = ContinuousClock.now + .seconds(180)
+  let end = ContinuousClock.now + .seconds(600)
   while !condition() {
     guard ContinuousClock.now < end else {
       Issue.record("the condition did not come to hold", sourceLocation: sourceLocation)

@@ -192,7 +192,7 @@ struct LiveResultOracle {
         } catch is Undo {}
         _ = stepRandom.next()
         let right = try await pool.read { [followed] db in try followed.map { try $0.isRight(db) } }
-        let end = ContinuousClock.now + .seconds(120)
+        let end = ContinuousClock.now + .seconds(600)
         for (result, right) in zip(followed, right) {
           while result.latest.text != right, ContinuousClock.now < end { try await Task.sleep(for: .microseconds(200)) }
           #expect(result.latest.text == right, "\(result.name), step \(step)")

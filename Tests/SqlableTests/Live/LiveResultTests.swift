@@ -71,7 +71,7 @@ struct LiveResultTests {
 
   private func hears<Value>(
     _ updates: Updates<Value>, _ pool: SqlitePool, _ write: @Sendable @escaping (SqliteDatabase) throws -> Void
-  ) async throws -> Bool { try await isHeard(updates, pool, within: .seconds(120), write) }
+  ) async throws -> Bool { try await isHeard(updates, pool, within: .seconds(600), write) }
 
   @Test func otherTablesOtherColumnsAndOtherRowsDoNotConcernIt() async throws {
     try await withMembers { pool in

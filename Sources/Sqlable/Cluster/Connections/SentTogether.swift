@@ -135,7 +135,9 @@ extension ClusterSession {
       }
       if answers == nil {
         var each: [SqlAnswer] = []
-        for request in requests { each.append(try await answer(to: request, before: deadline)) }
+        for (index, request) in requests.enumerated() {
+          do { each.append(try await answer(to: request, before: deadline)) } catch { throw error.inBatch(index) }
+        }
         answers = each
       }
       try await execute("RELEASE sqlable_call", before: deadline)
@@ -166,7 +168,7 @@ extension ClusterSession {
       let part = requests[answers.count...].prefix(ClusterSession.maximumSent)
       for result in try await self.answers(toAll: Array(part), before: deadline).results {
         if result.isOfCheckpoint { return nil }
-        answers.append(try result.get())
+        do { answers.append(try result.get()) } catch { throw error.inBatch(answers.count) }
       }
     }
     return answers

@@ -33,8 +33,14 @@ final class NodeDirectory: Sendable {
     let name = path + "/" + NodeDirectory.lockName
     lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard lock >= 0 else { throw SqlError.system("create", name, errno) }
-    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+    // A process that was just killed gives the lock back as it ends.
+    let end = ContinuousClock.now + .seconds(2)
+    while flock(lock, LOCK_EX | LOCK_NB) != 0 {
       let code = errno
+      if code == EINTR || code == EWOULDBLOCK, .now < end {
+        usleep(20_000)
+        continue
+      }
       close(lock)
       guard code == EWOULDBLOCK else { throw SqlError.system("lock", name, code) }
       throw SqlError(.busy, message: "another node runs in the directory \(path)")

@@ -61,6 +61,22 @@ import Testing
     }
   }
 
+  @Test func aSchemaIsComparedWithThatOfTheCluster() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self, Story.self)
+      try await Schema(Person.self, Story.self).verify(cluster)
+      try await cluster.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL)")
+      let here = try SqliteDatabase.inMemory()
+      try here.createTable(Person.self)
+      try here.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL)")
+      let schema = Schema(Person.self, Bicycle.self)
+      let differences = try await schema.differences(cluster)
+      #expect(try differences == schema.differences(here) && !differences.isEmpty)
+      let error = await failure { try await schema.verify(cluster) }
+      if case .schema(.mismatch)? = error?.kind {} else { Issue.record("\(String(describing: error))") }
+    }
+  }
+
   /// dqlite's SQLite takes a name in double quotes that is no column for a text.
   @Test func aColumnThatIsMissingIsNoText() async throws {
     try await withClient { cluster, _ in

@@ -177,6 +177,28 @@ import Testing
     }
   }
 
+  @Test func anErrorOfABatchSaysWhichStructItIs() async throws {
+    try await withPeople { cluster in
+      var people = (0..<300).map { Person(id: 100 + $0, name: "p\($0)") }
+      people[170] = Person(id: 1, name: "again")
+      let batch = people
+      let plain = await failure { try await Person.insert(batch).run(cluster) }
+      let repeatable = await failure { try await cluster.run(Person.insert(batch), id: UUID()) }
+      let nested = await failure { _ = try await cluster.transaction { tx in try await Person.insert(batch).run(tx) } }
+      // Then one after the other is sent.
+      try await cluster.execute(
+        "CREATE TRIGGER t BEFORE INSERT ON person WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END")
+      let slow = await failure { try await Person.insert(batch).run(cluster) }
+      for error in [plain, repeatable, nested, slow] {
+        #expect(error?.kind == .constraint(.primaryKey) && error?.batchIndex == 170)
+      }
+      let single = await failure { try await batch[170].insert().run(cluster) }
+      let singleWithId = await failure { try await cluster.run(batch[170].insert(), id: UUID()) }
+      #expect(single != nil && single?.batchIndex == nil && singleWithId?.batchIndex == nil)
+      #expect(try await names(cluster) == ["Ann"])
+    }
+  }
+
   @Test func valuesEnterNoError() async throws {
     try await withPeople { cluster in
       try await cluster.execute("CREATE VIRTUAL TABLE f USING fts5 (text)")
