@@ -109,6 +109,8 @@ struct ClusterAttempts {
   private var bound = Duration.milliseconds(2)
   /// How many connections broke while the call ran on them.
   private var losses = 0
+  /// Why the last attempt failed, and when.
+  private var last: (error: any Error, time: ContinuousClock.Instant)?
   /// A statement that makes a node crash would end one node after the other.
   static let maximumLosses = 3
 
@@ -117,6 +119,11 @@ struct ClusterAttempts {
   /// Waits before the next attempt. Throws the error if another attempt is of no use, `.unavailable` if no time is
   /// left.
   mutating func pause(after error: any Error) async throws {
+    if (error as? NodeFailure)?.isLate == true, let last, last.time + .milliseconds(200) > .now {
+      // The deadline cut this attempt short: what is wrong is what was wrong just before.
+      throw last.error.ofCluster
+    }
+    last = (error, .now)
     if (error as? NodeFailure)?.wasSent == true { losses += 1 }
     let isBusy = (error as? SqlError)?.kind == .busy
     guard error.isOfNode || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
