@@ -33,7 +33,7 @@ extension SqliteCluster {
       let stop = BackupStop(Configuration(), options, deadline: deadline)
       try await onBackupThread(stop) {
         let received = try PartialFile.make(beside: target.path + ".received", mode: 0o600)
-        for file in files { try file.write(to: received.path + file.name.dropFirst(database.utf8.count)) }
+        for (file, suffix) in zip(files, ["", "-wal"]) { try file.write(to: received.path + suffix) }
         try withExtendedLifetime(received) {
           let copy = try SqliteDatabase(filepath: received.path)
           try copy.writeBackup(to: path, options, stop)

@@ -142,9 +142,9 @@ final class ClusterWriter: Sendable {
 }
 
 extension Error {
-  /// The error of a transaction that is rolled back.
+  /// The error of a transaction that is rolled back; the same, where that is not known.
   var afterRollback: any Error {
-    guard var error = self as? SqlError else { return self }
+    guard var error = self as? SqlError, error.transaction != .unknown else { return self }
     error.transaction = .rolledBack
     return error
   }

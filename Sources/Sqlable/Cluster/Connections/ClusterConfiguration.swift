@@ -29,8 +29,9 @@ public struct ClusterConfiguration: Sendable, Hashable {
   public init() {}
 
   func check() throws {
-    guard !database.isEmpty, !database.utf8.contains(0) else {
-      throw SqlError.misuse("a database of a cluster needs a name")
+    // A node has room for a thousand bytes, and does not check.
+    guard 1...255 ~= database.utf8.count, !database.utf8.contains(0) else {
+      throw SqlError.misuse("a database of a cluster needs a name of at most 255 bytes")
     }
     guard timeout > .zero, maximumGroupTime >= .zero, transactionIdAge > .zero, pollInterval > .zero else {
       throw SqlError.misuse("the durations of a cluster's configuration must be positive")

@@ -46,6 +46,11 @@ extension Suite {
       writing(Name.c, .c) {
         try c.transaction("BEGIN IMMEDIATE") { baseline_insert(c.db, rawRows.rows.baseAddress, rawRows.count) }
       },
+      writing(Name.c + " by 16 rows", .c) {
+        try c.transaction("BEGIN IMMEDIATE") {
+          baseline_insert_together(c.db, rawRows.rows.baseAddress, rawRows.count, 16)
+        }
+      },
       writing(Name.swift, .swift) { try swift.transaction("BEGIN IMMEDIATE") { try RawSwift.insert(swift, rows) } },
       writing(Name.untyped, .sqlable) {
         try db.transaction { db in try untyped.reduce(0) { $0 &+ UInt64(try $1.insert().run(db)) } }

@@ -74,6 +74,8 @@ uint64_t baseline_counts(sqlite3 *db, const int64_t *starts, int count, int widt
 // MARK: - Writing
 
 uint64_t baseline_insert(sqlite3 *db, const baseline_row *rows, int count);
+// With this many rows in each statement, at most 256.
+uint64_t baseline_insert_together(sqlite3 *db, const baseline_row *rows, int count, int width);
 uint64_t baseline_update(sqlite3 *db, const baseline_row *rows, int count);
 // Inserts in one transaction and adds up the ids that the update hook tells.
 uint64_t baseline_insert_observed(sqlite3 *db, const baseline_row *rows, int count);

@@ -44,6 +44,26 @@ import Testing
     }
   }
 
+  @Test func aDatabaseOfAnotherNameHasItsOwnBackup() async throws {
+    try await withClient { cluster, nodes in
+      try await withDirectory { directory in
+        try await cluster.execute("CREATE TABLE t (x)")
+        var configuration = ClusterConfiguration()
+        configuration.database = "räder"
+        let other = try SqliteCluster(nodes: nodes.addresses, configuration: configuration)
+        defer { other.close() }
+        try await other.execute("CREATE TABLE u (x)")
+        try await other.execute("INSERT INTO u VALUES (1)")
+        try await other.backup(to: "\(directory)/a.sqlite")
+        let copy = try SqliteDatabase(filepath: "\(directory)/a.sqlite")
+        #expect(try copy.query("SELECT x FROM u", as: Int.self) == [1])
+        #expect(try copy.schema().tables.map(\.name) == ["u"])
+        configuration.database = String(repeating: "x", count: 256)
+        #expect(throws: SqlError.self) { try SqliteCluster(nodes: nodes.addresses, configuration: configuration) }
+      }
+    }
+  }
+
   @Test func aBackupThatCannotBeMadeLeavesNothing() async throws {
     try await withClient { cluster, nodes in
       try await withDirectory { directory in
