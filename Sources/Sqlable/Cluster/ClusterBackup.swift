@@ -1,4 +1,5 @@
 #if Cluster
+import Foundation
 import Glibc
 import NIOCore
 
@@ -78,10 +79,11 @@ extension SqliteCluster {
       }
       let dump = try DatabaseDump(copy)
       let parts = try dump.parts()
-      try await unenforcedTransaction(before: deadline) { tx in
+      let record = TransactionRecord(id: UUID(), age: configuration.transactionIdAge)
+      try await transaction(record, enforcesForeignKeys: false, before: deadline) { tx in
         do {
           try await tx.dropAll()
-          for part in parts { try await tx.run(part, of: dump, copy) }
+          for part in parts { try await tx.run(part, of: dump) }
           try await tx.execute(SQL(verbatim: TransactionRecord.createTable))
         } catch { throw error.afterRollback }
       }
@@ -107,17 +109,11 @@ extension ClusterTransaction {
   }
 
   /// Runs a part of a dump of a database in memory.
-  fileprivate func run(_ part: DatabaseDump.Part, of dump: DatabaseDump, _ copy: SqliteDatabase) async throws {
+  fileprivate func run(_ part: DatabaseDump.Part, of dump: DatabaseDump) async throws {
     switch part {
     case .statement(let sql): try await execute(SQL(verbatim: sql))
     case .rows(let query, let insert, let columns):
-      let (rows, layout) = (try CursorCore(copy, text: query), ResultLayout([]))
-      func next() throws -> [DatabaseValue]? {
-        try rows.next { statement in
-          var row = ResultRow(ReadRow(statement), types: layout.types)
-          return try DynamicRow.next(of: &row).values
-        }
-      }
+      let next = try dump.rows(of: query)
       let sql = "\(insert) VALUES (\(repeatElement("?", count: columns).joined(separator: ", ")))"
       while true {
         var requests: [SqlRequest] = []

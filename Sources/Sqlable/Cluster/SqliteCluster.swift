@@ -90,26 +90,17 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     return try await transaction(enforcesForeignKeys: true, before: deadline, isolation: isolation, body)
   }
 
-  /// Calls `body` in a transaction of its own, in which foreign keys are or are not enforced.
+  /// Calls `body` in a transaction of its own, in which foreign keys are or are not enforced. With a record, which no
+  /// other call has, an outcome that is not known is found out.
   func transaction<Value>(
-    enforcesForeignKeys: Bool, before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
-    _ body: (ClusterTransaction) async throws -> Value
+    _ record: TransactionRecord? = nil, enforcesForeignKeys: Bool, before deadline: ContinuousClock.Instant,
+    isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
     let value = try await writer.transaction(
-      nil, enforcesForeignKeys: enforcesForeignKeys, before: deadline, of: self, isolation: isolation, body)
-    // Only one with a record finds that it was stored before.
+      record, enforcesForeignKeys: enforcesForeignKeys, before: deadline, of: self, isolation: isolation, body)
+    // Nil is what an earlier call has stored.
     guard let value else { throw SqlError.withoutAnswer }
     return value
-  }
-
-  /// Calls `body` in a transaction in which foreign keys are not enforced, once: by its record, an outcome that is not
-  /// known is found out. `body` leaves a table for records.
-  func unenforcedTransaction(
-    before deadline: ContinuousClock.Instant, _ body: (ClusterTransaction) async throws -> Void
-  ) async throws {
-    _ = try await writer.transaction(
-      TransactionRecord(id: UUID(), age: configuration.transactionIdAge), enforcesForeignKeys: false, before: deadline,
-      of: self, isolation: nil, body)
   }
 
   /// Calls `body` with a transaction that is stored once, however often it is repeated with the same id.

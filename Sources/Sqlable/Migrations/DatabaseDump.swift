@@ -88,11 +88,19 @@ struct DatabaseDump {
       switch part {
       case .statement(let sql): try body(sql)
       case .rows(let query, let insert, _):
-        let layout = ResultLayout([])
-        _ = try db.query(SQL(verbatim: query)) { row in
-          var row = ResultRow(row, types: layout.types)
-          try body(text(of: DynamicRow.next(of: &row).values, insert))
-        }
+        let next = try rows(of: query)
+        while let values = try next() { try body(text(of: values, insert)) }
+      }
+    }
+  }
+
+  /// Returns what gives the values of a part's next row, and nil after the last.
+  func rows(of query: String) throws -> () throws -> [DatabaseValue]? {
+    let (cursor, layout) = (try CursorCore(db, text: query), ResultLayout([]))
+    return {
+      try cursor.next { statement in
+        var row = ResultRow(ReadRow(statement), types: layout.types)
+        return try DynamicRow.next(of: &row).values
       }
     }
   }

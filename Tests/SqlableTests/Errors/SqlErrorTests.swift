@@ -10,8 +10,8 @@ import Testing
       label: "shop")
     #expect(
       error.description == """
-        SqlError.constraint(unique) [shop]: UNIQUE constraint failed: bicycle.name (at bicycle.name, row 7) (code 2067); \
-        the transaction was rolled back; in: INSERT INTO bicycle VALUES (?)
+        SqlError.constraint(unique) [shop]: UNIQUE constraint failed: bicycle.name (at bicycle.name, row 7) \
+        (code 2067); the transaction was rolled back; in: INSERT INTO bicycle VALUES (?)
         """)
     #expect("\(SqlError(.busy, message: "database is locked"))" == "SqlError.busy: database is locked")
     #expect("\(SqlError(.misuse("x"), message: "x"))" == "SqlError.misuse: x")

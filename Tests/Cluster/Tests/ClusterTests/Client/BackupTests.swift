@@ -132,6 +132,16 @@ import Testing
     }
   }
 
+  private static func makeDatabase(at path: String, rows: Int, bytes: Int) throws {
+    let db = try SqliteDatabase(filepath: path)
+    try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT NOT NULL)")
+    try db.execute(
+      """
+      WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+      INSERT INTO t SELECT i, hex(zeroblob(\(bytes))) FROM n
+      """ as SQL)
+  }
+
   /// The dump of a file, without the table of the ids of transactions.
   private static func contents(of path: String) throws -> String {
     let lines = try SqliteDatabase(filepath: path).dump().split(separator: "\n", omittingEmptySubsequences: false)
@@ -212,13 +222,7 @@ import Testing
     try await withClient { cluster, nodes in
       try await withDirectory { directory in
         let path = "\(directory)/a.sqlite"
-        let db = try SqliteDatabase(filepath: path)
-        try db.execute(
-          """
-          CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT NOT NULL);
-          WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
-          INSERT INTO t SELECT i, hex(zeroblob(150)) FROM n
-          """ as String)
+        try BackupTests.makeDatabase(at: path, rows: 30000, bytes: 150)
         let other = try SqliteCluster(nodes: nodes.addresses)
         defer { other.close() }
         let commits = cluster.statistics.commits
@@ -272,13 +276,7 @@ import Testing
     try await withClient { cluster, nodes in
       try await withDirectory { directory in
         let path = "\(directory)/a.sqlite"
-        let db = try SqliteDatabase(filepath: path)
-        try db.execute(
-          """
-          CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT NOT NULL);
-          WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
-          INSERT INTO t SELECT i, hex(zeroblob(50)) FROM n
-          """ as String)
+        try BackupTests.makeDatabase(at: path, rows: 20000, bytes: 50)
         try await cluster.execute("CREATE TABLE old (x)")
         let killed = Task {
           try await Task.sleep(for: .milliseconds(300))

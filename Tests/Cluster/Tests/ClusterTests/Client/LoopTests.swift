@@ -8,7 +8,10 @@ import Testing
   private func insertPeople(_ count: Int, _ cluster: SqliteCluster) async throws {
     try await cluster.createTables(Person.self, Bicycle.self)
     try await cluster.execute(
-      "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count)) INSERT INTO person (name) SELECT i FROM n"
+      """
+      WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+      INSERT INTO person (name) SELECT i FROM n
+      """
     )
   }
 

@@ -46,6 +46,19 @@ import Testing
     }
   }
 
+  /// As the guide says: dqlite does not answer.
+  @Test func aResultWithVeryLongNamesEndsAtItsDeadline() async throws {
+    try await withClient { cluster, nodes in
+      let query = SQL(verbatim: "SELECT 1 AS \"\(String(repeating: "x", count: 8_000))\"")
+      let error = await failure {
+        _ = try await withDeadline(.seconds(1)) { try await cluster.query(query, as: Int.self) }
+      }
+      #expect(error?.kind == .timeout)
+      let next = try await cluster.query("SELECT 1", as: Int.self)
+      #expect(next == [1])
+    }
+  }
+
   @Test func aTransactionGoesOnAfterAQueryThatFails() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)

@@ -125,6 +125,23 @@ import Testing
     }
   }
 
+  @Test func aNodeWaitsForOneThatIsAboutToEnd() async throws {
+    try await withDirectory { path in
+      let address = freeAddress()
+      let first = try SqliteClusterNode(id: 1, address: address, directory: path + "/node")
+      let second = try SqliteClusterNode(id: 1, address: address, directory: path + "/node")
+      try await first.start()
+      let ending = Task {
+        try await Task.sleep(for: .milliseconds(300))
+        try await first.stop()
+      }
+      try await second.start()
+      try await ending.value
+      #expect(second.isRunning)
+      try await second.stop()
+    }
+  }
+
   @Test func aSecondNodeInADirectoryIsRefused() async throws {
     try await withDirectory { path in
       let address = freeAddress()
