@@ -8,10 +8,10 @@ extension ClusterWriter {
   /// record is stored.
   func run(
     _ requests: [SqlRequest], _ record: TransactionRecord? = nil, check: (@Sendable ([SqlAnswer]) throws -> Void)?,
-    before deadline: ContinuousClock.Instant
+    before deadline: ContinuousClock.Instant, _ times: CallTimes?
   ) async throws -> [SqlAnswer]? {
     try Task.checkCancellation()
-    let write = ClusterWrite(requests, record, check, deadline)
+    let write = ClusterWrite(requests, record, check, deadline, times)
     let isFirst = try state.withLock { state in
       if state.isClosed { throw SqlError.closedCluster }
       state.waiting.append(write)
@@ -180,6 +180,8 @@ extension ClusterWriter {
   ) async throws -> Bool {
     let deadline = ContinuousClock.now + configuration.timeout
     let begin = ContinuousClock.now
+    for write in writes { write.times?.didSend() }
+    defer { for write in writes { write.times?.didAnswer() } }
     let all: SentTogether
     do { all = try await session.answers(toAll: writes.compactMap(\.single), before: deadline) } catch {
       putBack(done.map(\.write) + writes)

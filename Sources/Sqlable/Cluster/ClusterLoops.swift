@@ -8,15 +8,21 @@ extension SqliteCluster {
     _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
     _ body: (Row) async throws -> Outcome
   ) async throws {
+    do { try request.checkLoop() } catch { throw error.labelled(configuration.label) }
+    if let transaction = current {
+      return try await transaction.forEach(request, read, isolation: isolation, body)
+    }
+    let (call, times) = (TracedCall(on: self), CallTimes())
+    var rows = 0
     do {
-      try request.checkLoop()
-      if let transaction = current {
-        return try await transaction.forEach(request, read, isolation: isolation, body)
-      }
       let deadline = Deadline.after(configuration.timeout)
       let outcome = try await sessions.attempt(before: deadline, isolation: isolation) { session in
+        times.didSend()
         var parts = try await ClusterParts.first(of: request, on: session, before: deadline, isolation: isolation)
-        defer { parts.stop() }
+        defer {
+          parts.stop()
+          rows = parts.rows
+        }
         do { try await parts.forEach(read, isolation: isolation, body) } catch {
           if parts.isFailed, error.isOfNode { leader.failed(session.address, error) }
           return Result<Void, any Error>.failure(error.ofCluster)
@@ -24,7 +30,14 @@ extension SqliteCluster {
         return .success(())
       }
       try outcome.get()
-    } catch { throw error.labelled(configuration.label) }
+    } catch {
+      let error = error.labelled(configuration.label)
+      call?.add(request, rows: rows, error, times)
+      await call?.deliver()
+      throw error
+    }
+    call?.add(request, rows: rows, nil, times)
+    await call?.deliver()
   }
 }
 
@@ -57,11 +70,13 @@ extension SelectStatement {
   // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
   @_disfavoredOverload
   public func forEach(
-    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
-    _ body: (Row) async throws -> Iteration
+    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
+    line: UInt = #line, _ body: (Row) async throws -> Iteration
   ) async throws {
     let query = asSelect()
-    try await cluster.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
+    try await cluster.atSite(file, line, isolation: isolation) {
+      try await cluster.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
+    }
   }
 
   /// Reads one row after another in a transaction of a cluster, until `body` returns `.stop`. No other statement of the
@@ -69,30 +84,36 @@ extension SelectStatement {
   // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
   @_disfavoredOverload
   public func forEach(
-    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
-    _ body: (Row) async throws -> Iteration
+    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
+    line: UInt = #line, _ body: (Row) async throws -> Iteration
   ) async throws {
     let query = asSelect()
-    try await transaction.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
+    try await transaction.cluster.atSite(file, line, isolation: isolation) {
+      try await transaction.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
+    }
   }
 
   /// Reads one row after another on a cluster. What `body` returns is ignored, unless it is ``Iteration/stop``.
   public func forEach<Outcome>(
-    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation,
-    _ body: (Row) async throws -> Outcome
+    _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
+    line: UInt = #line, _ body: (Row) async throws -> Outcome
   ) async throws {
     let query = asSelect()
-    try await cluster.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
+    try await cluster.atSite(file, line, isolation: isolation) {
+      try await cluster.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
+    }
   }
 
   /// Reads one row after another in a transaction of a cluster. What `body` returns is ignored, unless it is
   /// ``Iteration/stop``.
   public func forEach<Outcome>(
-    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation,
-    _ body: (Row) async throws -> Outcome
+    _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
+    line: UInt = #line, _ body: (Row) async throws -> Outcome
   ) async throws {
     let query = asSelect()
-    try await transaction.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
+    try await transaction.cluster.atSite(file, line, isolation: isolation) {
+      try await transaction.forEach(query.sentRequests()[0], query.rows, isolation: isolation, body)
+    }
   }
 }
 #endif

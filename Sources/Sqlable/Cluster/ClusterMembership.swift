@@ -59,6 +59,18 @@ struct ClusterMembership: Sendable {
     throw SqlError.unavailable(reason)
   }
 
+  /// The ids of the voters that do not answer.
+  static func silentVoters(
+    of members: [ClusterMember], before deadline: ContinuousClock.Instant
+  ) async -> [UInt64] {
+    await withTaskGroup(of: UInt64?.self) { group in
+      for member in members where member.role == .voter {
+        group.addTask { await NodeConnection.answers(member.address, before: deadline) ? nil : member.id }
+      }
+      return await group.reduce(into: []) { if let id = $1 { $0.append(id) } }.sorted()
+    }
+  }
+
   /// Adds a node, as a voter while there are too few. The node must run.
   func join(_ id: UInt64, _ address: NodeAddress, before deadline: ContinuousClock.Instant) async throws {
     try await change(before: deadline) { members, _ in

@@ -5,6 +5,8 @@ struct ClusterParts {
   private let request: SqlRequest
   private let deadline: ContinuousClock.Instant
   private var answer = SqlAnswer()
+  /// How many rows `forEach` has called its closure with.
+  private(set) var rows = 0
   /// Whether the node has sent all rows, so that the connection takes the next statement.
   private(set) var isAtEnd = false
   /// Whether the node or the connection has failed, and not the caller.
@@ -32,6 +34,7 @@ struct ClusterParts {
       for row in try read(ReceivedRows(answer: answer, sql: request.sql)) {
         try Task.checkCancellation()
         guard deadline > .now else { throw late }
+        rows += 1
         // Decided by the value: the compiler chooses between the overloads of forEach, not the user.
         if try await body(row) as? Iteration == .stop { return }
       }

@@ -11,23 +11,39 @@ extension ClusterWriter {
     var attempts = ClusterAttempts(before: deadline)
     // What `body` returned in an attempt whose outcome is not known.
     var unknown: Value?
+    let call = TracedCall(on: cluster)
     while true {
       switch await attempt(
-        record, &unknown, enforcesForeignKeys, deadline, cluster, isolation: isolation, body)
+        record, &unknown, enforcesForeignKeys, deadline, cluster, call, isolation: isolation, body)
       {
-      case .stored(let value): return value
-      case .failed(let error): throw error
+      case .stored(let value):
+        await call?.ended(.committed)
+        return value
+      case .storedBefore:
+        if unknown != nil { await call?.ended(.committed) }
+        return unknown
+      case .undone(let value):
+        await call?.ended(.rolledBack)
+        return value
+      case .failed(let error):
+        await call?.ended(.init(error), error)
+        throw error
       case .again(let reason):
         do { try await attempts.pause(after: reason) } catch {
-          throw (unknown == nil ? error : SqlError.outcomeUnknown(error)).labelled(configuration.label)
+          let error = (unknown == nil ? error : SqlError.outcomeUnknown(error)).labelled(configuration.label)
+          await call?.ended(.init(error), error)
+          throw error
         }
       }
     }
   }
 
   private enum Attempt<Value> {
-    /// Nil if an earlier call stored it.
-    case stored(Value?)
+    case stored(Value)
+    /// By an earlier attempt or call with the same record.
+    case storedBefore
+    /// The closure has asked for it.
+    case undone(Value)
     case failed(any Error)
     /// Another attempt may succeed.
     case again(any Error)
@@ -35,8 +51,8 @@ extension ClusterWriter {
 
   private func attempt<Value>(
     _ record: TransactionRecord?, _ unknown: inout Value?, _ enforcesForeignKeys: Bool,
-    _ deadline: ContinuousClock.Instant, _ cluster: SqliteCluster, isolation: isolated (any Actor)?,
-    _ body: (ClusterTransaction) async throws -> Value
+    _ deadline: ContinuousClock.Instant, _ cluster: SqliteCluster, _ call: TracedCall?,
+    isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async -> Attempt<Value> {
     do { try await turn.take(before: deadline, late: .late("other transactions have the writer")) } catch {
       return .again(error)
@@ -54,21 +70,24 @@ extension ClusterWriter {
       if let record {
         if try await record.isStored(session, before: deadline) {
           await rollBack(session)
-          return .stored(unknown)
+          return .storedBefore
         }
+        if unknown != nil { call?.end(.rolledBack) }
         if confirmation != nil { unknown = nil }
       }
     } catch {
       await abandon(session, after: error)
       return .again(error)
     }
-    let transaction = ClusterTransaction(session, cluster, before: deadline)
+    let transaction = ClusterTransaction(session, cluster, before: deadline, call)
     let value: Value
+    call?.times.didSend()
     do {
       value = try await transaction.run(isolation: isolation, body)
+      call?.times.didAnswer()
       if isRollback(value) {
         await rollBack(session)
-        return .stored(value)
+        return .undone(value)
       }
       try await record?.store(session, before: deadline)
       // Nothing is stored up to here; what is cancelled later is.
@@ -79,7 +98,9 @@ extension ClusterWriter {
       await abandon(session, after: failure)
       let isLate = (failure as? NodeFailure)?.isLate == true
       let isOpen = (error as? SqlError)?.transaction == .untouched
-      return failure.isOfNode && !isLate ? .again(failure) : .failed(isOpen ? error.afterRollback : error)
+      guard failure.isOfNode, !isLate else { return .failed(isOpen ? error.afterRollback : error) }
+      call?.end(.rolledBack, failure)
+      return .again(failure)
     }
     switch await Task(operation: { await commit(session, before: deadline) }).value {
     case .stored:
@@ -87,6 +108,7 @@ extension ClusterWriter {
       return .stored(value)
     case .lost(let error):
       drop(session, after: error)
+      call?.end(.rolledBack, error)
       return .again(error)
     case .refused(let error):
       await rollBack(session)
@@ -122,6 +144,8 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   private let session: ClusterSession
   let cluster: SqliteCluster
   private let deadline: ContinuousClock.Instant
+  /// Nil if nothing is traced.
+  private let call: TracedCall?
   private let isReadOnly: Bool
   /// The transaction of another client around this one.
   let outer = ClusterTransaction.current
@@ -131,9 +155,10 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
 
   init(
     _ session: ClusterSession, _ cluster: SqliteCluster, before deadline: ContinuousClock.Instant,
-    isReadOnly: Bool = false
+    _ call: TracedCall?, isReadOnly: Bool = false
   ) {
     (self.session, self.cluster, self.deadline, self.isReadOnly) = (session, cluster, deadline, isReadOnly)
+    self.call = call
   }
 
   /// Whether `body` has returned: a task that it has started may still run.
@@ -159,7 +184,9 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   public func run<Work: Runnable>(
     _ work: Work, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Work.Output where Work.Output: Sendable {
-    do { return try await work.run(over: self) } catch var error as SqlError where error.transaction == .none {
+    do { return try await cluster.atSite(file, line) { try await work.run(over: self) } } catch var error as SqlError
+      where error.transaction == .none
+    {
       // What the library itself refuses leaves the transaction as it is.
       if !isEnded, !isLost { error.transaction = .untouched }
       throw error
@@ -178,14 +205,24 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     guard !isReadOnly || requests.allSatisfy(\.isQuery) else {
       throw SqlError(.readOnly, message: "this transaction only reads; transaction { } writes", transaction: .untouched)
     }
+    let times = call.map { _ in CallTimes() }
     try await takeTurn()
     defer { turn.giveBack() }
     let end = min(deadline, Deadline.current ?? deadline)
+    times?.didSend()
     do {
-      guard let check else { return try await session.answers(to: requests, before: end) }
-      return try await session.answers(to: requests, check: check, before: end)
+      let answers: [SqlAnswer]
+      if let check {
+        answers = try await session.answers(to: requests, check: check, before: end)
+      } else {
+        answers = try await session.answers(to: requests, before: end)
+      }
+      if let call, let times { call.add(requests, .success(answers), times) }
+      return answers
     } catch {
-      throw await meaning(of: error)
+      let error = await meaning(of: error)
+      if let call, let times { call.add(requests, .failure(error), times) }
+      throw error
     }
   }
 
@@ -214,6 +251,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     _ body: (Row) async throws -> Outcome
   ) async throws {
     try request.checkLoop()
+    let times = call.map { _ in CallTimes() }
     try await takeTurn()
     state.withLock { $0.isInLoop = true }
     defer {
@@ -221,16 +259,25 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       turn.giveBack()
     }
     let end = min(deadline, Deadline.current ?? deadline)
-    var parts: ClusterParts
-    do { parts = try await .first(of: request, on: session, before: end, isolation: isolation) } catch {
-      throw await meaning(of: error)
-    }
-    do { try await parts.forEach(read, isolation: isolation, body) } catch {
-      // What is not read of the result stands before the answer to the next statement.
+    times?.didSend()
+    var rows = 0
+    do {
+      var parts: ClusterParts
+      do { parts = try await .first(of: request, on: session, before: end, isolation: isolation) } catch {
+        throw await meaning(of: error)
+      }
+      defer { rows = parts.rows }
+      do { try await parts.forEach(read, isolation: isolation, body) } catch {
+        // What is not read of the result stands before the answer to the next statement.
+        do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
+        throw parts.isFailed ? await meaning(of: error) : error
+      }
       do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
-      throw parts.isFailed ? await meaning(of: error) : error
+    } catch {
+      if let call, let times { call.add(request, rows: rows, error, times) }
+      throw error
     }
-    do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
+    if let call, let times { call.add(request, rows: rows, nil, times) }
   }
 
   /// The error for the caller of a statement that failed: whether the transaction goes on is up to SQLite.

@@ -4,6 +4,8 @@ final class ClusterWrite: Sendable {
   let deadline: ContinuousClock.Instant
   /// Nil if an earlier call with the record is stored.
   let outcome = CallOutcome<[SqlAnswer]?>()
+  /// Nil if nothing is traced.
+  let times: CallTimes?
   private let requests: [SqlRequest]
   private let record: TransactionRecord?
   /// Throws if the answers can't be used; then nothing of it is stored.
@@ -26,9 +28,10 @@ final class ClusterWrite: Sendable {
 
   init(
     _ requests: [SqlRequest], _ record: TransactionRecord?, _ check: (@Sendable ([SqlAnswer]) throws -> Void)?,
-    _ deadline: ContinuousClock.Instant
+    _ deadline: ContinuousClock.Instant, _ times: CallTimes?
   ) {
     (self.requests, self.record, self.check, self.deadline) = (requests, record, check, deadline)
+    self.times = times
     keepsTransaction =
       requests.count == 1 && record == nil && ClusterStatement.cache.value(of: requests[0].sql).keepsTransaction
   }
@@ -43,6 +46,8 @@ final class ClusterWrite: Sendable {
 
   /// Runs the requests in the open transaction, with the record first.
   func answers(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
+    times?.didSend()
+    defer { times?.didAnswer() }
     guard let record else { return try await session.answers(to: requests, before: deadline) }
     let own = TransactionRecord.trims ? [record.insert, record.trim] : [record.insert]
     do {

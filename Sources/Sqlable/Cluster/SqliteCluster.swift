@@ -20,6 +20,9 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   private let writer: ClusterWriter
   private let confirmation: LeaderConfirmation?
   let feed: ClusterFeed
+  let traces = TraceHub()
+  /// The number of the client in this process, which no handle has.
+  let number = SqliteDatabase.newNumber()
 
   /// Makes a client of the cluster of these nodes, `host:port` each. Connects with the first call. One node that
   /// answers is enough: it names the others.
@@ -46,25 +49,67 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   func answers(
     to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
   ) async throws -> [SqlAnswer] {
-    do { return try await unlabelledAnswers(to: requests, check) } catch { throw error.labelled(configuration.label) }
+    if let transaction = current { return try await transaction.answers(to: requests, check: check) }
+    return try await traced(requests) { times in try await self.answers(to: requests, check, times) } ?? []
   }
 
-  private func unlabelledAnswers(
-    to requests: [SqlRequest], _ check: (@Sendable ([SqlAnswer]) throws -> Void)?
-  ) async throws -> [SqlAnswer] {
+  private func answers(
+    to requests: [SqlRequest], _ check: (@Sendable ([SqlAnswer]) throws -> Void)?, _ times: CallTimes?
+  ) async throws -> [SqlAnswer]? {
     try requests.check()
     if requests.isEmpty { return [] }
-    if let transaction = current { return try await transaction.answers(to: requests, check: check) }
     let deadline = Deadline.after(configuration.timeout)
     guard requests.allSatisfy(\.isQuery) else {
-      return try await writer.run(requests, check: check, before: deadline) ?? []
+      return try await writer.run(requests, check: check, before: deadline, times)
     }
     return try await sessions.attempt(before: deadline) { session in
+      times?.didSend()
+      defer { times?.didAnswer() }
       if requests.count == 1 { return [try await session.answer(to: requests[0], before: deadline)] }
       return try await ClusterSession.withSnapshot(on: session, before: deadline) {
         try await session.answers(to: requests, before: deadline)
       }
     }
+  }
+
+  /// Calls `body`, which runs requests, and reports them while anything is traced.
+  fileprivate func traced(
+    _ requests: [SqlRequest], _ body: (CallTimes?) async throws -> [SqlAnswer]?
+  ) async throws -> [SqlAnswer]? {
+    guard !requests.isEmpty, let call = TracedCall(on: self) else {
+      do { return try await body(nil) } catch { throw error.labelled(configuration.label) }
+    }
+    let isTransaction = requests.count > 1
+    do {
+      // Nil is what an earlier call has stored.
+      guard let answers = try await body(call.times) else { return nil }
+      call.add(requests, .success(answers), call.times)
+      if isTransaction { call.end(.committed) }
+      await call.deliver()
+      return answers
+    } catch {
+      let error = error.labelled(configuration.label)
+      call.add(requests, .failure(error), call.times)
+      if isTransaction { call.end(.init(error), error) }
+      await call.deliver()
+      throw error
+    }
+  }
+
+  @discardableResult
+  public func run<Work: Runnable>(
+    _ work: Work, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Work.Output where Work.Output: Sendable {
+    try await atSite(file, line) { try await work.run(over: self) }
+  }
+
+  /// Calls `body`, whose events have the file and line while anything is traced.
+  func atSite<Value>(
+    _ file: StaticString, _ line: UInt, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+  ) async rethrows -> Value {
+    guard TraceHub.isAnyActive else { return try await body() }
+    return try await TracedCall.$site.withValue(
+      CallSite(file: file, line: line), operation: body, isolation: isolation)
   }
 
   /// Calls `body` with a transaction, which commits when it returns and rolls back when it throws.
@@ -83,11 +128,14 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// its turn in time.
   @discardableResult
   public func transaction<Value>(
-    isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
+    isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
     if let transaction = current { return try await transaction.nested(isolation: isolation, body) }
     let deadline = Deadline.after(configuration.timeout)
-    return try await transaction(enforcesForeignKeys: true, before: deadline, isolation: isolation, body)
+    return try await atSite(file, line, isolation: isolation) {
+      try await transaction(enforcesForeignKeys: true, before: deadline, isolation: isolation, body)
+    }
   }
 
   /// Calls `body` in a transaction of its own, in which foreign keys are or are not enforced. With a record, which no
@@ -115,12 +163,15 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// is only thrown when no node answered before the deadline. Ids are kept for the configuration's `transactionIdAge`.
   @discardableResult
   public func transaction<Value>(
-    id: UUID, isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
+    id: UUID, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value? {
     guard current == nil else { throw SqlError.misuse("a transaction with an id can't be inside another one") }
     let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
-    return try await writer.transaction(
-      record, before: Deadline.after(configuration.timeout), of: self, isolation: isolation, body)
+    return try await atSite(file, line, isolation: isolation) {
+      try await writer.transaction(
+        record, before: Deadline.after(configuration.timeout), of: self, isolation: isolation, body)
+    }
   }
 
   /// Runs a statement that is stored once, however often it is repeated with the same id.
@@ -129,13 +180,16 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// let id = try await cluster.run(bike.insert(), id: request.key)
   /// ```
   ///
-  /// It is what ``transaction(id:isolation:_:)`` is for a closure, and shares its commit with other writes. Returns nil
-  /// if an earlier call with this id was stored. Throws `.misuse` inside a transaction.
+  /// It is what ``transaction(id:isolation:file:line:_:)`` is for a closure, and shares its commit with other writes.
+  /// Returns nil if an earlier call with this id was stored. Throws `.misuse` inside a transaction.
   @discardableResult
-  public func run<Work: Runnable>(_ work: Work, id: UUID) async throws -> Work.Output? where Work.Output: Sendable {
+  public func run<Work: Runnable>(
+    _ work: Work, id: UUID, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Work.Output? where Work.Output: Sendable {
     guard current == nil else { throw SqlError.misuse("a statement with an id can't be inside a transaction") }
     let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
-    do { return try await work.run(over: RepeatableTransport(cluster: self, writer: writer, record: record)) } catch {
+    let transport = RepeatableTransport(cluster: self, writer: writer, record: record)
+    do { return try await atSite(file, line) { try await work.run(over: transport) } } catch {
       guard error is RepeatableTransport.StoredBefore else { throw error.labelled(configuration.label) }
       return nil
     }
@@ -150,16 +204,28 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// }
   /// ```
   public func read<Value>(
-    isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
+    isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
     if let transaction = current { return try await body(transaction) }
     let deadline = Deadline.after(configuration.timeout)
-    return try await sessions.attempt(before: deadline) { session in
-      try await ClusterSession.withSnapshot(on: session, before: deadline) {
-        let transaction = ClusterTransaction(session, self, before: deadline, isReadOnly: true)
-        do { return try await transaction.run(isolation: isolation, body) } catch {
-          throw transaction.nodeFailure ?? error
+    return try await atSite(file, line, isolation: isolation) {
+      let call = TracedCall(on: self)
+      do {
+        let value = try await sessions.attempt(before: deadline) { session in
+          call?.times.didSend()
+          return try await ClusterSession.withSnapshot(on: session, before: deadline) {
+            let transaction = ClusterTransaction(session, self, before: deadline, call, isReadOnly: true)
+            do { return try await transaction.run(isolation: isolation, body) } catch {
+              throw transaction.nodeFailure ?? error
+            }
+          }
         }
+        await call?.ended(.committed)
+        return value
+      } catch {
+        await call?.ended(.rolledBack, error)
+        throw error
       }
     }
   }
@@ -225,11 +291,12 @@ private struct RepeatableTransport: CheckingTransport {
   func answers(
     to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
   ) async throws -> [SqlAnswer] {
-    try requests.check()
-    let deadline = Deadline.after(cluster.configuration.timeout)
-    guard let answers = try await writer.run(requests, record, check: check, before: deadline) else {
-      throw StoredBefore()
+    let answers = try await cluster.traced(requests) { times in
+      try requests.check()
+      let deadline = Deadline.after(cluster.configuration.timeout)
+      return try await writer.run(requests, record, check: check, before: deadline, times)
     }
+    guard let answers else { throw StoredBefore() }
     return answers
   }
 }

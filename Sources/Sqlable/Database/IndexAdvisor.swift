@@ -40,6 +40,20 @@ final class IndexAdvisor: Sendable {
     }
   }
 
+  /// Calls `body` with the event, in a task of its own if it is to get advice, otherwise at once.
+  func advise(
+    _ event: TraceEvent, _ body: @escaping @Sendable (TraceEvent) -> Void,
+    _ find: @escaping @Sendable () async -> [String]
+  ) {
+    guard takesTurn(event) else { return body(event) }
+    Task { [state] in
+      defer { state.withLock { $0.waiting -= 1 } }
+      var event = event
+      event.advice = await find()
+      body(event)
+    }
+  }
+
   private static func advice(for sql: String, on db: SqliteDatabase) -> [String] {
     // A call that closes the file waits for the connection, which it could not close.
     guard (try? db.family.begin(.init(callSite: "index advice"), until: .now)) != nil else { return [] }

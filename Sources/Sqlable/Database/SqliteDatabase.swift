@@ -48,8 +48,11 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Whether it is a child, which must not create the file.
   private let isChild: Bool
   /// The number of the handle in this process.
-  let number = SqliteDatabase.count.add(1, ordering: .relaxed).newValue
+  let number = SqliteDatabase.newNumber()
   private static let count = Atomic(0)
+
+  /// A number that no other handle, or client of a cluster, of this process has.
+  static func newNumber() -> Int { count.add(1, ordering: .relaxed).newValue }
 
   /// The state of a handle that is not closed. One that has functions and no connection opens that when it is used.
   private struct Open {

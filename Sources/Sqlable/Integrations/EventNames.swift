@@ -9,6 +9,17 @@ extension TraceEvent {
   func namespace(_ filename: String) -> String { label ?? filename }
 }
 
+extension TraceEvent.Outcome {
+  /// What metrics and spans call it.
+  var name: String {
+    switch self {
+    case .committed: "committed"
+    case .rolledBack: "rolled_back"
+    case .unknown: "unknown"
+    }
+  }
+}
+
 extension SqliteDatabase {
   /// The last component of the path; empty for a database in memory.
   var filename: String { filepath.split(separator: "/").last.map(String.init) ?? "" }

@@ -28,4 +28,40 @@ extension SqlitePool: Service {
     try await close(within: duration)
   }
 }
+
+#if Cluster
+/// Needs the package trait `Lifecycle`.
+extension SqliteCluster: Service {
+  /// Waits for a graceful shutdown or a cancellation, and closes the client.
+  ///
+  /// ```swift
+  /// try await ServiceGroup(services: [node, cluster, server], logger: logger).run()
+  /// ```
+  ///
+  /// A group shuts services down in reverse order: the client stands before those that use it. Calls that still wait
+  /// then throw `.closed`.
+  public func run() async throws {
+    try? await gracefulShutdown()
+    close()
+  }
+}
+#endif
+
+#if ClusterNode
+/// Needs the package trait `Lifecycle`.
+extension SqliteClusterNode: Service {
+  /// Waits while the node runs, and stops it at a graceful shutdown or a cancellation; then it hands over leadership.
+  ///
+  /// ```swift
+  /// try await node.start(joining: others)
+  /// try await ServiceGroup(services: [node, cluster, server], logger: logger).run()
+  /// ```
+  ///
+  /// A group shuts services down in reverse order: the node stands before the clients of this process. Throws the
+  /// node's `stopReason` if it stopped by itself, which ends the group.
+  public func run() async throws {
+    try await cancelWhenGracefulShutdown { try await self.runUntilCancelled() }
+  }
+}
+#endif
 #endif

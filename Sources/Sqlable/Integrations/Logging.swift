@@ -36,6 +36,21 @@ extension SqliteDatabase {
   }
 }
 
+#if Cluster
+extension SqliteCluster {
+  /// Logs slow statements and transactions and errors of this client; see ``SqlitePool/log(to:_:)``.
+  ///
+  /// ```swift
+  /// cluster.log(to: Logger(label: "bikes"), .slow(.milliseconds(200)))
+  /// ```
+  @discardableResult
+  public func log(to logger: Logger, _ options: TraceOptions = .slow()) -> TraceToken {
+    let log = EventLog(logger, options)
+    return trace(options) { event in log.add(event) }
+  }
+}
+#endif
+
 /// Writes events to a logger.
 private final class EventLog: Sendable {
   private struct Entry: Sendable {

@@ -30,9 +30,9 @@ extension SqlitePool {
     let factory = factory ?? MetricsSystem.factory
     guard !(factory is NOOPMetricsHandler) else { return TraceHub.newToken() }
     let report = MetricsReport(factory, configuration.handles.label ?? root.filename)
-    report.sample(self, every: max(interval, .milliseconds(10)))
+    report.sample(every: interval) { [weak self] in self.flatMap { $0.isOpen ? .pool($0.statistics) : nil } }
     let token = trace { event in report.add(.statement(event)) }
-    events.add(token) { event in report.add(.pool(event)) }
+    events.add(token) { event in report.add(.call(event)) }
     return token
   }
 }
@@ -49,14 +49,42 @@ extension SqliteDatabase {
   }
 }
 
+#if Cluster
+extension SqliteCluster {
+  /// Reports durations, rows and errors of the statements of this client as metrics, and how often its leader changed;
+  /// see ``SqlitePool/reportMetrics(to:every:)``.
+  @discardableResult
+  public func reportMetrics(
+    to factory: (any MetricsFactory)? = nil, every interval: Duration = .seconds(10)
+  ) -> TraceToken {
+    let factory = factory ?? MetricsSystem.factory
+    guard !(factory is NOOPMetricsHandler) else { return TraceHub.newToken() }
+    let report = MetricsReport(factory, configuration.label ?? configuration.database)
+    let last = Guarded(statistics)
+    report.sample(every: interval) { [weak self] in
+      guard let now = self?.statistics else { return nil }
+      return last.withLock { last in
+        defer { last = now }
+        return .cluster(
+          leaderChanges: now.leaderChanges - last.leaderChanges, writes: now.writes - last.writes,
+          commits: now.commits - last.commits)
+      }
+    }
+    return trace { event in report.add(.statement(event)) }
+  }
+}
+#endif
+
 /// Turns events into metrics.
 ///
 /// Sound as `Sendable`: the timer is set before the report is shared, and Dispatch guards it.
 private final class MetricsReport: @unchecked Sendable {
   enum Item: Sendable {
     case statement(TraceEvent)
-    case pool(PoolEvent)
-    case state(SqlitePool.Statistics)
+    case call(PoolEvent)
+    case pool(SqlitePool.Statistics)
+    /// What has come since the last one.
+    case cluster(leaderChanges: Int, writes: Int, commits: Int)
   }
 
   private let queue: EventQueue<Item>
@@ -68,8 +96,9 @@ private final class MetricsReport: @unchecked Sendable {
       for item in items {
         switch item {
         case .statement(let event): metrics.record(event)
-        case .pool(let event): metrics.record(event)
-        case .state(let statistics): metrics.record(statistics)
+        case .call(let event): metrics.record(event)
+        case .pool(let statistics): metrics.record(statistics)
+        case .cluster(let changes, let writes, let commits): metrics.record(changes, writes, commits)
         }
       }
       if dropped > 0 { metrics.recordDropped(dropped) }
@@ -80,13 +109,13 @@ private final class MetricsReport: @unchecked Sendable {
 
   func add(_ item: Item) { queue.add(item) }
 
-  /// Reports the state of the pool at once, and repeatedly until this object is released.
-  func sample(_ pool: SqlitePool, every interval: Duration) {
+  /// Reports a state at once, and repeatedly until this object is released.
+  func sample(every interval: Duration, _ state: @escaping @Sendable () -> Item?) {
     let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "sqlable.metrics"))
-    timer.setEventHandler { [queue, weak pool] in
-      if let pool, pool.isOpen { queue.add(.state(pool.statistics)) }
+    timer.setEventHandler { [queue] in
+      if let state = state() { queue.add(state) }
     }
-    timer.schedule(deadline: .now(), repeating: interval.dispatched)
+    timer.schedule(deadline: .now(), repeating: max(interval, .milliseconds(10)).dispatched)
     timer.resume()
     self.timer = timer
   }
@@ -111,8 +140,8 @@ private final class DatabaseMetrics: Sendable {
   func record(_ event: TraceEvent) {
     let seconds = event.duration.inSeconds
     if case .transaction(let outcome) = event.kind {
-      let outcome = outcome == .committed ? "committed" : "rolled_back"
-      series.record(seconds, "sqlable.transaction.duration", database + [MetricDimension("sqlable.outcome", outcome)])
+      series.record(
+        seconds, "sqlable.transaction.duration", database + [MetricDimension("sqlable.outcome", outcome.name)])
       return
     }
     // A back end may require the same names in all series of a metric: what is missing is empty.
@@ -149,6 +178,11 @@ private final class DatabaseMetrics: Sendable {
     series.set(Double(statistics.walSize), "sqlable.wal.size", pool)
     series.set(statistics.statementCache.hitRate, "sqlable.statement_cache.hit_rate", pool)
     series.set(statistics.oldestRead?.age.inSeconds ?? 0, "sqlable.oldest_read.duration", pool)
+  }
+
+  func record(_ leaderChanges: Int, _ writes: Int, _ commits: Int) {
+    let counts = [("leader_changes", leaderChanges), ("writes", writes), ("commits", commits)]
+    for (name, count) in counts { series.count(count, "sqlable.cluster.\(name)", database) }
   }
 
   func recordDropped(_ count: Int) { series.count(count, "sqlable.events.dropped", pool) }

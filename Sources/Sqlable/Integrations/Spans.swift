@@ -37,14 +37,22 @@ extension SqliteDatabase {
         TaskValues { body in ServiceContext.$current.withValue(context, operation: body) }
       }
     }
-    let queue = EventQueue<EndedSpan> { spans, _ in for span in spans { span.make(with: tracer) } }
-    let filename = filename
-    return trace { event in
-      guard event.kind != .control else { return }
-      queue.add(EndedSpan(event, filename))
-    }
+    return trace(TraceOptions(), EndedSpan.receiver(of: filename, tracer))
   }
 }
+
+#if Cluster
+extension SqliteCluster {
+  /// Makes a span for each statement and each transaction of this client, a child of the span of the task that made the
+  /// call; see ``SqlitePool/traceSpans(with:)``.
+  @discardableResult
+  public func traceSpans(with tracer: (any Tracer)? = nil) -> TraceToken {
+    let tracer = tracer ?? InstrumentationSystem.tracer
+    guard !(tracer is NoOpTracer) else { return TraceHub.newToken() }
+    return trace(TraceOptions(), EndedSpan.receiver(of: configuration.database, tracer))
+  }
+}
+#endif
 
 /// A span that has ended, and is yet to be made.
 private struct EndedSpan: Sendable {
@@ -54,9 +62,18 @@ private struct EndedSpan: Sendable {
   /// When it ended, in nanoseconds since 1970.
   private let end: UInt64
 
-  init(_ event: TraceEvent, _ filename: String) {
+  /// The receiver of a database's events.
+  static func receiver(of name: String, _ tracer: any Tracer) -> @Sendable (TraceEvent) -> Void {
+    let queue = EventQueue<EndedSpan> { spans, _ in for span in spans { span.make(with: tracer) } }
+    return { event in
+      guard event.kind != .control else { return }
+      queue.add(EndedSpan(event, name))
+    }
+  }
+
+  private init(_ event: TraceEvent, _ name: String) {
     self.event = event
-    namespace = event.namespace(filename)
+    namespace = event.namespace(name)
     context = ServiceContext.current ?? .topLevel
     let elapsed = event.end.duration(to: .now).nanoseconds
     let now = DefaultTracerClock.now.nanosecondsSinceEpoch
@@ -84,7 +101,7 @@ private struct EndedSpan: Sendable {
     attributes["db.collection.name"] = event.table
     if event.kind == .read { attributes["db.response.returned_rows"] = event.rowsRead }
     if case .transaction(let outcome) = event.kind {
-      attributes["sqlable.outcome"] = outcome == .committed ? "committed" : "rolled_back"
+      attributes["sqlable.outcome"] = outcome.name
       attributes["sqlable.statements"] = event.statements
     } else {
       attributes["db.query.text"] = event.sql

@@ -186,6 +186,7 @@ extension StatementTotals.Total: CustomStringConvertible {
     switch kind {
     case .transaction(.committed): return "\(text): transactions, committed"
     case .transaction(.rolledBack): return "\(text): transactions, rolled back"
+    case .transaction(.unknown): return "\(text): transactions without an answer"
     default: return sql.isEmpty ? text : "\(text): \(sql)"
     }
   }

@@ -26,12 +26,14 @@ public struct TraceEvent: Sendable, Hashable {
   /// How a transaction ended.
   public enum Outcome: String, Sendable, Hashable {
     case committed, rolledBack
+    /// A cluster did not say whether it is stored.
+    case unknown
   }
 
   public let kind: Kind
   /// The label of the handle's configuration.
   public let label: String?
-  /// The number of the handle, which no other handle of this process has.
+  /// The number of the handle, or of the client of a cluster, which no other one of this process has.
   public let handle: Int
   /// The first table that the statement names.
   public let table: String?
@@ -40,26 +42,26 @@ public struct TraceEvent: Sendable, Hashable {
   public let operation: String
   /// The SQL without its values; empty for a transaction.
   public let sql: String
-  /// The wait for locks of other connections.
+  /// The wait for locks of other connections; on a cluster, all that came before the statement was sent.
   public let waiting: Duration
-  /// The time that SQLite took to compile the statement; zero if it was cached.
+  /// The time that SQLite took to compile the statement; zero if it was cached, and on a cluster.
   public let compiling: Duration
   /// The time from the first step to the end, without the wait and the commit; what the program does with each row in
-  /// between is part of it.
+  /// between is part of it. On a cluster, a message and back.
   public let stepping: Duration
-  /// The commit, with its write to the log or the disk.
+  /// The commit, with its write to the log or the disk; on a cluster, with the wait for the writes that share it.
   public let committing: Duration
   /// The number of rows of the result.
   public let rowsRead: Int
-  /// The number of rows inserted, updated and deleted, by triggers and foreign keys too.
+  /// The number of rows inserted, updated and deleted, by triggers and foreign keys too, unless it is a cluster's.
   public let rowsChanged: Int
-  /// The number of rows that were visited without an index.
+  /// The number of rows that were visited without an index; zero on a cluster, as are the next two.
   public let rowsScanned: Int
   /// The number of sorts for which no index served.
   public let sorts: Int
   /// The number of rows for which SQLite made an index of its own.
   public let automaticIndexRows: Int
-  /// Whether the statement had been compiled before.
+  /// Whether the statement had been compiled before; false on a cluster.
   public let isCached: Bool
   /// The number of a transaction's statements; 1 for a statement.
   public let statements: Int
@@ -106,6 +108,7 @@ extension TraceEvent: CustomStringConvertible {
     case .control, .other: "statement"
     case .transaction(.committed): "transaction committed"
     case .transaction(.rolledBack): "transaction rolled back"
+    case .transaction(.unknown): "transaction without an answer"
     }
   }
 }
@@ -141,7 +144,7 @@ extension TraceEvent {
 
   init(_ run: MeasuredRun, _ shape: StatementShape, _ origin: Origin) {
     self.init(
-      kind: Kind(run, shape), label: origin.label, handle: origin.handle, table: shape.table,
+      kind: Kind(shape), label: origin.label, handle: origin.handle, table: shape.table,
       operation: shape.verb, sql: shape.sql, waiting: run.waiting, compiling: run.compiling,
       stepping: run.stepping, committing: run.committing, rowsRead: run.rowsRead, rowsChanged: run.rowsChanged,
       rowsScanned: run.rowsScanned, sorts: run.sorts, automaticIndexRows: run.automaticIndexes,
@@ -164,7 +167,7 @@ extension TraceEvent {
 }
 
 extension TraceEvent.Kind {
-  fileprivate init(_ run: MeasuredRun, _ shape: StatementShape) {
+  init(_ shape: StatementShape) {
     switch shape.verb {
     case "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE": self = .control
     case "SELECT", "VALUES", "EXPLAIN": self = .read

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Those who receive the events of a handle, its children and their children, or of the whole process.
+/// Those who receive the events of a handle, its children and their children, of a cluster's client, or of the whole
+/// process.
 final class TraceHub: Sendable {
   struct Receiver: Sendable {
     let token: TraceToken
@@ -20,7 +21,7 @@ final class TraceHub: Sendable {
     let error: SqlError.Kind?
   }
 
-  /// The receivers of all handles' events.
+  /// The receivers of the events of all handles and clients.
   static let process = TraceHub()
   private static let tokenCount = Atomic(0)
   /// The most shapes whose last report is known; after more, all may be reported again.
@@ -69,8 +70,12 @@ final class TraceHub: Sendable {
 
   /// Calls the receivers that want an event, each with what it has asked for.
   func deliver(_ event: TraceEvent, with details: (any TraceDetails)? = nil) {
+    TraceHub.deliver(event, to: receivers(of: event), with: details)
+  }
+
+  static func deliver(_ event: TraceEvent, to receivers: [Receiver], with details: (any TraceDetails)? = nil) {
     var plan: [String]?
-    for receiver in receivers(of: event) {
+    for receiver in receivers {
       guard let details, event.error == nil || !receiver.options.values.isEmpty else {
         receiver.body(event)
         continue
@@ -90,7 +95,8 @@ final class TraceHub: Sendable {
     }
   }
 
-  private func receivers(of event: TraceEvent) -> [Receiver] {
+  /// Those that want an event, by the time that it took and by when they last received one of its shape.
+  func receivers(of event: TraceEvent) -> [Receiver] {
     guard isActive else { return [] }
     let now = ContinuousClock.now
     return state.withLock { state in

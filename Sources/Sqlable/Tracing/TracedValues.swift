@@ -34,11 +34,17 @@ extension [TracedColumns] {
   /// - Parameter expanded: The statement's text with literals instead of parameters.
   func values(in sql: String, expanded: String?) -> [TracedValue] {
     guard let expanded else { return [] }
+    return values(in: sql) { ExpandedValues(sql, expanded)?.values ?? [] }
+  }
+
+  /// The values of these columns, among those with which a statement has run, in the order of its parameters; nil for
+  /// one that is not known.
+  func values(in sql: String, _ bound: () -> [DatabaseValue?]) -> [TracedValue] {
     let places = ParameterColumns.cache.value(of: sql).places
     let wanted = places.map { place in place.flatMap(column) }
-    guard wanted.contains(where: { $0 != nil }), let values = ExpandedValues(sql, expanded)?.values,
-      values.count == places.count
-    else { return [] }
+    guard wanted.contains(where: { $0 != nil }) else { return [] }
+    let values = bound()
+    guard values.count == places.count else { return [] }
     return zip(wanted, values).compactMap { wanted, value in
       guard let (table, column) = wanted, let value else { return nil }
       return TracedValue(table: table, column: column, value: value)

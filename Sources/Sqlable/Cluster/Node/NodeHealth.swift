@@ -70,7 +70,7 @@ extension SqliteClusterNode {
         (members, leader, answer) = (found.members, found.leader, begin.duration(to: .now))
         if leader == nil { problems.append(.noLeader) }
         if !members.isEmpty, !members.contains(where: { $0.id == id }) { problems.append(.notAMember) }
-        let silent = await silentVoters(of: members, before: deadline)
+        let silent = await ClusterMembership.silentVoters(of: members.filter { $0.id != id }, before: deadline)
         if !silent.isEmpty { problems.append(.unreachable(silent)) }
         let voters = members.count { $0.role == .voter }
         if !members.isEmpty, voters < ClusterMembership.voters { problems.append(.fewVoters(voters)) }
@@ -102,17 +102,6 @@ extension SqliteClusterNode {
       let found = try? await ClusterLeader(nodes: others).find(before: deadline)
     else { return (members, nil) }
     return (members, members.first { $0.address == "\(found)" })
-  }
-
-  func silentVoters(
-    of members: [ClusterMember], before deadline: ContinuousClock.Instant
-  ) async -> [UInt64] {
-    await withTaskGroup(of: UInt64?.self) { group in
-      for member in members where member.role == .voter && member.id != id {
-        group.addTask { await NodeConnection.answers(member.address, before: deadline) ? nil : member.id }
-      }
-      return await group.reduce(into: []) { if let id = $1 { $0.append(id) } }.sorted()
-    }
   }
 }
 #endif

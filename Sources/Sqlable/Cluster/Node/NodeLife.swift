@@ -15,9 +15,11 @@ extension SqliteClusterNode {
   /// Nothing runs if it throws: `.misuse` for a directory of another node, an id or address that the cluster has given
   /// to another, and a new node that names no cluster; `.busy` if a node runs in the directory, in whichever process;
   /// `.cannotOpen` if the directory or the address can't be used; `.full` if the disk has too little space; `.corrupt`
-  /// if a part of the log is damaged or missing; `.unavailable` if the cluster has no leader within 30 seconds.
+  /// if a part of the log is damaged or missing; `.unavailable` if the cluster has no leader within 30 seconds, or
+  /// before the deadline of `withDeadline`.
   public func start(joining nodes: [String] = []) async throws {
     let others = try nodes.map { try NodeAddress($0, "the address to join") }.filter { $0 != nodeAddress }
+    let deadline = Deadline.after(.seconds(30))
     try await inTurn { [self] in
       guard !isRunning else { return }
       let (directory, found) = try await lockDirectory()
@@ -33,7 +35,6 @@ extension SqliteClusterNode {
           throw SqlError.misuse("node \(id) is not in a cluster yet: name nodes of the one to join")
         }
         let membership = ClusterMembership(ClusterLeader(nodes: others))
-        let deadline = ContinuousClock.now + .seconds(30)
         let members = try await membership.members(before: deadline)
         let member = try ClusterMembership.member(id, nodeAddress, of: members)
         // A voter that has lost its log may vote for a leader without a commit that it has acknowledged.
@@ -91,11 +92,12 @@ extension SqliteClusterNode {
   /// voter does.
   ///
   /// The directory is of no use any more, nor is the id. Throws `.misuse` if the node does not run, or is the only one
-  /// of its cluster, and `.unavailable` if there is no leader within 30 seconds; then it goes on.
+  /// of its cluster, and `.unavailable` if there is no leader within 30 seconds, or before the deadline of
+  /// `withDeadline`; then it goes on.
   public func leave() async throws {
+    let deadline = Deadline.after(.seconds(30))
     try await inTurn { [self] in
       guard let directory = lockedDirectory else { throw SqlError.misuse("node \(id) does not run, and can't leave") }
-      let deadline = ContinuousClock.now + .seconds(30)
       // A node that is no voter does not know the leader, but the voters.
       let members = await state(before: deadline)?.members ?? []
       let nodes = Set([nodeAddress] + members.compactMap { try? NodeAddress($0.address) })

@@ -39,7 +39,8 @@ extension SqliteClusterNode {
       throw SqlError(.io, message: "node \(id) does not answer")
     }
     let voters = members.filter { $0.role == .voter }.map(\.id)
-    let silent = await silentVoters(of: members, before: .now + .seconds(2))
+    let silent = await ClusterMembership.silentVoters(
+      of: members.filter { $0.id != id }, before: .now + .seconds(2))
     guard voters.count - silent.count <= voters.count / 2 else {
       throw SqlError.misuse("a majority of the voters answers, and elects a leader: nothing is to be recovered")
     }

@@ -24,6 +24,18 @@ import Testing
     }
   }
 
+  @Test func aNodeThatFindsNoClusterStopsAtItsDeadline() async throws {
+    try await withDirectory { path in
+      let node = try SqliteClusterNode(id: 2, address: freeAddress(), directory: path + "/node")
+      let nobody = freeAddress()
+      let begin = ContinuousClock.now
+      let error = await failure {
+        try await withDeadline(.milliseconds(300)) { try await node.start(joining: [nobody]) }
+      }
+      #expect(error?.kind == .unavailable && begin.duration(to: .now) < .seconds(20) && !node.isRunning)
+    }
+  }
+
   @Test func anIdBelowOneIsRefused() throws {
     for id: UInt64 in [0] {
       #expect(

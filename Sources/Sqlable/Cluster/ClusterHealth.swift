@@ -1,0 +1,66 @@
+#if Cluster
+extension SqliteCluster {
+  /// Whether a client can serve, for the readiness probe of a service.
+  public struct Health: Sendable, Hashable {
+    /// Something that an operator must look at.
+    public enum Problem: Sendable, Hashable {
+      /// The client is closed.
+      case closed
+      /// A read did not answer, for this reason: `.unavailable` without a leader, `.timeout` if it was not in time.
+      case noAnswer(SqlError.Kind)
+      /// These voters do not answer this client.
+      case unreachable([UInt64])
+      /// The cluster has so few voters that it does not survive the loss of one.
+      case fewVoters(Int)
+    }
+
+    public let problems: [Problem]
+    /// How long a read took, which the voters have confirmed if the client has its reads confirmed; nil without an
+    /// answer.
+    public let answer: Duration?
+    /// The node that leads; nil while none does.
+    public let leader: ClusterMember?
+    /// The nodes of the cluster, as the leader knows them, in the order of their ids.
+    public let members: [ClusterMember]
+
+    public var isHealthy: Bool { problems.isEmpty }
+    /// Whether reads and writes are answered, though the cluster may not survive another loss.
+    public var isServing: Bool { answer != nil }
+    /// The number of voters.
+    public var voters: Int { members.count { $0.role == .voter } }
+  }
+
+  /// Tests whether a read is answered, and whether all voters answer this client.
+  ///
+  /// ```swift
+  /// let health = await cluster.health()
+  /// return health.isServing ? .ok : .serviceUnavailable     // health.problems say what to mend
+  /// ```
+  ///
+  /// It ends within the deadline, and never throws. Fewer than three voters are a problem: so a cluster of one or two
+  /// nodes is not healthy. Traces do not report its read.
+  public func health(within limit: Duration = .seconds(1)) async -> Health {
+    let begin = ContinuousClock.now
+    let deadline = min(Deadline.current ?? begin + limit, begin + limit)
+    async let found = try? ClusterMembership(leader).members(before: deadline)
+    var problems: [Health.Problem] = []
+    var answer: Duration?
+    do {
+      let request = SqlRequest(sql: "SELECT count(*) FROM sqlite_schema", values: [], isReadOnly: true)
+      _ = try await sessions.attempt(before: deadline) { try await $0.answer(to: request, before: deadline) }
+      answer = begin.duration(to: .now)
+    } catch {
+      let kind = (error as? SqlError)?.kind ?? .interrupted
+      problems.append(kind == .closed ? .closed : .noAnswer(kind))
+    }
+    let members = await found?.sorted { $0.id < $1.id } ?? []
+    let silent = await ClusterMembership.silentVoters(of: members, before: deadline)
+    if !silent.isEmpty { problems.append(.unreachable(silent)) }
+    let voters = members.count { $0.role == .voter }
+    if !members.isEmpty, voters < ClusterMembership.voters { problems.append(.fewVoters(voters)) }
+    let address = leader.last.map { "\($0)" }
+    return Health(
+      problems: problems, answer: answer, leader: members.first { $0.address == address }, members: members)
+  }
+}
+#endif
