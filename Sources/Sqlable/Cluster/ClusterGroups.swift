@@ -20,7 +20,7 @@ extension ClusterWriter {
     }
     if isFirst { Task.detached(priority: Task.currentPriority) { await self.runGroups() } }
     return try await write.outcome.value(before: deadline, late: .late("the write did not end in time")) { error in
-      write.stop(self.leader.meaning(ofLate: error))
+      write.stop(self.meaning(ofLate: error))
     }
   }
 
@@ -151,6 +151,12 @@ extension ClusterWriter {
           }
           putBack([write])
           continue
+        }
+        if TransactionRecord.isStored(error) {
+          do { try await write.findStored(on: session, before: deadline) } catch {
+            putBack(done.map(\.write) + [write])
+            throw error
+          }
         }
         done.append((write, .failure(error)))
       }

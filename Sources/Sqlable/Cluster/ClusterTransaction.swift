@@ -10,7 +10,7 @@ extension ClusterWriter {
   ) async throws -> Value? {
     var attempts = ClusterAttempts(before: deadline)
     // What `body` returned in an attempt whose outcome is not known.
-    var unknown: Value?
+    var unknown: (value: Value, attempt: Int64)?
     let call = TracedCall(on: cluster)
     while true {
       switch await attempt(
@@ -19,9 +19,9 @@ extension ClusterWriter {
       case .stored(let value):
         await call?.ended(.committed)
         return value
-      case .storedBefore:
-        if unknown != nil { await call?.ended(.committed) }
-        return unknown
+      case .storedBefore(let value):
+        if unknown != nil { await call?.ended(value == nil ? .rolledBack : .committed) }
+        return value
       case .undone(let value):
         await call?.ended(.rolledBack)
         return value
@@ -40,8 +40,8 @@ extension ClusterWriter {
 
   private enum Attempt<Value> {
     case stored(Value)
-    /// By an earlier attempt or call with the same record.
-    case storedBefore
+    /// By an earlier attempt, or, if there is no value, by another call with the same record.
+    case storedBefore(Value?)
     /// The closure has asked for it.
     case undone(Value)
     case failed(any Error)
@@ -50,7 +50,7 @@ extension ClusterWriter {
   }
 
   private func attempt<Value>(
-    _ record: TransactionRecord?, _ unknown: inout Value?, _ enforcesForeignKeys: Bool,
+    _ record: TransactionRecord?, _ unknown: inout (value: Value, attempt: Int64)?, _ enforcesForeignKeys: Bool,
     _ deadline: ContinuousClock.Instant, _ cluster: SqliteCluster, _ call: TracedCall?,
     isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async -> Attempt<Value> {
@@ -68,9 +68,9 @@ extension ClusterWriter {
       try await confirmation?.confirm(session.address, before: deadline)
       try await begin(session, before: deadline)
       if let record {
-        if try await record.isStored(session, before: deadline) {
+        if let stored = try await record.storedAttempt(session, before: deadline) {
           await rollBack(session)
-          return .storedBefore
+          return .storedBefore(stored == unknown?.attempt ? unknown?.value : nil)
         }
         if unknown != nil { call?.end(.rolledBack) }
         if confirmation != nil { unknown = nil }
@@ -80,6 +80,7 @@ extension ClusterWriter {
       return .again(error)
     }
     let transaction = ClusterTransaction(session, cluster, before: deadline, call)
+    let number = TransactionRecord.newAttempt()
     let value: Value
     call?.times.didSend()
     do {
@@ -89,7 +90,7 @@ extension ClusterWriter {
         await rollBack(session)
         return .undone(value)
       }
-      try await record?.store(session, before: deadline)
+      try await record?.store(number, session, before: deadline)
       // Nothing is stored up to here; what is cancelled later is.
       try Task.checkCancellation()
       guard deadline > .now else { throw SqlError.late("the transaction did not end in time").afterRollback }
@@ -98,7 +99,7 @@ extension ClusterWriter {
       await abandon(session, after: failure)
       let isLate = (failure as? NodeFailure)?.isLate == true
       let isOpen = (error as? SqlError)?.transaction == .untouched
-      guard failure.isOfNode, !isLate else { return .failed(isOpen ? error.afterRollback : error) }
+      guard failure.isOfNode, !isLate else { return .failed((isOpen ? error.afterRollback : error).ofCluster) }
       call?.end(.rolledBack, failure)
       return .again(failure)
     }
@@ -119,7 +120,7 @@ extension ClusterWriter {
       guard record != nil, error.isOfNode else {
         return .failed(SqlError.outcomeUnknown(error).labelled(configuration.label))
       }
-      unknown = value
+      unknown = (value, number)
       return .again(error)
     }
   }
@@ -321,6 +322,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     }
     try await turn.take(before: deadline, late: .late("another statement of the transaction did not end in time"))
     do {
+      guard deadline > .now else { throw SqlError.late("the transaction did not end in time") }
       try state.withLock { state in
         if let failure = state.failure { throw failure.afterRollback }
         guard !state.isEnded else { throw SqlError.misuse("the transaction has ended") }

@@ -22,8 +22,10 @@ final class ClusterWrite: Sendable {
     var isCancelled = false
     var confirmed: NodeAddress?
     var losses = 0
+    /// The attempt that runs.
+    var attempt: Int64 = 0
     /// The answers of an attempt whose outcome is not known.
-    var unknown: [SqlAnswer]?
+    var unknown: (answers: [SqlAnswer], attempt: Int64)?
   }
 
   init(
@@ -49,7 +51,9 @@ final class ClusterWrite: Sendable {
     times?.didSend()
     defer { times?.didAnswer() }
     guard let record else { return try await session.answers(to: requests, before: deadline) }
-    let own = TransactionRecord.trims ? [record.insert, record.trim] : [record.insert]
+    let attempt = TransactionRecord.newAttempt()
+    state.withLock { $0.attempt = attempt }
+    let own = TransactionRecord.trims ? [record.insert(attempt), record.trim] : [record.insert(attempt)]
     do {
       let answers = try await session.answers(to: own + requests, before: deadline)
       return Array(answers.dropFirst(own.count))
@@ -83,8 +87,15 @@ final class ClusterWrite: Sendable {
 
   /// Notes the answers of a commit whose outcome is not known; false if that can't be found out.
   func isUnknown(_ answers: [SqlAnswer]) -> Bool {
-    if isRepeatable { state.withLock { $0.unknown = answers } }
+    if isRepeatable { state.withLock { $0.unknown = (answers, $0.attempt) } }
     return isRepeatable
+  }
+
+  /// After an error that says that it is stored: forgets the answers of an attempt that is not the one.
+  func findStored(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws {
+    guard let record, let unknown = state.withLock({ $0.unknown }) else { return }
+    let stored = try await record.storedAttempt(session, before: deadline)
+    if stored != unknown.attempt { state.withLock { $0.unknown = nil } }
   }
 
   /// Ends it with what a node said of it.
@@ -94,7 +105,7 @@ final class ClusterWrite: Sendable {
       state.withLock { $0.unknown = nil }
       return stop(error)
     }
-    outcome.end(.success(state.withLock { $0.unknown }))
+    outcome.end(.success(state.withLock { $0.unknown?.answers }))
   }
 
   /// Whether it shares no commit with others.

@@ -82,6 +82,17 @@ final class ClusterWriter: Sendable {
     state.withLock { if $0.session === session { $0.session = nil } }
   }
 
+  /// Whether another client was seen to have the write lock lately.
+  private var isContended: Bool { state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false } }
+
+  /// The error of a write that waited too long.
+  func meaning(ofLate error: any Error) -> any Error {
+    guard (error as? SqlError)?.kind == .timeout, leader.last != nil, isContended else {
+      return leader.meaning(ofLate: error)
+    }
+    return SqlError.lateForLock
+  }
+
   /// Begins a transaction, and returns how long the node took to answer. Waits for the write lock as long as the other
   /// client has it: a node has no queue, so it asks again and again.
   @discardableResult
@@ -89,8 +100,7 @@ final class ClusterWriter: Sendable {
     _ session: ClusterSession, before deadline: ContinuousClock.Instant, while isWanted: () -> Bool = { true }
   ) async throws -> Duration {
     // After a commit of its own, a client leaves the others the time to ask.
-    let wasContended = state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false }
-    if wasContended { try await Task.sleep(for: .milliseconds(2) * Double.random(in: 0.5...1)) }
+    if isContended { try await Task.sleep(for: .milliseconds(2) * Double.random(in: 0.5...1)) }
     while true {
       do {
         let sent = ContinuousClock.now
@@ -100,6 +110,8 @@ final class ClusterWriter: Sendable {
         state.withLock { $0.contended = .now }
         guard isWanted(), .now < deadline else { throw error }
         try await Task.sleep(for: .milliseconds(1) * Double.random(in: 0.5...1))
+      } catch let failure as NodeFailure where failure.isLate && isContended {
+        throw SqlError.lateForLock
       }
     }
   }

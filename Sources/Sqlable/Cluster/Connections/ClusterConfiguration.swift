@@ -23,8 +23,11 @@ public struct ClusterConfiguration: Sendable, Hashable {
   public var transactionIdAge: Duration = .seconds(7 * 86_400)
   /// How often observers and live results ask for the commits of other clients. Without any nothing is asked.
   public var pollInterval: Duration = .milliseconds(50)
-  /// Named in errors.
+  /// Named in errors, and in the events of traces.
   public var label: String?
+
+  /// The database in which a new leader commits its term.
+  static let termDatabase = "sqlable-term"
 
   public init() {}
 
@@ -32,6 +35,9 @@ public struct ClusterConfiguration: Sendable, Hashable {
     // A node has room for a thousand bytes, and does not check.
     guard 1...255 ~= database.utf8.count, !database.utf8.contains(0) else {
       throw SqlError.misuse("a database of a cluster needs a name of at most 255 bytes")
+    }
+    guard database != ClusterConfiguration.termDatabase else {
+      throw SqlError.misuse("the database \(database) is the nodes' own")
     }
     guard timeout > .zero, maximumGroupTime >= .zero, transactionIdAge > .zero, pollInterval > .zero else {
       throw SqlError.misuse("the durations of a cluster's configuration must be positive")

@@ -48,11 +48,17 @@ extension SqlError {
 
   /// The error for a commit that may be stored, or may not.
   static func outcomeUnknown(_ reason: any Error) -> SqlError {
-    SqlError(
+    var text = SqlError.message(of: reason)
+    // dqlite says that of any commit that it does not complete.
+    if (reason as? SqlError)?.kind == .io { text = "the node answered \(text), as after the loss of its leadership" }
+    return SqlError(
       .outcomeUnknown,
-      message: "the commit was sent, and its outcome is not known: \(SqlError.message(of: reason)); "
-        + "transaction(id:) makes it repeatable", transaction: .unknown)
+      message: "the commit was sent, and its outcome is not known: \(text); transaction(id:) makes it repeatable",
+      transaction: .unknown)
   }
+
+  /// The error for a write that did not get its turn, since nodes have no queue.
+  static var lateForLock: SqlError { late("other clients had the write lock until the deadline") }
 
   static func late(_ what: String) -> SqlError { SqlError(.timeout, message: what) }
 }

@@ -111,7 +111,7 @@ actor ClusterSession {
   func wireRequest(
     for request: SqlRequest, returnsRows: Bool, isKept: Bool = true, before deadline: ContinuousClock.Instant
   ) async throws -> WireRequest {
-    let (sql, values) = (request.sql, request.values)
+    let (sql, values) = (ClusterStatement.cache.value(of: request.sql).sentSql ?? request.sql, request.values)
     guard isKept, let id = try await compiled(sql, before: deadline) else {
       return returnsRows ? .querySQL(sql, values: values) : .executeSQL(sql, values: values)
     }

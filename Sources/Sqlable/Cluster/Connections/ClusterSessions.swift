@@ -119,9 +119,10 @@ struct ClusterAttempts {
   /// Waits before the next attempt. Throws the error if another attempt is of no use, `.unavailable` if no time is
   /// left.
   mutating func pause(after error: any Error) async throws {
-    if (error as? NodeFailure)?.isLate == true, let last, last.time + .milliseconds(200) > .now {
+    if (error as? NodeFailure)?.isLate == true {
       // The deadline cut this attempt short: what is wrong is what was wrong just before.
-      throw last.error.ofCluster
+      if let last, last.time + .milliseconds(200) > .now { throw last.error.ofCluster }
+      guard .now + .milliseconds(10) < deadline else { throw error.ofCluster }
     }
     last = (error, .now)
     if (error as? NodeFailure)?.wasSent == true { losses += 1 }
@@ -129,14 +130,16 @@ struct ClusterAttempts {
     guard error.isOfNode || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
     let pause = bound * Double.random(in: 0.5...1)
     bound = min(bound * 2, .milliseconds(100))
-    guard .now + pause < deadline else { throw isBusy ? error : error.ofCluster }
+    guard .now + pause < deadline else {
+      throw isBusy ? SqlError.lateForLock : error.ofCluster
+    }
     try await Task.sleep(for: pause)
   }
 }
 
 extension Error {
   /// The same error with the label of the client, unless it has one.
-  func labelled(_ label: String?) -> any Error { (self as? SqlError)?.labelled(label) ?? self }
+  func labelled(_ label: String?) -> any Error { (ofCluster as? SqlError)?.labelled(label) ?? self }
 
   /// The error for the caller.
   var ofCluster: any Error {

@@ -12,6 +12,8 @@ struct ClusterStatement: Sendable {
   let keepsTransaction: Bool
   /// Why it is not sent.
   let refusal: String?
+  /// What is sent instead of it; nil for the text itself.
+  let sentSql: String?
 
   static let cache = TextCache { ClusterStatement(of: $0) }
 
@@ -34,9 +36,13 @@ struct ClusterStatement: Sendable {
     let isSetting = first == "PRAGMA" && words.contains { $0.text == "=" || $0.keyword == "OPTIMIZE" }
     returnsRows = isChange ? keywords.contains("RETURNING") : (isQuery || first == "PRAGMA") && !isSetting
     refusal = ClusterStatement.refusal(first, words)
+    sentSql = ["CREATE", "ALTER"].contains(first) ? DeclaredTypes.replaced(in: sql) : nil
   }
 
   private static let queries: Set = ["SELECT", "VALUES", "WITH", "EXPLAIN"]
+
+  /// The pragmas that can be read, and not set: a node ends its process when the size of its pages is set.
+  private static let readPragmas: Set = ["ENCODING", "FREELIST_COUNT", "PAGE_COUNT", "PAGE_SIZE"]
 
   /// The pragmas that mean on a node what they mean in a file.
   private static let pragmas: Set = [
@@ -71,17 +77,25 @@ struct ClusterStatement: Sendable {
       return "\(first) does not exist on a cluster"
     case "CREATE" where ["TEMP", "TEMPORARY"].contains(keywords.dropFirst().first) || createsInTemp(words):
       return "a cluster has no temporary tables, views or triggers: each call may use another connection"
-    case "PRAGMA":
-      // PRAGMA main.user_version
-      let names = words.dropFirst().prefix { $0.kind == .word || $0.kind == .name || $0.text == "." }.filter {
-        $0.text != "."
-      }
-      guard let name = names.last?.text.uppercased(), pragmas.contains(name) else {
-        return "this PRAGMA is of one connection, or of a file, which a cluster does not have"
-      }
-      return nil
+    case "PRAGMA": return refusal(ofPragma: words.drop { !$0.isKeyword("PRAGMA") }.dropFirst())
+    // SQLite runs some pragmas as it compiles them.
+    case "EXPLAIN" where keywords.first { !["", "EXPLAIN", "QUERY", "PLAN"].contains($0) } == "PRAGMA":
+      return "a PRAGMA can't be explained"
     default: return nil
     }
+  }
+
+  /// - Parameter words: Those after the keyword.
+  private static func refusal(ofPragma words: ArraySlice<SQLWord>) -> String? {
+    // PRAGMA main.user_version
+    let path = words.prefix { $0.kind == .word || $0.kind == .name || $0.text == "." }
+    guard let name = path.last?.text.uppercased(), pragmas.contains(name) else {
+      return "this PRAGMA is of one connection, or of a file, which a cluster does not have"
+    }
+    guard !readPragmas.contains(name) || words.dropFirst(path.count).allSatisfy({ $0.isSymbol(";") }) else {
+      return "PRAGMA \(name.lowercased()) can be read on a cluster, and not set"
+    }
+    return nil
   }
 }
 #endif

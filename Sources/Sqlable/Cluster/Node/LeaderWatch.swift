@@ -15,7 +15,7 @@ final class LeaderWatch: Sendable {
 
   private static let interval = Duration.milliseconds(100)
   /// The database in which each leader commits its term.
-  private static let database = "sqlable-term"
+  private static let database = ClusterConfiguration.termDatabase
   /// How much longer it may take while none of the nodes has a leader.
   private static let delay = 10
   private static let maximumPause = Duration.seconds(300)
@@ -82,7 +82,8 @@ final class LeaderWatch: Sendable {
     case leads
     /// The node has a leader.
     case follows
-    /// The node does not answer, or is no voter, which does not say which leader it has; or most voters are gone.
+    /// The node does not answer, or is no voter, which does not say which leader it has; or most voters are gone, or
+    /// it was removed.
     case unknown
     /// Most voters answer, and none of them has a leader.
     case leaderless
@@ -98,10 +99,11 @@ final class LeaderWatch: Sendable {
     guard voters.contains(where: { $0.id == node }) else { return .unknown }
     let answers = await withTaskGroup(of: LeaderAnswer.self) { group in
       for voter in voters where voter.id != node {
-        group.addTask { await LeaderAnswer(of: voter.address, before: deadline) }
+        group.addTask { [node] in await LeaderAnswer(of: voter.address, to: node, before: deadline) }
       }
       return await group.reduce(into: []) { $0.append($1) }
     }
+    if answers.contains(.itselfWithout) { return .unknown }
     if answers.contains(.itself) { return .alone }
     return answers.count { $0 != .silent } + 1 > voters.count / 2 ? .leaderless : .unknown
   }
@@ -129,9 +131,11 @@ private enum LeaderAnswer {
   case silent
   case noLeader
   case itself
+  /// It leads, and the node that asks is not in its cluster any more.
+  case itselfWithout
   case another
 
-  init(of address: String, before deadline: ContinuousClock.Instant) async {
+  init(of address: String, to asker: UInt64, before deadline: ContinuousClock.Instant) async {
     guard let node = try? NodeAddress(address),
       let connection = try? await NodeConnection.open(to: node, before: deadline)
     else {
@@ -141,7 +145,12 @@ private enum LeaderAnswer {
     defer { connection.close() }
     switch try? await connection.send(.leader, before: deadline) {
     case .node(0, _): self = .noLeader
-    case .node(_, address): self = .itself
+    case .node(_, address):
+      guard case .nodes(let members) = try? await connection.send(.nodes, before: deadline) else {
+        self = .silent
+        return
+      }
+      self = members.contains { $0.id == asker } ? .itself : .itselfWithout
     case .node: self = .another
     default: self = .silent
     }

@@ -101,6 +101,12 @@ final class NodeDirectory: Sendable {
     return record
   }
 
+  func removeRecord() throws {
+    let name = path + "/" + NodeDirectory.recordName
+    guard unlink(name) == 0 || errno == ENOENT else { throw SqlError.system("remove", name, errno) }
+    try syncDirectory(path)
+  }
+
   /// Replaces the record, so that a power failure leaves the old or the new one.
   func write(_ record: Record) throws {
     let name = path + "/" + NodeDirectory.recordName

@@ -95,13 +95,19 @@ extension SqliteClusterNode {
     else { return nil }
     if let found = members.first(where: { $0.id == leader }) { return (members, found) }
     guard leader == 0 else { return (members, ClusterMember(id: leader, address: address, role: .voter)) }
-    // Only a voter says which node leads.
+    // Only a voter says which node leads. One that does not know may have been removed, and was not told.
     let voters = members.filter { $0.role == .voter }
-    guard !voters.isEmpty, !voters.contains(where: { $0.id == id }),
-      let others = try? voters.map({ try NodeAddress($0.address) }),
-      let found = try? await ClusterLeader(nodes: others).find(before: deadline)
-    else { return (members, nil) }
-    return (members, members.first { $0.address == "\(found)" })
+    let isVoter = voters.contains { $0.id == id }
+    let others = voters.filter { $0.id != id }.compactMap { try? NodeAddress($0.address) }
+    let end = isVoter ? min(deadline, .now + .milliseconds(300)) : deadline
+    guard !others.isEmpty, let found = try? await ClusterLeader(nodes: others).find(before: end) else {
+      return (members, nil)
+    }
+    guard isVoter else { return (members, members.first { $0.address == "\(found)" }) }
+    guard let leading = try? await NodeConnection.open(to: found, before: end) else { return (members, nil) }
+    defer { leading.close() }
+    guard case .nodes(let known) = try? await leading.send(.nodes, before: end) else { return (members, nil) }
+    return (known, nil)
   }
 }
 #endif

@@ -28,8 +28,7 @@ extension SqliteClusterNode {
         try await launch(in: directory)
       } else if id == 1 {
         guard others.isEmpty else { throw SqlError.firstNodeJoins }
-        try directory.write(record)
-        try await launch(in: directory)
+        try await launch(in: directory, writing: record)
       } else {
         guard !others.isEmpty else {
           throw SqlError.misuse("node \(id) is not in a cluster yet: name nodes of the one to join")
@@ -39,8 +38,7 @@ extension SqliteClusterNode {
         let member = try ClusterMembership.member(id, nodeAddress, of: members)
         // A voter that has lost its log may vote for a leader without a commit that it has acknowledged.
         guard member == nil || found != nil else { throw SqlError.lostDirectory(id) }
-        try directory.write(record)
-        try await launch(in: directory)
+        try await launch(in: directory, writing: record)
         do {
           try await membership.join(id, nodeAddress, before: deadline)
           // What makes it a stand-by is committed before it has that itself.
@@ -56,6 +54,16 @@ extension SqliteClusterNode {
       guard !record.hasJoined || found == nil else { return }
       record.hasJoined = true
       try directory.write(record)
+    }
+  }
+
+  /// Starts dqlite in a directory that is this node's from then on; if it does not start there, it is as before.
+  private func launch(in directory: NodeDirectory, writing record: NodeDirectory.Record) async throws {
+    let isNew = try directory.record() == nil
+    try directory.write(record)
+    do { try await launch(in: directory) } catch {
+      if isNew, try !directory.hasLog() { try directory.removeRecord() }
+      throw error
     }
   }
 

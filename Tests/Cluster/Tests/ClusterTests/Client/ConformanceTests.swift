@@ -60,8 +60,8 @@ import Testing
   }
 
   @Test func whatTheProtocolCannotCarryIsRefused() async throws {
-    try await withClient { cluster, _ in
-      try await cluster.execute("CREATE TABLE t (a TEXT, b BOOLEAN, d DATETIME)")
+    try await withClient { cluster, nodes in
+      try await executeElsewhere("CREATE TABLE t (a TEXT, b BOOLEAN, d DATETIME)", on: nodes)
       let nul = await failure { try await cluster.execute("INSERT INTO t (a) VALUES (\("a\0b"))") }
       #expect(nul?.kind == .encoding(.init(expected: "TEXT", found: "TEXT with U+0000, which dqlite would cut off")))
       let list = Array(0..<256).map { _ in 0.5 }
@@ -81,6 +81,35 @@ import Testing
       let function = await failure { _ = try await cluster.query("SELECT mine(1)", as: Int.self) }
       #expect(function?.message == "no such function: mine; a node has none of the program's own")
       #expect(try await cluster.query("SELECT count(*) FROM t", as: Int.self) == [1])
+    }
+  }
+
+  /// dqlite takes NULL in such a column for 0 or an empty text, and ends the process for a real.
+  @Test func columnsThatDqliteHasTypesForKeepAllValues() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.execute(
+        """
+        ;CREATE TABLE "moment" (id INTEGER PRIMARY KEY, date DATE, at datetime NOT NULL DEFAULT (1.5), flag "BOOLEAN",
+          stamp TIMESTAMP UNIQUE, long DATETIME(6), "DATETIME" TEXT, CHECK (flag <> 'DATE'))
+        """)
+      try await cluster.execute("ALTER TABLE moment ADD COLUMN last BOOLEAN")
+      try await cluster.execute("ALTER TABLE moment ADD later timestamp DEFAULT NULL")
+      try await cluster.execute(
+        """
+        INSERT INTO moment (date, flag, long, last, "DATETIME") VALUES
+          (1.5, x'00', 2.5, 'yes', 'a'), (NULL, NULL, NULL, NULL, NULL), ('2026-11-26', '', 1, 0, '')
+        """)
+      let rows = try await cluster.query(
+        #"SELECT date, at, flag, long, last, later, "DATETIME" FROM moment"#, as: DynamicRow.self)
+      #expect(
+        rows.map(\.values) == [
+          [.real(1.5), .real(1.5), .blob(.init([0])), .real(2.5), .text("yes"), .null, .text("a")],
+          [.null, .real(1.5), .null, .null, .null, .null, .null],
+          [.text("2026-11-26"), .real(1.5), .text(""), .integer(1), .integer(0), .null, .text("")],
+        ])
+      let types = try await cluster.query("SELECT type FROM pragma_table_info('moment')", as: String.self)
+      #expect(
+        types == ["INTEGER"] + Array(repeating: "NUMERIC", count: 4) + ["DATETIME(6)", "TEXT", "NUMERIC", "NUMERIC"])
     }
   }
 
@@ -108,6 +137,9 @@ import Testing
     ),
     ("PRAGMA journal_mode = DELETE", "this PRAGMA is of one connection, or of a file, which a cluster does not have"),
     ("PRAGMA main.foreign_keys = 0", "this PRAGMA is of one connection, or of a file, which a cluster does not have"),
+    ("PRAGMA page_size = 512", "PRAGMA page_size can be read on a cluster, and not set"),
+    ("; PRAGMA main.Encoding('UTF-16')", "PRAGMA encoding can be read on a cluster, and not set"),
+    ("EXPLAIN QUERY PLAN PRAGMA page_size = 512", "a PRAGMA can't be explained"),
     ("SELECT 1; DELETE FROM t", "a cluster runs one statement at a time"),
     ("-- nothing\n ;", "the SQL text has no statement"),
   ])
@@ -128,6 +160,7 @@ import Testing
       #expect(try await cluster.query("PRAGMA user_version", as: Int.self) == [7])
       #expect(try await cluster.query("PRAGMA table_info(person)", as: DynamicRow.self).count == 2)
       #expect(try await cluster.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+      #expect(try await cluster.query("PRAGMA page_size;", as: Int.self) == [4_096])
     }
   }
 

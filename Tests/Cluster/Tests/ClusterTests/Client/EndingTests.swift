@@ -68,8 +68,8 @@ import Testing
 
   /// Only the write whose answer can't be read fails.
   @Test func aRowThatCantBeReadIsTheErrorOfItsWriteAlone() async throws {
-    try await withClient { cluster, _ in
-      try await cluster.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, flag BOOLEAN)")
+    try await withClient { cluster, nodes in
+      try await executeElsewhere("CREATE TABLE t (id INTEGER PRIMARY KEY, flag BOOLEAN)", on: nodes)
       let outcomes = await withTaskGroup(of: (Int, SqlError.Kind?).self) { group in
         for number in 1...20 {
           group.addTask {

@@ -193,4 +193,36 @@ import Testing
       if case .invalidStatement? = misuse?.kind {} else { Issue.record("\(String(describing: misuse))") }
     }
   }
+
+  @Test func aWriterThatNeverGetsTheLockIsLate() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      defer { other.close() }
+      try await other.transaction { _ in
+        for isClosure in [true, false] {
+          let error = await failure {
+            try await withDeadline(.milliseconds(200)) {
+              guard isClosure else { return try await cluster.execute("DELETE FROM person") }
+              try await cluster.transaction { _ in }
+            }
+          }
+          #expect(error?.kind == .timeout && error?.message == "other clients had the write lock until the deadline")
+        }
+      }
+    }
+  }
+
+  /// As the guide says: a client that is stopped in the midst of a transaction, for instance.
+  @Test func aChangeOfTheLeaderTakesTheLockFromAClient() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      try await withLockElsewhere(on: nodes) {
+        let write = Task { try await Person(id: 1, name: "a").insert().run(cluster) }
+        try await Task.sleep(for: .milliseconds(200))
+        try await cluster.transferLeadership()
+        #expect(try await write.value == 1)
+      }
+    }
+  }
 }

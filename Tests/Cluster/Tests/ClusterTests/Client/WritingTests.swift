@@ -80,6 +80,24 @@ import Testing
     }
   }
 
+  @Test func aClosureThatOutlivesItsDeadlineIsWhatIsLate() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      let error = await failure {
+        try await withDeadline(.milliseconds(200)) {
+          try await cluster.transaction { tx in
+            try await Person(id: 1, name: "a").insert().run(tx)
+            try await Task.sleep(for: .milliseconds(300))
+            try await Person(id: 2, name: "b").insert().run(tx)
+          }
+        }
+      }
+      #expect(error?.kind == .timeout && error?.message == "the transaction did not end in time")
+      #expect(error?.transaction == .rolledBack)
+      #expect(try await Person.count().run(cluster) == 0)
+    }
+  }
+
   @Test func aTransactionIsOfItsClosureOnly() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
@@ -123,6 +141,39 @@ import Testing
       let next = UUID()
       await #expect(throws: Stop.self) { try await cluster.transaction(id: next) { _ in throw Stop() } }
       #expect(try await cluster.transaction(id: next) { _ in 7 } == 7)
+    }
+  }
+
+  /// One that does not know what became of its commit finds the record of the other.
+  @Test(arguments: [true, false])
+  func aCallWithAnIdDoesNotTakeTheCommitOfAnotherForItsOwn(_ isClosure: Bool) async throws {
+    let atOnce = SlowLink.Delay(milliseconds: 0...0, bytesPerSecond: 1e9)
+    try await withCluster(1, delay: atOnce) { nodes in
+      let (cluster, other) = (try SqliteCluster(nodes: nodes.addresses), try SqliteCluster(nodes: nodes.addresses))
+      defer { [cluster, other].forEach { $0.close() } }
+      try await cluster.createTables(Person.self)
+      @Sendable func insert(_ name: String, _ cluster: SqliteCluster, _ id: UUID) async throws -> Int? {
+        let insert = Person(id: nil, name: name).insert()
+        return isClosure
+          ? try await cluster.transaction(id: id) { tx in try await insert.run(tx) }
+          : try await cluster.run(insert, id: id)
+      }
+      // Its own commit, the first time.
+      let mine = UUID()
+      nodes.link(1).loseCommit {}
+      #expect(try await insert("mine", cluster, mine) == 1)
+      let shared = UUID()
+      nodes.link(1).loseCommit {
+        let isStored = DispatchSemaphore(value: 0)
+        Task {
+          _ = try? await insert("other", other, shared)
+          isStored.signal()
+        }
+        isStored.wait()
+      }
+      #expect(try await insert("mine too", cluster, shared) == nil)
+      let names = try await Person.read().run(cluster).map(\.name)
+      #expect(names == ["mine", "other"])
     }
   }
 
@@ -272,7 +323,7 @@ extension WritingTests {
       try await cluster.execute(
         """
         WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99000)
-        INSERT INTO sqlable_transaction (id, at) SELECT randomblob(16), strftime('%s', 'now') FROM n
+        INSERT INTO sqlable_transaction (id, at, attempt) SELECT randomblob(16), strftime('%s', 'now'), 0 FROM n
         """)
       try await cluster.execute("UPDATE sqlable_transaction SET at = at - 8 * 86400 WHERE number <= 2")
       try await cluster.execute("UPDATE sqlable_transaction SET number = 99500 WHERE number = 2")

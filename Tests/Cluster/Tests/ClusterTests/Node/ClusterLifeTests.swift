@@ -235,4 +235,21 @@ import Testing
       }
     }
   }
+
+  /// It was down, and nobody has told it.
+  @Test func aRemovedNodeSaysSoAndDoesNotRestartItself() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      let lost = nodes.node(3)
+      await lost.kill()
+      try await cluster.removeMember(3)
+      let node = try SqliteClusterNode(id: 3, address: lost.address, directory: lost.directory)
+      try await node.start(joining: nodes.addresses)
+      try await until("the node knows") { await node.health().problems.contains(.notAMember) }
+      // Others have a leader, and it has none.
+      try await Task.sleep(for: .seconds(5))
+      #expect(node.restarts == 0)
+      try await node.stop()
+    }
+  }
 }

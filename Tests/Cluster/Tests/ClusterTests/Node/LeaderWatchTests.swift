@@ -56,18 +56,18 @@ import Testing
     try await withDirectory { path in
       let node = try SqliteClusterNode(id: 1, address: freeAddress(), directory: path + "/node")
       try await node.start()
-      var configuration = ClusterConfiguration()
-      configuration.database = "sqlable-term"
-      let client = try SqliteCluster(nodes: [node.address], configuration: configuration)
       for _ in 0..<2 {
         try await until("the term is committed", within: .seconds(10)) {
-          let term = (try? await client.query("SELECT term FROM term", as: Int.self))?.first
-          return term != nil && term == node.lockedDirectory?.term
+          let request = SqlRequest(sql: "SELECT term FROM term", values: [], isReadOnly: true)
+          let answer = try? await withSession(to: [node.address], database: "sqlable-term") { session in
+            try await session.answer(to: request, before: .now + .seconds(5))
+          }
+          guard case .integer(let term)? = answer?.rows.first?.first else { return false }
+          return Int(term) == node.lockedDirectory?.term
         }
         try await node.stop()
         try await node.start()
       }
-      client.close()
       try await node.stop()
     }
   }

@@ -179,7 +179,12 @@ import Testing
       let error = await failure { try await second.start() }
       #expect(error?.kind == .cannotOpen)
       #expect(error?.message == "can't listen on \(address): Address already in use")
+      // The directory is not that of the address yet.
+      let third = try SqliteClusterNode(id: 1, address: freeAddress(), directory: path + "/second")
+      try await third.start()
+      try await third.stop()
       try await first.stop()
+      try FileManager.default.removeItem(atPath: path + "/second")
       try await second.start()
       try await second.stop()
     }

@@ -1,4 +1,4 @@
-import Sqlable
+@testable import Sqlable
 
 /// Calls `body` with a client of a cluster of three nodes.
 func withClient(_ body: (SqliteCluster, TestCluster) async throws -> Void) async throws {
@@ -7,4 +7,31 @@ func withClient(_ body: (SqliteCluster, TestCluster) async throws -> Void) async
     defer { cluster.close() }
     try await body(cluster, nodes)
   }
+}
+
+/// Runs SQL as a program without this library does, which checks and replaces nothing.
+func executeElsewhere(_ sql: String, on nodes: TestCluster) async throws {
+  try await withSession(to: nodes.addresses) { session in
+    try await session.execute(sql, before: .now + .seconds(30))
+  }
+}
+
+/// Calls `body` while another client has the write lock, and says nothing.
+func withLockElsewhere(on nodes: TestCluster, _ body: () async throws -> Void) async throws {
+  try await withSession(to: nodes.addresses) { session in
+    try await session.beginWriting(before: .now + .seconds(30))
+    try await body()
+  }
+}
+
+/// Calls `body` with a connection of its own to the leader, which takes whatever SQL.
+func withSession<Value>(
+  to addresses: [String], database: String = "main", _ body: (ClusterSession) async throws -> Value
+) async throws -> Value {
+  var configuration = ClusterConfiguration()
+  configuration.database = database
+  let leader = try ClusterLeader(nodes: addresses.map { try NodeAddress($0) })
+  let session = try await ClusterSession.open(leader, configuration, before: .now + .seconds(30))
+  defer { session.close() }
+  return try await body(session)
 }

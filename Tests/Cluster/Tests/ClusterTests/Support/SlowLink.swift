@@ -15,6 +15,11 @@ final class SlowLink: @unchecked Sendable {
   private let target: String
   private let delay: Delay
   private let descriptor: Int32
+  private let interception = Locked<(@Sendable () -> Void)?>(nil)
+
+  /// Loses the next COMMIT on its way to the node, and the connection; calls `body` in between, when the node has
+  /// rolled back, and the client does not know it yet.
+  func loseCommit(_ body: @escaping @Sendable () -> Void) { interception.with { $0 = body } }
 
   init(to target: String, _ delay: Delay) throws {
     let port = freePort()
@@ -53,15 +58,24 @@ final class SlowLink: @unchecked Sendable {
       Foundation.close(peer)
       return
     }
-    let open = Locked(2)
+    let (open, isIntercepted) = (Locked(2), Locked(()))
     for (from, to) in [(peer, node), (node, peer)] {
       var noDelay: Int32 = 1
       setsockopt(to, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
       let messages = Messages()
-      Thread.detachNewThread { [delay] in
+      Thread.detachNewThread { [self, delay] in
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while case let count = recv(from, &buffer, buffer.count, 0), count > 0 {
-          messages.add(Array(buffer[..<count]), delay)
+          let bytes = Array(buffer[..<count])
+          if from == peer, bytes.contains(Array("COMMIT".utf8)), let body = interception.with({ $0 }) {
+            interception.with { $0 = nil }
+            isIntercepted.with { _ in
+              shutdown(to, Int32(SHUT_RDWR))
+              body()
+            }
+            break
+          }
+          messages.add(bytes, delay)
         }
         messages.add([], delay)
       }
@@ -74,6 +88,8 @@ final class SlowLink: @unchecked Sendable {
             done += count
           }
         }
+        // The client does not know it yet.
+        isIntercepted.with { _ in }
         shutdown(to, Int32(SHUT_RDWR))
         shutdown(from, Int32(SHUT_RDWR))
         let isLast = open.with { open in

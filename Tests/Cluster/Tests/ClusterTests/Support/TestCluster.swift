@@ -59,6 +59,8 @@ final class TestCluster: Sendable {
 
   func node(_ id: Int) -> TestNode { nodes[id - 1] }
 
+  func link(_ id: Int) -> SlowLink { links[id - 1] }
+
   func clock(_ id: Int) -> TestClock { clocks[id - 1] }
 
   func disk(_ id: Int) -> TestDisk { disks[id - 1] }
