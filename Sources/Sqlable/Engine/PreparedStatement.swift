@@ -130,6 +130,12 @@ final class PreparedStatement {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
+  /// Binds values that lie in a buffer, and must outlive the run.
+  func bind(_ buffer: ParameterBuffer, _ values: Range<Int>) throws {
+    let code = buffer.bind(values, to: handle)
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
   /// Binds a copy of a value, which SQLite keeps, at a position counted from 1.
   func bindCopy(_ value: DatabaseValue, at index: Int32) throws {
     let code = value.give(to: ParameterTarget(statement: handle, index: index))

@@ -108,6 +108,29 @@ extension Connection {
 }
 
 extension Connection {
+  /// The compiled statement that inserts so many structs, each of which sets the same columns, without a conflict
+  /// policy; nothing is bound.
+  func preparedInsert(_ query: InsertQuery, of rows: Int, setting shape: UInt64) throws -> PreparedStatement {
+    let (table, mark) = (query.table, parameters.mark)
+    defer { parameters.release(to: mark) }
+    sql.begin(key: .row)
+    sql.append("INSERT")
+    sql.append(address: table)
+    sql.append(word: shape)
+    // A single one is found by the key of a struct's insert.
+    if rows > 1 { sql.append(word: UInt64(rows)) }
+    return try prepareBuffered {
+      // The text depends on which columns are set, and on no value.
+      let slots = ParameterSlots(count: table.count)
+      slots.memory.update(repeating: .null)
+      let row = RowValues(slots: UnsafeMutableBufferPointer(rebasing: slots.memory[..<table.count]), shape: shape)
+      sql.begin()
+      try write(.insert(query), table, row)
+      let places = repeatElement("?", count: shape.nonzeroBitCount).joined(separator: ", ")
+      for _ in 1..<rows { sql.append(text: ", (\(places))") }
+    }
+  }
+
   /// Throws if the statement would make a full-text index stale: the triggers that update it do not fire for rows that
   /// REPLACE deletes.
   func check(_ tree: StatementTree, _ table: TableInfo) throws {

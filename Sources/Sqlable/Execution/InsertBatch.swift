@@ -25,6 +25,18 @@ struct InsertBatch {
     return try connection.insert(statement, query, row: row)
   }
 
+  /// Inserts a row whose values lie in the parameter buffer, and returns its id.
+  ///
+  /// - Parameter shape: The columns that it sets.
+  mutating func insert(_ values: Range<Int>, setting shape: UInt64) throws -> Int {
+    try connection.checkInterruption()
+    let known = shapes.first { $0.columns == shape }?.statement
+    let statement = try known ?? keep(connection.preparedInsert(query, of: 1, setting: shape), shape)
+    defer { statement.rewind() }
+    try statement.bind(connection.parameters, values)
+    return try connection.insert(statement, query, row: .none)
+  }
+
   /// The statement for the row's columns, with the values bound.
   private mutating func statement(for row: RowValues) throws -> PreparedStatement {
     let columns = hasChosenColumns ? nil : row.shape
@@ -32,14 +44,17 @@ struct InsertBatch {
       try known.bindInsert(row)
       return known
     }
-    while shapes.count >= InsertBatch.maximumShapes || (columns == nil && !shapes.isEmpty) {
-      connection.finish(shapes.removeLast().statement)
-    }
+    if columns == nil { finish() }
     let new = try connection.prepared(.insert(query), table: table, row: row)
     // The values belong to the row, which releases them.
     new.mark = nil
-    shapes.insert((columns ?? 0, new), at: 0)
-    return new
+    return keep(new, columns ?? 0)
+  }
+
+  private mutating func keep(_ statement: PreparedStatement, _ shape: UInt64) -> PreparedStatement {
+    while shapes.count >= InsertBatch.maximumShapes { connection.finish(shapes.removeLast().statement) }
+    shapes.insert((shape, statement), at: 0)
+    return statement
   }
 
   /// Finishes the statements.

@@ -127,8 +127,8 @@ extension Statement where Output == [Int] {
     ids.reserveCapacity(count)
     var index = 0
     if case .models(let models) = rows {
-      _ = try models.withUnsafeBufferPointer { models in
-        try db.insert(query) {
+      try models.withUnsafeBufferPointer { models in
+        try db.insert(query, count: count) {
           ids.append($0)
         } take: { writer in
           guard index < models.count else { return false }
@@ -138,7 +138,7 @@ extension Statement where Output == [Int] {
         }
       }
     } else {
-      try db.insert(query) {
+      try db.insert(query, count: count) {
         ids.append($0)
       } take: { writer in
         index += 1
@@ -230,26 +230,90 @@ extension SqliteDatabase {
     }
   }
 
+  /// Inserts so many structs, whose values `take` writes until it returns false, and passes each id to `note`. Where it
+  /// comes to the same, several are inserted by one statement.
+  @usableFromInline
+  func insert(
+    _ query: InsertQuery, count: Int, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
+  ) throws {
+    guard count >= RowGroup.minimumBatch else {
+      _ = try insert(query, note: note, take: take)
+      return
+    }
+    try running(of: query.table) { connection in
+      var batch = InsertBatch(query: query, table: query.table, connection: connection)
+      defer { batch.finish() }
+      try writing(on: connection, atomically: false) {
+        guard var group = try RowGroup(query, on: connection) else {
+          return try eachRow(of: query.table, on: connection, take) { row in note(try batch.insert(row)) }
+        }
+        defer { group.finish() }
+        try insert(query, &group, &batch, on: connection, note: note, take: take)
+      }
+    }
+  }
+
+  private func insert(
+    _ query: InsertQuery, _ group: inout RowGroup, _ batch: inout InsertBatch, on connection: Connection,
+    note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
+  ) throws {
+    let parameters = connection.parameters
+    var writer = RowWriter(table: query.table, buffer: parameters)
+    defer { writer.finish(parameters) }
+    // The next row in the batch.
+    var index = 0
+    func insertThoseThatWait() throws {
+      try checkTransactionIsAlive(connection)
+      try refreshObservation()
+      try group.insert(with: &batch, from: index - group.count, note: note)
+    }
+    defer { group.clear() }
+    while true {
+      group.begin()
+      let mark = parameters.mark
+      do { guard try take(&writer) else { break } } catch { throw error.inBatch(index) }
+      if try group.add(writer.values) {
+        parameters.keep(since: mark)
+        index += 1
+        guard group.isFull || parameters.hasGrown(since: mark) else { continue }
+        try insertThoseThatWait()
+      } else {
+        try insertThoseThatWait()
+        do { note(try batch.insert(writer.values)) } catch { throw error.inBatch(index) }
+        index += 1
+      }
+      group.clear()
+    }
+    try insertThoseThatWait()
+  }
+
   /// Calls `write` with the values of each struct that `take` writes, until it returns false; all of it is one write.
   func writeEachRow(
     of table: TableInfo, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
     _ write: (RowValues) throws -> Void
   ) throws {
+    try writing(on: connection, atomically: false) {
+      try eachRow(of: table, on: connection, isBatch: isBatch, take, write)
+    }
+  }
+
+  private func eachRow(
+    of table: TableInfo, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
+    _ write: (RowValues) throws -> Void
+  ) throws {
     var writer = RowWriter(table: table, buffer: connection.parameters)
     defer { writer.finish(connection.parameters) }
-    try writing(on: connection, atomically: false) {
-      var index = 0
-      while true {
-        do {
-          let isWritten: Void? = try writer.withRow(in: connection.parameters, take) { row in
-            try checkTransactionIsAlive(connection)
-            try refreshObservation()
-            try write(row)
-          }
-          if isWritten == nil { return }
-        } catch { throw isBatch ? error.inBatch(index) : error }
-        index += 1
-      }
+    var index = 0
+    while true {
+      do {
+        let isWritten: Void? = try writer.withRow(in: connection.parameters, take) { row in
+          try checkTransactionIsAlive(connection)
+          try refreshObservation()
+          try write(row)
+        }
+        if isWritten == nil { return }
+      } catch { throw isBatch ? error.inBatch(index) : error }
+      index += 1
     }
   }
 }

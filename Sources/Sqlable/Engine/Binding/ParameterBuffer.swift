@@ -196,6 +196,12 @@ final class ParameterBuffer {
     bytes.pointee.scope.store(mark.scope, ordering: .relaxed)
   }
 
+  /// Ends the scope that began with the mark, and keeps the values since then.
+  func keep(since mark: Mark) { bytes.pointee.scope.store(mark.scope, ordering: .relaxed) }
+
+  /// Whether bytes since the mark had to go into further memory.
+  func hasGrown(since mark: Mark) -> Bool { bytes.pointee.chunks.count > mark.chunk }
+
   /// Drops the values since the mark, for others in the same scope.
   func drop(since mark: Mark) {
     state.count = mark.count
@@ -272,9 +278,12 @@ final class ParameterBuffer {
   var firstPlaceholder: Placeholder? { state.placeholders.first?.placeholder }
 
   /// Binds the values from `first` on to the statement's parameters 1, 2, 3 …
-  func bind(from first: Int, to handle: OpaquePointer) -> Int32 {
-    for position in first..<state.count {
-      let index = Int32(truncatingIfNeeded: position - first + 1)
+  func bind(from first: Int, to handle: OpaquePointer) -> Int32 { bind(first..<state.count, to: handle) }
+
+  /// Binds these values to the statement's parameters 1, 2, 3 …
+  func bind(_ values: Range<Int>, to handle: OpaquePointer) -> Int32 {
+    for position in values {
+      let index = Int32(truncatingIfNeeded: position - values.lowerBound + 1)
       let code = state.parameters[position].give(to: ParameterTarget(statement: handle, index: index))
       if code != SQLITE_OK { return code }
     }

@@ -1,0 +1,166 @@
+/// Rows of a batch that wait for one statement: `INSERT INTO … VALUES (…), (…), …`.
+///
+/// That saves most of what SQLite does for each statement, and comes to the same in a table that
+/// ``Connection/insertsTogether(into:)`` has examined. If the statement fails nothing of it is stored, and its rows are
+/// inserted one by one, which shows the one to blame.
+struct RowGroup {
+  /// How many rows a statement inserts.
+  static let size = 16
+  /// The fewest rows of a batch for which it pays to examine the table.
+  static let minimumBatch = 256
+  /// Before SQLite 3.32 a statement has at most 999 parameters.
+  private static let maximumColumns = 999 / size
+  /// SQLite gives ids in a row, but random ones once the last possible id is taken.
+  private static let highestId: Int64 = 1 << 62
+
+  private let query: InsertQuery
+  private let connection: Connection
+  /// The compiled statement for rows that set these columns.
+  private var statement: (shape: UInt64, compiled: PreparedStatement)?
+  /// Where the values of the rows that wait begin, if any do.
+  private var mark: ParameterBuffer.Mark?
+  /// The columns that these rows set.
+  private var shape: UInt64 = 0
+  private(set) var count = 0
+  private var givesIdsInARow: Bool?
+
+  private var table: TableInfo { query.table }
+  private var columns: Int { shape.nonzeroBitCount }
+  private var setsKey: Bool { shape & (1 << UInt64(table.key[0])) != 0 }
+
+  /// Nil if rows must be inserted one by one.
+  init?(_ query: InsertQuery, on connection: Connection) throws {
+    guard query.form == .rows, query.conflict == nil, query.rest.isDefault,
+      query.table.count <= RowGroup.maximumColumns,
+      try connection.insertsTogether(into: query.table)
+    else { return nil }
+    (self.query, self.connection) = (query, connection)
+  }
+
+  var isFull: Bool { count == RowGroup.size }
+
+  /// Begins a group, before the values of its first row are written.
+  mutating func begin() {
+    if mark == nil { mark = connection.parameters.mark }
+  }
+
+  /// Drops the rows that wait.
+  mutating func clear() {
+    if let mark { connection.parameters.release(to: mark) }
+    (mark, count) = (nil, 0)
+  }
+
+  /// Adds a row; false if it can't wait with the others.
+  mutating func add(_ row: RowValues) throws -> Bool {
+    guard let shape = row.shape, shape != 0, count == 0 || shape == self.shape else { return false }
+    self.shape = shape
+    if setsKey {
+      guard case .integer(let id) = row[table.key[0]] else { return false }
+      if id >= RowGroup.highestId { givesIdsInARow = false }
+    } else {
+      guard try hasIdsInARow() else { return false }
+    }
+    row.eachValue { connection.parameters.append($0) }
+    count += 1
+    return true
+  }
+
+  private mutating func hasIdsInARow() throws -> Bool {
+    if let givesIdsInARow { return givesIdsInARow }
+    let key = table.columns[table.key[0]].name.quotedName
+    var highest: Int64 = 0
+    try connection.eachRow("SELECT max(\(key)) FROM main.\(table.name.quotedName)") { row in
+      highest = Int64(row[0]) ?? 0
+    }
+    givesIdsInARow = highest < RowGroup.highestId
+    return highest < RowGroup.highestId
+  }
+
+  /// Inserts the rows that wait, and passes the id of each to `note`.
+  ///
+  /// - Parameter index: The place of the first of them in the batch.
+  mutating func insert(with batch: inout InsertBatch, from index: Int, note: (Int) -> Void) throws {
+    guard let first = mark?.count, count > 0 else { return }
+    guard isFull else { return try insertEach(with: &batch, from: index, note: note) }
+    do { try insertTogether(from: first) } catch {
+      guard (error as? SqlError)?.isOfRow == true, !connection.hasLostTransaction else { throw error.inBatch(index) }
+      try insertEach(with: &batch, from: index) { _ in }
+      throw error.inBatch(index)
+    }
+    let last = connection.lastInsertedId
+    let place = (shape & (1 << UInt64(table.key[0]) - 1)).nonzeroBitCount
+    for number in 0..<count {
+      guard setsKey else {
+        note(Int(last) - count + 1 + number)
+        continue
+      }
+      if case .integer(let id) = connection.parameters.parameters[first + number * columns + place] { note(Int(id)) }
+    }
+  }
+
+  private mutating func insertTogether(from first: Int) throws {
+    try connection.checkInterruption()
+    if let statement, statement.shape != shape { finish() }
+    let compiled = try statement?.compiled ?? connection.preparedInsert(query, of: RowGroup.size, setting: shape)
+    statement = (shape, compiled)
+    defer { compiled.rewind() }
+    try compiled.bind(connection.parameters, first..<first + count * columns)
+    while try compiled.step() {}
+  }
+
+  private func insertEach(with batch: inout InsertBatch, from index: Int, note: (Int) -> Void) throws {
+    guard let first = mark?.count else { return }
+    for number in 0..<count {
+      let start = first + number * columns
+      do { note(try batch.insert(start..<start + columns, setting: shape)) } catch {
+        throw error.inBatch(index + number)
+      }
+    }
+  }
+
+  /// Finishes the statement.
+  mutating func finish() {
+    if let statement { connection.finish(statement.compiled) }
+    statement = nil
+  }
+}
+
+extension SqlError {
+  /// Whether one of the rows that a statement inserts is to blame.
+  fileprivate var isOfRow: Bool {
+    switch kind {
+    case .constraint, .tooBig: true
+    default: false
+    }
+  }
+}
+
+extension Connection {
+  /// Whether several rows can be inserted into a table with one statement, to the same effect: no trigger that would
+  /// fire between them, no conflict clause by which some are left out, none that refers to one after it.
+  func insertsTogether(into table: TableInfo) throws -> Bool {
+    guard table.keyIsRowid, table.database.map({ $0.isSameName(as: "main") }) != false else { return false }
+    let name = table.name.quotedText
+    var objects: [(type: String, sql: String)] = []
+    try eachRow(
+      """
+      SELECT type, sql FROM main.sqlite_master WHERE tbl_name = \(name) COLLATE NOCASE AND type IN ('table', 'trigger')
+      UNION ALL SELECT 'temp', '' FROM temp.sqlite_master WHERE tbl_name = \(name) COLLATE NOCASE
+      """
+    ) { row in objects.append((row[0], row[1])) }
+    guard objects.count == 1, objects[0].type == "table" else { return false }
+    let words = SQLWord.words(of: objects[0].sql)
+    guard !words.contains(where: { ["CONFLICT", "DESC", "VIRTUAL", "WITHOUT"].contains($0.keyword) }) else {
+      return false
+    }
+    for (word, next) in zip(words, words.dropFirst()) where word.isKeyword("REFERENCES") {
+      if next.text.isSameName(as: table.name) { return false }
+    }
+    // The key of the model is the id of the row only if the table says so.
+    var keys: [String] = []
+    try eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { row in
+      if row[5] != "0" { keys.append("\(row[1]) \(row[2])") }
+    }
+    return keys.count == 1 && keys[0].isSameName(as: "\(table.columns[table.key[0]].name) INTEGER")
+  }
+}
