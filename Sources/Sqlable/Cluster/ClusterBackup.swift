@@ -79,11 +79,13 @@ extension SqliteCluster {
       }
       let dump = try DatabaseDump(copy)
       let parts = try dump.parts()
+      let statistics = try copy.query("SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", as: Int.self)
       let record = TransactionRecord(id: UUID(), age: configuration.transactionIdAge)
       try await transaction(record, enforcesForeignKeys: false, before: deadline) { tx in
         do {
           try await tx.dropAll()
           for part in parts { try await tx.run(part, of: dump) }
+          if statistics != [0] { try await tx.execute("ANALYZE") }
           try await tx.execute(SQL(verbatim: TransactionRecord.createTable))
         } catch { throw error.afterRollback }
       }
@@ -105,7 +107,7 @@ extension ClusterTransaction {
     for (type, name) in objects {
       try await execute(SQL(verbatim: "DROP \(type.uppercased()) IF EXISTS \(name.quotedName)"))
     }
-    try await execute("PRAGMA user_version = 0")
+    for name in ["user_version", "application_id"] { try await execute(SQL(verbatim: "PRAGMA \(name) = 0")) }
   }
 
   /// Runs a part of a dump of a database in memory.

@@ -234,7 +234,8 @@ extension ClusterWriter {
     _ write: ClusterWrite, _ error: any Error, on session: ClusterSession, with others: Group
   ) async throws {
     let isKnown = confirmation == nil || write.confirmed == session.address
-    if write.isAlone, isKnown { write.ended(error.afterRollback) }
+    // One that is stored already finds out by which attempt, with the next.
+    if write.isAlone, isKnown, !TransactionRecord.isStored(error) { write.ended(error.afterRollback) }
     let wasAlone = write.isAlone
     write.runsAlone()
     putBack(others.map(\.write) + [write])

@@ -210,6 +210,10 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     try await takeTurn()
     defer { turn.giveBack() }
     let end = min(deadline, Deadline.current ?? deadline)
+    guard end > .now else {
+      // Not sent: the transaction goes on.
+      throw SqlError(.timeout, message: "no time was left to run the statement", transaction: .untouched)
+    }
     times?.didSend()
     do {
       let answers: [SqlAnswer]
@@ -324,7 +328,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     do {
       guard deadline > .now else { throw SqlError.late("the transaction did not end in time") }
       try state.withLock { state in
-        if let failure = state.failure { throw failure.afterRollback }
+        if let failure = state.failure { throw failure.ofCluster.afterRollback }
         guard !state.isEnded else { throw SqlError.misuse("the transaction has ended") }
       }
     } catch {

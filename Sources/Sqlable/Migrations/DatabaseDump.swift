@@ -1,8 +1,8 @@
 import CSqlableSQLite
 
 extension SqliteDatabase {
-  /// Returns the SQL that makes a database like this one: its schema, its rows, the counters of `autoincrement`, and
-  /// the user version. For fixtures of tests, and small copies that can be read and compared.
+  /// Returns the SQL that makes a database like this one: its schema, its rows, the counters of `autoincrement`,
+  /// the user version and the application id. For fixtures of tests, and small copies that can be read and compared.
   ///
   /// ```swift
   /// try db.dump().write(toFile: "Fixtures/release-3.sql", atomically: true, encoding: .utf8)
@@ -78,8 +78,10 @@ struct DatabaseDump {
       let name = table.name.quotedName
       parts.append(.statement("INSERT INTO \(name) (\(name)) VALUES ('rebuild')"))
     }
-    let version = try db.userVersion()
-    if version != 0 { parts.append(.statement("PRAGMA user_version = \(version)")) }
+    for name in ["user_version", "application_id"] {
+      let number = try db.running { try $0.pragma("PRAGMA main.\(name)") } ?? "0"
+      if number != "0" { parts.append(.statement("PRAGMA \(name) = \(number)")) }
+    }
     return parts
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import Synchronization
 import Testing
 
 /// What tasks share: no thread of Swift's own waits, and a cancelled call hurts no other.
@@ -90,7 +91,7 @@ import Testing
   }
 
   @Test func aCancelledQueryIsInterruptedAndNoNeighbour() async throws {
-    try await withMembers(PoolConfiguration(readers: 1)) { pool in
+    try await withMembers(PoolConfiguration(readers: 1, waitTimeout: nil)) { pool in
       let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
       try await until { pool.statistics.oldestRead != nil }
       let neighbours = (0..<20).map { _ in Task { try await Member.count().run(pool) } }
@@ -122,8 +123,9 @@ import Testing
 
   @Test func aCancelledWriteIsUndoneAndThoseWhoShareItsCommitAreNot() async throws {
     try await withMembers { pool in
-      let gate = DispatchSemaphore(value: 0)
-      let first = Task { try await pool.transaction { _ in gate.wait() } }
+      // It is run again each time that one is cancelled with which it shares its commit.
+      let isOpen = Mutex(false)
+      let first = Task { try await pool.transaction { _ in while !isOpen.withLock({ $0 }) { usleep(1_000) } } }
       try await until { pool.statistics.isWriting }
       let before = Task { try await Member(id: 1, name: "before").insert().run(pool) }
       try await until { pool.statistics.waitingWrites >= 1 }
@@ -138,9 +140,7 @@ import Testing
       try await until { pool.statistics.waitingWrites >= 2 }
       let after = Task { try await Member(id: 3, name: "after").insert().run(pool) }
       try await until { pool.statistics.waitingWrites >= 3 }
-      // Twice: it is run again when the cancelled one has undone what it shares.
-      gate.signal()
-      gate.signal()
+      isOpen.withLock { $0 = true }
       try await until { pool.statistics.waitingWrites <= 1 }
       slow.cancel()
       await #expect(throws: CancellationError.self) { try await slow.value }

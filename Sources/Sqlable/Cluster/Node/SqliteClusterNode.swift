@@ -1,6 +1,11 @@
 #if ClusterNode
 import Dispatch
 
+#if SQLCipher
+// Both have the same symbols: which of them encrypts, and which replicates, would be up to the linker.
+#error("the trait ClusterNode excludes SQLCipher, since libdqlite brings libsqlite3: run the node in another process")
+#endif
+
 /// A node of a cluster, in this process: a copy of the cluster's databases, which it keeps in agreement with the other
 /// nodes.
 ///

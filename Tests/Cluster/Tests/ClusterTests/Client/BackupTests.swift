@@ -109,6 +109,8 @@ import Testing
         try await cluster.restore(from: path)
         try await cluster.backup(to: back)
         #expect(try BackupTests.contents(of: back) == db.dump())
+        let statistics = try await cluster.query("SELECT count(*) FROM sqlite_stat1", as: Int.self)
+        #expect(statistics != [0])
         #expect(try await Story.read().filter(Story.matches(.words("long"))).run(cluster).map(\.id) == [1])
         // Foreign keys and counters are as before.
         let orphan = await failure {
@@ -167,7 +169,9 @@ import Testing
         SELECT RAISE(ROLLBACK, 'no; more') WHERE new.x = 'bad';
         INSERT INTO part (id) VALUES ('t' || new.rowid);
       END;
-      PRAGMA user_version = 7
+      PRAGMA user_version = 7;
+      PRAGMA application_id = -3;
+      ANALYZE
       """ as String)
     // A row that refers to one that comes later.
     try db.execute("PRAGMA foreign_keys = OFF")

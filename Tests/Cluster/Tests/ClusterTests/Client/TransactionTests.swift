@@ -231,4 +231,16 @@ import Testing
       try await cluster.execute("CREATE VIEW v AS SELECT temp.id FROM person AS temp")
     }
   }
+
+  @Test func aStatementWithoutTimeIsNotSent() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Person.self)
+      let id = try await cluster.transaction { tx in
+        let error = await failure { try await withDeadline(.zero) { _ = try await Person.count().run(tx) } }
+        #expect(error?.kind == .timeout && error?.transaction == .untouched)
+        return try await Person(id: nil, name: "a").insert().run(tx)
+      }
+      #expect(id == 1)
+    }
+  }
 }

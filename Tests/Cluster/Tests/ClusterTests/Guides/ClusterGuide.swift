@@ -54,6 +54,23 @@ import Testing
     }
   }
 
+  private struct Unavailable: Error {
+    let problems: [SqliteCluster.Health.Problem]
+  }
+
+  @Test func seeing() async throws {
+    try await withClient { cluster, _ in
+      cluster.trace(.slow(.milliseconds(200))) { event in print(event) }
+      func probe() async throws {
+        let health: SqliteCluster.Health = await cluster.health(within: .milliseconds(500))
+        guard health.isServing else { throw Unavailable(problems: health.problems) }
+      }
+      try await until("the cluster serves") { (try? await probe()) != nil }
+      cluster.close()
+      await #expect(throws: Unavailable.self) { try await probe() }
+    }
+  }
+
   /// To a directory that is nobody's: compiled, and not run.
   private func backups(_ cluster: SqliteCluster) async throws {
     try await cluster.backup(to: "/backups/bikes.sqlite")

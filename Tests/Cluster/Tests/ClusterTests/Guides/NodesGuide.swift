@@ -11,6 +11,14 @@ import Testing
     try await node.runUntilCancelled()  // then it hands over, and stops
   }
 
+  private func configure() throws -> SqliteClusterNode {
+    var configuration = ClusterNodeConfiguration()
+    configuration.networkLatency = .milliseconds(20)
+    let quick = try SqliteClusterNode(
+      id: 3, address: "127.0.0.1:9003", directory: "node3", configuration: configuration)
+    return quick
+  }
+
   private struct Unready: Error {
     let problems: [SqliteClusterNode.Health.Problem]
   }
