@@ -244,6 +244,7 @@ private final class WireHandler: ChannelDuplexHandler {
   private struct Waiting {
     var promise: EventLoopPromise<WireResponse>
     var timer: Scheduled<Void>
+    var deadline: ContinuousClock.Instant
     let isInParts: Bool
     /// What has come of a result.
     var columns: [String] = []
@@ -286,24 +287,23 @@ private final class WireHandler: ChannelDuplexHandler {
     }
     switch call.content {
     case .request(let message, let inParts):
-      waiting.append(Waiting(promise: call.promise, timer: timer, isInParts: inParts))
+      waiting.append(Waiting(promise: call.promise, timer: timer, deadline: call.deadline, isInParts: inParts))
       context.write(wrapOutboundOut(message), promise: promise)
     case .nextPart:
       promise?.succeed(())
-      resume(context, call.promise, timer)
+      resume(context, call, timer)
     }
   }
 
   /// Hands over the next part, at once if it was received together with the last one.
-  private func resume(
-    _ context: ChannelHandlerContext, _ promise: EventLoopPromise<WireResponse>, _ timer: Scheduled<Void>
-  ) {
+  private func resume(_ context: ChannelHandlerContext, _ call: WireCall, _ timer: Scheduled<Void>) {
     guard isPaused, !waiting.isEmpty else {
       timer.cancel()
-      return promise.fail(lost)
+      return call.promise.fail(lost)
     }
-    waiting[waiting.startIndex].promise = promise
+    waiting[waiting.startIndex].promise = call.promise
     waiting[waiting.startIndex].timer = timer
+    waiting[waiting.startIndex].deadline = call.deadline
     isPaused = false
     takeResponses(context)
     guard !isPaused, isReadDue else { return }
@@ -343,7 +343,9 @@ private final class WireHandler: ChannelDuplexHandler {
     var error = failure
     while let call = waiting.popFirst() {
       call.timer.cancel()
-      call.promise.fail(error ?? lost)
+      // The first whose time is over closes the connection, also for others of the same call.
+      let isLate = call.deadline <= .now
+      call.promise.fail(error ?? (isLate ? NodeFailure(address: address, reason: WireCall.late, isLate: true) : lost))
       error = nil
     }
     context.fireChannelInactive()
