@@ -51,6 +51,18 @@ import Testing
       ])
       try await migrations.apply(cluster)
       #expect(try await migrations.status(cluster) == .current)
+      let backfill = Migration(
+        onCluster: "upper case",
+        batches: { tx, last in
+          let ids = try await tx.query(
+            "SELECT id FROM bicycle WHERE id > \(last ?? 0) ORDER BY id LIMIT 1000", as: Int.self)
+          guard let end = ids.last else { return nil }
+          try await tx.execute("UPDATE bicycle SET color = upper(color) WHERE id > \(last ?? 0) AND id <= \(end)")
+          return end
+        })
+      try await cluster.execute("INSERT INTO bicycle (name, color) VALUES ('Trek', 'red')")
+      try await Migrations(migrations.all + [backfill]).apply(cluster)
+      #expect(try await cluster.query("SELECT color FROM bicycle", as: String.self) == ["RED"])
     }
   }
 
