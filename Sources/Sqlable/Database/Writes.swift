@@ -93,9 +93,9 @@ extension SqliteDatabase {
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// The error of a write in a transaction of its own, inside `levels` others: without others there is no transaction
+  /// The error of a statement in a transaction of its own, inside `levels` others: without others there is no transaction
   /// whose fate it could report.
-  private func ofOwn(_ error: any Error, levels: Int) -> any Error {
+  func ofOwn(_ error: any Error, levels: Int) -> any Error {
     guard levels == 0, var error = error as? SqlError else { return error }
     error.transaction = .none
     return error

@@ -11,17 +11,20 @@ extension Including {
     let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
     // Outside a transaction the statements would see commits that happen between them.
-    return try db.transaction(.deferred) { db in
-      let gathered = try gathering()
-      try db.gather(gathered.rows, by: rootQuery)
-      var waiting = gathered.rows.levels
-      while let next = waiting.popFirst() {
-        guard let query = next.query() else { continue }
-        try db.gather(next.level, by: query)
-        waiting += next.level.levels
+    let levels = db.transactionLevel
+    do {
+      return try db.transaction(.deferred) { db in
+        let gathered = try gathering()
+        try db.gather(gathered.rows, by: rootQuery)
+        var waiting = gathered.rows.levels
+        while let next = waiting.popFirst() {
+          guard let query = next.query() else { continue }
+          try db.gather(next.level, by: query)
+          waiting += next.level.levels
+        }
+        return gathered.all()
       }
-      return gathered.all()
-    }
+    } catch { throw db.ofOwn(error, levels: levels) }
   }
 
   private var rootQuery: LevelQuery {

@@ -31,6 +31,20 @@ import Testing
     }
   }
 
+  /// It has a transaction of its own, which is none of the program's.
+  @Test func anErrorSaysNothingOfItsOwnTransaction() throws {
+    try withCompany { db in
+      try db.execute("DROP TABLE bicycle")
+      let owners = Person.read().including(Bicycle.read(), by: Bicycle.ownerId)
+      let error = expectSqlError { _ = try owners.run(db) }
+      #expect(error?.transaction == SqlError.TransactionFate.none)
+      try db.transaction { db in
+        let inside = expectSqlError { _ = try owners.run(db) }
+        #expect(inside?.transaction == .untouched)
+      }
+    }
+  }
+
   @Test func severalTablesMayReferToTheRows() throws {
     try withCompany { db in
       try db.createTable(Errand.self)
