@@ -93,8 +93,8 @@ extension SqliteDatabase {
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// The error of a statement in a transaction of its own, inside `levels` others: without others there is no transaction
-  /// whose fate it could report.
+  /// The error of a statement in a transaction of its own, inside `levels` others: without others there is none whose
+  /// fate it could report.
   func ofOwn(_ error: any Error, levels: Int) -> any Error {
     guard levels == 0, var error = error as? SqlError else { return error }
     error.transaction = .none
