@@ -79,7 +79,7 @@ private struct Part: Sqlable, Equatable {
   func otherTablesGetTheirRowsOneByOne(_ sql: String) throws {
     try withDatabase { db in
       try db.execute(sql)
-      let parts = (1...300).map { Part(id: $0, code: "\($0)", size: 1, parent: nil) }
+      let parts = (1...300).map { (id: Int) in Part(id: id, code: "\(id)", size: 1, parent: nil) }
       #expect(try statements(db, parts).count == 300)
     }
   }

@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func tenThousandTasksGoOnBesideASlowQuery() async throws {
-    try await withMembers(PoolConfiguration(readers: 2)) { pool in
+    try await withMembers(PoolConfiguration(readers: 2, waitTimeout: nil)) { pool in
       let slow = Task { try await pool.read { db in try db.query(endless(3_000_000), as: Int.self) } }
       let count = try await withThrowingTaskGroup(of: Int.self) { group in
         for _ in 0..<times(10_000) { group.addTask { try await Member.count().run(pool) } }
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test func aStatementThatTakesLongerLeavesTheThreadToOthers() async throws {
-    try await withMembers(PoolConfiguration(readers: 2)) { pool in
+    try await withMembers(PoolConfiguration(readers: 2, waitTimeout: nil)) { pool in
       try await Member.insert((1...100).map { Member(id: $0, name: "\($0)") }).run(pool)
       let short = try await combinations(1).run(pool)
       #expect(short == [100])
@@ -122,9 +122,10 @@ import Testing
   }
 
   @Test func aCancelledWriteIsUndoneAndThoseWhoShareItsCommitAreNot() async throws {
-    try await withMembers { pool in
+    try await withMembers(PoolConfiguration(waitTimeout: nil)) { pool in
       // It is run again each time that one is cancelled with which it shares its commit.
       let isOpen = Mutex(false)
+      defer { isOpen.withLock { $0 = true } }
       let first = Task { try await pool.transaction { _ in while !isOpen.withLock({ $0 }) { usleep(1_000) } } }
       try await until { pool.statistics.isWriting }
       let before = Task { try await Member(id: 1, name: "before").insert().run(pool) }
