@@ -207,8 +207,8 @@ import Testing
               try await cluster.transaction { _ in }
             }
           }
-          #expect(error?.kind == .timeout && error?.message == "other clients had the write lock until the deadline",
-            "\(isClosure): \(String(describing: error))")
+          let expected = "other clients had the write lock until the deadline"
+          #expect(error?.kind == .timeout && error?.message == expected, "\(isClosure): \(String(describing: error))")
         }
       }
     }

@@ -150,7 +150,7 @@ import Testing
     let atOnce = SlowLink.Delay(milliseconds: 0...0, bytesPerSecond: 1e9)
     try await withCluster(1, delay: atOnce) { nodes in
       let (cluster, other) = (try SqliteCluster(nodes: nodes.addresses), try SqliteCluster(nodes: nodes.addresses))
-      defer { [cluster, other].forEach { $0.close() } }
+      defer { for client in [cluster, other] { client.close() } }
       try await cluster.createTables(Person.self)
       @Sendable func insert(_ name: String, _ cluster: SqliteCluster, _ id: UUID) async throws -> Int? {
         let insert = Person(id: nil, name: name).insert()
