@@ -41,7 +41,7 @@ extension SqliteCluster {
   /// nodes is not healthy. Traces do not report its read.
   public func health(within limit: Duration = .seconds(1)) async -> Health {
     let begin = ContinuousClock.now
-    let deadline = min(Deadline.current ?? begin + limit, begin + limit)
+    let deadline = Deadline.after(limit)
     async let found = try? ClusterMembership(leader).members(before: deadline)
     var problems: [Health.Problem] = []
     var answer: Duration?

@@ -12,12 +12,12 @@ extension SqliteCluster {
     if let transaction = current {
       return try await transaction.forEach(request, read, isolation: isolation, body)
     }
-    let (call, times) = (TracedCall(on: self), CallTimes())
+    let call = TracedCall(on: self)
     var rows = 0
     do {
       let deadline = Deadline.after(configuration.timeout)
       let outcome = try await sessions.attempt(before: deadline, isolation: isolation) { session in
-        times.didSend()
+        call?.times.didSend()
         var parts = try await ClusterParts.first(of: request, on: session, before: deadline, isolation: isolation)
         defer {
           parts.stop()
@@ -32,11 +32,11 @@ extension SqliteCluster {
       try outcome.get()
     } catch {
       let error = error.labelled(configuration.label)
-      call?.add(request, rows: rows, error, times)
+      call?.add(request, rows: rows, error)
       await call?.deliver()
       throw error
     }
-    call?.add(request, rows: rows, nil, times)
+    call?.add(request, rows: rows, nil)
     await call?.deliver()
   }
 }

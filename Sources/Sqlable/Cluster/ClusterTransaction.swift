@@ -222,11 +222,11 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       } else {
         answers = try await session.answers(to: requests, before: end)
       }
-      if let call, let times { call.add(requests, .success(answers), times) }
+      call?.add(requests, .success(answers), times)
       return answers
     } catch {
       let error = await meaning(of: error)
-      if let call, let times { call.add(requests, .failure(error), times) }
+      call?.add(requests, .failure(error), times)
       throw error
     }
   }
@@ -279,10 +279,10 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       }
       do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
     } catch {
-      if let call, let times { call.add(request, rows: rows, error, times) }
+      call?.add(request, rows: rows, error, times)
       throw error
     }
-    if let call, let times { call.add(request, rows: rows, nil, times) }
+    call?.add(request, rows: rows, nil, times)
   }
 
   /// The error for the caller of a statement that failed: whether the transaction goes on is up to SQLite.

@@ -83,13 +83,13 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     do {
       // Nil is what an earlier call has stored.
       guard let answers = try await body(call.times) else { return nil }
-      call.add(requests, .success(answers), call.times)
+      call.add(requests, .success(answers))
       if isTransaction { call.end(.committed) }
       await call.deliver()
       return answers
     } catch {
       let error = error.labelled(configuration.label)
-      call.add(requests, .failure(error), call.times)
+      call.add(requests, .failure(error))
       if isTransaction { call.end(.init(error), error) }
       await call.deliver()
       throw error

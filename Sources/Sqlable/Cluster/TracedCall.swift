@@ -36,16 +36,16 @@ final class TracedCall: Sendable {
   }
 
   /// Adds the events of requests that have run, or of those up to the one that failed. Requests that were sent at once
-  /// have equal parts of the time that they took.
-  func add(_ requests: [SqlRequest], _ outcome: Result<[SqlAnswer], any Error>, _ times: CallTimes) {
+  /// have equal parts of the time that they took: their own inside a transaction, otherwise the call's.
+  func add(_ requests: [SqlRequest], _ outcome: Result<[SqlAnswer], any Error>, _ own: CallTimes? = nil) {
     let origin = TracedCall.origin(on: cluster)
     let end = ContinuousClock.now
-    let all = times.parts(until: end)
+    let all = (own ?? times).parts(until: end)
     let isSingle = requests.count == 1
     let failed = isSingle ? 0 : (outcome.failure as? SqlError)?.batchIndex
     let answers = (try? outcome.get()) ?? []
     let count = outcome.failure == nil ? requests.count : failed.map { $0 + 1 } ?? 0
-    let events = requests.prefix(count).enumerated().map { place, request in
+    let events = requests.prefix(min(count, TracedCall.maximumStatements)).enumerated().map { place, request in
       let shape = StatementShape.cache.value(of: request.sql)
       let answer = place < answers.count ? answers[place] : SqlAnswer()
       return Traced(
@@ -56,16 +56,16 @@ final class TracedCall: Sendable {
           error: place == failed ? outcome.failure?.traced : nil, end: end), request: request)
     }
     state.withLock { state in
-      state.statements += events.count
+      state.statements += count
       state.changes += answers.reduce(0) { $0 + $1.changes }
       state.events += events.prefix(max(0, TracedCall.maximumStatements - state.events.count))
     }
   }
 
   /// Adds the event of a query whose rows were read one at a time.
-  func add(_ request: SqlRequest, rows: Int, _ error: (any Error)?, _ times: CallTimes) {
+  func add(_ request: SqlRequest, rows: Int, _ error: (any Error)?, _ own: CallTimes? = nil) {
     let end = ContinuousClock.now
-    let all = times.parts(until: end)
+    let all = (own ?? times).parts(until: end)
     let event = TraceEvent(
       StatementShape.cache.value(of: request.sql), TracedCall.origin(on: cluster), waiting: all.waiting,
       stepping: all.stepping + all.committing, committing: .zero, rowsRead: rows, rowsChanged: 0, error: error?.traced,

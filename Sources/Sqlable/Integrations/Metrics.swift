@@ -27,9 +27,9 @@ extension SqlitePool {
   public func reportMetrics(
     to factory: (any MetricsFactory)? = nil, every interval: Duration = .seconds(10)
   ) -> TraceToken {
-    let factory = factory ?? MetricsSystem.factory
-    guard !(factory is NOOPMetricsHandler) else { return TraceHub.newToken() }
-    let report = MetricsReport(factory, configuration.handles.label ?? root.filename)
+    guard let report = MetricsReport(factory, configuration.handles.label ?? root.filename) else {
+      return TraceHub.newToken()
+    }
     report.sample(every: interval) { [weak self] in self.flatMap { $0.isOpen ? .pool($0.statistics) : nil } }
     let token = trace { event in report.add(.statement(event)) }
     events.add(token) { event in report.add(.call(event)) }
@@ -42,9 +42,7 @@ extension SqliteDatabase {
   /// ``SqlitePool/reportMetrics(to:every:)``.
   @discardableResult
   public func reportMetrics(to factory: (any MetricsFactory)? = nil) -> TraceToken {
-    let factory = factory ?? MetricsSystem.factory
-    guard !(factory is NOOPMetricsHandler) else { return TraceHub.newToken() }
-    let report = MetricsReport(factory, configuration.label ?? filename)
+    guard let report = MetricsReport(factory, configuration.label ?? filename) else { return TraceHub.newToken() }
     return trace { event in report.add(.statement(event)) }
   }
 }
@@ -57,9 +55,9 @@ extension SqliteCluster {
   public func reportMetrics(
     to factory: (any MetricsFactory)? = nil, every interval: Duration = .seconds(10)
   ) -> TraceToken {
-    let factory = factory ?? MetricsSystem.factory
-    guard !(factory is NOOPMetricsHandler) else { return TraceHub.newToken() }
-    let report = MetricsReport(factory, configuration.label ?? configuration.database)
+    guard let report = MetricsReport(factory, configuration.label ?? configuration.database) else {
+      return TraceHub.newToken()
+    }
     let last = Guarded(statistics)
     report.sample(every: interval) { [weak self] in
       guard let now = self?.statistics else { return nil }
@@ -90,7 +88,10 @@ private final class MetricsReport: @unchecked Sendable {
   private let queue: EventQueue<Item>
   private var timer: (any DispatchSourceTimer)?
 
-  init(_ factory: any MetricsFactory, _ namespace: String) {
+  /// Nil without a back end.
+  init?(_ factory: (any MetricsFactory)?, _ namespace: String) {
+    let factory = factory ?? MetricsSystem.factory
+    guard !(factory is NOOPMetricsHandler) else { return nil }
     let metrics = DatabaseMetrics(factory, namespace)
     queue = EventQueue { items, dropped in
       for item in items {

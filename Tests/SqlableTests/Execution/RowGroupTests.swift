@@ -90,9 +90,15 @@ private struct Part: Sqlable, Equatable {
     var random = SeededGenerator(seed: seed)
     let tables = [
       RowGroupTests.table,
-      "CREATE TABLE part (id INTEGER PRIMARY KEY AUTOINCREMENT, code TEXT UNIQUE, size INTEGER DEFAULT 7 CHECK (size < 90), parent INTEGER)",
+      """
+      CREATE TABLE part (id INTEGER PRIMARY KEY AUTOINCREMENT, code TEXT UNIQUE,
+        size INTEGER DEFAULT 7 CHECK (size < 90), parent INTEGER)
+      """,
       "\(RowGroupTests.table); CREATE UNIQUE INDEX part_code ON part (code, size)",
-      "\(RowGroupTests.table); CREATE TRIGGER t BEFORE INSERT ON part WHEN new.size > 95 BEGIN SELECT RAISE(ABORT, 'no'); END",
+      """
+      \(RowGroupTests.table);
+      CREATE TRIGGER t BEFORE INSERT ON part WHEN new.size > 95 BEGIN SELECT RAISE(ABORT, 'no'); END
+      """,
     ]
     let table = tables[Int(seed) % tables.count]
     for _ in 0..<4 {

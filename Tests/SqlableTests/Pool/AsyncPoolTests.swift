@@ -134,8 +134,10 @@ import Testing
         try await pool.transaction { db in
           try Member(id: 2, name: "slow").insert().run(db)
           try db.execute(
-            "WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n) INSERT INTO member SELECT 9 + value, 'x' FROM n"
-          )
+            """
+            WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n)
+            INSERT INTO member SELECT 9 + value, 'x' FROM n
+            """)
         }
       }
       try await until { pool.statistics.waitingWrites >= 2 }
@@ -270,5 +272,7 @@ private func error(_ body: () async throws -> Void) async -> SqlError? {
 
 /// Counts up to a number, a row each.
 private func endless(_ count: Int) -> SQL {
-  "WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < \(count)) SELECT count(*) FROM n"
+  """
+  WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < \(count)) SELECT count(*) FROM n
+  """
 }

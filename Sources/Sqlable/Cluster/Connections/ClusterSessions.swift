@@ -130,15 +130,13 @@ struct ClusterAttempts {
     guard error.isOfNode || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
     let pause = bound * Double.random(in: 0.5...1)
     bound = min(bound * 2, .milliseconds(100))
-    guard .now + pause < deadline else {
-      throw isBusy ? SqlError.lateForLock : error.ofCluster
-    }
+    guard .now + pause < deadline else { throw isBusy ? SqlError.lateForLock : error.ofCluster }
     try await Task.sleep(for: pause)
   }
 }
 
 extension Error {
-  /// The same error with the label of the client, unless it has one.
+  /// The error for the caller, with the label of the client, unless it has one.
   func labelled(_ label: String?) -> any Error { (ofCluster as? SqlError)?.labelled(label) ?? self }
 
   /// The error for the caller.

@@ -108,6 +108,7 @@ private final class Events: Sendable {
       let list = events.take()
       #expect(list.map(\.kind) == [.write, .write, .write, .transaction(.committed)])
       #expect(list.last?.statements == 3 && list.last?.rowsChanged == 3)
+      #expect(Set(list.dropLast().map(\.stepping)).count == 1)
 
       let twice = [Bicycle(name: "Scott", color: "red"), bikes[1], Bicycle(name: "Giant", color: "red")]
       _ = await failure { try await Bicycle.insert(twice).run(cluster) }
@@ -213,6 +214,23 @@ private final class Events: Sendable {
       #expect(list.map(\.kind).suffix(3) == [.write, .read, .transaction(.committed)])
       #expect(list.map(\.kind).prefix(3) == [.write, .read, .transaction(.rolledBack)])
       #expect(list[1].error?.kind == .unavailable && list[2].error?.kind == .unavailable)
+    }
+  }
+
+  @Test func aCommitWithoutAnAnswerIsReportedAsUnknown() async throws {
+    try await withCluster(1, delay: .init(milliseconds: 0...0, bytesPerSecond: 1e9)) { nodes in
+      let cluster = try SqliteCluster(nodes: nodes.addresses)
+      defer { cluster.close() }
+      try await cluster.createTables(Person.self)
+      let events = Events()
+      cluster.trace { events.add($0) }
+      nodes.link(1).loseCommit {}
+      let error = await failure {
+        try await cluster.transaction { tx in _ = try await Person(id: nil, name: "a").insert().run(tx) }
+      }
+      let list = events.take()
+      #expect(error?.kind == .outcomeUnknown && list.map(\.kind) == [.write, .transaction(.unknown)])
+      #expect(list.last?.error?.kind == .outcomeUnknown && list.last?.rowsChanged == 0)
     }
   }
 
