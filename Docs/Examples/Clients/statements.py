@@ -193,6 +193,39 @@ class Statement:
         return self._with(limit=limit, **({} if offset is None else {"offset": offset}))
 
 
+class Associated:
+    """Rows that come with a row of a read: `many("bicycle", "owner_id").order_by(col("name").asc()).limit(3)`."""
+
+    def __init__(self, document):
+        self.document = document
+
+    def _with(self, **members): return Associated({**self.document, **members})
+    def where(self, condition): return self._with(where=_term(condition))
+    def order_by(self, *orders): return self._with(orderBy=list(orders))
+
+    def limit(self, limit, offset=None):
+        """Limits the rows that each row comes with."""
+        return self._with(limit=limit, **({} if offset is None else {"offset": offset}))
+
+    def count(self): return self._with(count=True)
+    def including(self, *associated): return self._with(including=[each.document for each in associated])
+
+
+def many(table, referring_by, key=None):
+    """The rows of a table that refer to a row by a column."""
+    return Associated({"from": table, "referringBy": referring_by, **({} if key is None else {"key": key})})
+
+
+def one(table, referred_by, key=None):
+    """The row of a table to which a row refers by a column."""
+    return Associated({"from": table, "referredBy": referred_by, **({} if key is None else {"key": key})})
+
+
+def through(table, link, origin, destination):
+    """The rows of a table that those of another one connect with a row."""
+    return Associated({"from": table, "through": {"table": link, "from": origin, "to": destination}})
+
+
 class Query(Statement):
     def select(self, *results):
         """Terms, and names of tables whose models are read whole."""
@@ -217,6 +250,10 @@ class Query(Statement):
     def combined(self, operation, query):
         """`operation` is union, unionAll, intersect or except."""
         return self._with(compounds=self.document.get("compounds", []) + [{operation: query.document}])
+
+    def including(self, *associated):
+        """Reads the rows together with others that belong to them, as the reader expects them."""
+        return self._with(including=[each.document for each in associated])
 
     def first(self): return Query("first", {**self.document, "limit": 1})
     def count(self): return Query("count", self.document)
@@ -276,6 +313,11 @@ def examples():
         update("bicycle", {"color": "blue", "id": col("id") + 1}).where(col("color").eq("red")).limit(2, offset=1),
         delete("bicycle").where(col("id").gt(3)).returning(col("id")),
         delete_all("bicycle"),
+        read("person").including(
+            many("bicycle", "owner_id").order_by(col("name").asc()).limit(3, offset=1)
+            .including(many("repair", "bicycle_id")),
+            through("course", "enrolment", "person_id", "course_id").where(col("title", of="course").ne("")).count()),
+        read("worker").including(many("worker", "boss_id", key="id"), one("worker", "boss_id", key="id")),
     ]
 
 

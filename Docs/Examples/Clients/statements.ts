@@ -230,6 +230,43 @@ export class Statement {
   }
 }
 
+/** Rows that come with a row of a read: `many("bicycle", "owner_id").orderBy(col("name").asc()).limit(3)`. */
+export class Associated {
+  readonly document: Members;
+
+  constructor(document: Members) { this.document = document; }
+
+  private with(members: Members): Associated { return new Associated({ ...this.document, ...members }); }
+
+  where(condition: Operand): Associated { return this.with({ where: term(condition) }); }
+  orderBy(...orders: Order[]): Associated { return this.with({ orderBy: orders }); }
+
+  /** Limits the rows that each row comes with. */
+  limit(limit: number, offset?: number): Associated {
+    return this.with({ limit, ...(offset === undefined ? {} : { offset }) });
+  }
+
+  count(): Associated { return this.with({ count: true }); }
+  including(...associated: Associated[]): Associated {
+    return this.with({ including: associated.map((each) => each.document) });
+  }
+}
+
+/** The rows of a table that refer to a row by a column. */
+export function many(table: string, referringBy: string, key?: string): Associated {
+  return new Associated({ from: table, referringBy, ...(key === undefined ? {} : { key }) });
+}
+
+/** The row of a table to which a row refers by a column. */
+export function one(table: string, referredBy: string, key?: string): Associated {
+  return new Associated({ from: table, referredBy, ...(key === undefined ? {} : { key }) });
+}
+
+/** The rows of a table that those of another one connect with a row. */
+export function through(table: string, link: string, from: string, to: string): Associated {
+  return new Associated({ from: table, through: { table: link, from, to } });
+}
+
 export class Query extends Statement {
   /** Terms, and names of tables whose models are read whole. A text as a value is `new Term("text")`. */
   select(...results: (string | Exclude<Operand, string>)[]): this {
@@ -257,6 +294,11 @@ export class Query extends Statement {
   combined(operation: "union" | "unionAll" | "intersect" | "except", query: Query): this {
     const compounds = (this.document["compounds"] ?? []) as readonly Json[];
     return this.with({ compounds: [...compounds, { [operation]: query.document }] });
+  }
+
+  /** Reads the rows together with others that belong to them, as the reader expects them. */
+  including(...associated: Associated[]): this {
+    return this.with({ including: associated.map((each) => each.document) });
   }
 
   first(): Query { return new Query("first", { ...this.document, limit: 1 }); }
@@ -331,5 +373,9 @@ export function examples(): Statement[] {
     update("bicycle", { color: "blue", id: col("id").plus(1) }).where(col("color").eq("red")).limit(2, 1),
     deleteFrom("bicycle").where(col("id").gt(3)).returning(col("id")),
     deleteAll("bicycle"),
+    read("person").including(
+      many("bicycle", "owner_id").orderBy(col("name").asc()).limit(3, 1).including(many("repair", "bicycle_id")),
+      through("course", "enrolment", "person_id", "course_id").where(col("title", "course").ne("")).count()),
+    read("worker").including(many("worker", "boss_id", "id"), one("worker", "boss_id", "id")),
   ];
 }

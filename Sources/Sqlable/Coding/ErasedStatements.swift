@@ -13,7 +13,7 @@ extension AnyStatement {
   /// text. A statement with a term of SQL text can run, but its `json()` throws.
   public init(_ work: some Runnable) throws {
     guard let work = work as? any Erasable else {
-      throw SqlError.misuse("only statements and queries have a form as data, and \(type(of: work)) is neither")
+      throw SqlError.misuse("an AnyStatement holds a statement or a query, and \(type(of: work)) is neither")
     }
     try self.init(work.erased(), DocumentDecoder([], StatementRules()))
   }

@@ -109,7 +109,7 @@ extension DocumentDecoder {
   }
 
   // No `defer` leaves a place: where an error is thrown, the place stays.
-  private func sources(list document: Document, _ outer: Scope?) throws -> [SelectQuery.Source] {
+  func sources(list document: Document, _ outer: Scope?) throws -> [SelectQuery.Source] {
     if case .text(let name) = document { return [SelectQuery.Source(table: try model(name))] }
     return try sources(document, after: nil, outer)
   }

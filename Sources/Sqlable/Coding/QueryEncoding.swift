@@ -26,12 +26,15 @@ enum DocumentKey: String {
   case into, row, rows, onConflict, upsert, returning, set, all, target
   // Parts.
   case column, to
+  // Associations.
+  case including, referringBy, referredBy, key, through, count
 }
 
 extension DocumentEncoder {
   // MARK: Queries
 
-  func query(_ query: SelectQuery, outer: Scope?) throws -> Document {
+  /// Writes a query; a read of one model may include associated rows.
+  func query(_ query: SelectQuery, outer: Scope?, including associations: Document? = nil) throws -> Document {
     let clauses = query.clauses
     if let defect = clauses.defect { throw defect }
     var members = Members()
@@ -56,17 +59,18 @@ extension DocumentEncoder {
     if !clauses.order.isEmpty { members.add(.orderBy, try order(clauses.order, scope.forOrder(of: clauses))) }
     members.add(.limit, try clauses.limit.map(count))
     members.add(.offset, try clauses.offset.map(count))
+    members.add(.including, associations)
     return members.document
   }
 
-  private func count(_ count: SelectQuery.RowCount) throws -> Document {
+  func count(_ count: SelectQuery.RowCount) throws -> Document {
     switch count {
     case .number(let number): .integer(Int64(number))
     case .term(let term): try self.term(term, Scope([], outer: nil))
     }
   }
 
-  private func sources(_ sources: [SelectQuery.Source], _ scope: Scope) throws -> Document {
+  func sources(_ sources: [SelectQuery.Source], _ scope: Scope) throws -> Document {
     if sources.count == 1, let name = sources[0].plainName { return .text(name) }
     return .list(try sources.enumerated().map { try source($1, isFirst: $0 == 0, scope) })
   }
@@ -159,7 +163,7 @@ extension DocumentEncoder {
     return [DocumentKey.sqlable.rawValue: .integer(Document.version), operation.rawValue: body]
   }
 
-  private func checkDatabase(of table: TableInfo) throws {
+  func checkDatabase(of table: TableInfo) throws {
     guard let database = table.database else { return }
     throw SqlError.invalidStatement(
       "a statement on a table of the attached database \(database) has no form as data"

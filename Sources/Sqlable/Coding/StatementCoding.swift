@@ -22,6 +22,12 @@ struct DecodedStatement {
     else { throw decoder.failure("besides its version a statement must have exactly one key, which says what it does") }
     self.operation = operation
     decoder.enter(operation.rawValue)
+    if operation == .read, case .object(let members) = body.value,
+      members.contains(where: { $0.key == DocumentKey.including.rawValue })
+    {
+      decoder.enter(DocumentKey.including.rawValue)
+      throw decoder.failure("a read with associated rows must be decoded as an Including")
+    }
     switch operation {
     case .read, .first: (tree, rows) = (.select(try decoder.query(body.value, outer: nil)), [])
     case .count: (tree, rows) = (.select(try decoder.query(body.value, outer: nil, form: .count)), [])

@@ -8,6 +8,8 @@ struct AccessWall: Sendable, Hashable {
   let rights: AccessRights
   /// Names of queries, which SQLite reports as if they were tables.
   var queries: Set<[UInt8]> = []
+  /// Further functions that may be called.
+  var functions: Set<[UInt8]> = []
   /// Whether rows may be changed. Then any table may be read and changed: triggers and foreign keys do.
   var allowsChanges = false
 
@@ -24,7 +26,9 @@ struct AccessWall: Sendable, Hashable {
         return rights.names.columns[name] != nil || rights.names.tables.contains(name)
       }
       return allowsReading((first ?? "").foldedName, (second ?? "").foldedName)
-    case SQLITE_FUNCTION: return rights.names.functions.contains((second ?? "").foldedName)
+    case SQLITE_FUNCTION:
+      let name = (second ?? "").foldedName
+      return rights.names.functions.contains(name) || functions.contains(name)
     // FTS5 checks for commits of other connections.
     case SQLITE_PRAGMA: return first?.isSameName(as: "data_version") == true && second == nil
     default: return false

@@ -7,6 +7,9 @@ struct PlanCheck<Work: Runnable> {
   let rows: Int
 
   func check(_ db: SqliteDatabase) throws {
+    if let several = work as? any SeveralQueries {
+      for query in try several.queries() { try PlanCheck<Select<DynamicRow>>(work: .init(query), rows: rows).check(db) }
+    }
     guard let work = work as? any PlannedStatement else { return }
     let sql = work.sql
     // What can't be run, or has no rows to insert.
@@ -30,6 +33,12 @@ protocol PlannedStatement: Runnable, Explainable {
   var tree: StatementTree { get }
 }
 
+/// Work of several queries, each of which has a plan.
+protocol SeveralQueries: Runnable {
+  func queries() throws -> [SelectQuery]
+}
+
+extension Including: SeveralQueries {}
 extension Statement: PlannedStatement {}
 extension Select: PlannedStatement { var tree: StatementTree { .select(query) } }
 extension Returning: PlannedStatement { var tree: StatementTree { change.tree } }

@@ -39,6 +39,25 @@ extension StatementPolicy {
     }
   }
 
+  /// Reads a read with associated rows from JSON, as far as the policy allows it.
+  ///
+  /// ```swift
+  /// let people = try policy.statement(like: Person.read().including(Person.bikes), json: body)
+  /// // Including<Person, [Bicycle]>
+  /// ```
+  ///
+  /// `known` says which associations the document must have; see ``Including/init(json:like:rules:)``. The conditions
+  /// of the policy hold for the rows of each; its limit is one for each row above.
+  public func statement<Root, each Part>(
+    like known: Including<Root, repeat each Part>, json: some ContiguousBytes
+  ) throws -> Including<Root, repeat each Part> {
+    try reading(json) { document, decoder in
+      let decoded = try DecodedIncluding(document, like: known.levels, by: decoder)
+      guard kinds.contains(.read) else { throw DocumentAccess.refusal }
+      return try Including(decoded.restricted(by: self), like: known, decoder)
+    }
+  }
+
   /// Reads a statement of any of the policy's models from JSON, as far as the policy allows it.
   public func statement(_ type: AnyStatement.Type = AnyStatement.self, json: some ContiguousBytes) throws
     -> AnyStatement
@@ -50,18 +69,22 @@ extension StatementPolicy {
   private func decoded<Result>(
     _ json: some ContiguousBytes, _ body: (DecodedStatement, DocumentDecoder) throws -> Result
   ) throws -> Result {
+    try reading(json) { document, decoder in
+      let decoded = try DecodedStatement(document, by: decoder)
+      guard kinds.contains(decoded.kind) else { throw DocumentAccess.refusal }
+      return try body(decoded.restricted(by: self), decoder)
+    }
+  }
+
+  private func reading<Result>(
+    _ json: some ContiguousBytes, _ body: (Document, DocumentDecoder) throws -> Result
+  ) throws -> Result {
     if let defect = index.defect { throw defect }
     guard json.withUnsafeBytes(\.count) <= limits.bytes else {
       throw SqlError.invalidStatement("the document is larger than \(limits.bytes) bytes")
     }
     let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
-    do {
-      return try decoder.placing {
-        let decoded = try DecodedStatement(JSONReader.read(json), by: decoder)
-        guard kinds.contains(decoded.kind) else { throw DocumentAccess.refusal }
-        return try body(decoded.restricted(by: self), decoder)
-      }
-    } catch {
+    do { return try decoder.placing { try body(JSONReader.read(json), decoder) } } catch {
       // The error of a condition of the policy would name what the policy hides.
       for table in tables { try table.checkCondition() }
       throw error

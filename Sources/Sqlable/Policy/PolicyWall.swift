@@ -10,6 +10,11 @@ extension StatementPolicy {
         { _ in },
         { source in if source.kind != .table { wall.queries.insert(source.name.foldedName) } })
     }
+    if work is any SeveralQueries {
+      // What a limit for each row above takes.
+      wall.queries.formUnion(AssociationLevel.namesOfRanked.map(\.foldedName))
+      wall.functions.insert("row_number".foldedName)
+    }
     return wall
   }
 

@@ -17,7 +17,13 @@ struct CorpusStatement {
     let rules = StatementCorpus.rules
     let document = try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
     let operation = document.keys.first { $0 != "sqlable" } ?? ""
-    guard operation != "read", let body = document[operation] as? [String: Any] else {
+    let body = document[operation] as? [String: Any] ?? [:]
+    if body["including"] != nil {
+      (json, sql) = try CorpusStatement.including(data, rules, isOfPeople: body["from"] as? String == "person")
+      bindings = []
+      return
+    }
+    guard operation != "read" else {
       let query = try Select<DynamicRow>(json: data, rules: rules)
       (json, sql, bindings) = (try query.json(), query.sql, query.bindings)
       return
@@ -28,6 +34,20 @@ struct CorpusStatement {
     let name = table as? String ?? (table as? [String: Any])?["model"] as? String
     let model = try #require(StatementCorpus.models.first { $0.tableName == name })
     self = try CorpusStatement.read(data, rules, operation, body, as: model)
+  }
+
+  /// What is read with associated rows is known: that of the guide, or of workers.
+  private static func including(
+    _ data: Data, _ rules: StatementRules, isOfPeople: Bool
+  ) throws -> (json: Data, sql: String) {
+    guard isOfPeople else {
+      let known = Worker.read().including(Worker.team).including(Worker.boss)
+      let workers = try Including(json: data, like: known, rules: rules)
+      return (try workers.json(), workers.sql)
+    }
+    let known = Person.read().including(Person.bikes.including(Bicycle.repairs)).including(Person.courses.count())
+    let people = try Including(json: data, like: known, rules: rules)
+    return (try people.json(), people.sql)
   }
 
   private static func read<Model: Sqlable>(

@@ -66,6 +66,16 @@ import Testing
     }
   }
 
+  @Test func associatedRows() throws {
+    try withCompany { db in
+      let policy = StatementPolicy(.table(Person.self).readingAll(), .table(Bicycle.self).readingAll())
+      let body = try Person.read().including(Person.bikes).json()
+      let owners = Person.read().including(Person.bikes)
+      let people = try policy.statement(like: owners, json: body).limited(by: policy).run(db)  // [(Person, [Bicycle])]
+      #expect(people.map { $0.1.count } == [2, 1, 0])
+    }
+  }
+
   @Test func approvedStatements() throws {
     let body = Data(#"{"run":"byColor","with":{"color":"red"},"sqlable":1}"#.utf8)
     try withBicycles { (db: SqliteDatabase) throws -> Void in

@@ -37,6 +37,10 @@ import Testing
       Bicycle.update(Bicycle.color.set(to: "blue"), Bicycle.id.set(to: Bicycle.id + 1)).filter(Bicycle.color == "red")
         .limit(2, offset: 1).json(),
       Bicycle.delete(Bicycle.id > 3).returning(Bicycle.id).json(), Bicycle.deleteAll().json(),
+      Person.read().including(
+        Person.bikes.orderBy(Bicycle.name).limit(3, offset: 1).including(Bicycle.repairs)
+      ).including(Person.courses.filter(Course.title != "").count()).json(),
+      Worker.read().including(Worker.team).including(Worker.boss).json(),
     ]
   }
 
@@ -88,7 +92,7 @@ import Testing
   @Test(.enabled(if: hasCompiler, "there is no TypeScript here")) func theTypesRefuseWhatIsNoStatement() throws {
     try withDirectory { directory in
       let text = """
-        import { call, col, exists, insert, read, value } from "./statements.js";
+        import { call, col, exists, insert, many, read, value } from "./statements.js";
         // @ts-expect-error
         read("bicycle").orderBy(col("id"));
         // @ts-expect-error
@@ -105,6 +109,10 @@ import Testing
         col("id").isIn([col("id")]);
         // @ts-expect-error
         exists(col("id"));
+        // @ts-expect-error
+        read("person").including(read("bicycle"));
+        // @ts-expect-error
+        many("bicycle", "owner_id").select(col("id"));
         // @ts-expect-error
         value(undefined);
         call("lower", col("name")).eq(read("person").select(col("name"))).isNull();

@@ -56,7 +56,20 @@ private struct SavedSearch: Sqlable {
     let document = #"{"read":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}"#
     #expect(String(decoding: data, as: UTF8.self) == document)
     let blocks = try GuidesTests.blocks(of: "json", in: "Docs/StatementsAsData.md")
-    #expect(blocks.map { $0.lines.joined().replacing(" ", with: "") } == [document])
+    #expect(blocks.first.map { $0.lines.joined().replacing(" ", with: "") } == document)
+  }
+
+  @Test func aReadWithAssociatedRowsIsADocument() throws {
+    try withCompany { db in
+      let sent = Person.read().orderBy(Person.name).including(Person.bikes.filter(Bicycle.color == "red").limit(3))
+      let data = try sent.json()
+      let people = try Including(json: data, like: Person.read().including(Person.bikes))
+      for (person, bikes) in try people.run(db) { print(person.name, bikes.count) }  // Person, [Bicycle]
+      #expect(people == sent)
+      let blocks = try GuidesTests.blocks(of: "json", in: "Docs/StatementsAsData.md")
+      let documents = blocks.dropFirst().map { $0.lines.joined().replacing(" ", with: "") }
+      #expect(documents == [String(decoding: data, as: UTF8.self)])
+    }
   }
 
   @Test func aStatementIsStoredAndReadBack() throws {

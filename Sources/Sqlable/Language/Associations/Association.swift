@@ -38,6 +38,13 @@ struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
     return try gathering(level, table)
   }
 
+  /// The part of the first of some levels, which is removed from them; it is what they were made of.
+  func taking(_ levels: inout ArraySlice<AssociationLevel>) -> AssociatedPart {
+    var part = self
+    if let level = levels.popFirst() { part.level = level }
+    return part
+  }
+
   static func == (left: AssociatedPart, right: AssociatedPart) -> Bool { left.level == right.level }
   func hash(into hasher: inout Hasher) { hasher.combine(level) }
 }
@@ -218,7 +225,8 @@ extension Association where Output == [Target] {
     return Association<Origin, Target, [(Target, repeat each Part)]>(
       part: AssociatedPart(level: part.level) { level, table in
         let rows = try GatheredRows<Target>(level, under: table)
-        let below = (repeat try rows.gathering(each parts))
+        var levels = level.below[...]
+        let below = (repeat try rows.gathering((each parts).taking(&levels)))
         return GatheredPart(level: rows) { key in
           rows.places(of: key).map { rows.row($0, repeat each below) }
         }
@@ -245,7 +253,8 @@ extension Association where Output == Target? {
     return Association<Origin, Target, (Target, repeat each Part)?>(
       part: AssociatedPart(level: part.level) { level, table in
         let rows = try GatheredRows<Target>(level, under: table)
-        let below = (repeat try rows.gathering(each parts))
+        var levels = level.below[...]
+        let below = (repeat try rows.gathering((each parts).taking(&levels)))
         return GatheredPart(level: rows) { key in
           rows.places(of: key).first.map { rows.row($0, repeat each below) }
         }

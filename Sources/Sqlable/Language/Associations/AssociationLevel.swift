@@ -27,6 +27,9 @@ enum AssociationPath: Sendable, Hashable {
   /// The rows of a third table refer to both.
   case linked(TableInfo, from: ColumnReference, to: ColumnReference)
 
+  /// The third table.
+  var link: TableInfo? { if case .linked(let link, _, _) = self { link } else { nil } }
+
   static func referring(_ foreignKey: any ColumnConvertible, to key: (any ColumnConvertible)?) -> AssociationPath {
     .referring(ColumnReference(foreignKey.column), to: key.map { ColumnReference($0.column) })
   }
@@ -131,6 +134,9 @@ extension AssociationLevel {
     return LevelQuery(query: rows, columns: rows.clauses.columns)
   }
 
+  /// The name of the query that numbers the rows of each row above, and the one if a table has the first.
+  static let namesOfRanked = ["ranked", "ranked_rows"]
+
   /// Whether rows belong to a row of a model.
   func existence(under model: (some Sqlable).Type) -> SqlExpression {
     do { return try existence(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
@@ -177,8 +183,9 @@ extension SelectQuery {
     (numbered.clauses.order, numbered.clauses.limit, numbered.clauses.offset) = ([], nil, nil)
     numbered.clauses.results.append(.term(number))
     var source = Source(table: TableInfo.columns(of: columns.map { $0.type ?? .blob } + [.integer]))
-    let isTaken = [table, link].contains { $0?.name.isSameName(as: "ranked") == true }
-    let name = isTaken ? "ranked_rows" : "ranked"
+    let names = AssociationLevel.namesOfRanked
+    let isTaken = [table, link].contains { $0?.name.isSameName(as: names[0]) == true }
+    let name = isTaken ? names[1] : names[0]
     source.alias = name
     source.define(numbered)
     let terms = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }

@@ -91,18 +91,21 @@ extension Including {
     return Gathering(rows: rows, parts: (repeat try rows.gathering(each parts)))
   }
 
-  /// The SQL of its statements, where rows have others that belong to them.
-  func texts() throws -> [String] {
-    var texts = [try root.withValues().sql]
-    func add(_ levels: [any GatheredLevel]) throws {
+  /// The queries of its statements, where rows have others that belong to them.
+  func queries() throws -> [SelectQuery] {
+    var queries = [root.asSelect().query]
+    func add(_ levels: [any GatheredLevel]) {
       for level in levels {
-        if let query = level.query(for: [.integer(0)]) { texts.append(try query.query.withValues().sql) }
-        try add(level.below)
+        if let query = level.query(for: [.integer(0)]) { queries.append(query.query) }
+        add(level.below)
       }
     }
-    try add(gathering().rows.below)
-    return texts
+    add(try gathering().rows.below)
+    return queries
   }
+
+  /// The SQL of its statements.
+  func texts() throws -> [String] { try queries().map { try $0.withValues().sql } }
 }
 
 /// What an ``Including`` reads while it runs.

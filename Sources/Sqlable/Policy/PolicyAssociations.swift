@@ -1,0 +1,57 @@
+// What a policy checks in associated rows, and adds to them.
+
+extension DecodedIncluding {
+  /// The read as the policy allows it. Throws if it does not.
+  func restricted(by policy: StatementPolicy) throws -> DecodedIncluding {
+    DecodedIncluding(
+      read: try read.restricted(by: policy), levels: try levels.restricted(by: policy, at: read.operation.rawValue))
+  }
+}
+
+extension [AssociationLevel] {
+  fileprivate func restricted(by policy: StatementPolicy, at place: String) throws -> [AssociationLevel] {
+    try enumerated().map { try $1.restricted(by: policy, at: "\(place).including[\($0)]") }
+  }
+}
+
+extension AssociationLevel {
+  fileprivate func restricted(by policy: StatementPolicy, at place: String) throws -> AssociationLevel {
+    var level = self
+    do { try level.restrict(by: policy) } catch var error as SqlError {
+      error.documentPath = [place, error.documentPath].compactMap { $0 }.joined(separator: ".")
+      throw error
+    }
+    level.below = try below.restricted(by: policy, at: place)
+    return level
+  }
+
+  private mutating func restrict(by policy: StatementPolicy) throws {
+    let check = PolicyCheck(policy)
+    try check.check(query, form == .count ? .existence : .used(.result))
+    if form == .count { try check.require(.aggregates) }
+    try checkPath(by: check)
+    // The table between is joined when the query runs; its condition is one on the rows.
+    if let link = path.link { query.clauses.sources.append(SelectQuery.Source(table: link)) }
+    query = try query.restricted(by: policy)
+    if path.link != nil { query.clauses.sources.removeLast() }
+    guard form == .rows else { return }
+    if case .referred = path { return }
+    query.restrictLimit(to: policy.limits.rows)
+    query.orderFully()
+  }
+
+  /// Throws unless the policy allows to compare the columns that show by how many rows there are; those of whole rows
+  /// may be read.
+  private func checkPath(by check: PolicyCheck) throws {
+    var shown: [(ColumnReference, TableInfo)] = []
+    switch path {
+    case .linked(let link, let from, let to): shown = [(from, link), (to, link)]
+    case .referring(let column, _) where form == .count: shown = [(column, query.table)]
+    case .referring, .referred: break
+    }
+    for (column, table) in shown {
+      _ = try check.policy.rules(of: table)
+      try check.check(condition: SqlExpression(.column(ColumnReference(table.foundColumn(column)))))
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// A read with associated rows is a document: the program says which associations it has, the document which rows.
+@Suite struct AssociationCodingTests {
+  private func text(_ json: Data) -> String { String(decoding: json, as: UTF8.self) }
+
+  private func data(_ body: String) -> Data { Data(#"{"read":\#(body),"sqlable":1}"#.utf8) }
+
+  /// A document, which the schema allows.
+  private func text<Root, each Part>(_ read: Including<Root, repeat each Part>) throws -> String {
+    let json = try read.json()
+    #expect(try StatementSchemaTests.schema().allows(JSONSerialization.jsonObject(with: json)))
+    return text(json)
+  }
+
+  private var people: Including<Person, [Bicycle]> { Person.read().including(Person.bikes) }
+
+  private func refusal(_ body: String) -> SqlError? { sqlError { _ = try Including(json: data(body), like: people) } }
+
+  @Test func everyAssociationHasADocumentThatGivesItBack() throws {
+    let bikes = Person.bikes.filter(Bicycle.color == "red").orderBy(Bicycle.name, .desc).limit(3, offset: 1)
+    let many = Person.read().filter(Person.name > "A").orderBy(Person.id).limit(5).including(bikes)
+    #expect(
+      try text(many) == """
+        {"read":{"from":"person","including":[{"from":"bicycle","limit":3,"offset":1,"orderBy":[{"desc":\
+        {"column":"name"}}],"referringBy":"owner_id","where":{"=":[{"column":"color"},"red"]}}],"limit":5,\
+        "orderBy":[{"asc":{"column":"id"}}],"where":{">":[{"column":"name"},"A"]}},"sqlable":1}
+        """)
+    #expect(try Including(json: many.json(), like: people) == many)
+
+    let one = Bicycle.read().including(Bicycle.owner.filter(Person.name != "Bo"))
+    #expect(
+      try text(one) == """
+        {"read":{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id",\
+        "where":{"<>":[{"column":"name"},"Bo"]}}]},"sqlable":1}
+        """)
+    #expect(try Including(json: one.json(), like: Bicycle.read().including(Bicycle.owner)) == one)
+
+    let linked = Person.read().including(
+      Person.courses.filter(Enrolment.courseId > 1 && Course.title != "").orderBy(Course.title))
+    #expect(
+      try text(linked) == """
+        {"read":{"from":"person","including":[{"from":"course","orderBy":[{"asc":{"column":"title","of":"course"}}],\
+        "through":{"from":"person_id","table":"enrolment","to":"course_id"},"where":{"and":[{">":[{"column":"course_id",\
+        "of":"enrolment"},1]},{"<>":[{"column":"title","of":"course"},""]}]}}]},"sqlable":1}
+        """)
+    #expect(try Including(json: linked.json(), like: Person.read().including(Person.courses)) == linked)
+
+    let counted = Person.read().including(Person.bikes.filter(Bicycle.color == "red").count())
+    #expect(
+      try text(counted) == """
+        {"read":{"from":"person","including":[{"count":true,"from":"bicycle","referringBy":"owner_id",\
+        "where":{"=":[{"column":"color"},"red"]}}]},"sqlable":1}
+        """)
+    #expect(try Including(json: counted.json(), like: Person.read().including(Person.bikes.count())) == counted)
+
+    let keyed = Worker.read().including(Worker.team.orderBy(Worker.name).first()).including(Worker.boss)
+    #expect(
+      try text(keyed) == """
+        {"read":{"from":"worker","including":[{"from":"worker","key":"id","limit":1,"orderBy":[{"asc":\
+        {"column":"name"}}],"referringBy":"boss_id"},{"from":"worker","key":"id","referredBy":"boss_id"}]},"sqlable":1}
+        """)
+    #expect(
+      try Including(json: keyed.json(), like: Worker.read().including(Worker.team.first()).including(Worker.boss))
+        == keyed)
+  }
+
+  @Test func whatIsDecodedReadsTheSameRows() throws {
+    try withSchool { db in
+      let like = Person.read().including(Person.bikes.including(Bicycle.repairs, Bicycle.owner))
+        .including(Person.courses.count())
+      let sent = Person.read().orderBy(Person.id)
+        .including(
+          Person.bikes.orderBy(Bicycle.name).limit(1).including(
+            Bicycle.repairs.filter(Repair.cost > 20).orderBy(Repair.cost), Bicycle.owner)
+        ).including(Person.courses.filter(Course.title != "Accounts").count())
+      let read = try Including(json: sent.json(), like: like)
+      #expect(read == sent && read != like)
+      let (own, other) = (try sent.run(db), try read.run(db))
+      #expect(own.count == 3 && own.map(\.0.name) == other.map(\.0.name))
+      #expect(other.map { $0.1.map(\.0.name) } == [["Giant"], ["Trek"], []])
+      #expect(other.map { $0.1.map { $0.1.map(\.cost) } } == own.map { $0.1.map { $0.1.map(\.cost) } })
+      #expect(other.map { $0.1.map { $0.2?.name } } == [["Anna"], ["Bo"], []])
+      #expect(other.map(\.2) == [1, 1, 1])
+    }
+  }
+
+  /// Its own filters, orders and limits say what the program reads by itself.
+  @Test func whatTheProgramExpectsAddsNothingToADocument() throws {
+    let like = Person.read().filter(Person.id == 1).including(Person.bikes.filter(Bicycle.id == 1).limit(1))
+    #expect(try Including(json: people.json(), like: like) == people)
+  }
+
+  @Test func otherAssociationsThanTheExpectedAreRefused() throws {
+    let message = "the associations are not those that the program expects"
+    for (including, place) in [
+      ("[]", "read.including"),
+      (#"[{"from":"bicycle","referringBy":"owner_id"},{"from":"bicycle","referringBy":"owner_id"}]"#, "read.including"),
+      (#"[{"from":"person","referringBy":"owner_id"}]"#, "read.including[0]"),
+      (#"[{"from":"bicycle","referringBy":"id"}]"#, "read.including[0]"),
+      (#"[{"from":"bicycle","referredBy":"owner_id"}]"#, "read.including[0]"),
+      (#"[{"from":"bicycle","referringBy":"owner_id","key":"name"}]"#, "read.including[0]"),
+      (#"[{"from":"bicycle","referringBy":"owner_id","referredBy":"owner_id"}]"#, "read.including[0]"),
+      (#"[{"from":"bicycle","referringBy":"owner_id","count":true}]"#, "read.including[0]"),
+      (
+        #"[{"from":"bicycle","referringBy":"owner_id","including":[{"from":"person","referredBy":"owner_id"}]}]"#,
+        "read.including[0].including"
+      ),
+      (#"[{"from":"bicycle"}]"#, "read.including[0]"),
+      (#"[{"referringBy":"owner_id"}]"#, "read.including[0]"),
+    ] {
+      let error = refusal(#"{"from":"person","including":\#(including)}"#)
+      #expect(error?.message == message, "\(including): \(String(describing: error))")
+      #expect(error?.documentPath == place, "\(including)")
+    }
+  }
+
+  @Test func whatIsNoAssociationIsRefusedAtItsPlace() throws {
+    for (including, place) in [
+      ("1", "read.including"), ("[1]", "read.including[0]"),
+      (#"[{"from":"bicycle","referringBy":"owner_id","select":[]}]"#, "read.including[0].select"),
+      (#"[{"from":"secret","referringBy":"owner_id"}]"#, "read.including[0].from"),
+      (#"[{"from":[{"table":"bicycle","as":"b"}],"referringBy":"owner_id"}]"#, "read.including[0].from"),
+      (#"[{"from":["bicycle",{"table":"person","join":"cross"}],"referringBy":"owner_id"}]"#, "read.including[0].from"),
+      (#"[{"from":"bicycle","referringBy":"owner_id","where":{"column":"nose"}}]"#, "read.including[0].where.column"),
+      (#"[{"from":"bicycle","referringBy":"owner_id","limit":-1}]"#, "read.including[0].limit"),
+      (#"[{"from":"bicycle","referringBy":"owner_id","limit":{"parameter":"p"}}]"#, "read.including[0].limit"),
+      (#"[{"from":"bicycle","referringBy":"owner_id","count":false}]"#, "read.including[0].count"),
+    ] {
+      let error = refusal(#"{"from":"person","including":\#(including)}"#)
+      #expect(error != nil && error?.documentPath == place, "\(including): \(String(describing: error))")
+    }
+    #expect(refusal(#"{"from":"person"}"#)?.message == "it must be a read that has the key including")
+    let limited = #"{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id","limit":1}]}"#
+    let error = sqlError { _ = try Including(json: data(limited), like: Bicycle.read().including(Bicycle.owner)) }
+    #expect(error?.message == "the row that another one refers to has no order and no limit")
+    let counted = #"{"from":"person","including":[{"from":"bicycle","referringBy":"owner_id","count":true,"limit":1}]}"#
+    let counts = Person.read().including(Person.bikes.count())
+    expectInvalidStatement { _ = try Including(json: data(counted), like: counts) }
+  }
+
+  @Test func aReadWithAssociatedRowsIsNoOtherStatement() throws {
+    let json = try people.json()
+    let rules = StatementRules(models: [Person.self, Bicycle.self])
+    for error in [
+      sqlError { _ = try Statement<Person, [Person]>(json: json, rules: rules) },
+      sqlError { _ = try Select<DynamicRow>(json: json, rules: rules) },
+      sqlError { _ = try AnyStatement(json: json, rules: rules) },
+    ] {
+      #expect(error?.message == "a read with associated rows must be decoded as an Including")
+      #expect(error?.documentPath == "read.including")
+    }
+    expectInvalidStatement { _ = try Including(json: json, like: people, rules: StatementRules(kinds: [.count])) }
+    expectMisuse { _ = try AnyStatement(people) }
+  }
+
+  @Test func whatCantRunHasNoDocument() throws {
+    expectInvalidStatement { _ = try Person.read().including(Person.bikes.limit(-1)).json() }
+    expectMisuse { _ = try Person.read().including(Person.toMany(Repair.self, by: Repair.bicycleId)).json() }
+    expectInvalidStatement { _ = try Person.read().including(Person.bikes.in(database: "archive")).json() }
+  }
+
+  @Test func itIsPartOfOtherTypes() throws {
+    let report = Report(title: "owners", people: Person.read().including(Person.bikes.limit(2)))
+    let data = try JSONEncoder().encode(report)
+    #expect(try JSONDecoder().decode(Report.self, from: data) == report)
+  }
+
+  private struct Report: Codable, Equatable {
+    var title: String
+    var people: Including<Person, [Bicycle]>
+
+    init(title: String, people: Including<Person, [Bicycle]>) { (self.title, self.people) = (title, people) }
+
+    private enum Key: String, CodingKey { case title, people }
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: Key.self)
+      title = try container.decode(String.self, forKey: .title)
+      people = try Including(
+        from: container.superDecoder(forKey: .people), like: Person.read().including(Person.bikes))
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Key.self)
+      try container.encode(title, forKey: .title)
+      try container.encode(people, forKey: .people)
+    }
+  }
+}

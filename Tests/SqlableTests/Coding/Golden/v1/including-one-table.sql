@@ -1,0 +1,1 @@
+SELECT "id", "name", "boss_id", "salary" FROM "worker"
