@@ -32,21 +32,24 @@ func values(text: String, number: Int, date: Date) throws {
   _ = Car.read().filter(Car.ownerId == Person.name) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, Int?>' and 'TypedColumn<Person, String>'
   _ = Car.read().filter(Car.name == Person.age) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'TypedColumn<Person, Int?>'
   _ = Car.read().filter(Car.isElectric == Car.seats) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, Bool>' and 'TypedColumn<Car, Int>'
-  _ = Car.read().filter(Car.name) // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'SqlExpression'
-  _ = Car.read().filter(Car.isElectric) // refused: cannot convert value of type 'TypedColumn<Car, Bool>' to expected argument type 'SqlExpression'
+  _ = Car.read().filter(Car.name) // refused: requires that 'String' conform to 'SqlBoolean'
+  _ = Car.read().filter(Car.isElectric).filter(.any([Car.price > 5]))
+  _ = Car.count(Car.isElectric)
+  _ = Car.delete(Car.isElectric)
+  _ = Car.select(Car.price.typed(as: Double?.self)).filter(TypedExpression<Bool?>(sql: "1"))
   _ = Car.read().filter(rowValue(Car.price, Car.name) < (5, "x") && rowValue(Car.id, Car.seats).in([(1, 2)]))
   _ = Car.read().filter(rowValue(Car.price, Car.name) < ("x", 5)) // refused: cannot convert value of type '(String, Int)' to expected argument type 'TermRow<Double, String>'
   _ = Car.read().filter(rowValue(Car.price, Car.name) < 5) // refused: '<'
   _ = Car.read().filter(Car.isElectric.isTrue || Car.price > 5 && !Car.isElectric)
   _ = Car.name.isTrue // refused: 'String' conform to 'SqlBoolean'
-  _ = Car.read().filter(true) // refused: cannot convert value of type 'Bool' to expected argument type 'SqlExpression'
-  _ = Car.read().filter("price > 5") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
+  _ = Car.read().filter(true) // refused: requires that 'Bool' conform to 'SqlCondition'
+  _ = Car.read().filter("price > 5") // refused: requires that 'String' conform to 'SqlCondition'
   _ = Car.read().filter(Car.price > 5 && Car.isElectric) // refused: cannot convert value of type 'TypedColumn<Car, Bool>' to expected argument type 'SqlExpression'
   _ = Car.read().filter(Car.price > 5 && true) // refused: cannot convert value of type 'Bool' to expected argument type 'SqlExpression'
   _ = Car.read().filter(Car.price > 5 || "x") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
   _ = Car.read().filter(Car.prise == 5) // refused: type 'Car' has no member 'prise'
   _ = Car.read().where(Car.price > 5) // refused: value of type 'Statement<Car, [Car]>' has no member 'where'
-  _ = Car.read().filter { $0.price > 5 } // refused: trailing closure passed to parameter of type 'SqlExpression' that does not accept a closure
+  _ = Car.read().filter { (_: Car) in true } // refused: cannot conform to 'SqlCondition'
   _ = Car.read().filter(Car.name == Parameter<Int>("x")) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'Parameter<Int>'
   _ = Car.read().filter(Car.price > Parameter<String>("x")) // refused: binary operator '>' cannot be applied to operands of type 'TypedColumn<Car, Double>' and 'Parameter<String>'
   _ = Car.read().filter(Car.color ?? "red" == "red") // refused: cannot convert value of type 'String' to expected argument type 'TypedColumn<Car, String?>'

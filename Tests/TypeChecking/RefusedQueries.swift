@@ -14,7 +14,7 @@ func queries(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter:
   let _: Select<Car> = Car.select(Car.self)
   _ = Car.select(Car.name).groupBy("name") // refused: instance method 'groupBy' requires that 'String' conform to 'AnyTerm'
   _ = Car.select(Car.name).groupBy(Car.name.asc) // refused: instance method 'groupBy' requires that 'Ordering' conform to 'AnyTerm'
-  _ = Car.select(Car.name).having(Car.price.sum()) // refused: cannot convert value of type 'TypedExpression<Double?>' to expected argument type 'SqlExpression'
+  _ = Car.select(Car.name).having(Car.price.sum()) // refused: requires that 'Double' conform to 'SqlBoolean'
   _ = Car.select(Car.name).orderBy("name") // refused: cannot convert value of type 'String' to expected argument type 'Ordering'
   _ = Car.select(Car.name).orderBy(Car.name, "desc") // refused: cannot convert value of type 'String' to expected argument type 'Order'
   _ = Car.read().orderBy(Car.name.desc).limit(Parameter("count"), offset: Parameter("from")).offset(2)
@@ -51,7 +51,7 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.join(Person.self, on: "car.owner_id = person.id") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
   _ = Car.join(NoValue.self, on: Car.ownerId == 1) // refused: static method 'join(_:on:)' requires that 'NoValue' conform to 'Sqlable'
   let _: Select<Bool> = Car.join(Person.self, on: Car.ownerId == Person.id).exists()
-  _ = Car.read().filter(Car.read().exists()) // refused: cannot convert value of type 'Select<Bool>' to expected argument type 'SqlExpression'
+  _ = Car.read().filter(Car.read().exists()) // refused: requires that 'Select<Bool>' conform to 'SqlCondition'
   _ = Car.read().filter(Person.read().count() > 1) // refused: referencing operator function '>' on 'SqlTerm' requires that 'Select<Int>' conform to 'SqlTerm'
   let _: Select<(Car?, Person)> = Car.rightJoin(Person.self, on: Car.ownerId == Person.id)
   let _: Select<(Car?, Person?, Bicycle)> = Car.leftJoin(Person.self, on: Car.ownerId == Person.id).rightJoin(Bicycle.self, on: Bicycle.id == Car.id)

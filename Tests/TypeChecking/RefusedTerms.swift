@@ -32,7 +32,8 @@ func numbers(text: String, number: Int, date: Date) throws {
   _ = Car.price.least("x") // refused: cannot convert value of type 'String' to expected argument type 'Double'
   _ = Case.when(Car.price > 5, then: 1).else("x") // refused: the result has a different type than the first one
   _ = Case.when(Car.price > 5, then: 1).when(Car.price > 6, then: "x").end() // refused: the result has a different type than the first one
-  _ = Case.when(Car.price, then: 1).end() // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'SqlExpression'
+  _ = Case.when(Car.price, then: 1).end() // refused: enum 'Case' requires that 'Double' conform to 'SqlBoolean'
+  _ = Case.when(Car.isElectric, then: 1).when(Car.price > 5, then: 2).else(0)
   let _: TypedExpression<String> = Car.price + 1 // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
   _ = Car.name.groupConcat("+", orderBy: Car.price.desc, Car.name.asc, where: Car.seats > 2)
   _ = Car.name.jsonGroupArray(distinct: true, orderBy: Car.name.asc)
@@ -118,7 +119,7 @@ func fragments(text: String, number: Int, values: [String], fragment: SqlFragmen
   _ = TypedExpression<Int>(sql: "1") == "x" // refused: the value has a different type than the term on the left
   _ = SqlExpression(sql: "\(NoValue()) = 1") // refused: no exact matches in call to instance method 'appendInterpolation'
   _ = SqlExpression(sql: "1 IN (\(Car.select(Car.seats)))") // refused: a query in a term is scalar(_:), exists(_:), or an in(_:) of its own
-  _ = Car.read().filter(TypedExpression<Bool>(sql: "1")) // refused: cannot convert value of type 'TypedExpression<Bool>' to expected argument type 'SqlExpression'
+  _ = Car.read().filter(TypedExpression<Bool>(sql: "1"))
 }
 
 // swift-format-ignore

@@ -41,7 +41,7 @@ func writes(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: 
   _ = Car.update(Car.price.set(to: Car.price.excluded + "x")) // refused: the value has a different type than the term on the left
   _ = car.update("name") // refused: argument type 'String' does not conform to expected type 'ColumnConvertible'
   _ = car.update(Car.name.set(to: "x")) // refused: static member 'update' cannot be used on instance of type 'Car'
-  _ = Car.delete(Car.name) // refused: no exact matches in call to instance method 'delete'
+  _ = Car.delete(Car.name) // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'Car'
   _ = car.insert().onConflict(.replac) // refused: reference to member 'replac' cannot be resolved without a contextual type
   _ = car.insert().onConflict(Car.name, update: "x") // refused: argument type 'String' does not conform to expected type 'ColumnConvertible'
   _ = car.insert().onConflict(Car.name, set: Car.name) // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'Assignment'

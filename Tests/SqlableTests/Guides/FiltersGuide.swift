@@ -67,7 +67,10 @@ import Testing
   }
 
   @Test func aTruthValueIsACondition() {
+    let electric = Car.read().filter(Car.isElectric)
     let silent = Car.read().filter(Car.isElectric.isTrue && Car.price < 20_000)
+    #expect(
+      electric.sql == #"SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" WHERE "is_electric""#)
     #expect(
       silent.sql == """
         SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" WHERE "is_electric" AND "price" < ?

@@ -102,7 +102,7 @@ import Testing
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE NOT (year < 1950 OR genre = 'comedy')"
       )
       try asked.typed(
-        "A column of truth values as a condition", Film.read().filter(Film.isRestored.isTrue),
+        "A column of truth values as a condition", Film.read().filter(Film.isRestored),
         #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "is_restored""#,
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE is_restored")
@@ -114,7 +114,7 @@ import Testing
       )
       let all = Film.tableLayout.isEmpty
       try asked.typed(
-        "A condition that a setting adds", all ? Film.read() : Film.read().filter(Film.isRestored.isTrue),
+        "A condition that a setting adds", all ? Film.read() : Film.read().filter(Film.isRestored),
         #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "is_restored""#,
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE is_restored")

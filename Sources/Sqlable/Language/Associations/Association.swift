@@ -137,8 +137,8 @@ extension Association where Output == Target? {
 
 extension Association {
   /// Keeps the rows that match a condition on the columns of `Target`. Several filters are combined with AND.
-  public consuming func filter(_ condition: SqlExpression) -> Association {
-    part.level.query.filter(condition)
+  public consuming func filter(_ condition: some SqlCondition) -> Association {
+    part.level.query.filter(condition.expression)
     return self
   }
 }

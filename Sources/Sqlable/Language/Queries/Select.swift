@@ -48,9 +48,9 @@ extension SelectStatement {
 extension Select {
   /// Keeps the rows that match a condition. Several filters are combined with AND. A row for which the condition is
   /// NULL does not match.
-  public consuming func filter(_ condition: SqlExpression) -> Self {
+  public consuming func filter(_ condition: some SqlCondition) -> Self {
     query.refuseIfCombined("a filter")
-    query.clauses.filter.and(condition)
+    query.clauses.filter.and(condition.expression)
     return self
   }
 
@@ -140,10 +140,10 @@ extension SelectStatement {
   }
 
   /// Keeps the groups that match a condition: `HAVING`. It requires ``groupBy(_:)``.
-  public consuming func having(_ condition: SqlExpression) -> Select<Row> {
+  public consuming func having(_ condition: some SqlCondition) -> Select<Row> {
     var select = asSelect()
     select.query.refuseIfCombined("having")
-    select.query.clauses.having.and(condition)
+    select.query.clauses.having.and(condition.expression)
     return select
   }
 

@@ -9,7 +9,7 @@ extension Sqlable {
 
   /// Reads the rows that match a condition: `read().filter(condition)`.
   @inlinable
-  public static func read(_ condition: SqlExpression) -> Statement<Self, [Self]> { read().filter(condition) }
+  public static func read(_ condition: some SqlCondition) -> Statement<Self, [Self]> { read().filter(condition) }
 
   /// Counts the rows: `SELECT count(*) FROM "bicycle"`.
   @inlinable
@@ -19,7 +19,7 @@ extension Sqlable {
 
   /// Counts the rows that match a condition: `count().filter(condition)`.
   @inlinable
-  public static func count(_ condition: SqlExpression) -> Statement<Self, Int> { count().filter(condition) }
+  public static func count(_ condition: some SqlCondition) -> Statement<Self, Int> { count().filter(condition) }
 
   /// Tests whether there is a row: `SELECT EXISTS (SELECT 1 FROM "bicycle")`.
   @inlinable
@@ -29,7 +29,7 @@ extension Sqlable {
 
   /// Tests whether there is a row that matches a condition: `exists().filter(condition)`.
   @inlinable
-  public static func exists(_ condition: SqlExpression) -> Statement<Self, Bool> { exists().filter(condition) }
+  public static func exists(_ condition: some SqlCondition) -> Statement<Self, Bool> { exists().filter(condition) }
 
   /// Reads the row with this primary key, or nil: `SELECT … WHERE "id" = ? LIMIT ?`.
   ///
@@ -257,7 +257,7 @@ extension Sqlable {
 
   /// Deletes the rows that match a condition and returns their number: `DELETE FROM "bicycle" WHERE "color" = ?`.
   @inlinable
-  public static func delete(_ condition: SqlExpression) -> Statement<Self, Int> { delete().filter(condition) }
+  public static func delete(_ condition: some SqlCondition) -> Statement<Self, Int> { delete().filter(condition) }
 }
 
 extension SqlExpression {

@@ -55,10 +55,10 @@ extension TypedTerm where Value: SqlText {
 
 extension Choice {
   @available(*, unavailable, message: "the result has a different type than the first one")
-  public func when(_ condition: SqlExpression, then value: some SqlValue) -> Choice { self }
+  public func when(_ condition: some SqlCondition, then value: some SqlValue) -> Choice { self }
 
   @available(*, unavailable, message: "the result has a different type than the first one")
-  public func when(_ condition: SqlExpression, then term: some TypedTerm) -> Choice { self }
+  public func when(_ condition: some SqlCondition, then term: some TypedTerm) -> Choice { self }
 
   @available(*, unavailable, message: "the result has a different type than the first one")
   public func `else`(_ value: some SqlValue) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }

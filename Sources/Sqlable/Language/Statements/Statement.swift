@@ -28,12 +28,13 @@ extension Statement {
   ///
   /// ```swift
   /// Bicycle.read().filter(Bicycle.color == "red").filter(Bicycle.id > 3)     // … WHERE "color" = ? AND "id" > ?
+  /// Car.read().filter(Car.isElectric)                                        // … WHERE "is_electric"
   /// ```
   ///
   /// It applies to reads, counts, updates and deletes. A row for which the condition is NULL does not match.
   @inlinable
-  public consuming func filter(_ condition: SqlExpression) -> Statement {
-    tree.filter(condition)
+  public consuming func filter(_ condition: some SqlCondition) -> Statement {
+    tree.filter(condition.expression)
     return self
   }
 

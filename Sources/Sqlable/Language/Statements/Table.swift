@@ -53,7 +53,7 @@ extension Table {
   }
 
   /// Reads the rows that match a condition: `read().filter(condition)`.
-  public func read(_ condition: SqlExpression) -> Statement<TableRow, [TableRow]> { read().filter(condition) }
+  public func read(_ condition: some SqlCondition) -> Statement<TableRow, [TableRow]> { read().filter(condition) }
 
   /// Reads the row with this primary key, or nil. Running it throws `.misuse` if the table has no key of one column, or
   /// was not made by `db.table(_:)`, which knows the key.
@@ -84,13 +84,13 @@ extension Table {
   public func count() -> Statement<TableRow, Int> { Statement(.select(SelectQuery(.count, of: info))) }
 
   /// Counts the rows that match a condition: `count().filter(condition)`.
-  public func count(_ condition: SqlExpression) -> Statement<TableRow, Int> { count().filter(condition) }
+  public func count(_ condition: some SqlCondition) -> Statement<TableRow, Int> { count().filter(condition) }
 
   /// Tests whether there is a row: `SELECT EXISTS (SELECT 1 FROM "person")`.
   public func exists() -> Statement<TableRow, Bool> { Statement(.select(SelectQuery(.exists, of: info))) }
 
   /// Tests whether there is a row that matches a condition: `exists().filter(condition)`.
-  public func exists(_ condition: SqlExpression) -> Statement<TableRow, Bool> { exists().filter(condition) }
+  public func exists(_ condition: some SqlCondition) -> Statement<TableRow, Bool> { exists().filter(condition) }
 }
 
 extension Table {
@@ -167,7 +167,7 @@ extension Table {
   public func delete() -> Statement<TableRow, Int> { Statement(.delete(DeleteQuery(info, .selected))) }
 
   /// Deletes the rows that match a condition: `DELETE FROM "person" WHERE "id" = ?`.
-  public func delete(_ condition: SqlExpression) -> Statement<TableRow, Int> { delete().filter(condition) }
+  public func delete(_ condition: some SqlCondition) -> Statement<TableRow, Int> { delete().filter(condition) }
 
   /// Deletes every row and returns their number: `DELETE FROM "person"`.
   public func deleteAll() -> Statement<TableRow, Int> { Statement(.delete(DeleteQuery(info, .all))) }

@@ -10,18 +10,18 @@
 /// All results must have the type of the first one. An untyped first result makes the whole term untyped.
 public enum Case {
   /// `CASE WHEN a THEN ?`
-  public static func when<Value: SqlValue>(_ condition: SqlExpression, then value: Value) -> Choice<Value> {
-    Choice(terms: [condition, SqlExpression(value)])
+  public static func when<Value: SqlValue>(_ condition: some SqlCondition, then value: Value) -> Choice<Value> {
+    Choice(terms: [condition.expression, SqlExpression(value)])
   }
 
   /// `CASE WHEN a THEN "b"`
-  public static func when<Term: TypedTerm>(_ condition: SqlExpression, then term: Term) -> Choice<Term.Value> {
-    Choice(terms: [condition, term.expression])
+  public static func when<Term: TypedTerm>(_ condition: some SqlCondition, then term: Term) -> Choice<Term.Value> {
+    Choice(terms: [condition.expression, term.expression])
   }
 
   /// `CASE WHEN a THEN "b"`, untyped.
-  public static func when(_ condition: SqlExpression, then term: some SqlTerm) -> UntypedChoice {
-    UntypedChoice(terms: [condition, term.expression])
+  public static func when(_ condition: some SqlCondition, then term: some SqlTerm) -> UntypedChoice {
+    UntypedChoice(terms: [condition.expression, term.expression])
   }
 }
 
@@ -45,13 +45,13 @@ public struct Choice<Value: SqlValue>: Sendable, Hashable {
   }
 
   /// `WHEN a THEN ?`
-  public func when(_ condition: SqlExpression, then value: Value) -> Choice {
-    Choice(terms: terms + [condition, term(value)])
+  public func when(_ condition: some SqlCondition, then value: Value) -> Choice {
+    Choice(terms: terms + [condition.expression, term(value)])
   }
 
   /// `WHEN a THEN "b"`
-  public func when<Term: TypedTerm>(_ condition: SqlExpression, then term: Term) -> Choice where Term.Value == Value {
-    Choice(terms: terms + [condition, term.expression])
+  public func when<Term: TypedTerm>(_ condition: some SqlCondition, then term: Term) -> Choice where Term.Value == Value {
+    Choice(terms: terms + [condition.expression, term.expression])
   }
 
   /// `ELSE ? END`
@@ -78,13 +78,13 @@ public struct UntypedChoice: Sendable, Hashable {
   }
 
   /// `WHEN a THEN ?`
-  public func when(_ condition: SqlExpression, then value: any SqlValue) -> UntypedChoice {
-    UntypedChoice(terms: terms + [condition, terms[1].value(value)])
+  public func when(_ condition: some SqlCondition, then value: any SqlValue) -> UntypedChoice {
+    UntypedChoice(terms: terms + [condition.expression, terms[1].value(value)])
   }
 
   /// `WHEN a THEN "b"`
-  public func when(_ condition: SqlExpression, then term: some SqlTerm) -> UntypedChoice {
-    UntypedChoice(terms: terms + [condition, term.expression])
+  public func when(_ condition: some SqlCondition, then term: some SqlTerm) -> UntypedChoice {
+    UntypedChoice(terms: terms + [condition.expression, term.expression])
   }
 
   /// `ELSE ? END`

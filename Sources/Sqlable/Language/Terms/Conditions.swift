@@ -28,14 +28,35 @@ extension Bool: SqlBoolean {}
 extension Optional: SqlBoolean where Wrapped: SqlBoolean {}
 
 extension TypedTerm where Value: SqlBoolean {
-  // Not by an overload of filter(_:) or &&: with one, the compiler takes seconds to refuse a long filter.
+  // Not by operators on SqlCondition: with them, the compiler takes five times as long to refuse a wrong filter.
 
-  /// The term as a condition: `"a"`. NULL is not true.
+  /// The term as a condition among others: `"a"`. NULL is not true.
   ///
   /// ```swift
   /// Car.read().filter(Car.isElectric.isTrue || Car.price < 5_000)     // … WHERE "is_electric" OR "price" < ?
   /// ```
   public var isTrue: SqlExpression { expression }
+}
+
+/// What a filter takes: a ``SqlExpression``, or a column or expression of a truth value.
+///
+/// ```swift
+/// Car.read().filter(Car.isElectric)     // … WHERE "is_electric"
+/// ```
+///
+/// NULL is not true.
+public protocol SqlCondition: AnyTerm {}
+
+extension SqlExpression: SqlCondition {}
+extension TypedColumn: SqlCondition where Value: SqlBoolean {}
+extension TypedExpression: SqlCondition where Value: SqlBoolean {}
+
+extension SqlCondition where Self == SqlExpression {
+  /// `a AND b AND c`; true for no terms.
+  public static func all(_ terms: [SqlExpression]) -> SqlExpression { SqlExpression.all(terms) }
+
+  /// `a OR b OR c`; false for no terms.
+  public static func any(_ terms: [SqlExpression]) -> SqlExpression { SqlExpression.any(terms) }
 }
 
 extension SqlTerm {

@@ -12,6 +12,7 @@ public protocol SqlTerm: AnyTerm {}
 public protocol TypedTerm<Value>: AnyTerm, Selectable where Value: SqlValue {}
 
 extension SqlExpression: SqlTerm {
+  @inlinable
   public var expression: SqlExpression { self }
 }
 

@@ -28,6 +28,7 @@ func peers(of id: String, fixture: Fixture, operations: Int) throws -> [Workload
   case "S6": return try peers.inLists()
   case "S7": return peers.opens()
   case "S8": return try peers.coldStatements()
+  case "S11": return try peers.booksWithLoans()
   default: return []
   }
 }

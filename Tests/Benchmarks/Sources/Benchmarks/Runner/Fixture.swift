@@ -72,6 +72,7 @@ final class Fixture {
       \(number) 5000) INSERT INTO book SELECT n, n % 500 + 1, 'the title of book ' || n, n % 700 + 50 FROM numbers;
       \(number) \(loans)) INSERT INTO loan SELECT n, n * 7919 % 5000 + 1, n * 31 % \(members) FROM numbers;
       CREATE INDEX loan_member ON loan (member_id);
+      CREATE INDEX loan_book ON loan (book_id);
       ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)
       """)
   }

@@ -1,11 +1,11 @@
-/// All workloads: W1 to W11 are those of the library's goals, S1 to S10 what services do besides, Q1 to Q4
+/// All workloads: W1 to W11 are those of the library's goals, S1 to S11 what services do besides, Q1 to Q4
 /// the forms of a query.
 struct Suite {
   let fixture: Fixture
 
   var workloads: [Workload] {
     scans + pointSelects + writes + queries + throughput + sharedCommits + observed + services + statements
-      + statementsAsData + queryForms
+      + associations + statementsAsData + queryForms
   }
 
   /// A workload of the contenders given, and between them the peers that are part of this build.
