@@ -118,7 +118,7 @@ extension Association where Output == [Target] {
     Association(
       part: AssociatedPart(level: level) { level, table in
         let rows = try GatheredRows<Target>(level, under: table)
-        return GatheredPart(level: rows) { key in rows.places(of: key).map { rows.models[$0] } }
+        return GatheredPart(level: rows, output: rows.models(of:))
       })
   }
 }
@@ -128,7 +128,7 @@ extension Association where Output == Target? {
     Association(
       part: AssociatedPart(level: level) { level, table in
         let rows = try GatheredRows<Target>(level, under: table)
-        return GatheredPart(level: rows) { key in rows.places(of: key).first.map { rows.models[$0] } }
+        return GatheredPart(level: rows, output: rows.first(of:))
       })
   }
 }
@@ -256,7 +256,7 @@ extension Association where Output == Target? {
         var levels = level.below[...]
         let below = (repeat try rows.gathering((each parts).taking(&levels)))
         return GatheredPart(level: rows) { key in
-          rows.places(of: key).first.map { rows.row($0, repeat each below) }
+          rows.firstPlace(of: key).map { rows.row($0, repeat each below) }
         }
       })
   }

@@ -25,23 +25,41 @@ struct GatheredPart<Output: Sendable> {
 
 /// The rows of one level as models.
 final class GatheredRows<Model: Sqlable>: GatheredLevel {
-  private(set) var models: [Model] = []
+  /// In memory of its own: for each call of an array's, the runtime would look up a type that only the program knows.
+  @exclusivity(unchecked) private var models: UnsafeMutablePointer<Model>
+  @exclusivity(unchecked) private var (count, capacity) = (0, 16)
   private(set) var below: [any GatheredLevel] = []
   private let table: TableInfo
+  /// How many columns a model has.
+  private let columns: Int
   /// The level, and how its rows belong to those above; nil for the first one, whose query is given.
   private let level: (AssociationLevel, path: FoundPath)?
-  private var places: [GroupKey: [Int]] = [:]
+  /// The position in a row of the value by which it belongs to a row above.
+  private let position: Int?
+  @exclusivity(unchecked) private var groups: GroupedPlaces
   /// The position in a row, for each level below, of the value by which its rows belong to it, and the values.
-  private var (positions, values): ([Int], [[DatabaseValue]]) = ([], [])
+  private var positions: [Int] = []
+  @exclusivity(unchecked) private var values: [[DatabaseValue]] = []
 
   /// The rows of a level below those of a table. Throws if the declarations contradict the level's path.
-  init(_ level: AssociationLevel, under above: TableInfo) throws {
-    self.level = (level, try level.found(under: above))
-    table = level.query.table
+  convenience init(_ level: AssociationLevel, under above: TableInfo) throws {
+    self.init(of: level.query.table, (level, try level.found(under: above)))
   }
 
   /// The rows that a read has.
-  init(of table: TableInfo) { (level, self.table) = (nil, table) }
+  convenience init(of table: TableInfo) { self.init(of: table, nil) }
+
+  private init(of table: TableInfo, _ level: (AssociationLevel, path: FoundPath)?) {
+    (self.table, columns, self.level) = (table, table.count, level)
+    position = level.map { level, path in level.position(by: path) }
+    groups = GroupedPlaces(collation: level?.path.collation ?? .binary)
+    models = .allocate(capacity: capacity)
+  }
+
+  deinit {
+    models.deinitialize(count: count)
+    models.deallocate()
+  }
 
   var above: Int { level?.path.above ?? 0 }
 
@@ -61,19 +79,44 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   }
 
   func take(_ row: ReadRow) throws {
-    for (index, position) in positions.enumerated() { values[index].append(try row.databaseValue(at: position)) }
-    if let (level, path) = level {
-      let key = GroupKey(try row.databaseValue(at: level.position(by: path)), path.collation)
-      places[key, default: []].append(models.count)
-    }
-    row.beginModel(at: 0, count: table.count)
-    models.append(try row.model())
+    for index in positions.indices { values[index].append(try row.databaseValue(at: positions[index])) }
+    let group = try position.map(row.databaseValue)
+    row.beginModel(at: 0, count: columns)
+    if count == capacity { grow() }
+    (models + count).initialize(to: try row.model())
+    if let group { groups.add(group, at: count) }
+    count += 1
   }
 
+  private func grow() {
+    let larger = UnsafeMutablePointer<Model>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: models, count: count)
+    models.deallocate()
+    (models, capacity) = (larger, capacity * 2)
+  }
+
+  /// The rows that belong to a row above, in their order.
+  func models(of value: DatabaseValue) -> [Model] {
+    let places = groups.places(of: value)
+    return Array(unsafeUninitializedCapacity: places.count) { memory, count in
+      for place in places {
+        (memory.baseAddress.unsafelyUnwrapped + count).initialize(to: models[place])
+        count += 1
+      }
+    }
+  }
+
+  /// The first row that belongs to a row above.
+  func first(of value: DatabaseValue) -> Model? { groups.first(of: value).map { models[$0] } }
+
   /// The places of the rows that belong to a row above, in their order.
-  func places(of value: DatabaseValue) -> [Int] {
-    guard let level, value != .null else { return [] }
-    return places[GroupKey(value, level.path.collation)] ?? []
+  func places(of value: DatabaseValue) -> [Int] { groups.places(of: value) }
+
+  func firstPlace(of value: DatabaseValue) -> Int? { groups.first(of: value) }
+
+  /// All rows with what belongs to them.
+  func rows<each Part: Sendable>(_ parts: repeat GatheredPart<each Part>) -> [(Model, repeat each Part)] {
+    (0..<count).map { row($0, repeat each parts) }
   }
 
   /// A row with what belongs to it.
@@ -111,6 +154,61 @@ final class GatheredCounts: GatheredLevel {
   }
 
   func count(of value: DatabaseValue) -> Int { value == .null ? 0 : counts[GroupKey(value, path.collation)] ?? 0 }
+}
+
+/// The places of rows by the value by which they belong to a row above.
+private struct GroupedPlaces {
+  private struct Group {
+    let first: Int
+    var last: Int
+    var count = 0
+
+    /// Adds a place, and returns the last one before it.
+    mutating func append(_ place: Int) -> Int {
+      defer { (last, count) = (place, count + 1) }
+      return last
+    }
+  }
+
+  private let collation: Collate
+  private var integers: [Int64: Group] = [:]
+  private var others: [GroupKey: Group] = [:]
+  /// The next place of the same group, for each place but the last of a group.
+  private var next: [Int] = []
+
+  init(collation: Collate) { self.collation = collation }
+
+  /// Adds the next place.
+  mutating func add(_ value: DatabaseValue, at place: Int) {
+    let new = Group(first: place, last: place)
+    let last =
+      switch GroupKey(value, collation) {
+      case .integer(let integer): integers[integer, default: new].append(place)
+      case let key: others[key, default: new].append(place)
+      }
+    next.append(place)
+    next[last] = place
+  }
+
+  private func group(of value: DatabaseValue) -> Group? {
+    switch GroupKey(value, collation) {
+    case .null: nil
+    case .integer(let integer): integers[integer]
+    case let key: others[key]
+    }
+  }
+
+  func first(of value: DatabaseValue) -> Int? { group(of: value)?.first }
+
+  /// The places in their order.
+  func places(of value: DatabaseValue) -> [Int] {
+    guard let group = group(of: value) else { return [] }
+    var place = group.first
+    return (0..<group.count).map { _ in
+      defer { place = next[place] }
+      return place
+    }
+  }
 }
 
 /// A key for grouping rows. Two are equal if SQLite considers them equal, which differs from Swift's equality of

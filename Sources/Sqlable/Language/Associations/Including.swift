@@ -114,5 +114,5 @@ struct Gathering<Root: Sqlable, each Part: Sendable> {
   let parts: (repeat GatheredPart<each Part>)
 
   /// The rows with what belongs to them, once all levels have theirs.
-  func all() -> [(Root, repeat each Part)] { rows.models.indices.map { rows.row($0, repeat each parts) } }
+  func all() -> [(Root, repeat each Part)] { rows.rows(repeat each parts) }
 }

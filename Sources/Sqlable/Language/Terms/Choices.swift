@@ -50,7 +50,8 @@ public struct Choice<Value: SqlValue>: Sendable, Hashable {
   }
 
   /// `WHEN a THEN "b"`
-  public func when<Term: TypedTerm>(_ condition: some SqlCondition, then term: Term) -> Choice where Term.Value == Value {
+  public func when<Term: TypedTerm>(_ condition: some SqlCondition, then term: Term) -> Choice
+  where Term.Value == Value {
     Choice(terms: terms + [condition.expression, term.expression])
   }
 
