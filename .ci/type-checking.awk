@@ -47,7 +47,7 @@ END {
       time = most[name, place] + 0
       if (least == "" || time < least) least = time
     }
-    limit = place in expected ? 1000 : 200
+    limit = place in expected ? 1500 : 200
     if (least > limit) bad(place ": too slow: " least " ms")
     if (!(place in expected) && least > slowest) { slowest = least; slow = place }
     if (place in expected && least > slowest_refused) { slowest_refused = least; slow_refused = place }

@@ -34,7 +34,10 @@ func runs(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Co
   _ = try db.prepare(Car.read()).run(db) // refused: instance method 'run' requires that 'SqliteDatabase' conform to 'SqlValue'
   _ = try db.prepare(Car.read().filter(Car.name == Parameter("x"))).run(NoValue()) // refused: instance method 'run' requires that 'NoValue' conform to 'SqlValue'
   _ = try db.prepare("SELECT 1") // refused: say what the rows hold: prepare(_:as:)
-  _ = try db.query("SELECT \(NoValue())", as: Int.self) // refused: no exact matches in call to instance method 'appendInterpolation'
+  _ = try db.query("SELECT \(NoValue())", as: Int.self) // warned: running the SQL throws
+  try db.execute("DELETE FROM car WHERE id = \(NoValue())") // warned: running the SQL throws
+  try db.execute("DELETE FROM car WHERE name = \("x") AND id = \("1 OR 1".dropFirst(0))") // warned: running the SQL throws
+  try db.execute("DELETE FROM car WHERE name = \("x") AND id = \(5)")
   _ = try db.query("SELECT 1", as: NoValue.self) // refused: no exact matches in call to instance method 'query'
   _ = try db.query("SELECT " + "1", as: Int.self) // refused: cannot convert value of type 'String' to expected argument type 'SQL'
   let sql = "SELECT 1"; _ = try db.query(sql, as: Int.self) // refused: cannot convert value of type 'String' to expected argument type 'SQL'

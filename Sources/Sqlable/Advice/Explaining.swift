@@ -22,7 +22,9 @@ extension FirstReturned: Explainable {
 
 extension Including: Explainable {
   func explain(_ db: SqliteDatabase) throws -> QueryPlan { try root.explain(db) }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try root.advice(db) }
+  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
+    try queries().flatMap { try Select<DynamicRow>($0).advice(db) }
+  }
 }
 
 extension SQL: Explainable {

@@ -163,6 +163,10 @@ extension DocumentDecoder {
     let fields = try fields(document, DocumentDecoder.associationKeys, "an association")
     try begin()
     defer { end() }
+    // Before its columns are named: a policy hides a table that it does not have.
+    if let access, let link = known.path.link, !access.tables.values.contains(where: { $0.info === link }) {
+      throw DocumentAccess.refusal
+    }
     let source = try part(fields, .from) { try self.source(ofAssociation: $0) }
     guard let source, source.table.isOfSameModel(as: known.query.table), known.query.table.database == nil,
       try isPath(fields, known.path), try flag(fields[.count], .count) == (known.form == .count)
@@ -175,6 +179,9 @@ extension DocumentDecoder {
     if let limit = try part(fields, .limit, { try count($0, "a limit") }) { level.query.limit = limit }
     if let offset = try part(fields, .offset, { try count($0, "an offset") }) {
       level.query.clauses.offset = .number(offset)
+    }
+    if known.form == .count, level.query.isLimited {
+      throw failure("a count of associated rows can't have a limit")
     }
     if case .referred = known.path, level.query.isLimited || !level.query.clauses.order.isEmpty {
       throw failure("the row that another one refers to has no order and no limit")
@@ -203,7 +210,10 @@ extension DocumentDecoder {
     return [DocumentKey.referringBy, .referredBy, .key, .through].allSatisfy { fields[$0]?.json == known[$0]?.json }
   }
 
-  private var unknownAssociation: SqlError { failure("the associations are not those that the program expects") }
+  /// The error for another association, which for a document that is not trusted is that for what is hidden.
+  private var unknownAssociation: SqlError {
+    access == nil ? failure("the associations are not those that the program expects") : DocumentAccess.refusal
+  }
 }
 
 extension AssociationLevel {

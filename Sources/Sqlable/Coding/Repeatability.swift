@@ -306,11 +306,6 @@ extension SelectQuery.Clauses {
 }
 
 extension SqlExpression {
-  fileprivate var hasAggregate: Bool {
-    if case .call(let call) = node, call.isAggregate { return true }
-    return node.terms.contains(where: \.hasAggregate)
-  }
-
   /// Whether values that differ may compare as equal.
   fileprivate var isCollated: Bool {
     if case .collate(_, let collation) = node { return collation != .binary }

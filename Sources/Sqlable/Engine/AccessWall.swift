@@ -77,6 +77,8 @@ final class AccessWalls {
   /// Those that hold, of limited runs within each other: each must allow an action.
   @exclusivity(unchecked) fileprivate var current: [AccessWall] = []
   fileprivate var isInstalled = false
+  /// Whether the table of long lists is connected.
+  fileprivate var knowsLists = false
   /// The statements that were compiled within each wall: those that were compiled without it, it has not seen.
   private var caches: [[AccessWall]: StatementCache] = [:]
   private static let maximumCaches = 8
@@ -127,6 +129,8 @@ extension Connection {
   /// it does not allow.
   func within<Value>(_ wall: AccessWall?, _ body: () throws -> Value) throws -> Value {
     guard let wall else { return try body() }
+    // SQLite connects the table when it is first used, which no wall allows.
+    if !walls.knowsLists { try connectLists() }
     try installWalls()
     let (outerWalls, outerCache) = (walls.current, cache)
     walls.current.append(wall)
@@ -138,6 +142,11 @@ extension Connection {
       if outerWalls.isEmpty { walls.own = nil }
     }
     return try body()
+  }
+
+  private func connectLists() throws {
+    try outsideWalls { try eachRow("SELECT 1 FROM \(ValueListModule.name)(NULL) LIMIT 0") { _ in } }
+    walls.knowsLists = true
   }
 
   /// Calls `body`, whose statements are the library's own, outside of all walls.

@@ -39,6 +39,15 @@ protocol SeveralQueries: Runnable {
 }
 
 extension Including: SeveralQueries {}
+extension Limited: SeveralQueries where Work: SeveralQueries {
+  func queries() throws -> [SelectQuery] { try work.queries() }
+}
+extension Collected: SeveralQueries where Source: SeveralQueries {
+  func queries() throws -> [SelectQuery] { try source.queries() }
+}
+extension BoundStatement: SeveralQueries where Base: SeveralQueries {
+  func queries() throws -> [SelectQuery] { try base.queries() }
+}
 extension Statement: PlannedStatement {}
 extension Select: PlannedStatement { var tree: StatementTree { .select(query) } }
 extension Returning: PlannedStatement { var tree: StatementTree { change.tree } }
@@ -47,6 +56,21 @@ extension Limited: Explainable, PlannedStatement where Work: PlannedStatement {
   var tree: StatementTree { work.tree }
   func explain(_ db: SqliteDatabase) throws -> QueryPlan { try work.explain(db) }
   func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try work.advice(db) }
+}
+extension Collected: Explainable, PlannedStatement where Source: PlannedStatement {
+  var tree: StatementTree { source.tree }
+  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try source.explain(db) }
+  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try source.advice(db) }
+}
+extension BoundStatement: Explainable, PlannedStatement where Base: PlannedStatement {
+  var tree: StatementTree { base.tree }
+  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try checked { try base.explain(db) } }
+  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try checked { try base.advice(db) } }
+}
+extension DecodedRows: Explainable, PlannedStatement {
+  var tree: StatementTree { .select(query) }
+  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try Select<DynamicRow>(query).explain(db) }
+  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try Select<DynamicRow>(query).advice(db) }
 }
 extension AnyStatement: PlannedStatement { var tree: StatementTree { decoded.tree } }
 

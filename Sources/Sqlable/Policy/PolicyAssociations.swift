@@ -30,14 +30,25 @@ extension AssociationLevel {
     try check.check(query, form == .count ? .existence : .used(.result))
     if form == .count { try check.require(.aggregates) }
     try checkPath(by: check)
+    // SQLite would refuse them when the query runs.
+    let terms = query.clauses.order.map(\.expression) + [query.filter].compactMap(\.self)
+    guard !terms.contains(where: \.hasAggregateOrWindow) else { throw DocumentAccess.refusal }
     // The table between is joined when the query runs; its condition is one on the rows.
     if let link = path.link { query.clauses.sources.append(SelectQuery.Source(table: link)) }
     query = try query.restricted(by: policy)
     if path.link != nil { query.clauses.sources.removeLast() }
-    guard form == .rows else { return }
-    if case .referred = path { return }
-    query.restrictLimit(to: policy.limits.rows)
+    guard form == .rows, !hasOneRow else { return }
+    // The first of several that are referred to must not depend on what is hidden.
+    if case .referred = path { query.takeFirst() } else { query.restrictLimit(to: policy.limits.rows) }
     query.orderFully()
+  }
+
+  /// Whether a row refers to the key of the rows, so that there is one at most.
+  private var hasOneRow: Bool {
+    guard case .referred(_, let key) = path else { return false }
+    let table = query.table
+    guard table.key.count == 1 else { return false }
+    return key.map { table.position(of: $0) == table.key[0] } == true
   }
 
   /// Throws unless the policy allows to compare the columns that show by how many rows there are; those of whole rows
@@ -53,5 +64,12 @@ extension AssociationLevel {
       _ = try check.policy.rules(of: table)
       try check.check(condition: SqlExpression(.column(ColumnReference(table.foundColumn(column)))))
     }
+  }
+}
+
+extension SqlExpression {
+  fileprivate var hasAggregateOrWindow: Bool {
+    if case .call(let call) = node, call.window != nil { return true }
+    return hasAggregate || node.hasTerm(where: \.hasAggregateOrWindow)
   }
 }

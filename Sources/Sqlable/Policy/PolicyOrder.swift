@@ -81,8 +81,8 @@ extension SelectQuery.Clauses {
   fileprivate var hasAggregates: Bool {
     results.contains { result in
       switch result {
-      case .term(let term): term.hasAggregate
-      case .model(_, let replaced): replaced.contains { $0.term.hasAggregate }
+      case .term(let term): term.mayHaveAggregate
+      case .model(_, let replaced): replaced.contains { $0.term.mayHaveAggregate }
       case .table: false
       }
     }
@@ -90,7 +90,7 @@ extension SelectQuery.Clauses {
 }
 
 extension SqlExpression {
-  fileprivate var hasAggregate: Bool {
+  fileprivate var mayHaveAggregate: Bool {
     if case .call(let call) = node, call.window == nil {
       switch call.function {
       case .countRows: return true
@@ -100,6 +100,6 @@ extension SqlExpression {
       case .named: return true
       }
     }
-    return node.hasTerm(where: \.hasAggregate)
+    return node.hasTerm(where: \.mayHaveAggregate)
   }
 }

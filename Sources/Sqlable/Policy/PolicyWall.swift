@@ -6,14 +6,12 @@ extension StatementPolicy {
     var wall = AccessWall(rights: index.rights(of: self))
     wall.allowsChanges = !work.isReadOnly && !kinds.isSubset(of: StatementKind.reads)
     if features.contains(.namedQueries), let work = work as? any PlannedStatement, case .select(let query) = work.tree {
-      query.visit(
-        { _ in },
-        { source in if source.kind != .table { wall.queries.insert(source.name.foldedName) } })
+      wall.queries = query.namesOfQueries
     }
-    if work is any SeveralQueries {
-      // What a limit for each row above takes.
-      wall.queries.formUnion(AssociationLevel.namesOfRanked.map(\.foldedName))
+    if let several = work as? any SeveralQueries {
+      // A limit for each row above numbers them. What can't be run throws when it is.
       wall.functions.insert("row_number".foldedName)
+      for query in (try? several.queries()) ?? [] { wall.queries.formUnion(query.namesOfQueries) }
     }
     return wall
   }
@@ -37,6 +35,15 @@ extension StatementPolicy {
     "like", "glob", "match", "count", "->", "->>", "json", "strftime", "date", "julianday", "round", "bm25",
     "snippet", "highlight",
   ]
+}
+
+extension SelectQuery {
+  /// The names of the queries that it has in the place of tables, folded.
+  fileprivate var namesOfQueries: Set<[UInt8]> {
+    var names: Set<[UInt8]> = []
+    visit({ _ in }, { source in if source.kind != .table { names.insert(source.name.foldedName) } })
+    return names
+  }
 }
 
 extension PolicyIndex {

@@ -92,6 +92,15 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       bind { try value.databaseValue }
     }
 
+    /// Refuses a value that SQLite can't store: running the SQL throws `.misuse`.
+    ///
+    /// Without it the compiler would take the whole text for a `String`, with every value pasted into it.
+    @available(*, deprecated, message: "this is no value that SQLite stores: running the SQL throws")
+    @_disfavoredOverload
+    public mutating func appendInterpolation<Value>(_ value: Value) {
+      fail(.misuse("the SQL text has a value of type \(Value.self), which SQLite can't store"))
+    }
+
     /// Binds bytes.
     public mutating func appendInterpolation(_ value: Data) { bind { .blob(value) } }
 

@@ -108,3 +108,11 @@ extension SelectQuery {
       })
   }
 }
+
+extension SqlExpression {
+  /// Whether it is an aggregate of SQLite's, or has one in it, outside of queries and windows.
+  var hasAggregate: Bool {
+    if case .call(let call) = node, call.isAggregate { return true }
+    return node.terms.contains(where: \.hasAggregate)
+  }
+}

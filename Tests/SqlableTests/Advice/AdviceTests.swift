@@ -22,6 +22,17 @@ import Testing
     }
   }
 
+  @Test func theRowsOfAssociationsAreGivenIndexes() throws {
+    try withCompany { db in
+      expectAdvice(
+        try Worker.read().filter(Worker.name == "Ben").including(Worker.team.orderBy(Worker.salary)).advice(db),
+        [
+          #"CREATE INDEX "worker_name" ON "worker" ("name")"#,
+          #"CREATE INDEX "worker_boss_id_salary" ON "worker" ("boss_id", "salary")"#,
+        ])
+    }
+  }
+
   @Test func aSubqueryIsLookedIntoWhereverItStands() throws {
     try withCompany { db in
       let bikes = scalar(

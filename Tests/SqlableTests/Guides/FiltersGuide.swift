@@ -77,6 +77,11 @@ import Testing
         """)
   }
 
+  @Test func aConditionIsAValue() {
+    let toggled = Car.updateAll(Car.isElectric.set(to: (!Car.isElectric).typed(as: Bool.self)))
+    #expect(toggled.sql == #"UPDATE "car" SET "is_electric" = NOT "is_electric""#)
+  }
+
   /// Docs/Statements.md, "Pages".
   @Test func pagesBeginAfterARow() throws {
     try withDatabase { db in

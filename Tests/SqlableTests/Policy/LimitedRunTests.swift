@@ -93,6 +93,21 @@ import Testing
     }
   }
 
+  /// What becomes of the rows, and which values parameters have, changes nothing about the plan.
+  @Test func thePlanOfWhatCollectsOrBindsIsCheckedToo() throws {
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      let (few, many) = (policy { $0.scannedRows = 299 }, policy { $0.scannedRows = 300 })
+      let scan = Account.select(Account.id).filter(Account.name == "x")
+      let named = Account.select(Account.id).filter(Account.name == Parameter("name")).binding(["name": "x"])
+      let decoded = scan.decoded(as: [String: Int].self)
+      #expect(sqlError { try scan.first().limited(by: few).run(db) }?.message == scanned)
+      #expect(sqlError { try named.limited(by: few).run(db) }?.message == scanned)
+      #expect(sqlError { try decoded.limited(by: few).run(db) }?.message == scanned)
+      #expect(try scan.first().limited(by: many).run(db) == nil)
+      #expect(try named.limited(by: many).run(db) == [] && decoded.limited(by: many).run(db) == [])
+    }
+  }
+
   @Test func aPlanIsCheckedAgainAfterTheSchemaOrItsStatisticsChanged() throws {
     try withAccounts { (db: SqliteDatabase) throws -> Void in
       let limits = policy { $0.scannedRows = 299 }

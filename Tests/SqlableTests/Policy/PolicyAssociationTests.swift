@@ -131,4 +131,81 @@ import Testing
       expectInvalidStatement { _ = try other.limited(by: policy).run(db) }
     }
   }
+
+  /// More rows than the values that a statement binds one by one: they are bound as a list, which is a table.
+  @Test func aLimitedRunReadsWhatBelongsToManyRows() throws {
+    let like = Account.read().including(PolicyAssociationTests.payments)
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      try Account.insert((10..<60).map { Account(id: $0, tenant: 1, name: "\($0)", owed: 0) }).run(db)
+      try Payment.insert((10..<60).map { Payment(id: $0, account: $0, tenant: 1, amount: 0) }).run(db)
+      var policy = policy()
+      policy.limits.rows = 100
+      let child = try db.createChild()
+      let read = try policy.statement(like: like, json: like.json())
+      #expect(try read.limited(by: policy).run(child).map { $0.1.count } == [3, 0] + Array(repeating: 1, count: 50))
+      policy.limits.scannedRows = nil
+      let ids = Account.select(Account.id).filter(Account.id.in(Array(1...60)))
+      #expect(try ids.limited(by: policy.limits).limited(by: policy).run(db.createChild()).count == 53)
+    }
+  }
+
+  @Test func aLimitHoldsForWhatCollectsOrBindsThem() throws {
+    let like = Account.read().including(PolicyAssociationTests.payments)
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      var policy = policy()
+      let read = try policy.statement(like: like, json: like.json())
+      #expect(try read.limited(by: policy).limited(by: policy).run(db).map { $0.1.count } == [2, 0])
+      #expect(try read.binding([:]).limited(by: policy).run(db).map { $0.1.count } == [2, 0])
+      #expect(try read.asDictionary(by: \.0.id).limited(by: policy).run(db)[1]?.1.count == 2)
+      policy.limits.scannedRows = 4
+      let scanned = "the policy does not allow a scan of so many rows"
+      #expect(sqlError { try read.limited(by: policy).limited(by: policy).run(db) }?.message == scanned)
+      #expect(sqlError { try read.binding([:]).limited(by: policy).run(db) }?.message == scanned)
+      #expect(sqlError { try read.asDictionary(by: \.0.id).limited(by: policy).run(db) }?.message == scanned)
+    }
+  }
+
+  /// Which of two rows with one name a payment of that name gets, must not depend on an index over a hidden column.
+  @Test func aRowThatIsOneOfSeveralIsTheOneWithTheLeastKey() throws {
+    let like = Payment.read().including(Payment.toOne(Account.self, by: Payment.amount, of: Account.tenant))
+    let policy = StatementPolicy(.table(Account.self).readingAll(), .table(Payment.self).readingAll())
+    try withDatabase { db in
+      try db.createTables(Account.self, Payment.self)
+      try Account.insert([
+        Account(id: 1, tenant: 1, name: "a", owed: 9), Account(id: 2, tenant: 1, name: "b", owed: 1),
+      ]).run(db)
+      try Payment(id: 1, account: 1, tenant: 1, amount: 1).insert().run(db)
+      try db.execute("CREATE INDEX hidden ON account(tenant, owed)")
+      let read = try policy.statement(like: like, json: like.json())
+      #expect(try read.run(db).map { $0.1?.id } == [1])
+      #expect(try read.limited(by: policy).run(db).map { $0.1?.id } == [1])
+    }
+  }
+
+  @Test func whatIsHiddenAndWhatDoesNotExistAreRefusedAlike() throws {
+    let like = Person.read().including(Person.courses)
+    let policy = StatementPolicy(.table(Person.self).readingAll(), .table(Course.self).readingAll())
+    let through = #""through":{"table":"enrolment","from":"person_id","to":"course_id"}"#
+    for association in [
+      #"{"from":"course",\#(through)}"#,
+      #"{"from":"course",\#(through),"where":{"column":"course_id","of":"enrolment"}}"#,
+      #"{"from":"course",\#(through),"where":{"column":"nose","of":"enrolment"}}"#,
+      #"{"from":"course",\#(through),"where":{"=":[{"column":"course_id","of":"enrolment"},"x"]}}"#,
+      #"{"from":"course","referringBy":"id"}"#, #"{"from":"course","referringBy":"nose"}"#,
+    ] {
+      let json = Data(#"{"read":{"from":"person","including":[\#(association)]},"sqlable":1}"#.utf8)
+      let error = sqlError { _ = try policy.statement(like: like, json: json) }
+      #expect(error?.message == "the policy does not allow this", "\(association)")
+    }
+    // An aggregate among the conditions or orders of rows would fail when it runs.
+    let counts = StatementPolicy(
+      .table(Account.self).readingAll(), .table(Payment.self).readingAll(), features: [.aggregates, .windows])
+    for clause in [#""where":{"function":"countRows"}"#, #""orderBy":[{"asc":{"function":"countRows"}}]"#] {
+      let association = #"{"from":"payment","referringBy":"account_id","key":"id",\#(clause)}"#
+      let json = Data(#"{"read":{"from":"account","including":[\#(association)]},"sqlable":1}"#.utf8)
+      let owners = Account.read().including(PolicyAssociationTests.payments)
+      let error = sqlError { _ = try counts.statement(like: owners, json: json) }
+      #expect(error?.documentPath == "read.including[0]", "\(clause)")
+    }
+  }
 }

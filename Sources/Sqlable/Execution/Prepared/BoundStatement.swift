@@ -37,7 +37,8 @@ public struct BoundStatement<Base: Runnable>: Runnable {
     return output
   }
 
-  private func checked<Value>(_ body: () throws -> Value) throws -> Value {
+  /// Calls `body` with the values. Throws if the statement has none of a name.
+  func checked<Value>(_ body: () throws -> Value) throws -> Value {
     let given = try GivenValues(values)
     let value = try GivenParameters.$current.withValue(given, operation: body)
     try given.checkUse()

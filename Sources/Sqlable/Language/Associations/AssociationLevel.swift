@@ -129,13 +129,15 @@ extension AssociationLevel {
       rows.clauses.order = []
     case .rows:
       if path.position == nil { rows.clauses.results.append(.term(path.term)) }
-      if rows.isLimited { return rows.ranked(by: path.term, beside: path.link?.table) }
+      if rows.isLimited {
+        if rows.clauses.order.contains(where: \.expression.hasAggregate) {
+          rows.clauses.defect = .invalidStatement("associated rows can't be ordered by an aggregate")
+        }
+        return rows.ranked(by: path.term, beside: path.link?.table)
+      }
     }
     return LevelQuery(query: rows, columns: rows.clauses.columns)
   }
-
-  /// The name of the query that numbers the rows of each row above, and the one if a table has the first.
-  static let namesOfRanked = ["ranked", "ranked_rows"]
 
   /// Whether rows belong to a row of a model.
   func existence(under model: (some Sqlable).Type) -> SqlExpression {
@@ -183,9 +185,7 @@ extension SelectQuery {
     (numbered.clauses.order, numbered.clauses.limit, numbered.clauses.offset) = ([], nil, nil)
     numbered.clauses.results.append(.term(number))
     var source = Source(table: TableInfo.columns(of: columns.map { $0.type ?? .blob } + [.integer]))
-    let names = AssociationLevel.namesOfRanked
-    let isTaken = [table, link].contains { $0?.name.isSameName(as: names[0]) == true }
-    let name = isTaken ? names[1] : names[0]
+    let name = nameOfRanked(beside: link)
     source.alias = name
     source.define(numbered)
     let terms = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
@@ -203,6 +203,15 @@ extension SelectQuery {
     }
     query.clauses.order = [OrderTerm(expression: place, order: .asc)]
     return LevelQuery(query: query, columns: columns)
+  }
+
+  /// A name for the query that numbers the rows of each row above, which no table or query in it has.
+  private func nameOfRanked(beside link: TableInfo?) -> String {
+    var taken = Set([link?.name.foldedName].compactMap(\.self))
+    visit({ _ in }, { source in taken.insert(source.name.foldedName) })
+    var (name, number) = ("ranked", 1)
+    while taken.contains(name.foldedName) { (name, number) = ("ranked_\(number + 1)", number + 1) }
+    return name
   }
 
   private func count(_ count: SelectQuery.RowCount, _ name: String) throws(SqlError) -> Int {

@@ -230,7 +230,14 @@ private enum GroupKey: Hashable {
       var bytes = Array(text.utf8)
       switch collation {
       case .binary, .named: break
-      case .nocase: bytes = bytes.map(\.foldedLetter)
+      case .nocase:
+        bytes = bytes.map(\.foldedLetter)
+        // SQLite compares up to a NUL, and then the lengths.
+        if let end = bytes.firstIndex(of: 0) {
+          let length = bytes.count
+          bytes.removeSubrange((end + 1)...)
+          withUnsafeBytes(of: length) { bytes += $0 }
+        }
       case .rtrim: while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
       }
       self = .text(bytes)

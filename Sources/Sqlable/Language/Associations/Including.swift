@@ -37,6 +37,17 @@ extension Statement where Output == [Model] {
     Including<Model, Part>(root: self, parts: (association.part))
   }
 
+  /// Reads the rows together with what belongs to them by several associations.
+  ///
+  /// ```swift
+  /// Person.read().including(Person.bikes, Person.courses.count())     // (Person, [Bicycle], Int)
+  /// ```
+  public func including<Target, Part, each Next: Sqlable, each Other: Sendable>(
+    _ association: Association<Model, Target, Part>, _ others: repeat Association<Model, each Next, each Other>
+  ) -> Including<Model, Part, repeat each Other> {
+    Including<Model, Part, repeat each Other>(root: self, parts: (association.part, repeat (each others).part))
+  }
+
   /// Reads the rows together with the rows that refer to them by a column.
   ///
   /// - Parameters:

@@ -30,7 +30,8 @@ extension Optional: SqlBoolean where Wrapped: SqlBoolean {}
 extension TypedTerm where Value: SqlBoolean {
   // Not by operators on SqlCondition: with them, the compiler takes five times as long to refuse a wrong filter.
 
-  /// The term as a condition among others: `"a"`. NULL is not true.
+  /// The term as a condition among others: `"a"`. NULL is not true, and not false either: the opposite that keeps NULL
+  /// is `isNot(true)`.
   ///
   /// ```swift
   /// Car.read().filter(Car.isElectric.isTrue || Car.price < 5_000)     // … WHERE "is_electric" OR "price" < ?

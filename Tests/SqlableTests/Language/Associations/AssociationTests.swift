@@ -90,6 +90,40 @@ import Testing
     }
   }
 
+  private func expectMisuseOfAggregate(_ body: () throws -> Void) {
+    #expect(sqlError(body)?.message.contains("aggregate") == true)
+  }
+
+  @Test func rowsAreNotOrderedByAnAggregate() throws {
+    let byCount = Person.bikes.orderBy(countAll())
+    let (all, first) = (Person.read().including(byCount), Person.read().including(byCount.limit(1)))
+    try withSchool { db in
+      expectMisuseOfAggregate { _ = try all.run(db) }
+      expectMisuseOfAggregate { _ = try first.run(db) }
+    }
+  }
+
+  @Test func severalAssociationsAreIncludedAtOnce() throws {
+    try withSchool { db in
+      let people = Person.read().orderBy(Person.id).including(
+        Person.bikes, Person.courses, Person.bikes.count(), Person.courses.orderBy(Course.title).first())
+      let rows: [(Person, [Bicycle], [Course], Int, Course?)] = try people.run(db)
+      #expect(rows.map { $0.1.count } == rows.map(\.3) && rows.map { $0.2.count } == [2, 1, 1])
+      #expect(rows.map { $0.4?.title } == ["Accounts", "Welding", "Welding"])
+    }
+  }
+
+  /// SQLite's NOCASE compares texts up to a NUL, and then their lengths.
+  @Test func textsWithNULAreGroupedAsSQLiteComparesThem() throws {
+    try withDatabase { db in
+      try db.createTable(Label.self)
+      try Label.insert(["a\0b", "A\0B", "a\0c", "a\0", "ab"].enumerated().map { Label(id: $0, text: $1) }).run(db)
+      let same = Label.toMany(Label.self, by: Label.text, of: Label.text)
+      let rows = try Label.read().orderBy(Label.id).including(same, same.count()).run(db)
+      #expect(rows.map { $0.1.count } == [3, 3, 3, 1, 1] && rows.map(\.2) == [3, 3, 3, 1, 1])
+    }
+  }
+
   @Test func aThirdTableConnectsManyWithMany() throws {
     try withSchool { db in
       let people = Person.read().orderBy(Person.id).including(Person.courses.orderBy(Course.title))
@@ -219,6 +253,20 @@ private struct Team: Sqlable {
   init(id: Int) { self.id = id }
   init(row: ReadRow) throws { self.init(id: try row.get(Team.id)) }
   func write(to row: inout RowWriter) throws { row.set(Team.id, id) }
+}
+
+private struct Label: Sqlable {
+  static let id = column("id", Int.self, PrimaryKey())
+  static let text = column("text", String.self, Collate.nocase)
+  static let tableLayout = [id.column, text.column]
+  let (id, text): (Int, String)
+
+  init(id: Int, text: String) { (self.id, self.text) = (id, text) }
+  init(row: ReadRow) throws { self.init(id: try row.get(Label.id), text: try row.get(Label.text)) }
+  func write(to row: inout RowWriter) throws {
+    row.set(Label.id, id)
+    row.set(Label.text, text)
+  }
 }
 
 private struct Ranked: Sqlable {
