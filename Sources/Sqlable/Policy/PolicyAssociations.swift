@@ -45,10 +45,8 @@ extension AssociationLevel {
 
   /// Whether a row refers to the key of the rows, so that there is one at most.
   private var hasOneRow: Bool {
-    guard case .referred(_, let key) = path else { return false }
-    let table = query.table
-    guard table.key.count == 1 else { return false }
-    return key.map { table.position(of: $0) == table.key[0] } == true
+    guard case .referred(_, let key?) = path, query.table.key.count == 1 else { return false }
+    return query.table.position(of: key) == query.table.key[0]
   }
 
   /// Throws unless the policy allows to compare the columns that show by how many rows there are; those of whole rows

@@ -1,8 +1,37 @@
 import Sqlable
 import Testing
 
+/// Text with values that SQLite can't store. The compiler warns of each: none is pasted.
+private protocol TextWithOtherValues { func execute(_ db: SqliteDatabase) throws }
+private struct TextWithPartOfText: TextWithOtherValues {
+  @available(*, deprecated)
+  func execute(_ db: SqliteDatabase) throws {
+    let part = "1 OR 1".dropFirst(0)
+    try db.execute("DELETE FROM person WHERE id = \(part)")
+  }
+}
+private struct TextWithSQL: TextWithOtherValues {
+  @available(*, deprecated)
+  func execute(_ db: SqliteDatabase) throws {
+    let name = "x' OR '1' = '1"
+    try db.execute("DELETE FROM person WHERE name = \(name) OR id = \(SQL("1 OR 1"))")
+  }
+}
+
 /// Statements, queries and terms inside SQL that is written by hand.
 @Suite struct RawSQLEmbeddingTests {
+  @Test func aValueThatIsNoneOfSQLitesIsNotPasted() throws {
+    try withDatabase { db in
+      try db.createTable(Person.self)
+      try Person.insert([Person(id: nil, name: "Anna"), Person(id: nil, name: "Bo")]).run(db)
+      for text in [TextWithPartOfText(), TextWithSQL()] as [any TextWithOtherValues] {
+        let error = sqlError { try text.execute(db) }
+        #expect(error?.message.contains("can't store") == true && error?.message.contains("1 OR 1") == false)
+        #expect(try Person.count().run(db) == 2)
+      }
+    }
+  }
+
   @Test func aStatementBecomesItsSQLWithItsValuesBound() throws {
     try withCompany { db in
       let reds = Bicycle.read().filter(Bicycle.color == "red" && Bicycle.id > 1)
