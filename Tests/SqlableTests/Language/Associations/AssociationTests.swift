@@ -194,7 +194,8 @@ import Testing
       // Through several, in counts, changes and other conditions.
       let dear = Person.bikes.filter(exists(Bicycle.repairs.filter(Repair.cost > 50)))
       #expect(try Person.count().whereAny(dear).run(db) == 1)
-      #expect(try Person.read().filter(exists(dear) || Person.id == 3).orderBy(Person.id).run(db).map(\.id) == [2, 3])
+      let some = try Person.read().filter(exists(dear) || Person.id == 3).orderBy(Person.id).run(db)
+      #expect(some.map(\.id) == [2, 3])
       #expect(try Person.read().including(dear).run(db).flatMap(\.1).map(\.name) == ["Trek"])
       #expect(try Bicycle.delete().whereNone(Bicycle.repairs).run(db) == 1)
       expectInvalidStatement { _ = try Person.read().whereAny(Person.bikes.limit(1)).run(db) }

@@ -44,9 +44,8 @@ import Testing
       #expect(try ids(row < rowValue(Pair3.first + 1, Pair3.date), db) == Self.pairs.map(\.id))
       // NULL decides nothing, unless a term before it does.
       let withNull = rowValue(Pair3.first, Pair3.second)
-      #expect(
-        try ids(withNull < (1, "b"), db)
-          == Self.pairs.filter { $0.first == 0 || ($0.first == 1 && $0.second == "a") }.map(\.id))
+      let less = Self.pairs.filter { $0.first == 0 || ($0.first == 1 && $0.second == "a") }
+      #expect(try ids(withNull < (1, "b"), db) == less.map(\.id))
       #expect(try ids(withNull == (1, nil), db) == [])
     }
   }
@@ -56,7 +55,8 @@ import Testing
       let row = rowValue(Pair3.first, Pair3.second)
       let found = Self.pairs.filter { ($0.first == 1 && $0.second == "a") || ($0.first == 2 && $0.second == "b") }
       #expect(try ids(row.in([(1, "a"), (2, "b")]), db) == found.map(\.id))
-      #expect(try ids(row.in([]), db) == [] && ids(row.notIn([]), db) == Self.pairs.map(\.id))
+      #expect(try ids(row.in([]), db) == [])
+      #expect(try ids(row.notIn([]), db) == Self.pairs.map(\.id))
       let query = Pair3.select(Pair3.first, Pair3.second).filter(Pair3.id < 9 && Pair3.first == 1)
       #expect(try ids(row.in(query), db) == Self.pairs.filter { $0.first == 1 && $0.second != nil }.map(\.id))
       let outside = try ids(row.notIn(query.filter(Pair3.second != nil)), db)
