@@ -47,8 +47,8 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.join(Person.self, on: Person.using("name")) // refused: argument type 'String' does not conform to expected type 'ColumnConvertible'
   _ = Car.join(Person.self) // refused: missing argument for parameter 'on' in call
   _ = Car.join(Person.self, on: Car.ownerId == Person.name) // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, Int?>' and 'TypedColumn<Person, String>'
-  _ = Car.join(Person.self, on: Car.ownerId) // refused: cannot convert value of type 'TypedColumn<Car, Int?>' to expected argument type 'SqlExpression'
-  _ = Car.join(Person.self, on: "car.owner_id = person.id") // refused: cannot convert value of type 'String' to expected argument type 'SqlExpression'
+  _ = Car.join(Person.self, on: Car.ownerId) // refused: requires that 'Int' conform to 'SqlBoolean'
+  _ = Car.join(Person.self, on: "car.owner_id = person.id") // refused: argument type 'String' does not conform to expected type 'SqlCondition'
   _ = Car.join(NoValue.self, on: Car.ownerId == 1) // refused: static method 'join(_:on:)' requires that 'NoValue' conform to 'Sqlable'
   let _: Select<Bool> = Car.join(Person.self, on: Car.ownerId == Person.id).exists()
   _ = Car.read().filter(Car.read().exists()) // refused: requires that 'Select<Bool>' conform to 'SqlCondition'

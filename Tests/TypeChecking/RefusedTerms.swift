@@ -149,8 +149,9 @@ func aggregates(text: String, number: Int, date: Date) throws {
   _ = Car.isElectric.average() // refused: referencing instance method 'average(distinct:where:)' on 'TypedTerm' requires that 'Bool' conform to 'SqlNumber'
   let _: TypedExpression<Double> = Car.price.sum() // refused: cannot assign value of type 'TypedExpression<Double?>' to type 'TypedExpression<Double>'
   let _: TypedExpression<Int> = Car.ownerId.max() // refused: cannot assign value of type 'TypedExpression<Int?>' to type 'TypedExpression<Int>'
-  _ = countAll(where: Car.isElectric) // refused: cannot convert value of type 'TypedColumn<Car, Bool>' to expected argument type 'SqlExpression'
-  _ = Car.price.sum(where: true) // refused: cannot convert value of type 'Bool' to expected argument type 'SqlExpression'
+  _ = countAll(where: Car.isElectric)
+  _ = countAll(where: Car.price) // refused: requires that 'Double' conform to 'SqlBoolean'
+  _ = Car.price.sum(where: true) // refused: argument type 'Bool' does not conform to expected type 'SqlCondition'
   _ = Car.name.groupConcat(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.name.count() == "x" // refused: the value has a different type than the term on the left
   _ = scalar(Car.select(Car.price)) == "x" // refused: the value has a different type than the term on the left

@@ -222,9 +222,9 @@ public struct TablePolicy<Model: Sqlable>: PolicyTable {
   ///
   /// It is added to the WHERE of each query, or to the ON of a left join, of every update and delete. Nothing in a
   /// document can widen it. A document can't insert into such a table.
-  public func rows(where condition: SqlExpression) -> TablePolicy {
+  public func rows(where condition: any SqlCondition) -> TablePolicy {
     var policy = self
-    policy.rules.condition.and(condition)
+    policy.rules.condition.and(condition.expression)
     return policy
   }
 }

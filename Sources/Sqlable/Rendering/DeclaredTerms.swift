@@ -13,8 +13,8 @@ extension Check {
   /// Values in it become literals. As an option of its own column it needs the type of the property to be written, as
   /// above. Subqueries, aggregates, windows, parameters, `random()` and columns of other tables throw `.misuse` when
   /// the model is first used.
-  public init(_ condition: @autoclosure @escaping @Sendable () -> SqlExpression, name: String? = nil) {
-    self.init(expression: .term(TermOfDeclaration(term: condition)), name: name)
+  public init(_ condition: @autoclosure @escaping @Sendable () -> any SqlCondition, name: String? = nil) {
+    self.init(expression: .term(TermOfDeclaration { condition().expression }), name: name)
   }
 }
 
@@ -65,10 +65,11 @@ extension Index {
   /// implies the condition: see the guide on schemas. Values in it become literals; what can't stand in a ``Check``
   /// can't stand here.
   public init(
-    _ columns: any IndexTerm..., unique: Bool = false, where condition: SqlExpression, name: String? = nil
+    _ columns: any IndexTerm..., unique: Bool = false, where condition: any SqlCondition, name: String? = nil
   ) {
     self.init(
-      columns: columns.map(\.indexColumn), isUnique: unique, condition: .term(TermOfDeclaration { condition }),
+      columns: columns.map(\.indexColumn), isUnique: unique,
+      condition: .term(TermOfDeclaration { condition.expression }),
       name: name)
   }
 }

@@ -62,22 +62,22 @@ public struct Trigger: Sendable, Hashable {
   /// `table` is the table, if it is not the model's own. A row for which the condition is false or NULL fires nothing.
   public init<Model: Sqlable, each Target: Sqlable, each Output>(
     _ name: String, after event: Event, on model: Model.Type, in table: String? = nil,
-    when condition: SqlExpression? = nil, run statement: repeat Statement<each Target, each Output>
+    when condition: (any SqlCondition)? = nil, run statement: repeat Statement<each Target, each Output>
   ) {
     var trees: [StatementTree] = []
     for statement in repeat each statement { trees.append(statement.tree) }
-    self.init(name, .after, event, TableInfo.unchecked(model), table, condition, trees)
+    self.init(name, .after, event, TableInfo.unchecked(model), table, condition?.expression, trees)
   }
 
   /// A trigger that runs its statements before a row is changed. What it does to that row itself is undefined in
   /// SQLite.
   public init<Model: Sqlable, each Target: Sqlable, each Output>(
     _ name: String, before event: Event, on model: Model.Type, in table: String? = nil,
-    when condition: SqlExpression? = nil, run statement: repeat Statement<each Target, each Output>
+    when condition: (any SqlCondition)? = nil, run statement: repeat Statement<each Target, each Output>
   ) {
     var trees: [StatementTree] = []
     for statement in repeat each statement { trees.append(statement.tree) }
-    self.init(name, .before, event, TableInfo.unchecked(model), table, condition, trees)
+    self.init(name, .before, event, TableInfo.unchecked(model), table, condition?.expression, trees)
   }
 
   private init(

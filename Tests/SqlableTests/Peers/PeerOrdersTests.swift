@@ -81,7 +81,7 @@ import Testing
         byHand: "SELECT count(DISTINCT year), count(minutes) FROM film")
       try asked.typed(
         "Several counts with a condition each",
-        Film.select(countAll(where: Film.isRestored.isTrue), countAll(where: !Film.isRestored)),
+        Film.select(countAll(where: Film.isRestored), countAll(where: !Film.isRestored)),
         #"SELECT count(*) FILTER (WHERE "is_restored"), count(*) FILTER (WHERE NOT "is_restored") FROM "film""#,
         byHand: "SELECT count(*) FILTER (WHERE is_restored), count(*) FILTER (WHERE NOT is_restored) FROM film")
       try asked.typed(

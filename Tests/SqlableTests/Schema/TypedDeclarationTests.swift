@@ -221,6 +221,36 @@ import Testing
     }
     try each(Zero.self, 60)
   }
+
+  private struct Job: Sqlable {
+    static let id = column("id", Int.self, PrimaryKey())
+    static let isDone: TypedColumn<Job, Bool> = column("is_done", Bool.self, Check(Job.isDone))
+    static let tableLayout = [id.column, isDone.column]
+    static let tableIndexes = [Index(id, where: isDone)]
+    var done: Bool
+    init(done: Bool) { self.done = done }
+    init(row: ReadRow) throws {
+      row.skip(Job.id.column)
+      done = try row.get(Job.isDone)
+    }
+    func write(to row: inout RowWriter) throws {
+      row.skip(Job.id.column)
+      row.set(Job.isDone, done)
+    }
+  }
+
+  @Test func aTruthValueIsACondition() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Job.self)
+      let sql = try db.query("SELECT sql FROM sqlite_schema ORDER BY type DESC, name", as: String.self)
+      #expect(sql[0].contains(#"CHECK ("is_done")"#) && sql[1].hasSuffix(#" WHERE "is_done""#))
+      #expect(sqlError { try Job(done: false).insert().run(db) }?.kind == .constraint(.check))
+      let clearing = Trigger("clear", after: .insert, on: Job.self, when: Job.isDone.new, run: Job.deleteAll())
+      try clearing.run(db)
+      try Job(done: true).insert().run(db)
+      #expect(try Job.read().run(db).isEmpty)
+    }
+  }
 }
 
 private protocol Numbered: Sendable {

@@ -67,7 +67,7 @@ extension SelectStatement {
   }
 
   /// Joins the elements that match a condition.
-  public consuming func joining(_ elements: JSONEach, on condition: SqlExpression) -> Select<Row> {
+  public consuming func joining(_ elements: JSONEach, on condition: any SqlCondition) -> Select<Row> {
     joined(elements.source, .inner, on: condition)
   }
 }
@@ -85,7 +85,7 @@ extension SelectStatement {
   }
 
   /// Left-joins the elements that match a condition. Without one their columns are NULL.
-  public consuming func leftJoining(_ elements: JSONEach, on condition: SqlExpression) -> Select<Row> {
+  public consuming func leftJoining(_ elements: JSONEach, on condition: any SqlCondition) -> Select<Row> {
     joined(elements.source, .left, on: condition)
   }
 }

@@ -3,19 +3,22 @@
 extension Sqlable {
   /// Joins another table: `SELECT … FROM "bicycle" JOIN "person" ON …`.
   @inlinable
-  public static func join<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<(Self, Other)> {
+  public static func join<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<(Self, Other)>
+  {
     read().join(other, on: condition)
   }
 
   /// Joins a table under another name, which may be this table.
   @inlinable
-  public static func join<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(Self, Other)> {
+  public static func join<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
+    (Self, Other)
+  > {
     read().join(other, on: condition)
   }
 
   /// Left-joins another table, with nil for rows without a match: `… LEFT JOIN "person" ON …`.
   @inlinable
-  public static func leftJoin<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<
+  public static func leftJoin<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (Self, Other?)
   > {
     read().leftJoin(other, on: condition)
@@ -23,7 +26,7 @@ extension Sqlable {
 
   /// Left-joins a table under another name, with nil for rows without a match.
   @inlinable
-  public static func leftJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+  public static func leftJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (Self, Other?)
   > {
     read().leftJoin(other, on: condition)
@@ -38,7 +41,7 @@ extension Sqlable {
   ///
   /// Running it throws `.misuse` before SQLite 3.39.
   @inlinable
-  public static func rightJoin<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<
+  public static func rightJoin<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (Self?, Other)
   > {
     var query = whole()
@@ -48,7 +51,7 @@ extension Sqlable {
 
   /// Right-joins a table under another name: all its rows, with nil for those without a match here.
   @inlinable
-  public static func rightJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+  public static func rightJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (Self?, Other)
   > {
     var query = whole()
@@ -65,7 +68,7 @@ extension Sqlable {
   ///
   /// Running it throws `.misuse` before SQLite 3.39.
   @inlinable
-  public static func fullJoin<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<
+  public static func fullJoin<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (Self?, Other?)
   > {
     var query = whole()
@@ -75,7 +78,7 @@ extension Sqlable {
 
   /// Full-joins a table under another name: all rows of both, with nil on the other side for those without a match.
   @inlinable
-  public static func fullJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+  public static func fullJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (Self?, Other?)
   > {
     var query = whole()
@@ -99,7 +102,9 @@ extension Sqlable {
 extension SelectStatement where Row: SelectOutput {
   /// Joins another table.
   @inlinable
-  public consuming func join<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<(Row, Other)> {
+  public consuming func join<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<
+    (Row, Other)
+  > {
     var query = asSelect().query
     query.add(Other.source(), .inner, on: condition)
     return .init(tuples: query)
@@ -107,8 +112,9 @@ extension SelectStatement where Row: SelectOutput {
 
   /// Joins a table under another name.
   @inlinable
-  public consuming func join<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(Row, Other)>
-  {
+  public consuming func join<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
+    (Row, Other)
+  > {
     var query = asSelect().query
     query.add(other.source, .inner, on: condition)
     return .init(tuples: query)
@@ -116,7 +122,7 @@ extension SelectStatement where Row: SelectOutput {
 
   /// Left-joins another table, with nil for rows without a match.
   @inlinable
-  public consuming func leftJoin<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<
+  public consuming func leftJoin<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (Row, Other?)
   > {
     var query = asSelect().query
@@ -127,7 +133,7 @@ extension SelectStatement where Row: SelectOutput {
   /// Left-joins a table under another name, with nil for rows without a match.
   @inlinable
   public consuming func leftJoin<Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(Row, Other?)> {
     var query = asSelect().query
     query.add(other.source, .left, on: condition)
@@ -156,7 +162,7 @@ extension SelectStatement where Row: JoinedOutput {
   /// `.misuse` before SQLite 3.39.
   @inlinable
   public consuming func rightJoin<Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(Row.Unmatched, Other)> {
     var query = asSelect().query
     query.add(Other.source(), .right, on: condition)
@@ -166,7 +172,7 @@ extension SelectStatement where Row: JoinedOutput {
   /// Right-joins a table under another name: all its rows, with nil for those without a match in the query.
   @inlinable
   public consuming func rightJoin<Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(Row.Unmatched, Other)> {
     var query = asSelect().query
     query.add(other.source, .right, on: condition)
@@ -177,7 +183,7 @@ extension SelectStatement where Row: JoinedOutput {
   /// throws `.misuse` before SQLite 3.39.
   @inlinable
   public consuming func fullJoin<Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(Row.Unmatched, Other?)> {
     var query = asSelect().query
     query.add(Other.source(), .full, on: condition)
@@ -187,7 +193,7 @@ extension SelectStatement where Row: JoinedOutput {
   /// Full-joins a table under another name: all rows of both, with nil on the other side for those without a match.
   @inlinable
   public consuming func fullJoin<Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(Row.Unmatched, Other?)> {
     var query = asSelect().query
     query.add(other.source, .full, on: condition)

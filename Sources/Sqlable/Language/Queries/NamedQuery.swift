@@ -167,26 +167,27 @@ extension Select where Row: SqlValue {
 extension SelectStatement {
   /// Joins a named query without selecting its columns.
   public consuming func joining<each Output>(
-    _ other: NamedQuery<repeat each Output>, on condition: SqlExpression
+    _ other: NamedQuery<repeat each Output>, on condition: any SqlCondition
   ) -> Select<Row> {
     joined(other.table.source, .inner, on: condition)
   }
 
   /// Joins a named query without selecting its column.
-  public consuming func joining<Output>(_ other: NamedColumn<Output>, on condition: SqlExpression) -> Select<Row> {
+  public consuming func joining<Output>(_ other: NamedColumn<Output>, on condition: any SqlCondition) -> Select<Row> {
     joined(other.table.source, .inner, on: condition)
   }
 
   /// Left-joins a named query without selecting its columns. Without a match its columns are NULL even if their type is
   /// not optional; `typed(as:)` makes them optional.
   public consuming func leftJoining<each Output>(
-    _ other: NamedQuery<repeat each Output>, on condition: SqlExpression
+    _ other: NamedQuery<repeat each Output>, on condition: any SqlCondition
   ) -> Select<Row> {
     joined(other.table.source, .left, on: condition)
   }
 
   /// Left-joins a named query without selecting its column, which is NULL without a match.
-  public consuming func leftJoining<Output>(_ other: NamedColumn<Output>, on condition: SqlExpression) -> Select<Row> {
+  public consuming func leftJoining<Output>(_ other: NamedColumn<Output>, on condition: any SqlCondition) -> Select<Row>
+  {
     joined(other.table.source, .left, on: condition)
   }
 

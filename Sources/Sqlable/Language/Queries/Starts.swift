@@ -55,12 +55,12 @@ extension SelectStatement {
   }
 
   /// Joins another table without selecting its columns, for conditions and terms that use them.
-  public consuming func joining<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<Row> {
+  public consuming func joining<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<Row> {
     joined(Other.source(), .inner, on: condition)
   }
 
   /// Joins a table under another name without selecting its columns.
-  public consuming func joining<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<Row> {
+  public consuming func joining<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<Row> {
     joined(other.source, .inner, on: condition)
   }
 
@@ -72,12 +72,15 @@ extension SelectStatement {
   ///   .groupBy(Person.id)
   /// // SELECT "person"."name", count("bicycle"."id") FROM "person" LEFT JOIN "bicycle" ON … GROUP BY "person"."id"
   /// ```
-  public consuming func leftJoining<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Select<Row> {
+  public consuming func leftJoining<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<Row>
+  {
     joined(Other.source(), .left, on: condition)
   }
 
   /// Left-joins a table under another name without selecting its columns, which are NULL without a match.
-  public consuming func leftJoining<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Select<Row> {
+  public consuming func leftJoining<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
+    Row
+  > {
     joined(other.source, .left, on: condition)
   }
 
@@ -95,7 +98,7 @@ extension SelectStatement {
 extension SelectStatement {
   /// Joins what has rows without selecting its columns.
   consuming func joined(
-    _ source: SelectQuery.Source, _ join: SelectQuery.Source.Join, on condition: SqlExpression? = nil
+    _ source: SelectQuery.Source, _ join: SelectQuery.Source.Join, on condition: (any SqlCondition)? = nil
   ) -> Select<Row> {
     var select = asSelect()
     select.query.join(source, join, on: condition)
@@ -105,11 +108,11 @@ extension SelectStatement {
 
 extension SelectQuery {
   /// Joins a table without adding its columns to the result.
-  mutating func join(_ source: Source, _ join: Source.Join, on condition: SqlExpression?) {
+  mutating func join(_ source: Source, _ join: Source.Join, on condition: (any SqlCondition)?) {
     refuseIfCombined("a join")
     var source = source
     source.join = join
-    source.condition = condition
+    source.condition = condition?.expression
     clauses.sources.append(source)
     clauses.findResults()
   }
@@ -117,7 +120,7 @@ extension SelectQuery {
   /// Joins a table and appends its columns to the result.
   // It mutates in place: joining a copy would copy all clauses of the query.
   @usableFromInline
-  mutating func add(_ source: Source, _ join: Source.Join, on condition: SqlExpression? = nil) {
+  mutating func add(_ source: Source, _ join: Source.Join, on condition: (any SqlCondition)? = nil) {
     self.join(source, join, on: condition)
     clauses.results.append(.model(clauses.sources.count - 1))
   }

@@ -6,7 +6,7 @@ extension Select {
   /// Joins another table.
   @inlinable
   public consuming func join<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A, B, Other)> where Row == (A, B) {
     query.add(Other.source(), .inner, on: condition)
     return .init(tuples: query)
@@ -15,7 +15,7 @@ extension Select {
   /// Joins a table under another name.
   @inlinable
   public consuming func join<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A, B, Other)> where Row == (A, B) {
     query.add(other.source, .inner, on: condition)
     return .init(tuples: query)
@@ -24,7 +24,7 @@ extension Select {
   /// Left-joins another table, with nil for rows without a match.
   @inlinable
   public consuming func leftJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A, B, Other?)> where Row == (A, B) {
     query.add(Other.source(), .left, on: condition)
     return .init(tuples: query)
@@ -33,7 +33,7 @@ extension Select {
   /// Left-joins a table under another name, with nil for rows without a match.
   @inlinable
   public consuming func leftJoin<A: SelectOutput, B: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A, B, Other?)> where Row == (A, B) {
     query.add(other.source, .left, on: condition)
     return .init(tuples: query)
@@ -64,7 +64,7 @@ extension Select {
   /// Joins another table.
   @inlinable
   public consuming func join<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A, B, C, Other)> where Row == (A, B, C) {
     query.add(Other.source(), .inner, on: condition)
     return .init(tuples: query)
@@ -73,7 +73,7 @@ extension Select {
   /// Joins a table under another name.
   @inlinable
   public consuming func join<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A, B, C, Other)> where Row == (A, B, C) {
     query.add(other.source, .inner, on: condition)
     return .init(tuples: query)
@@ -82,7 +82,7 @@ extension Select {
   /// Left-joins another table, with nil for rows without a match.
   @inlinable
   public consuming func leftJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A, B, C, Other?)> where Row == (A, B, C) {
     query.add(Other.source(), .left, on: condition)
     return .init(tuples: query)
@@ -91,7 +91,7 @@ extension Select {
   /// Left-joins a table under another name, with nil for rows without a match.
   @inlinable
   public consuming func leftJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A, B, C, Other?)> where Row == (A, B, C) {
     query.add(other.source, .left, on: condition)
     return .init(tuples: query)
@@ -122,7 +122,7 @@ extension Select {
   /// Joins another table.
   @inlinable
   public consuming func join<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A, B, C, D, Other)> where Row == (A, B, C, D) {
     query.add(Other.source(), .inner, on: condition)
     return .init(tuples: query)
@@ -131,7 +131,7 @@ extension Select {
   /// Joins a table under another name.
   @inlinable
   public consuming func join<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A, B, C, D, Other)> where Row == (A, B, C, D) {
     query.add(other.source, .inner, on: condition)
     return .init(tuples: query)
@@ -140,7 +140,7 @@ extension Select {
   /// Left-joins another table, with nil for rows without a match.
   @inlinable
   public consuming func leftJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A, B, C, D, Other?)> where Row == (A, B, C, D) {
     query.add(Other.source(), .left, on: condition)
     return .init(tuples: query)
@@ -149,7 +149,7 @@ extension Select {
   /// Left-joins a table under another name, with nil for rows without a match.
   @inlinable
   public consuming func leftJoin<A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A, B, C, D, Other?)> where Row == (A, B, C, D) {
     query.add(other.source, .left, on: condition)
     return .init(tuples: query)
@@ -181,7 +181,8 @@ extension Select {
   @inlinable
   public consuming func join<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<(A, B, C, D, E, Other)> where Row == (A, B, C, D, E) {
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<(A, B, C, D, E, Other)>
+  where Row == (A, B, C, D, E) {
     query.add(Other.source(), .inner, on: condition)
     return .init(tuples: query)
   }
@@ -190,7 +191,8 @@ extension Select {
   @inlinable
   public consuming func join<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(A, B, C, D, E, Other)> where Row == (A, B, C, D, E) {
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<(A, B, C, D, E, Other)>
+  where Row == (A, B, C, D, E) {
     query.add(other.source, .inner, on: condition)
     return .init(tuples: query)
   }
@@ -199,7 +201,8 @@ extension Select {
   @inlinable
   public consuming func leftJoin<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<(A, B, C, D, E, Other?)> where Row == (A, B, C, D, E) {
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<(A, B, C, D, E, Other?)>
+  where Row == (A, B, C, D, E) {
     query.add(Other.source(), .left, on: condition)
     return .init(tuples: query)
   }
@@ -208,7 +211,7 @@ extension Select {
   @inlinable
   public consuming func leftJoin<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(A, B, C, D, E, Other?)>
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<(A, B, C, D, E, Other?)>
   where Row == (A, B, C, D, E) {
     query.add(other.source, .left, on: condition)
     return .init(tuples: query)
@@ -240,7 +243,7 @@ extension Select {
   @inlinable
   public consuming func join<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<(A, B, C, D, E, F, Other)>
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, Other)>
   where Row == (A, B, C, D, E, F) {
     query.add(Other.source(), .inner, on: condition)
     return .init(tuples: query)
@@ -250,7 +253,7 @@ extension Select {
   @inlinable
   public consuming func join<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(A, B, C, D, E, F, Other)>
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, Other)>
   where Row == (A, B, C, D, E, F) {
     query.add(other.source, .inner, on: condition)
     return .init(tuples: query)
@@ -260,7 +263,7 @@ extension Select {
   @inlinable
   public consuming func leftJoin<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<(A, B, C, D, E, F, Other?)>
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, Other?)>
   where Row == (A, B, C, D, E, F) {
     query.add(Other.source(), .left, on: condition)
     return .init(tuples: query)
@@ -270,7 +273,7 @@ extension Select {
   @inlinable
   public consuming func leftJoin<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(A, B, C, D, E, F, Other?)>
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, Other?)>
   where Row == (A, B, C, D, E, F) {
     query.add(other.source, .left, on: condition)
     return .init(tuples: query)
@@ -303,7 +306,7 @@ extension Select {
   public consuming func join<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
     G: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<(A, B, C, D, E, F, G, Other)>
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, G, Other)>
   where Row == (A, B, C, D, E, F, G) {
     query.add(Other.source(), .inner, on: condition)
     return .init(tuples: query)
@@ -314,7 +317,7 @@ extension Select {
   public consuming func join<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
     G: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(A, B, C, D, E, F, G, Other)>
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, G, Other)>
   where Row == (A, B, C, D, E, F, G) {
     query.add(other.source, .inner, on: condition)
     return .init(tuples: query)
@@ -325,7 +328,7 @@ extension Select {
   public consuming func leftJoin<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
     G: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<(A, B, C, D, E, F, G, Other?)>
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, G, Other?)>
   where Row == (A, B, C, D, E, F, G) {
     query.add(Other.source(), .left, on: condition)
     return .init(tuples: query)
@@ -336,7 +339,7 @@ extension Select {
   public consuming func leftJoin<
     A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
     G: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<(A, B, C, D, E, F, G, Other?)>
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, G, Other?)>
   where Row == (A, B, C, D, E, F, G) {
     query.add(other.source, .left, on: condition)
     return .init(tuples: query)

@@ -6,7 +6,7 @@ extension Select {
   /// Right-joins another table, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, Other)> where Row == (A, B) {
     query.add(Other.source(), .right, on: condition)
     return .init(tuples: query)
@@ -15,7 +15,7 @@ extension Select {
   /// Right-joins a table under another name, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, Other)> where Row == (A, B) {
     query.add(other.source, .right, on: condition)
     return .init(tuples: query)
@@ -24,7 +24,7 @@ extension Select {
   /// Full-joins another table, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, Other?)> where Row == (A, B) {
     query.add(Other.source(), .full, on: condition)
     return .init(tuples: query)
@@ -33,7 +33,7 @@ extension Select {
   /// Full-joins a table under another name, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, Other?)> where Row == (A, B) {
     query.add(other.source, .full, on: condition)
     return .init(tuples: query)
@@ -46,7 +46,7 @@ extension Select {
   /// Right-joins another table, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other)> where Row == (A, B, C) {
     query.add(Other.source(), .right, on: condition)
     return .init(tuples: query)
@@ -55,7 +55,7 @@ extension Select {
   /// Right-joins a table under another name, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other)> where Row == (A, B, C) {
     query.add(other.source, .right, on: condition)
     return .init(tuples: query)
@@ -64,7 +64,7 @@ extension Select {
   /// Full-joins another table, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other?)> where Row == (A, B, C) {
     query.add(Other.source(), .full, on: condition)
     return .init(tuples: query)
@@ -73,7 +73,7 @@ extension Select {
   /// Full-joins a table under another name, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, Other?)> where Row == (A, B, C) {
     query.add(other.source, .full, on: condition)
     return .init(tuples: query)
@@ -86,7 +86,7 @@ extension Select {
   /// Right-joins another table, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other)> where Row == (A, B, C, D) {
     query.add(Other.source(), .right, on: condition)
     return .init(tuples: query)
@@ -95,7 +95,7 @@ extension Select {
   /// Right-joins a table under another name, with nil for its rows without a match.
   @inlinable
   public consuming func rightJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other)> where Row == (A, B, C, D) {
     query.add(other.source, .right, on: condition)
     return .init(tuples: query)
@@ -104,7 +104,7 @@ extension Select {
   /// Full-joins another table, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, Other: Sqlable>(
-    _ other: Other.Type, on condition: SqlExpression
+    _ other: Other.Type, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other?)> where Row == (A, B, C, D) {
     query.add(Other.source(), .full, on: condition)
     return .init(tuples: query)
@@ -113,7 +113,7 @@ extension Select {
   /// Full-joins a table under another name, with nil for rows of either side without a match.
   @inlinable
   public consuming func fullJoin<A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, Other: Sqlable>(
-    _ other: Alias<Other>, on condition: SqlExpression
+    _ other: Alias<Other>, on condition: any SqlCondition
   ) -> Select<(A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, Other?)> where Row == (A, B, C, D) {
     query.add(other.source, .full, on: condition)
     return .init(tuples: query)
@@ -127,7 +127,7 @@ extension Select {
   @inlinable
   public consuming func rightJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other)
   > where Row == (A, B, C, D, E) {
     query.add(Other.source(), .right, on: condition)
@@ -138,7 +138,7 @@ extension Select {
   @inlinable
   public consuming func rightJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other)
   > where Row == (A, B, C, D, E) {
     query.add(other.source, .right, on: condition)
@@ -149,7 +149,7 @@ extension Select {
   @inlinable
   public consuming func fullJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other?)
   > where Row == (A, B, C, D, E) {
     query.add(Other.source(), .full, on: condition)
@@ -160,7 +160,7 @@ extension Select {
   @inlinable
   public consuming func fullJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, Other?)
   > where Row == (A, B, C, D, E) {
     query.add(other.source, .full, on: condition)
@@ -175,7 +175,7 @@ extension Select {
   @inlinable
   public consuming func rightJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other)
   > where Row == (A, B, C, D, E, F) {
     query.add(Other.source(), .right, on: condition)
@@ -186,7 +186,7 @@ extension Select {
   @inlinable
   public consuming func rightJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other)
   > where Row == (A, B, C, D, E, F) {
     query.add(other.source, .right, on: condition)
@@ -197,7 +197,7 @@ extension Select {
   @inlinable
   public consuming func fullJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other?)
   > where Row == (A, B, C, D, E, F) {
     query.add(Other.source(), .full, on: condition)
@@ -208,7 +208,7 @@ extension Select {
   @inlinable
   public consuming func fullJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other?)
   > where Row == (A, B, C, D, E, F) {
     query.add(other.source, .full, on: condition)
@@ -224,7 +224,7 @@ extension Select {
   public consuming func rightJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
     G: JoinedOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other)
   > where Row == (A, B, C, D, E, F, G) {
     query.add(Other.source(), .right, on: condition)
@@ -236,7 +236,7 @@ extension Select {
   public consuming func rightJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
     G: JoinedOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other)
   > where Row == (A, B, C, D, E, F, G) {
     query.add(other.source, .right, on: condition)
@@ -248,7 +248,7 @@ extension Select {
   public consuming func fullJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
     G: JoinedOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: SqlExpression) -> Select<
+  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other?)
   > where Row == (A, B, C, D, E, F, G) {
     query.add(Other.source(), .full, on: condition)
@@ -260,7 +260,7 @@ extension Select {
   public consuming func fullJoin<
     A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
     G: JoinedOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: SqlExpression) -> Select<
+  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other?)
   > where Row == (A, B, C, D, E, F, G) {
     query.add(other.source, .full, on: condition)

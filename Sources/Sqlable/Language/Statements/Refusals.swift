@@ -76,7 +76,7 @@ extension AggregateFunction {
   @available(*, unavailable, message: "the number or types of the terms do not match the function's parameters")
   public func callAsFunction(
     _ terms: any AnyTerm..., distinct: Bool = false, orderBy orderings: Ordering...,
-    where condition: SqlExpression? = nil
+    where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<Output> { callAsFunction() }
 }
 

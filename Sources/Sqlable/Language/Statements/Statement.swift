@@ -153,12 +153,13 @@ extension Statement {
   /// Without columns to update, the existing row is left unchanged. With a condition, the row is updated only if that
   /// is true; the condition may name columns of the existing row, and by `excluded` those of the new one.
   public consuming func onConflict(
-    _ target: any ColumnConvertible..., update columns: any ColumnConvertible..., where condition: SqlExpression? = nil
+    _ target: any ColumnConvertible..., update columns: any ColumnConvertible...,
+    where condition: (any SqlCondition)? = nil
   ) -> Statement {
     tree.onConflict(
       Upsert(
         target: target.map { ColumnReference($0.column) }, columns: columns.map { ColumnReference($0.column) },
-        condition: condition))
+        condition: condition?.expression))
     return self
   }
 
@@ -170,12 +171,12 @@ extension Statement {
   /// ```
   public consuming func onConflict(
     _ target: any ColumnConvertible..., set assignment: Assignment, _ others: Assignment...,
-    where condition: SqlExpression? = nil
+    where condition: (any SqlCondition)? = nil
   ) -> Statement {
     tree.onConflict(
       Upsert(
         target: target.map { ColumnReference($0.column) }, columns: [], assignments: [assignment] + others,
-        condition: condition))
+        condition: condition?.expression))
     return self
   }
 }

@@ -179,7 +179,7 @@ extension SelectStatement {
   /// ```swift
   /// Bicycle.read().joining(people, on: people["id"] == Bicycle.ownerId).filter(people["full_name"] == "Ann Smith")
   /// ```
-  public consuming func joining(_ other: Table, on condition: SqlExpression) -> Select<Row> {
+  public consuming func joining(_ other: Table, on condition: any SqlCondition) -> Select<Row> {
     joined(SelectQuery.Source(table: other.info), .inner, on: condition)
   }
 }

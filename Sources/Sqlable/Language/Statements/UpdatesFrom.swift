@@ -11,14 +11,14 @@ extension Statement where Output == Int {
   /// Rows without a match stay as they are. If several rows match one, SQLite takes one of them, and which is not
   /// defined. Further calls join further tables. The filter may use all of them, `returning` only the updated one. An
   /// order or a limit throws `.invalidStatement` when it runs, as does an update of a struct.
-  public consuming func from<Other: Sqlable>(_ other: Other.Type, on condition: SqlExpression) -> Statement {
-    tree.join(Other.source(), on: condition)
+  public consuming func from<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Statement {
+    tree.join(Other.source(), on: condition.expression)
     return self
   }
 
   /// Takes values for the update from a table or query under another name, which may be a table of the same model.
-  public consuming func from<Other: Sqlable>(_ other: Alias<Other>, on condition: SqlExpression) -> Statement {
-    tree.join(other.source, on: condition)
+  public consuming func from<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Statement {
+    tree.join(other.source, on: condition.expression)
     return self
   }
 
@@ -30,15 +30,15 @@ extension Statement where Output == Int {
   /// // WITH RECURSIVE "spent" … UPDATE "buyer" SET "total" = "spent"."c2" FROM "spent" WHERE …
   /// ```
   public consuming func from<each Value>(
-    _ other: NamedQuery<repeat each Value>, on condition: SqlExpression
+    _ other: NamedQuery<repeat each Value>, on condition: any SqlCondition
   ) -> Statement {
-    tree.join(other.source, on: condition)
+    tree.join(other.source, on: condition.expression)
     return self
   }
 
   /// Takes values for the update from the rows of a named query of a single column.
-  public consuming func from<Value>(_ other: NamedColumn<Value>, on condition: SqlExpression) -> Statement {
-    tree.join(other.source, on: condition)
+  public consuming func from<Value>(_ other: NamedColumn<Value>, on condition: any SqlCondition) -> Statement {
+    tree.join(other.source, on: condition.expression)
     return self
   }
 }

@@ -15,6 +15,11 @@ extension TypedColumn where Value == Bool {
   public static prefix func ! (column: TypedColumn) -> SqlExpression { !column.expression }
 }
 
+extension TypedExpression where Value == Bool {
+  /// Whether the term is false: `NOT "boss"."is_busy"`.
+  public static prefix func ! (term: TypedExpression) -> SqlExpression { !term.expression }
+}
+
 extension TypedColumn where Value == Bool? {
   /// `"a" IS NULL`, although the call reads as a test for false.
   @available(*, deprecated, message: "for an optional Bool this means IS NULL: write isNull, or == false")

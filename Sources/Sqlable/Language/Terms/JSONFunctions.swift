@@ -116,7 +116,7 @@ extension TypedTerm {
   /// order the values are in an undefined one. An order needs SQLite 3.44; running it with an earlier one throws
   /// `.misuse`.
   public func jsonGroupArray(
-    distinct: Bool = false, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+    distinct: Bool = false, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String> {
     TypedExpression(
       expression: jsonPart.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings, where: condition))
@@ -143,7 +143,7 @@ extension SqlTerm {
   /// All values of a group as a JSON array: `json_group_array("a")`. Without an order the values are in an undefined
   /// one; an order needs SQLite 3.44.
   public func jsonGroupArray(
-    distinct: Bool = false, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+    distinct: Bool = false, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
     expression.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings, where: condition)
   }
@@ -166,13 +166,13 @@ extension SqlExpression {
   fileprivate func removing(_ steps: [JSONStep]) -> SqlExpression { call(.jsonRemove, .path(steps)) }
 
   fileprivate func grouped(
-    with value: SqlExpression, orderBy orderings: [Ordering], where condition: SqlExpression?
+    with value: SqlExpression, orderBy orderings: [Ordering], where condition: (any SqlCondition)?
   ) -> SqlExpression {
     SqlExpression(
       .call(
         .init(
           function: .builtIn(.jsonGroupObject), arguments: [self, value], order: orderings.map(\.term),
-          filter: condition)))
+          filter: condition?.expression)))
   }
 }
 
@@ -241,7 +241,7 @@ extension TypedTerm {
   ///
   /// Empty for no rows. A key that comes twice is there twice. An order needs SQLite 3.44.
   public func jsonGroupObject(
-    _ value: some TypedTerm, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+    _ value: some TypedTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String> {
     TypedExpression(expression: expression.grouped(with: value.jsonPart, orderBy: orderings, where: condition))
   }
@@ -292,7 +292,7 @@ extension SqlTerm {
   /// The values of a group by the keys of this term, as a JSON object: `json_group_object("a", "b")`. An order needs
   /// SQLite 3.44.
   public func jsonGroupObject(
-    _ value: some SqlTerm, orderBy orderings: Ordering..., where condition: SqlExpression? = nil
+    _ value: some SqlTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
     expression.grouped(with: value.expression, orderBy: orderings, where: condition)
   }

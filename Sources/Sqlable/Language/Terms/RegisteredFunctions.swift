@@ -21,7 +21,7 @@ extension AggregateFunction {
   /// `condition` selects the rows, and `orderings` are the order in which it takes them, which needs SQLite 3.44.
   public func callAsFunction<each Term: TypedTerm>(
     _ term: repeat each Term, distinct: Bool = false, orderBy orderings: Ordering...,
-    where condition: SqlExpression? = nil
+    where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<Output> where repeat (each Term).Value == each Argument {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
@@ -32,7 +32,7 @@ extension AggregateFunction {
   /// Calls the aggregate with untyped terms: `"median"("a")`. A value that does not fit throws when the statement runs.
   public func callAsFunction(
     _ terms: any SqlTerm..., distinct: Bool = false, orderBy orderings: Ordering...,
-    where condition: SqlExpression? = nil
+    where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<Output> {
     TypedExpression(
       expression: function.call(
@@ -43,7 +43,7 @@ extension AggregateFunction {
 extension UserFunction {
   fileprivate func call(
     _ terms: [SqlExpression], isDistinct: Bool = false, orderBy orderings: [Ordering] = [],
-    where condition: SqlExpression? = nil
+    where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
     guard terms.count == argumentCount else {
       return SqlExpression(
@@ -53,7 +53,7 @@ extension UserFunction {
       .call(
         .init(
           function: .named(name), arguments: terms, isDistinct: isDistinct, order: orderings.map(\.term),
-          filter: condition)))
+          filter: condition?.expression)))
   }
 }
 
