@@ -208,6 +208,7 @@ class Associated:
         return self._with(limit=limit, **({} if offset is None else {"offset": offset}))
 
     def count(self): return self._with(count=True)
+    def aggregate(self, term): return self._with(aggregate=_term(term))
     def including(self, *associated): return self._with(including=[each.document for each in associated])
 
 
@@ -318,6 +319,8 @@ def examples():
             .including(many("repair", "bicycle_id")),
             through("course", "enrolment", "person_id", "course_id").where(col("title", of="course").ne("")).count()),
         read("worker").including(many("worker", "boss_id", key="id"), one("worker", "boss_id", key="id")),
+        read("bicycle").including(
+            many("repair", "bicycle_id").aggregate(function("max", col("cost"))), many("repair", "bicycle_id").count()),
     ]
 
 

@@ -247,6 +247,7 @@ export class Associated {
   }
 
   count(): Associated { return this.with({ count: true }); }
+  aggregate(operand: Operand): Associated { return this.with({ aggregate: term(operand) }); }
   including(...associated: Associated[]): Associated {
     return this.with({ including: associated.map((each) => each.document) });
   }
@@ -377,5 +378,7 @@ export function examples(): Statement[] {
       many("bicycle", "owner_id").orderBy(col("name").asc()).limit(3, 1).including(many("repair", "bicycle_id")),
       through("course", "enrolment", "person_id", "course_id").where(col("title", "course").ne("")).count()),
     read("worker").including(many("worker", "boss_id", "id"), one("worker", "boss_id", "id")),
+    read("bicycle").including(
+      many("repair", "bicycle_id").aggregate(call("max", col("cost"))), many("repair", "bicycle_id").count()),
   ];
 }

@@ -53,7 +53,9 @@ extension Including {
     let tables = try [TableInfo.of(Root.self)] + known.levels.flatMap(\.tables)
     let decoder = try DocumentDecoder(tables + rules.modelTables(), rules)
     self = try decoder.placing {
-      try Including(DecodedIncluding(document, like: known.levels, by: decoder), like: known, decoder)
+      try Including(
+        DecodedIncluding(document, like: known.levels, under: TableInfo.of(Root.self), by: decoder), like: known,
+        decoder)
     }
   }
 
@@ -81,8 +83,10 @@ struct DecodedIncluding {
 
   init(read: DecodedStatement, levels: [AssociationLevel]) { (self.read, self.levels) = (read, levels) }
 
-  /// Reads a document whose associations must be those of `known`.
-  init(_ document: Document, like known: [AssociationLevel], by decoder: DocumentDecoder) throws {
+  /// Reads a document whose associations must be those of `known`, which are below a table.
+  init(
+    _ document: Document, like known: [AssociationLevel], under table: TableInfo, by decoder: DocumentDecoder
+  ) throws {
     let key = DocumentOperation.read.rawValue
     guard case .object(var members) = document, let index = members.firstIndex(where: { $0.key == key }),
       case .object(var body) = members[index].value,
@@ -93,7 +97,7 @@ struct DecodedIncluding {
     read = try DecodedStatement(.object(members), by: decoder)
     decoder.enter(key)
     decoder.enter(DocumentKey.including.rawValue)
-    levels = try decoder.associations(associations, like: known)
+    levels = try decoder.associations(associations, like: known, under: table)
     decoder.leave()
     decoder.leave()
   }
@@ -115,7 +119,11 @@ extension DocumentEncoder {
     if !clauses.order.isEmpty { members.add(.orderBy, try order(clauses.order, scope)) }
     members.add(.limit, try clauses.limit.map(count))
     members.add(.offset, try clauses.offset.map(count))
-    if level.form == .count { members.add(.count, .bool(true)) }
+    switch level.form {
+    case .rows: break
+    case .count: members.add(.count, .bool(true))
+    case .value(let aggregate): members.add(.aggregate, try term(aggregate, scope))
+    }
     if !level.below.isEmpty { members.add(.including, try associations(level.below)) }
     return members.document
   }
@@ -144,22 +152,27 @@ extension DocumentEncoder {
 
 extension DocumentDecoder {
   private static let associationKeys: Set<DocumentKey> = [
-    .from, .referringBy, .referredBy, .key, .through, .where, .orderBy, .limit, .offset, .count, .including,
+    .from, .referringBy, .referredBy, .key, .through, .where, .orderBy, .limit, .offset, .count, .aggregate,
+    .including,
   ]
 
   /// Reads associations, which must be the known ones.
-  fileprivate func associations(_ document: Document, like known: [AssociationLevel]) throws -> [AssociationLevel] {
+  fileprivate func associations(
+    _ document: Document, like known: [AssociationLevel], under table: TableInfo
+  ) throws -> [AssociationLevel] {
     let documents = try list(document, "the associations of a read")
     guard documents.count == known.count else { throw unknownAssociation }
     return try documents.indices.map { index in
       enter(index)
-      let level = try association(documents[index], like: known[index])
+      let level = try association(documents[index], like: known[index], under: table)
       leave()
       return level
     }
   }
 
-  private func association(_ document: Document, like known: AssociationLevel) throws -> AssociationLevel {
+  private func association(
+    _ document: Document, like known: AssociationLevel, under table: TableInfo
+  ) throws -> AssociationLevel {
     let fields = try fields(document, DocumentDecoder.associationKeys, "an association")
     try begin()
     defer { end() }
@@ -169,19 +182,21 @@ extension DocumentDecoder {
     }
     let source = try part(fields, .from) { try self.source(ofAssociation: $0) }
     guard let source, source.table.isOfSameModel(as: known.query.table), known.query.table.database == nil,
-      try isPath(fields, known.path), try flag(fields[.count], .count) == (known.form == .count)
+      try isPath(fields, of: known, under: table), try isForm(fields, of: known)
     else { throw unknownAssociation }
     var level = known
     level.query = SelectQuery(source, results: [.model(0)])
     let scope = try level.scope
+    // It is the known one, but a policy may not allow its functions.
+    _ = try part(fields, .aggregate) { try term($0, scope) }
     if let filter = try part(fields, .where, { try term($0, scope) }) { level.query.filter(filter) }
     if let terms = try part(fields, .orderBy, { try order($0, scope) }) { level.query.clauses.order = terms }
     if let limit = try part(fields, .limit, { try count($0, "a limit") }) { level.query.limit = limit }
     if let offset = try part(fields, .offset, { try count($0, "an offset") }) {
       level.query.clauses.offset = .number(offset)
     }
-    if known.form == .count, level.query.isLimited {
-      throw failure("a count of associated rows can't have a limit")
+    if known.form != .rows, level.query.isLimited {
+      throw failure("an aggregate of associated rows can't have a limit")
     }
     if case .referred = known.path, level.query.isLimited || !level.query.clauses.order.isEmpty {
       throw failure("the row that another one refers to has no order and no limit")
@@ -190,7 +205,8 @@ extension DocumentDecoder {
       throw failure("the query is nested too deeply")
     }
     guard !known.below.isEmpty || fields[.including] != nil else { return level }
-    level.below = try part(fields, .including) { try associations($0, like: known.below) } ?? []
+    level.below =
+      try part(fields, .including) { try associations($0, like: known.below, under: known.query.table) } ?? []
     guard level.below.count == known.below.count else { throw unknownAssociation }
     return level
   }
@@ -203,11 +219,21 @@ extension DocumentDecoder {
     return sources[0]
   }
 
-  /// Whether rows belong to those above as a known path says.
-  private func isPath(_ fields: Fields, _ path: AssociationPath) throws -> Bool {
-    guard case .object(let members) = try DocumentEncoder().path(path).document else { return false }
-    let known = Fields(members: members)
-    return [DocumentKey.referringBy, .referredBy, .key, .through].allSatisfy { fields[$0]?.json == known[$0]?.json }
+  /// Whether rows belong to those above as a known association's. A key that foreign keys declare need not be named.
+  private func isPath(_ fields: Fields, of known: AssociationLevel, under table: TableInfo) throws -> Bool {
+    guard case .object(let members) = try DocumentEncoder().path(known.path).document else { return false }
+    let own = Fields(members: members)
+    guard [DocumentKey.referringBy, .referredBy, .through].allSatisfy({ fields[$0]?.json == own[$0]?.json })
+    else { return false }
+    guard let key = fields[.key] else { return true }
+    return try known.key(under: table).map { Document.text($0.name).json == key.json } ?? false
+  }
+
+  /// Whether the rows become what those of a known association do.
+  private func isForm(_ fields: Fields, of known: AssociationLevel) throws -> Bool {
+    guard try flag(fields[.count], .count) == (known.form == .count) else { return false }
+    guard case .value(let aggregate) = known.form, known.form != .count else { return fields[.aggregate] == nil }
+    return try DocumentEncoder().term(aggregate, known.scope).json == fields[.aggregate]?.json
   }
 
   /// The error for another association, which for a document that is not trusted is that for what is hidden.
@@ -217,6 +243,16 @@ extension DocumentDecoder {
 }
 
 extension AssociationLevel {
+  /// The column that a foreign key of one of two tables refers to; nil if there is a table between.
+  fileprivate func key(under table: TableInfo) throws -> Column? {
+    let found = try found(under: table)
+    switch path {
+    case .referring: return table.columns[found.above]
+    case .referred: return found.column
+    case .linked: return nil
+    }
+  }
+
   /// The tables that the terms of its rows can use: its own, and the one between.
   fileprivate var scope: Scope {
     get throws {

@@ -27,7 +27,7 @@ enum DocumentKey: String {
   // Parts.
   case column, to
   // Associations.
-  case including, referringBy, referredBy, key, through, count
+  case including, referringBy, referredBy, key, through, count, aggregate
 }
 
 extension DocumentEncoder {

@@ -71,12 +71,14 @@ extension MemoryPlanner {
     let cores = try parts.map { try $0.isNested ? nested($0, outer: outer) : core($0, order: [], outer: outer) }
     let collations = collations(of: cores)
     let (orders, places) = try order(clauses, parts, cores, collations)
+    // Not the cores: the scope of an enclosing query can hold this one.
+    let rowsOfParts = cores.map(\.rows)
     return MemoryQuery(
       columns: cores[0].columns, isCorrelated: cores.contains(where: \.isCorrelated)
     ) { frame in
-      var rows = try cores[0].rows(frame)
-      for (operation, core) in zip(operations, cores.dropFirst()) {
-        rows = MemoryPlanner.combined(rows, operation, try core.rows(frame), collations)
+      var rows = try rowsOfParts[0](frame)
+      for (operation, part) in zip(operations, rowsOfParts.dropFirst()) {
+        rows = MemoryPlanner.combined(rows, operation, try part(frame), collations)
       }
       for index in rows.indices { rows[index].keys = places.map { rows[index].values[$0] } }
       return MemoryPlanner.limited(MemoryOrder.sorted(rows, by: orders), clauses).map(\.values)
@@ -100,8 +102,9 @@ extension MemoryPlanner {
 
   private func single(_ clauses: SelectQuery.Clauses, outer: MemoryScope?) throws -> MemoryQuery {
     let core = try core(clauses, order: clauses.order, outer: outer)
+    let (rows, orders) = (core.rows, core.orders)
     return MemoryQuery(columns: core.columns, isCorrelated: core.isCorrelated) { frame in
-      MemoryPlanner.limited(MemoryOrder.sorted(try core.rows(frame), by: core.orders), clauses).map(\.values)
+      MemoryPlanner.limited(MemoryOrder.sorted(try rows(frame), by: orders), clauses).map(\.values)
     }
   }
 

@@ -47,6 +47,7 @@ extension MemoryPlanner {
     let collations = collations(of: all)
     let (orders, places) = try order(clauses, [whole] + parts, all, collations)
     let isDistinct = steps.last?.operation == .union
+    let nextRows = cores.map(\.rows)
     return MemoryQuery(
       columns: initial.columns, isCorrelated: initial.isCorrelated || cores.contains(where: \.isCorrelated)
     ) { frame in
@@ -61,8 +62,8 @@ extension MemoryPlanner {
         }
         found.append(row)
         recursion.row = row
-        for core in cores {
-          for row in try core.rows(frame) { queue.add(row.values) }
+        for next in nextRows {
+          for row in try next(frame) { queue.add(row.values) }
         }
       }
       return Array(found.dropFirst(clauses.offset?.number ?? 0).prefix(clauses.limit?.number ?? .max))

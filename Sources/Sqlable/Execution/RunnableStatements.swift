@@ -201,6 +201,22 @@ extension FirstReturned: Runnable {
   public func run(over transport: some SqlTransport) async throws -> Row? { try await all.run(over: transport).first }
 }
 
+extension Including {
+  /// Reads the first row with what belongs to it; returns nil if there is none.
+  public func first(
+    _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> (Root, repeat each Part)? {
+    try db.run(first(), file: file, line: line)
+  }
+
+  /// Reads the first row with what belongs to it; returns nil if there is none.
+  public func first(
+    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> (Root, repeat each Part)? {
+    try await db.run(first(), file: file, line: line)
+  }
+}
+
 extension Returning: Runnable {
   public var isReadOnly: Bool { false }
 

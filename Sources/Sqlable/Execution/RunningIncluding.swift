@@ -10,27 +10,39 @@ extension Including {
   ) throws -> [(Root, repeat each Part)] {
     let isTraced = try db.beginCall(file, line)
     defer { if isTraced { db.endCall() } }
-    // Outside a transaction the statements would see commits that happen between them.
     let levels = db.transactionLevel
     do {
-      return try db.transaction(.deferred) { db in
-        let gathered = try gathering()
-        try db.gather(gathered.rows, by: rootQuery)
-        var waiting = gathered.rows.levels
-        while let next = waiting.popFirst() {
-          guard let query = next.query() else { continue }
-          try db.gather(next.level, by: query)
-          waiting += next.level.levels
-        }
-        return gathered.all()
-      }
+      // A statement that calls a function holds its snapshot, and no transaction can begin in it.
+      if try db.isInFunction { return try rows(db) }
+      // Outside a transaction the statements would see commits that happen between them.
+      return try db.transaction(.deferred, rows)
     } catch { throw db.ofOwn(error, levels: levels) }
   }
 
-  private var rootQuery: LevelQuery {
-    let query = root.asSelect().query
-    return LevelQuery(query: query, columns: query.clauses.columns)
+  /// Reads the first row with what belongs to it; returns nil if there is none.
+  ///
+  /// ```swift
+  /// let anna = try Person.read(Person.id == 1).including(Person.bikes).first(db)     // (Person, [Bicycle])?
+  /// ```
+  public func first(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> (Root, repeat each Part)? {
+    try first().run(db, file: file, line: line)
   }
+
+  private func rows(_ db: SqliteDatabase) throws -> [(Root, repeat each Part)] {
+    let gathered = try gathering()
+    try db.gather(gathered.rows, by: rootQuery)
+    var waiting = gathered.rows.levels
+    while let next = waiting.popFirst() {
+      guard let query = next.query() else { continue }
+      try db.gather(next.level, by: query)
+      waiting += next.level.levels
+    }
+    return try gathered.all()
+  }
+
+  private var rootQuery: LevelQuery { LevelQuery(root.asSelect().query) }
 }
 
 extension Including: Runnable {
@@ -72,7 +84,7 @@ extension Including: Runnable {
         waiting += sent.level.levels
       }
     }
-    return gathered.all()
+    return try gathered.all()
   }
 }
 
@@ -98,6 +110,11 @@ extension GatheredLevel {
 }
 
 extension SqliteDatabase {
+  /// Whether a function runs that a statement of this handle calls.
+  fileprivate var isInFunction: Bool {
+    get throws { try locked { try openConnection().userCode.isRunning } }
+  }
+
   fileprivate func gather(_ level: some GatheredLevel, by query: LevelQuery) throws {
     let reading = try beginReading(query.query, as: query.columns)
     defer { endReading(reading) }

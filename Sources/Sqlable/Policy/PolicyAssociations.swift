@@ -27,8 +27,13 @@ extension AssociationLevel {
 
   private mutating func restrict(by policy: StatementPolicy) throws {
     let check = PolicyCheck(policy)
-    try check.check(query, form == .count ? .existence : .used(.result))
-    if form == .count { try check.require(.aggregates) }
+    try check.check(query, form == .rows ? .used(.result) : .existence)
+    if case .value(let aggregate) = form {
+      try check.require(.aggregates)
+      var values = query
+      values.clauses.results = [.term(aggregate)]
+      try check.check(values, .used(.result))
+    }
     try checkPath(by: check)
     // SQLite would refuse them when the query runs.
     let terms = query.clauses.order.map(\.expression) + [query.filter].compactMap(\.self)
@@ -36,6 +41,7 @@ extension AssociationLevel {
     // The table between is joined when the query runs; its condition is one on the rows.
     if let link = path.link { query.clauses.sources.append(SelectQuery.Source(table: link)) }
     query = try query.restricted(by: policy)
+    if case .value(let aggregate) = form { form = .value(try aggregate.restricted(by: policy)) }
     if path.link != nil { query.clauses.sources.removeLast() }
     guard form == .rows, !hasOneRow else { return }
     // The first of several that are referred to must not depend on what is hidden.
@@ -55,7 +61,7 @@ extension AssociationLevel {
     var shown: [(ColumnReference, TableInfo)] = []
     switch path {
     case .linked(let link, let from, let to): shown = [(from, link), (to, link)]
-    case .referring(let column, _) where form == .count: shown = [(column, query.table)]
+    case .referring(let column, _) where form != .rows: shown = [(column, query.table)]
     case .referring, .referred: break
     }
     for (column, table) in shown {

@@ -52,7 +52,7 @@ extension StatementPolicy {
     like known: Including<Root, repeat each Part>, json: some ContiguousBytes
   ) throws -> Including<Root, repeat each Part> {
     try reading(json) { document, decoder in
-      let decoded = try DecodedIncluding(document, like: known.levels, by: decoder)
+      let decoded = try DecodedIncluding(document, like: known.levels, under: TableInfo.of(Root.self), by: decoder)
       guard kinds.contains(.read) else { throw DocumentAccess.refusal }
       return try Including(decoded.restricted(by: self), like: known, decoder)
     }

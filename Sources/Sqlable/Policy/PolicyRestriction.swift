@@ -165,13 +165,16 @@ extension SelectQuery.Clauses {
     let source = sources[index]
     guard case .table = source.kind else { return nil }
     let rules = try policy.rules(of: source.table)
-    return source.alias.map { rules.condition?.renamed(rules.table, $0) } ?? rules.condition
+    guard let alias = source.alias else { return rules.condition }
+    return rules.condition?.replacing(rules.table) {
+      SqlExpression(.qualified(alias: alias, ColumnReference(rules.table.columns[$0])))
+    }
   }
 }
 
 extension SqlExpression {
   /// The term with the conditions of a policy in its subqueries.
-  fileprivate func restricted(by policy: StatementPolicy) throws -> SqlExpression {
+  func restricted(by policy: StatementPolicy) throws -> SqlExpression {
     guard policy.features.contains(.subqueries), hasQuery else { return self }
     var isScalar = false
     if case .query(let query) = node { isScalar = query.kind == .scalar }
@@ -232,25 +235,6 @@ extension SqlExpression {
   private var hasQuery: Bool {
     if case .query = node { return true }
     return node.hasTerm(where: \.hasQuery)
-  }
-
-  /// The term with the columns of a table under an alias, also in subqueries that do not read the table themselves.
-  fileprivate func renamed(_ table: TableInfo, _ alias: String) -> SqlExpression {
-    if case .column(let reference) = node, let definition = reference.definition,
-      table.columns.contains(where: { $0.definition === definition })
-    {
-      return SqlExpression(.qualified(alias: alias, reference))
-    }
-    return mapped({ $0.renamed(table, alias) }, { $0.renamed(table, alias) })
-  }
-}
-
-extension SelectQuery {
-  fileprivate func renamed(_ table: TableInfo, _ alias: String) -> SelectQuery {
-    guard !clauses.sources.contains(where: { $0.alias == nil && $0.table === table }) else { return self }
-    var query = self
-    query.clauses.mapTerms({ $0.renamed(table, alias) }, { $0.renamed(table, alias) })
-    return query
   }
 }
 

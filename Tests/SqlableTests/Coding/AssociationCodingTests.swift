@@ -67,6 +67,45 @@ import Testing
         == keyed)
   }
 
+  /// The document and the program must have the same aggregate.
+  @Test func anAggregateIsPartOfTheAssociation() throws {
+    let costs = Bicycle.repairs.aggregate(Repair.cost.max())
+    let read = Bicycle.read().including(Bicycle.repairs.filter(Repair.id > 1).aggregate(Repair.cost.max()))
+    #expect(
+      try text(read) == """
+        {"read":{"from":"bicycle","including":[{"aggregate":{"arguments":[{"column":"cost"}],"function":"max"},\
+        "from":"repair","referringBy":"bicycle_id","where":{">":[{"column":"id"},1]}}]},"sqlable":1}
+        """)
+    let like = Bicycle.read().including(costs)
+    #expect(try Including(json: read.json(), like: like) == read)
+    let least = Bicycle.read().including(Bicycle.repairs.aggregate(Repair.cost.min()))
+    let message = "the associations are not those that the program expects"
+    #expect(sqlError { _ = try Including(json: least.json(), like: like) }?.message == message)
+    let rows = Bicycle.read().including(Bicycle.repairs)
+    #expect(sqlError { _ = try Including(json: rows.json(), like: like) }?.message == message)
+    #expect(sqlError { _ = try Including(json: read.json(), like: rows) }?.message == message)
+    try withSchool { (db: SqliteDatabase) throws -> Void in
+      #expect(try Including(json: read.json(), like: like).run(db).map(\.1) == [25, 90, 10, nil])
+    }
+  }
+
+  /// A key that follows from the foreign keys need not be named, and may be.
+  @Test func theKeyCanBeNamed() throws {
+    let named = #"[{"from":"bicycle","referringBy":"owner_id","key":"id"}]"#
+    #expect(try Including(json: data(#"{"from":"person","including":\#(named)}"#), like: people) == people)
+    let unnamed = #"{"from":"worker","including":[{"from":"worker","referringBy":"boss_id"}]}"#
+    let teams = Worker.read().including(Worker.team)
+    #expect(try Including(json: data(unnamed), like: teams) == teams)
+    let owners = Bicycle.read().including(Bicycle.owner)
+    for (key, isRight) in [("id", true), ("name", false), ("owner_id", false)] {
+      let one = #"{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id","key":"\#(key)"}]}"#
+      #expect((try? Including(json: data(one), like: owners)) == (isRight ? owners : nil), "\(key)")
+    }
+    let courses = #"{"table":"enrolment","from":"person_id","to":"course_id"}"#
+    let through = #"{"from":"person","including":[{"from":"course","through":\#(courses),"key":"id"}]}"#
+    expectInvalidStatement { _ = try Including(json: data(through), like: Person.read().including(Person.courses)) }
+  }
+
   /// The costs of the repairs of each bike of each person.
   private func costs(_ people: [(Person, [(Bicycle, [Repair], Person?)], Int)]) -> [[[Int]]] {
     people.map { person in person.1.map { bike in bike.1.map(\.cost) } }

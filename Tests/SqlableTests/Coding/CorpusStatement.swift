@@ -19,7 +19,7 @@ struct CorpusStatement {
     let operation = document.keys.first { $0 != "sqlable" } ?? ""
     let body = document[operation] as? [String: Any] ?? [:]
     if body["including"] != nil {
-      (json, sql) = try CorpusStatement.including(data, rules, isOfPeople: body["from"] as? String == "person")
+      (json, sql) = try CorpusStatement.including(data, rules, from: body["from"] as? String)
       bindings = []
       return
     }
@@ -36,18 +36,21 @@ struct CorpusStatement {
     self = try CorpusStatement.read(data, rules, operation, body, as: model)
   }
 
-  /// What is read with associated rows is known: that of the guide, or of workers.
+  /// What is read with associated rows is known: that of the guide, of bicycles or of workers.
   private static func including(
-    _ data: Data, _ rules: StatementRules, isOfPeople: Bool
+    _ data: Data, _ rules: StatementRules, from table: String?
   ) throws -> (json: Data, sql: String) {
-    guard isOfPeople else {
-      let known = Worker.read().including(Worker.team).including(Worker.boss)
-      let workers = try Including(json: data, like: known, rules: rules)
-      return (try workers.json(), workers.sql)
+    func read<Root, each Part>(_ known: Including<Root, repeat each Part>) throws -> (json: Data, sql: String) {
+      let read = try Including(json: data, like: known, rules: rules)
+      return (try read.json(), read.sql)
     }
-    let known = Person.read().including(Person.bikes.including(Bicycle.repairs)).including(Person.courses.count())
-    let people = try Including(json: data, like: known, rules: rules)
-    return (try people.json(), people.sql)
+    return switch table {
+    case "person":
+      try read(Person.read().including(Person.bikes.including(Bicycle.repairs), Person.courses.count()))
+    case "bicycle":
+      try read(Bicycle.read().including(Bicycle.repairs.aggregate(Repair.cost.max()), Bicycle.repairs.count()))
+    default: try read(Worker.read().including(Worker.team, Worker.boss))
+    }
   }
 
   private static func read<Model: Sqlable>(

@@ -328,6 +328,22 @@ private func withLegs(
     }
   }
 
+  /// A statement that calls a function holds a snapshot, in which the function reads.
+  @Test func aFunctionReadsAssociatedRowsOnItsHandle() throws {
+    try withSchool { db in
+      let cost = ScalarFunction("cost_of") { [db] (person: Int) in
+        let people = Person.read().filter(Person.id == person).including(Person.bikes.including(Bicycle.repairs))
+        return try people.run(db).flatMap { $0.1.flatMap(\.1) }.map(\.cost).reduce(0, +)
+      }
+      try db.register(cost)
+      #expect(try Person.select(cost(Person.id)).orderBy(Person.id).run(db) == [75, 90, 0])
+      try db.transaction { db in
+        try Repair.updateAll(Repair.cost.set(to: 1)).run(db)
+        #expect(try db.query("SELECT cost_of(1)", as: Int.self) == [3])
+      }
+    }
+  }
+
   @Test func aThousandRowsOnFourThreads() throws {
     try withLegs((1...1_000).map { Leg($0, Double($0), Double($0 * 3)) }) { db in
       let results = Mutex<[Int]>([])

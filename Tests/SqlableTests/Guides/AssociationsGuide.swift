@@ -50,6 +50,48 @@ import Testing
     }
   }
 
+  @Test func theFirstRowComesWithItsOwn() throws {
+    try withSchool { db in
+      let newest: (Person, [Bicycle])? = try Person.read().orderBy(Person.id, .desc).including(Person.bikes).first(db)
+      let anna = try Person.byId(1).including(Person.bikes).run(db)  // (Person, [Bicycle])?
+      #expect(newest?.0.name == "Cid" && anna?.1.count == 2)
+    }
+  }
+
+  @Test func anAggregateIsATerm() throws {
+    try withSchool { db in
+      let busy = Person.read().filter(Person.bikes.count() > 1).orderBy(Person.bikes.count(), .desc)
+      let costs = Bicycle.repairs.filter(Repair.cost > 20).aggregate(Repair.cost.sum())
+      let dear = try Bicycle.read().including(costs).run(db)  // [(Bicycle, Int?)]
+      let sums = try Bicycle.select(costs, Bicycle.repairs.count()).orderBy(costs).run(db)  // [(Int?, Int)]
+      #expect(
+        busy.sql == """
+          SELECT "id", "name" FROM "person" \
+          WHERE (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") > ? \
+          ORDER BY (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") DESC
+          """)
+      #expect(try busy.run(db).map(\.name) == ["Anna"])
+      #expect(dear.map(\.1) == [65, 90, nil, nil])
+      #expect(sums.map(\.0) == [nil, nil, 65, 90] && sums.map(\.1).sorted() == [0, 1, 1, 2])
+      let texts = Mutex<[String]>([])
+      let trace = db.trace { event in texts.withLock { $0.append(event.sql) } }
+      defer { db.removeTrace(trace) }
+      _ = try Bicycle.read().including(costs).run(db)
+      #expect(
+        texts.withLock(\.self).contains(
+          """
+          SELECT "bicycle_id", sum("cost") FROM "repair" WHERE "cost" > ? AND "bicycle_id" IN (?…) GROUP BY "bicycle_id" \
+          UNION ALL SELECT ?, sum("cost") FROM "repair" WHERE "cost" > ? AND "bicycle_id" = ?
+          """))
+      let untyped = try Person.read().including(Person.bikes.aggregate(Bicycle.id.max().typed(as: Int?.self))).run(db)
+      #expect(untyped.map(\.1) == [3, 2, nil])
+      let enrolments = Person.toMany(Enrolment.self, by: Enrolment.personId)
+      let course = Enrolment.toOne(Course.self, by: Enrolment.courseId)
+      let links: [(Person, [(Enrolment, Course?)])] = try Person.read().including(enrolments.including(course)).run(db)
+      #expect(links.map { $0.1.map { $0.1?.title } } == [["Welding", "Accounts"], ["Welding"], ["Welding"]])
+    }
+  }
+
   @Test func aColumnIsEnough() throws {
     try withCompany { db in
       let teams = try Worker.read().including(Worker.bossId, of: Worker.id).run(db)  // [(Worker, [Worker])]

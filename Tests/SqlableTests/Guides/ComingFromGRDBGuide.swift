@@ -71,6 +71,8 @@ import Testing
       _ = try Person.read().including(Person.bikes).run(db)
       _ = try Bicycle.read().including(Bicycle.owner).run(db)
       _ = try Person.read().including(Person.bikes.count()).run(db)
+      _ = try Bicycle.read().including(Bicycle.repairs.aggregate(Repair.cost.max())).run(db)
+      _ = try Person.read().filter(Person.bikes.count() > 2).run(db)
       _ = try Person.read().whereNone(Person.bikes).run(db)
       #expect(Car.read().sql.hasPrefix("SELECT"))
       try Car.updateAll(Car.price.set(to: Car.price + 1)).run(db)

@@ -41,6 +41,7 @@ import Testing
         Person.bikes.orderBy(Bicycle.name).limit(3, offset: 1).including(Bicycle.repairs)
       ).including(Person.courses.filter(Course.title != "").count()).json(),
       Worker.read().including(Worker.team).including(Worker.boss).json(),
+      Bicycle.read().including(Bicycle.repairs.aggregate(Repair.cost.max()), Bicycle.repairs.count()).json(),
     ]
   }
 

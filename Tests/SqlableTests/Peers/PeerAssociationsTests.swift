@@ -83,7 +83,7 @@ import Testing
       )
       try asked.typed(
         "Rows to which at least two belong",
-        Film.read().filter(scalar(Screening.read().filter(Screening.filmId == Film.id).count()) >= 2),
+        Film.read().filter(Film.screenings.count() >= 2),
         #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE (SELECT count(*) FROM "screening" WHERE "screening"."film_id" = "film"."id") >= ?"#,
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE (SELECT count(*) FROM screening WHERE film_id = film.id) >= 2"
@@ -91,19 +91,15 @@ import Testing
       try asked.typed(
         "The greatest value and the sum of what belongs to each row",
         Film.select(
-          Film.title, scalar(Credit.select(Credit.fee.max()).filter(Credit.filmId == Film.id)),
-          scalar(Screening.select(Screening.sold.sum()).filter(Screening.filmId == Film.id))),
+          Film.title, Film.credits.aggregate(Credit.fee.max()), Film.screenings.aggregate(Screening.sold.sum())),
         #"SELECT "title", (SELECT max("credit"."fee") FROM "credit" WHERE "credit"."film_id" = "film"."id"), (SELECT sum("screening"."sold") FROM "screening" WHERE "screening"."film_id" = "film"."id") FROM "film""#,
         byHand:
           "SELECT title, (SELECT max(fee) FROM credit WHERE film_id = film.id), (SELECT sum(sold) FROM screening WHERE film_id = film.id) FROM film"
       )
       try asked.typed(
         "A calculation with two counts",
-        Film.select(
-          Film.title,
-          scalar(Screening.read().filter(Screening.filmId == Film.id).count()).ifNull(0)
-            - scalar(Credit.read().filter(Credit.filmId == Film.id).count()).ifNull(0)),
-        #"SELECT "title", coalesce((SELECT count(*) FROM "screening" WHERE "screening"."film_id" = "film"."id"), ?) - coalesce((SELECT count(*) FROM "credit" WHERE "credit"."film_id" = "film"."id"), ?) FROM "film""#,
+        Film.select(Film.title, Film.screenings.count() - Film.credits.count()),
+        #"SELECT "title", (SELECT count(*) FROM "screening" WHERE "screening"."film_id" = "film"."id") - (SELECT count(*) FROM "credit" WHERE "credit"."film_id" = "film"."id") FROM "film""#,
         byHand:
           "SELECT title, (SELECT count(*) FROM screening WHERE film_id = film.id) - (SELECT count(*) FROM credit WHERE film_id = film.id) FROM film"
       )

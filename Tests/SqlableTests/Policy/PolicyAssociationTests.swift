@@ -78,6 +78,33 @@ import Testing
     expectInvalidStatement { _ = try counts.statement(like: like, json: like.json()) }
   }
 
+  @Test func anAggregateIsOneOfTheRowsThatThePolicyShows() throws {
+    let payments = PolicyAssociationTests.payments
+    let like = Account.read().including(payments.aggregate(Payment.amount.sum()))
+    func policy(_ features: Set<StatementPolicy.Feature>, _ payments: TablePolicy<Payment>) -> StatementPolicy {
+      StatementPolicy(
+        .table(Account.self).readingAll().rows(where: Account.tenant == 1), payments.rows(where: Payment.tenant == 1),
+        features: features)
+    }
+    let refers = TablePolicy(Payment.self).filtering(Payment.account, by: .equality)
+    for policy in [
+      policy([], refers.reading(Payment.amount)), policy([.aggregates], refers),
+      policy([.aggregates], TablePolicy(Payment.self).reading(Payment.amount)),
+    ] {
+      expectInvalidStatement { _ = try policy.statement(like: like, json: like.json()) }
+    }
+    // Its functions are those that a document may call.
+    let owed = Account.read().including(payments.aggregate(Payment.amount.sum().ifNull(0)))
+    let error = sqlError {
+      _ = try policy([.aggregates], refers.reading(Payment.amount)).statement(like: owed, json: owed.json())
+    }
+    #expect(error?.documentPath?.hasPrefix("read.including[0].aggregate") == true, "\(String(describing: error))")
+    try withAccounts { (db: SqliteDatabase) throws -> Void in
+      let sums = try policy([.aggregates], refers.reading(Payment.amount)).statement(like: like, json: like.json())
+      #expect(try sums.run(db).map(\.1) == [15, nil])
+    }
+  }
+
   @Test func aCountNeedsAggregatesAndTheColumnThatRefers() throws {
     let like = Account.read().including(PolicyAssociationTests.payments.count())
     func policy(_ features: Set<StatementPolicy.Feature>, _ payments: TablePolicy<Payment>) -> StatementPolicy {

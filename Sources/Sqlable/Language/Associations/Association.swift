@@ -133,6 +133,31 @@ extension Association where Output == Target? {
   }
 }
 
+extension Association where Output: SqlValue {
+  static func value(_ level: AssociationLevel) -> Association {
+    Association(
+      part: AssociatedPart(level: level) { level, table in
+        let values = try GatheredValues<Output>(level, under: table)
+        return GatheredPart(level: values, output: values.value(of:))
+      })
+  }
+}
+
+// MARK: - Terms
+
+/// A count or another aggregate of associated rows is a term of queries for the rows that they belong to.
+extension Association: AnyTerm where Output: SqlValue {
+  /// `(SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")`
+  public var expression: SqlExpression { part.level.value(under: Origin.self) }
+}
+
+extension Association: Selectable where Output: SqlValue {
+  public typealias Value = Output
+}
+
+extension Association: TypedTerm where Output: SqlValue {}
+extension Association: SqlCondition where Output: SqlBoolean {}
+
 // MARK: - Modifiers
 
 extension Association {
@@ -158,7 +183,12 @@ extension Association {
   }
 }
 
-extension Association where Output == [Target] {
+/// What a row comes with by an association to many: an array, in the order of the association.
+public protocol AssociatedRows {}
+
+extension Array: AssociatedRows {}
+
+extension Association where Output: AssociatedRows {
   /// Orders the rows that each row comes with. A further call orders those that compare as equal so far.
   public consuming func orderBy(_ term: some SqlTerm, _ order: Order = .asc) -> Association {
     ordered(by: [OrderTerm(expression: term.expression, order: order)])
@@ -188,27 +218,51 @@ extension Association where Output == [Target] {
     return self
   }
 
+  private consuming func ordered(by terms: [OrderTerm]) -> Association {
+    part.level.query.clauses.order += terms
+    return self
+  }
+}
+
+extension Association where Output == [Target] {
   /// The first of the rows that a row comes with, by their order; nil if there is none.
   public consuming func first() -> Association<Origin, Target, Target?> {
     part.level.query.takeFirst()
     return .toOne(part.level)
   }
 
-  /// The number of rows that refer to a row, 0 if there are none.
+  /// The number of rows that refer to a row, 0 if there are none; also a term of queries for that row.
   ///
   /// ```swift
   /// Person.read().including(Person.bikes.count())     // (Person, Int)
   /// // SELECT "owner_id", count(*) FROM "bicycle" WHERE "owner_id" IN (?, ?, …) GROUP BY "owner_id"
+  /// Person.read().filter(Person.bikes.count() > 2).orderBy(Person.bikes.count(), .desc)     // Person
+  /// // … WHERE (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") > ? ORDER BY …
   /// ```
   ///
   /// Running it throws `.invalidStatement` after a limit.
   public consuming func count() -> Association<Origin, Target, Int> {
     part.level.form = .count
-    return Association<Origin, Target, Int>(
-      part: AssociatedPart(level: part.level) { level, table in
-        let counts = try GatheredCounts(level, under: table)
-        return GatheredPart(level: counts) { counts.count(of: $0) }
-      })
+    return .value(part.level)
+  }
+
+  /// An aggregate of the rows that refer to a row; also a term of queries for that row.
+  ///
+  /// ```swift
+  /// Person.read().including(Person.bikes.aggregate(Bicycle.price.max()))     // (Person, Int?)
+  /// // SELECT "owner_id", max("price") FROM "bicycle" WHERE "owner_id" IN (?, ?, …) GROUP BY "owner_id"
+  /// //   UNION ALL SELECT NULL, max("price") FROM "bicycle" WHERE "owner_id" = NULL
+  /// Person.select(Person.name, Person.bikes.aggregate(Bicycle.price.sum()))     // (String, Int?)
+  /// // SELECT "name", (SELECT sum("price") FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") FROM "person"
+  /// ```
+  ///
+  /// Without rows it is what SQLite makes of none: NULL, but 0 of a count or a total. The term has columns of `Target`
+  /// and of the table between; a function of the program's own in it must be an aggregate. Running it throws
+  /// `.invalidStatement` after an order or a limit, if the term is no aggregate, and as a term for SQL text in an
+  /// aggregate of rows that refer to their own table.
+  public consuming func aggregate<Term: TypedTerm>(_ term: Term) -> Association<Origin, Target, Term.Value> {
+    part.level.form = .value(term.expression)
+    return .value(part.level)
   }
 
   /// The rows, each with the rows that belong to it by associations of its own, one statement for each.
@@ -228,14 +282,9 @@ extension Association where Output == [Target] {
         var levels = level.below[...]
         let below = (repeat try rows.gathering((each parts).taking(&levels)))
         return GatheredPart(level: rows) { key in
-          rows.places(of: key).map { rows.row($0, repeat each below) }
+          try rows.places(of: key).map { try rows.row($0, repeat each below) }
         }
       })
-  }
-
-  private consuming func ordered(by terms: [OrderTerm]) -> Association {
-    part.level.query.clauses.order += terms
-    return self
   }
 }
 
@@ -256,7 +305,7 @@ extension Association where Output == Target? {
         var levels = level.below[...]
         let below = (repeat try rows.gathering((each parts).taking(&levels)))
         return GatheredPart(level: rows) { key in
-          rows.firstPlace(of: key).map { rows.row($0, repeat each below) }
+          try rows.firstPlace(of: key).map { try rows.row($0, repeat each below) }
         }
       })
   }

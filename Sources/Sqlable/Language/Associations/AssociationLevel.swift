@@ -1,6 +1,12 @@
 /// One level of associated rows: which rows there are, and how they belong to those of the level above.
 struct AssociationLevel: Sendable, Hashable {
-  enum Form: Sendable, Hashable { case rows, count }
+  enum Form: Sendable, Hashable {
+    case rows
+    /// An aggregate of the rows.
+    case value(SqlExpression)
+
+    static let count = Form.value(countAll().expression)
+  }
 
   /// The rows, with their filter, their order, and the limit for each row above.
   var query: SelectQuery
@@ -76,6 +82,10 @@ struct LevelQuery {
   let query: SelectQuery
   /// The columns as those of models, also where `query` gives them other names.
   let columns: [ResultColumn]
+
+  init(query: SelectQuery, columns: [ResultColumn]) { (self.query, self.columns) = (query, columns) }
+
+  init(_ query: SelectQuery) { self.init(query: query, columns: query.clauses.columns) }
 }
 
 extension AssociationLevel {
@@ -111,23 +121,36 @@ extension AssociationLevel {
   /// The position, in a row that is read, of the value by which it belongs to a row above.
   func position(by path: FoundPath) -> Int { path.position ?? query.table.count }
 
-  /// The read of the rows that belong to rows with these values; nil if none can.
-  func rows(of values: [DatabaseValue], by path: FoundPath) -> LevelQuery? {
-    let wanted = Set(values.filter { $0 != .null })
-    guard !wanted.isEmpty else { return nil }
+  /// The rows with the table between.
+  private func joined(by path: FoundPath) -> SelectQuery {
     var rows = query
     if let link = path.link {
       rows.join(
         SelectQuery.Source(table: link.table), .inner, on: SqlExpression(.binary(.equal, link.key, link.foreignKey)))
     }
-    rows.filter(SqlExpression(.isIn(path.term, Array(wanted))))
+    return rows
+  }
+
+  /// The read of the rows that belong to rows with these values; nil if none can.
+  func rows(of values: [DatabaseValue], by path: FoundPath) -> LevelQuery? {
+    let wanted = Set(values.filter { $0 != .null })
+    var rows = joined(by: path)
     switch form {
-    case .count:
-      if rows.isLimited { rows.clauses.defect = .invalidStatement("a count of associated rows can't have a limit") }
-      rows.clauses.results = [.term(path.term), .term(countAll().expression)]
-      rows.clauses.groups = [path.term]
+    case .value(let term):
+      if let defect = defect(ofValue: term) { rows.clauses.defect = defect }
       rows.clauses.order = []
+      // One row with what SQLite makes of no rows, but for a count: that is 0.
+      var none = rows
+      none.clauses.results = [.term(SqlExpression(DatabaseValue.null)), .term(term)]
+      none.filter(SqlExpression(.binary(.equal, path.term, SqlExpression(DatabaseValue.null))))
+      if wanted.isEmpty { return form == .count || values.isEmpty ? nil : LevelQuery(none) }
+      rows.filter(SqlExpression(.isIn(path.term, Array(wanted))))
+      rows.clauses.results = [.term(path.term), .term(term)]
+      rows.clauses.groups = [path.term]
+      if form != .count { rows.clauses.compounds = [SelectQuery.Compound(operation: .unionAll, query: none)] }
     case .rows:
+      guard !wanted.isEmpty else { return nil }
+      rows.filter(SqlExpression(.isIn(path.term, Array(wanted))))
       if path.position == nil { rows.clauses.results.append(.term(path.term)) }
       if rows.isLimited {
         if rows.clauses.order.contains(where: \.expression.hasAggregate) {
@@ -136,7 +159,49 @@ extension AssociationLevel {
         return rows.ranked(by: path.term, beside: path.link?.table)
       }
     }
-    return LevelQuery(query: rows, columns: rows.clauses.columns)
+    return LevelQuery(rows)
+  }
+
+  /// Why a term can't be a value of the rows, if it can't.
+  private func defect(ofValue term: SqlExpression) -> SqlError? {
+    if query.isLimited {
+      return .invalidStatement("an aggregate of associated rows can't have a limit").at(table: query.table.name)
+    }
+    if form != .count, !query.clauses.order.isEmpty {
+      let text = "associated rows are not ordered for an aggregate, which has orderBy itself"
+      return .invalidStatement(text).at(table: query.table.name)
+    }
+    guard !term.hasAggregate, !term.callsRegisteredFunction else { return nil }
+    return .noAggregate.at(table: query.table.name)
+  }
+
+  /// The value of the rows that belong to a row of a model, in a query for that.
+  func value(under model: (some Sqlable).Type) -> SqlExpression {
+    do { return try value(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
+  }
+
+  private func value(under table: TableInfo) throws -> SqlExpression {
+    guard case .value(var term) = form else { throw SqlError.invalidStatement("associated rows are no term") }
+    if let defect = defect(ofValue: term) { throw defect }
+    let path = try found(under: table)
+    var rows = joined(by: path)
+    rows.clauses.order = []
+    rows.clauses.results = [.term(term)]
+    // An aggregate of columns of the enclosing query would be one of its rows.
+    _ = try rows.withValues()
+    var column = path.term
+    if rows.clauses.sources.contains(where: { $0.table.isOfSameModel(as: table) }) {
+      // Under another name, so that a column of the table itself is one of the enclosing query.
+      guard !term.hasText else {
+        let text = "SQL text can't stand in an aggregate of rows that refer to their own table"
+        throw SqlError.invalidStatement(text).at(table: table.name)
+      }
+      (rows, term, column) = rows.named(term, column)
+      rows.clauses.results = [.term(term)]
+    }
+    let above = SqlExpression(.column(ColumnReference(table.columns[path.above])))
+    rows.filter(SqlExpression(.binary(.equal, column, above)))
+    return SqlExpression(.query(.init(kind: .scalar, query: rows)))
   }
 
   /// Whether rows belong to a row of a model.
@@ -185,7 +250,7 @@ extension SelectQuery {
     (numbered.clauses.order, numbered.clauses.limit, numbered.clauses.offset) = ([], nil, nil)
     numbered.clauses.results.append(.term(number))
     var source = Source(table: TableInfo.columns(of: columns.map { $0.type ?? .blob } + [.integer]))
-    let name = nameOfRanked(beside: link)
+    let name = freeName("ranked", beside: link)
     source.alias = name
     source.define(numbered)
     let terms = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
@@ -205,12 +270,37 @@ extension SelectQuery {
     return LevelQuery(query: query, columns: columns)
   }
 
-  /// A name for the query that numbers the rows of each row above, which no table or query in it has.
-  private func nameOfRanked(beside link: TableInfo?) -> String {
+  /// The rows under a name of their own, with a term of them and a column by which they belong to others.
+  fileprivate func named(
+    _ term: SqlExpression, _ column: SqlExpression
+  ) -> (SelectQuery, SqlExpression, SqlExpression) {
+    var rows = self
+    rows.clauses.results = clauses.sources.indices.map { .model($0) } + [.term(column)]
+    var source = Source(table: TableInfo.columns(of: rows.clauses.columns.map { $0.type ?? .blob }))
+    let name = rows.adding(term).freeName("associated", beside: nil)
+    source.alias = name
+    source.define(rows)
+    let columns = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
+    var (other, first) = (term, 0)
+    for source in clauses.sources {
+      other = other.replacing(source.table) { [first] in columns[first + $0] }
+      first += source.table.count
+    }
+    return (SelectQuery(source, results: []), other, columns[columns.count - 1])
+  }
+
+  private func adding(_ term: SqlExpression) -> SelectQuery {
+    var query = self
+    query.clauses.results.append(.term(term))
+    return query
+  }
+
+  /// A name for a query of its rows, which no table or query in it has.
+  private func freeName(_ word: String, beside link: TableInfo?) -> String {
     var taken = Set([link?.name.foldedName].compactMap(\.self))
     visit({ _ in }, { source in taken.insert(source.name.foldedName) })
-    var (name, number) = ("ranked", 1)
-    while taken.contains(name.foldedName) { (name, number) = ("ranked_\(number + 1)", number + 1) }
+    var (name, number) = (word, 1)
+    while taken.contains(name.foldedName) { (name, number) = ("\(word)_\(number + 1)", number + 1) }
     return name
   }
 
@@ -220,5 +310,25 @@ extension SelectQuery {
     }
     guard number >= 0 else { throw .invalidStatement("\(name) can't be negative").at(table: table.name) }
     return number
+  }
+}
+
+extension SqlError {
+  /// The error for a value of associated rows that SQLite makes of single ones.
+  static var noAggregate: SqlError { .invalidStatement("a value of associated rows must be an aggregate") }
+}
+
+extension SqlExpression {
+  /// Whether a function of the program's own is called, of which only SQLite knows whether it is an aggregate.
+  fileprivate var callsRegisteredFunction: Bool {
+    if case .call(let call) = node, case .named = call.function { return true }
+    return node.hasTerm(where: \.callsRegisteredFunction)
+  }
+
+  /// Whether SQL text is a part of it.
+  fileprivate var hasText: Bool {
+    var hasText = false
+    visit({ if case .special(let special) = $0.node, case .fragment = special.form { hasText = true } }, { _ in })
+    return hasText
   }
 }

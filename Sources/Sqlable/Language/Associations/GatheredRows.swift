@@ -20,7 +20,7 @@ protocol GatheredLevel: AnyObject {
 /// A level together with what a row above comes with, given the value by which it has its rows.
 struct GatheredPart<Output: Sendable> {
   let level: any GatheredLevel
-  let output: (DatabaseValue) -> Output
+  let output: (DatabaseValue) throws -> Output
 }
 
 /// The rows of one level as models.
@@ -115,29 +115,34 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   func firstPlace(of value: DatabaseValue) -> Int? { groups.first(of: value) }
 
   /// All rows with what belongs to them.
-  func rows<each Part: Sendable>(_ parts: repeat GatheredPart<each Part>) -> [(Model, repeat each Part)] {
-    (0..<count).map { row($0, repeat each parts) }
+  func rows<each Part: Sendable>(_ parts: repeat GatheredPart<each Part>) throws -> [(Model, repeat each Part)] {
+    try (0..<count).map { try row($0, repeat each parts) }
   }
 
   /// A row with what belongs to it.
-  func row<each Part: Sendable>(_ place: Int, _ parts: repeat GatheredPart<each Part>) -> (Model, repeat each Part) {
+  func row<each Part: Sendable>(
+    _ place: Int, _ parts: repeat GatheredPart<each Part>
+  ) throws -> (Model, repeat each Part) {
     var index = -1
-    func output<Some: Sendable>(_ part: GatheredPart<Some>) -> Some {
+    func output<Some: Sendable>(_ part: GatheredPart<Some>) throws -> Some {
       index += 1
-      return part.output(values[index][place])
+      return try part.output(values[index][place])
     }
-    return (models[place], repeat output(each parts))
+    return (models[place], repeat try output(each parts))
   }
 }
 
-/// The numbers of rows that belong to the rows above.
-final class GatheredCounts: GatheredLevel {
+/// An aggregate of the rows that belong to each row above.
+final class GatheredValues<Value: SqlValue>: GatheredLevel {
   private let level: AssociationLevel
   private let path: FoundPath
-  private var counts: [GroupKey: Int] = [:]
+  private var values: [GroupKey: Value] = [:]
+  /// The column type as which a value is read.
+  private var type = Value.columnType
 
   init(_ level: AssociationLevel, under above: TableInfo) throws {
     (self.level, path) = (level, try level.found(under: above))
+    if level.form == .count { values[.null] = try Value(databaseValue: .integer(0)) }
   }
 
   var above: Int { path.above }
@@ -146,14 +151,24 @@ final class GatheredCounts: GatheredLevel {
 
   func values(forLevel index: Int) -> [DatabaseValue] { [] }
 
-  func query(for values: [DatabaseValue]) -> LevelQuery? { level.rows(of: values, by: path) }
-
-  func take(_ row: ReadRow) throws {
-    guard case .integer(let count) = try row.databaseValue(at: 1) else { return }
-    counts[GroupKey(try row.databaseValue(at: 0), path.collation), default: 0] += Int(count)
+  func query(for values: [DatabaseValue]) -> LevelQuery? {
+    let query = level.rows(of: values, by: path)
+    if let own = query?.columns.last?.type { type = own }
+    return query
   }
 
-  func count(of value: DatabaseValue) -> Int { value == .null ? 0 : counts[GroupKey(value, path.collation)] ?? 0 }
+  func take(_ row: ReadRow) throws {
+    let key = GroupKey(try row.databaseValue(at: 0), path.collation)
+    let value: Value = try row.value(at: 1, type: type)
+    values.updateValue(value, forKey: key)
+  }
+
+  /// The value for a row above: that of no rows if none belong to it, which a row without a key gives. Throws if there
+  /// is no such row, as for a function that is no aggregate.
+  func value(of value: DatabaseValue) throws -> Value {
+    guard let found = values[GroupKey(value, path.collation)] ?? values[.null] else { throw SqlError.noAggregate }
+    return found
+  }
 }
 
 /// The places of rows by the value by which they belong to a row above.

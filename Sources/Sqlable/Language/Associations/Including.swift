@@ -125,5 +125,5 @@ struct Gathering<Root: Sqlable, each Part: Sendable> {
   let parts: (repeat GatheredPart<each Part>)
 
   /// The rows with what belongs to them, once all levels have theirs.
-  func all() -> [(Root, repeat each Part)] { rows.rows(repeat each parts) }
+  func all() throws -> [(Root, repeat each Part)] { try rows.rows(repeat each parts) }
 }

@@ -73,4 +73,23 @@ import Testing
       #expect(try Task.read().run(db).map(\.id) == [1, 3])
     }
   }
+
+  @Test func itIsAConditionOfJoinsAggregatesAndDeclarations() throws {
+    try withTasks { (db: SqliteDatabase) throws -> Void in
+      let part = Alias(Task.self, "part")
+      let joined = Task.join(part, on: part[Task.isDone]).filter(Task.id == 1)
+      #expect(joined.sql.hasSuffix(#" ON "part"."is_done" WHERE "task"."id" = ?"#))
+      #expect(try joined.run(db).map(\.1.id) == [1, 3, 4])
+      #expect(try Task.join(part, on: !part[Task.isDone]).filter(Task.id == 1).run(db).map(\.1.id) == [2])
+      let counts = Task.select(countAll(where: Task.isUrgent), Task.id.sum(where: Task.isDone))
+      #expect(
+        counts.sql == #"""
+          SELECT count(*) FILTER (WHERE "is_urgent"), sum("id") FILTER (WHERE "is_done") FROM "task"
+          """#)
+      let row = try counts.run(db)
+      #expect(row.map(\.0) == [2] && row.map(\.1) == [8])
+      let hasParts = Task.parts.aggregate(Task.isDone.max())
+      #expect(try Task.read().filter(hasParts).run(db).map(\.id) == [1])
+    }
+  }
 }

@@ -1,0 +1,1 @@
+SELECT "id", "name", "color", "owner_id" FROM "bicycle" ORDER BY "id"

@@ -1,0 +1,32 @@
+// Reads with associated rows, and their aggregates as terms.
+
+import Foundation
+import Sqlable
+
+extension Person {
+  static let cars = toMany(Car.self, by: Car.ownerId)
+}
+
+extension Car {
+  static let owner = toOne(Person.self, by: ownerId)
+}
+
+// swift-format-ignore
+func associations(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Counter) throws {
+  let _: Including<Person, [Car], Int> = Person.read().including(Person.cars, Person.cars.filter(Car.isElectric).count())
+  let _: Select<(String, Int, Double?)> = Person.select(Person.name, Person.cars.count(), Person.cars.aggregate(Car.price.sum()))
+  let _: (Person, [Car])? = try Person.byId(1).including(Person.cars).run(db)
+  _ = Person.read().filter(Person.cars.count() > 2 && Person.age > 18 || Person.cars.aggregate(Car.price.max()) > 5.5).orderBy(Person.cars.count(), .desc)
+  _ = Person.cars.including(Car.owner).orderBy(Car.name).limit(2)
+
+  _ = Person.read().including(Car.owner) // refused: cannot convert value of type 'Association<Car, Person, Person?>' to expected argument type 'Association<Person, Person, Person?>'
+  _ = Person.read().including(Person.cars).orderBy(Person.id) // refused: value of type 'Including<Person, [Car]>' has no member 'orderBy'
+  _ = Person.read().filter(Person.cars.count() > "x") // refused: '>' is unavailable: the value has a different type than the term on the left
+  _ = Person.read().filter(Person.cars) // refused: requires that '[Car]' conform to 'SqlBoolean'
+  _ = Person.read().orderBy(Person.cars) // refused: requires that 'Association<Person, Car, [Car]>' conform to 'SqlTerm'
+  _ = Person.read().whereAny(Person.cars.count()) // refused: no exact matches in call to instance method 'whereAny'
+  _ = Person.cars.aggregate(Car.name.sum()) // refused: requires that 'String' conform to 'SqlNumber'
+  _ = Person.cars.aggregate(Bicycle.price.max()) // refused: instance method 'aggregate' requires that 'SqlExpression' conform to 'TypedTerm'
+  _ = Car.owner.aggregate(Person.age.max()) // refused: requires the types 'Person?' and '[Person]' be equivalent
+  _ = Car.owner.limit(3) // refused: requires that 'Person?' conform to 'AssociatedRows'
+}
