@@ -27,13 +27,12 @@ extension AssociationLevel {
 
   private mutating func restrict(by policy: StatementPolicy) throws {
     let check = PolicyCheck(policy)
-    try check.check(query, form == .rows ? .used(.result) : .existence)
+    var asked = query
     if case .value(let aggregate) = form {
       try check.require(.aggregates)
-      var values = query
-      values.clauses.results = [.term(aggregate)]
-      try check.check(values, .used(.result))
+      asked.clauses.results = [.term(aggregate)]
     }
+    try check.check(asked, .used(.result))
     try checkPath(by: check)
     // SQLite would refuse them when the query runs.
     let terms = query.clauses.order.map(\.expression) + [query.filter].compactMap(\.self)
