@@ -141,7 +141,7 @@ extension TypeSyntax {
 
 extension ExprSyntax {
   /// The type of a literal, or of a call like `Date()`.
-  fileprivate var literalType: String? {
+  var literalType: String? {
     if self.is(IntegerLiteralExprSyntax.self) { return "Int" }
     if self.is(FloatLiteralExprSyntax.self) { return "Double" }
     if self.is(StringLiteralExprSyntax.self) { return "String" }

@@ -160,8 +160,10 @@ extension ModelDeclaration {
   }
 
   private mutating func checkDefault(_ property: ModelProperty) {
-    guard let attribute = property.attribute(.defaultValue), attribute.arguments.isEmpty, property.initialValue == nil
-    else { return }
+    guard let attribute = property.attribute(.defaultValue) else { return }
+    checkConstant(attribute, property)
+    checkLiteral(attribute, property)
+    guard attribute.arguments.isEmpty, property.initialValue == nil else { return }
     var filled = attribute.syntax
     filled.leftParen = .leftParenToken()
     filled.arguments = .argumentList([LabeledExprSyntax(expression: ExprSyntax("\(raw: "<#value#>")"))])
@@ -170,6 +172,39 @@ extension ModelDeclaration {
     mistakes.add(
       "@Default needs a value, or \(property.plainName) an initial one", "default", at: attribute.syntax,
       .replace("give it a value", attribute.syntax, with: filled))
+  }
+
+  /// The default of a table is one value, computed once: a bare `@Default` takes no call, nor the present time.
+  private mutating func checkConstant(_ attribute: PropertyAttribute, _ property: ModelProperty) {
+    guard attribute.arguments.isEmpty, let value = property.initialValue, value.isComputed(property.wrappedType)
+    else { return }
+    let text = value.trimmedDescription
+    mistakes.add(
+      "@Default needs a constant: the table would have one value of \(text) for all rows; if that is meant, write "
+        + "@Default(\(text))",
+      "default", at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
+  }
+
+  /// Refuses a literal that SQLite would store in every row, and the property could not read.
+  private mutating func checkLiteral(_ attribute: PropertyAttribute, _ property: ModelProperty) {
+    guard property.columnArguments.columnType == nil, let value = attribute.arguments.first?.expression,
+      let literal = value.plainLiteralType,
+      let type = property.wrappedType, String.integerTypes.union(String.otherTypes).contains(type)
+    else { return }
+    let isInteger = String.integerTypes.contains(type)
+    let isFloating = ["Double", "Float", "Decimal"].contains(type)
+    let fits =
+      switch literal {
+      // A column of texts stores a number as its digits.
+      case "Int": isInteger || isFloating || ["Bool", "Date", "String"].contains(type)
+      case "Double": isFloating || ["Date", "String"].contains(type)
+      case "Bool": isInteger || type == "Bool"
+      default: !isInteger && !["Bool", "Double", "Float"].contains(type)
+      }
+    guard !fits else { return }
+    mistakes.add(
+      "\(property.plainName) is of type \(type): its default can't be \(value.trimmedDescription)", "default",
+      at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
   }
 
   private mutating func checkFullText(_ property: ModelProperty) {
@@ -211,6 +246,33 @@ extension ModelDeclaration {
           .replace("leave it out of the table", variable, with: variable.with(attribute: "@Transient")))
       }
     }
+  }
+}
+
+extension ExprSyntax {
+  /// The type of a literal of a number, a text or a truth value.
+  fileprivate var plainLiteralType: String? { self.is(FunctionCallExprSyntax.self) ? nil : literalType }
+
+  /// Whether the value can differ each time: it has a call, a closure, an interpolation, or is `.now`.
+  ///
+  /// - Parameter type: The type of the property, of which `.now` is a member.
+  fileprivate func isComputed(_ type: String?) -> Bool {
+    if self.is(FunctionCallExprSyntax.self) || self.is(ClosureExprSyntax.self) || self.is(MacroExpansionExprSyntax.self)
+    {
+      return true
+    }
+    if let member = self.as(MemberAccessExprSyntax.self) {
+      let isDate = member.base?.trimmedDescription.hasSuffix("Date") ?? (type == "Date")
+      return isDate && member.declName.baseName.text == "now" || member.base?.isComputed(type) == true
+    }
+    return children(viewMode: .sourceAccurate).contains { $0.hasComputedValue }
+  }
+}
+
+extension Syntax {
+  fileprivate var hasComputedValue: Bool {
+    if let expression = self.as(ExprSyntax.self) { return expression.isComputed(nil) }
+    return self.is(ExpressionSegmentSyntax.self) || children(viewMode: .sourceAccurate).contains { $0.hasComputedValue }
   }
 }
 

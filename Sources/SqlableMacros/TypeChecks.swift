@@ -195,6 +195,7 @@ extension ModelDeclaration {
 extension ModelDeclaration {
   /// What a protocol requires has to be as visible as the type; Swift would say so of the expansion.
   private mutating func checkDeclared() {
+    checkConstraints()
     for required in String.required {
       guard let variable = declared[required], access.rawValue > Access.internal.rawValue,
         Access(variable.modifiers).rawValue < access.rawValue
@@ -209,6 +210,52 @@ extension ModelDeclaration {
         .replace("make it \(access.text)".trimmed, variable, with: visible))
     }
   }
+
+  /// Swift infers `[Unique]` from `[Unique(a, b)]`. A property of that type does not meet the protocol's requirement,
+  /// and the table would silently have no constraints.
+  private mutating func checkConstraints() {
+    let member = "tableConstraints"
+    guard let variable = declared[member],
+      let binding = variable.bindings.first(where: { $0.pattern.trimmedDescription == member })
+    else { return }
+    let stated = binding.typeAnnotation?.type ?? binding.initializer?.value.castType
+    if let stated {
+      guard let element = stated.arrayElement, String.constraintTypes.contains(element) else { return }
+    }
+    var typed = binding
+    typed.pattern = binding.pattern.with(\.trailingTrivia, [])
+    let type = TypeSyntax("[TableConstraint]")
+    // A cast has no annotation: the annotation converts the value of the cast.
+    typed.typeAnnotation = TypeAnnotationSyntax(
+      colon: .colonToken(trailingTrivia: .space), type: type,
+      trailingTrivia: binding.typeAnnotation?.trailingTrivia ?? .space)
+    mistakes.add(
+      "\(member) has to be of type [TableConstraint]: Swift ignores one of another type", "constraints", at: binding,
+      .replace("state the type [TableConstraint]", binding, with: typed))
+  }
+}
+
+extension TypeSyntax {
+  /// `Unique` for `[Unique]`, `Array<Unique>` and `[Sqlable.Unique]`.
+  fileprivate var arrayElement: String? {
+    let element =
+      self.as(ArrayTypeSyntax.self).map { $0.element.trimmedDescription }
+      ?? self.as(IdentifierTypeSyntax.self).flatMap { type in
+        type.name.text == "Array" ? type.genericArgumentClause?.arguments.trimmedDescription : nil
+      }
+    return element.map { $0.hasPrefix("Sqlable.") ? String($0.dropFirst("Sqlable.".count)) : $0 }
+  }
+}
+
+extension ExprSyntax {
+  /// `[TableConstraint]` for `[Unique(a)] as [TableConstraint]`. A parser folds no operators.
+  fileprivate var castType: TypeSyntax? {
+    if let cast = self.as(AsExprSyntax.self) { return cast.type }
+    guard let terms = self.as(SequenceExprSyntax.self)?.elements, let last = terms.last?.as(TypeExprSyntax.self),
+      terms.contains(where: { $0.is(UnresolvedAsExprSyntax.self) })
+    else { return nil }
+    return last.type
+  }
 }
 
 extension String {
@@ -216,6 +263,9 @@ extension String {
   fileprivate static let required = [
     "fields", "tableConstraints", "tableFullText", "tableIndexes", "tableLayout", "tableName", "tableOptions",
   ]
+
+  /// The types of one constraint.
+  fileprivate static let constraintTypes: Set<String> = ["Check", "ForeignKeys", "PrimaryKeys", "Unique"]
 
   fileprivate static let rawTypes = integerTypes.union(["String", "Double", "Float"])
 }

@@ -151,6 +151,28 @@ import Testing
       ("give it a value", "@Default(<#value#>) var a: Int"))
   }
 
+  @Test func aBareDefaultIsAConstant() {
+    for (declaration, value) in [
+      ("at: Date = Date()", "Date()"), ("at: Date = .now", ".now"), ("id = UUID()", "UUID()"),
+      ("id: String = \"\\(UUID())\"", "\"\\(UUID())\""), ("at: Double = 2 * clock()", "2 * clock()"),
+      ("id: String = UUID().uuidString", "UUID().uuidString"),
+    ] {
+      expect(
+        "@Default var \(declaration)",
+        "@Default needs a constant: the table would have one value of \(value) for all rows; if that is meant, write "
+          + "@Default(\(value))", at: "@Default",
+        ("remove @Default", "var \(declaration)"))
+    }
+  }
+
+  @Test func aDefaultHasTheTypeOfItsProperty() {
+    for (value, type) in [(#""x""#, "Int"), ("1.5", "Int"), ("5", "Data"), ("-5", "UUID"), ("true", "Double")] {
+      expect(
+        "@Default(\(value)) var a: \(type)", "a is of type \(type): its default can't be \(value)",
+        at: "@Default(\(value))", ("remove @Default", "var a: \(type)"))
+    }
+  }
+
   @Test func aFullTextIndexHasText() {
     expect(
       "@FullText var a: Int?", "a full-text index has the words of text, not of Int", at: "@FullText",

@@ -111,6 +111,23 @@ import Testing
       ])
   }
 
+  @Test func constraintsOfAnotherTypeAreRefused() {
+    for declared in [
+      "tableConstraints = [Unique(a, b)]", "tableConstraints: [Unique] = [Unique(a, b)]",
+      "tableConstraints = [Unique(a, b)] as [Unique]", "tableConstraints: Array<Sqlable.Unique> = [Unique(a, b)]",
+    ] {
+      let value = declared.drop { $0 != "=" }
+      expectMistake(
+        "@Sqlable struct Pair {\n  var a: Int\n  var b: Int\n  static let \(declared)\n}",
+        "tableConstraints has to be of type [TableConstraint]: Swift ignores one of another type", at: declared,
+        [
+          "state the type [TableConstraint]":
+            "@Sqlable struct Pair {\n  var a: Int\n  var b: Int\n  "
+            + "static let tableConstraints: [TableConstraint] \(value)\n}"
+        ])
+    }
+  }
+
   @Test func aTableHasOneFullTextIndex() {
     expectMistake(
       """
