@@ -5,7 +5,7 @@ extension SqliteDatabase {
   /// one of an encrypted database, or one with other cipher settings.
   ///
   /// ```swift
-  /// try db.export(to: "bikes-encrypted.sqlite", key: .file("/run/secrets/bikes.key"))
+  /// try db.export(to: "bikes-encrypted.sqlite", key: .rawFile("/run/secrets/bikes.key"))
   /// // ATTACH 'bikes-encrypted.sqlite' AS sqlable_export KEY …
   /// // SELECT sqlcipher_export('sqlable_export')
   /// ```

@@ -4,7 +4,7 @@ extension SqliteDatabase {
   /// Encrypts the file with another key; this handle and its whole family go on with it.
   ///
   /// ```swift
-  /// try db.rekey(to: .file("/run/secrets/bikes-2027.key"))
+  /// try db.rekey(to: .rawFile("/run/secrets/bikes-2027.key"))
   /// ```
   ///
   /// One transaction rewrites every page; the cipher settings stay. It closes the file as `withClosed` does: the

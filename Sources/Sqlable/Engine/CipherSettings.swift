@@ -20,7 +20,7 @@ public struct CipherSettings: Sendable, Hashable {
 
   /// The version whose settings the others change. Default: SQLCipher 4.
   public var compatibility: Compatibility
-  /// The size of a page in bytes: a power of two from 512 to 65,536. Default: nil, 4,096, and 1,024 in version 3.
+  /// The size of a page in bytes: a power of two from 1,024 to 65,536. Default: nil, 4,096, and 1,024 in version 3.
   public var pageSize: Int?
   /// How often PBKDF2 runs to derive a key from a passphrase. Default: nil, 256,000, and 64,000 in version 3. Every
   /// connection that opens takes as long.
@@ -52,8 +52,9 @@ public struct CipherSettings: Sendable, Hashable {
 
   /// Throws `.misuse` for values that SQLCipher would ignore, or change.
   func validate() throws {
-    if let pageSize, !(512...65_536).contains(pageSize) || pageSize & (pageSize - 1) != 0 {
-      throw SqlError.misuse("the page size of an encrypted file must be a power of two from 512 to 65,536")
+    // SQLCipher reserves up to 80 bytes of a page, and SQLite needs 480: a page of 512 is written and not read again.
+    if let pageSize, !(1_024...65_536).contains(pageSize) || pageSize & (pageSize - 1) != 0 {
+      throw SqlError.misuse("the page size of an encrypted file must be a power of two from 1,024 to 65,536")
     }
     if let kdfIterations, !(1...Int(Int32.max)).contains(kdfIterations) {
       throw SqlError.misuse("the iterations of the key derivation must be from 1 to 2^31 - 1")

@@ -1,7 +1,7 @@
 /// The key of an encrypted database.
 ///
 /// ```swift
-/// let configuration = Configuration(key: try .file("/run/secrets/bikes.key"))
+/// let configuration = Configuration(key: try .rawFile("/run/secrets/bikes.key"))
 /// ```
 ///
 /// It needs the package trait `SQLCipher`: without it, opening a handle with a key throws `.misuse`. The key's memory
@@ -17,13 +17,28 @@ public struct EncryptionKey: Sendable, Hashable {
 
   /// A passphrase, from which SQLCipher derives the key of a file: see ``CipherSettings/kdfIterations``.
   ///
-  /// Its bytes are those of the text in UTF-8. Throws `.misuse` for an empty one.
+  /// Its bytes are those of the text in UTF-8. Throws `.misuse` for an empty one, and for one of the form `x'…'`, which
+  /// SQLCipher takes for a raw key.
   public static func passphrase(_ text: String) throws -> EncryptionKey { try passphrase(Array(text.utf8)) }
 
-  /// A passphrase of any bytes. Throws `.misuse` if there are none, or more than a megabyte.
+  /// A passphrase of any bytes. Throws `.misuse` if there are none, or more than a megabyte, and for the form `x'…'`.
   public static func passphrase(_ bytes: [UInt8]) throws -> EncryptionKey {
     guard (1...1 << 20).contains(bytes.count) else {
       throw SqlError.misuse("a passphrase must have from 1 to 1,048,576 bytes")
+    }
+    return try passphrase(bytes[...])
+  }
+
+  private static func passphrase<Bytes: RandomAccessCollection<UInt8>>(_ bytes: Bytes) throws -> EncryptionKey
+  where Bytes.SubSequence: RandomAccessCollection<UInt8> {
+    // SQLCipher takes it for a raw key, and derives nothing from it.
+    let start = bytes.prefix(2)
+    let isNotation =
+      bytes.count > 2 && start.first.map { $0 | 0x20 } == UInt8(ascii: "x") && start.last == UInt8(ascii: "'")
+      && bytes.last == UInt8(ascii: "'")
+    guard !isNotation else {
+      throw SqlError.misuse(
+        "a passphrase can't have the form x'…', SQLCipher's notation of a raw key; use raw(_:salt:)")
     }
     return EncryptionKey(try SecretBytes(bytes))
   }
@@ -54,25 +69,76 @@ public struct EncryptionKey: Sendable, Hashable {
     return EncryptionKey(secret, hasSalt: salt != nil)
   }
 
-  /// The key in a file, which is read now: 32 bytes are a raw key, 48 one with its salt, any others a passphrase,
-  /// without a newline at its end.
+  /// The raw key in a file, which is read now: 32 bytes, or 48 with its salt, also as 64 or 96 hexadecimal digits.
   ///
-  /// Throws `.cannotOpen` or `.io` if the file can't be read, and `.misuse` for one that is empty or longer than a
-  /// megabyte.
-  public static func file(_ path: String) throws -> EncryptionKey {
-    let limit = 1 << 20
-    return try SecretBytes(ofFileAt: path, limit: limit + 2).withBytes { bytes in
+  /// ```swift
+  /// let key = try EncryptionKey.rawFile("/run/secrets/bikes.key")  // head -c 32 /dev/urandom >/run/secrets/bikes.key
+  /// ```
+  ///
+  /// A newline after the digits is left out. Throws `.cannotOpen` or `.io` if the file can't be read, and `.misuse` for
+  /// any other contents.
+  public static func rawFile(_ path: String) throws -> EncryptionKey {
+    try contents(of: path) { bytes in
       switch bytes.count {
       case 32: return try raw(bytes[...], salt: nil)
       case 48: return try raw(bytes[..<32], salt: bytes[32...])
-      default:
-        let length = bytes.last == UInt8(ascii: "\n") ? bytes.count - 1 : bytes.count
-        guard (1...limit).contains(length) else {
-          throw SqlError.misuse("the key file must have from 1 to 1,048,576 bytes: \(path)")
-        }
-        return EncryptionKey(try SecretBytes(bytes[..<length]))
+      case 64, 65, 96, 97:
+        let digits = bytes[..<(bytes.count & ~1)]
+        guard bytes.count == digits.count || bytes.last == UInt8(ascii: "\n"), digits.allSatisfy(isDigit) else { break }
+        return EncryptionKey(try notation(of: digits), hasSalt: digits.count == 96)
+      default: break
       }
+      throw SqlError.misuse("the file of a raw key must have 32 or 48 bytes, or 64 or 96 hexadecimal digits: \(path)")
     }
+  }
+
+  /// The passphrase in a file, which is read now: its bytes, without a newline at the end.
+  ///
+  /// ```swift
+  /// let key = try EncryptionKey.passphraseFile("/run/secrets/bikes.passphrase")
+  /// ```
+  ///
+  /// Throws `.cannotOpen` or `.io` if the file can't be read, and `.misuse` for one that is empty or longer than a
+  /// megabyte, or that has SQLCipher's notation of a raw key, `x'…'`.
+  public static func passphraseFile(_ path: String) throws -> EncryptionKey {
+    try contents(of: path) { bytes in
+      let length = bytes.last == UInt8(ascii: "\n") ? bytes.count - 1 : bytes.count
+      guard (1...fileLimit).contains(length) else {
+        throw SqlError.misuse("the key file must have from 1 to 1,048,576 bytes: \(path)")
+      }
+      return try passphrase(bytes[..<length])
+    }
+  }
+
+  /// The key in a file: 32 bytes are a raw key, 48 one with its salt, any others a passphrase.
+  ///
+  /// A passphrase of 32 characters is taken for a raw key, and 64 hexadecimal digits for a passphrase.
+  @available(*, deprecated, message: "use rawFile(_:) or passphraseFile(_:): the length of a file does not tell them")
+  public static func file(_ path: String) throws -> EncryptionKey {
+    let size = try contents(of: path) { $0.count }
+    return size == 32 || size == 48 ? try rawFile(path) : try passphraseFile(path)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+      || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
+  }
+
+  /// SQLCipher's notation of the raw key with these digits: `x'…'`.
+  private static func notation(of digits: Slice<UnsafeRawBufferPointer>) throws -> SecretBytes {
+    try SecretBytes(count: 3 + digits.count) { memory in
+      (memory[0], memory[1], memory[memory.count - 1]) = (UInt8(ascii: "x"), UInt8(ascii: "'"), UInt8(ascii: "'"))
+      // In lower case: equal keys have equal bytes.
+      for (place, digit) in digits.enumerated() { memory[place + 2] = digit | 0x20 }
+    }
+  }
+
+  private static let fileLimit = 1 << 20
+
+  private static func contents<Result>(
+    of path: String, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    try SecretBytes(ofFileAt: path, limit: fileLimit + 2).withBytes(body)
   }
 
   /// No key, for an attached file that is not encrypted; see ``Configuration/attachedKeys``.

@@ -4,7 +4,7 @@ extension SqlitePool {
   /// Encrypts the file with another key; all handles of the pool go on with it.
   ///
   /// ```swift
-  /// try await pool.rekey(to: .file("/run/secrets/bikes-2027.key"))
+  /// try await pool.rekey(to: .rawFile("/run/secrets/bikes-2027.key"))
   /// ```
   ///
   /// It waits for the running calls as `withClosed` does. Calls that come meanwhile wait, and use the new key. Live

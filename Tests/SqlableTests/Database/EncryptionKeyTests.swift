@@ -34,26 +34,69 @@ import Testing
     #expect(sqlError { _ = try EncryptionKey.passphrase("") }?.kindIsMisuse == true)
   }
 
-  @Test func aKeyFileHasARawKeyOrAPassphrase() throws {
+  @Test func rawFileTakesBytesAndHexadecimalDigits() throws {
     try withDirectory { directory in
       let path = directory + "/key"
       func key(_ bytes: [UInt8]) throws -> EncryptionKey {
         try Data(bytes).write(to: URL(fileURLWithPath: path))
-        return try .file(path)
+        return try .rawFile(path)
       }
-      let (raw, salt) = ([UInt8](0..<32), [UInt8](32..<48))
+      let (raw, salt) = ([UInt8](0..<32), [UInt8](160..<176))
+      let (digits, saltDigits) = (hexadecimal(raw), hexadecimal(salt))
       for (bytes, expected) in try [
-        (raw, EncryptionKey.raw(raw)), (raw + salt, .raw(raw, salt: salt)),
-        (Array("horse\n".utf8), .passphrase("horse")), (Array("horse\n\n".utf8), .passphrase("horse\n")),
+        (raw, EncryptionKey.raw(raw)), (raw + salt, .raw(raw, salt: salt)), (Array(digits.utf8), .raw(raw)),
+        (Array((digits + "\n").utf8), .raw(raw)), (Array((digits + saltDigits).utf8), .raw(raw, salt: salt)),
+        (Array((digits + saltDigits.uppercased() + "\n").utf8), .raw(raw, salt: salt)),
       ] {
         let found = try key(bytes)
         #expect(found == expected)
       }
-      for empty in ["", "\n"] { #expect(sqlError { _ = try key(Array(empty.utf8)) }?.kindIsMisuse == true) }
-      let error = sqlError { _ = try EncryptionKey.file(directory + "/none") }
+      let digitsWithBlank = " " + digits.dropFirst()
+      for wrong in ["", "\n", "horse", digits + "0", digitsWithBlank, "x'\(digits)'", digits + "\n\n"] {
+        #expect(sqlError { _ = try key(Array(wrong.utf8)) }?.kindIsMisuse == true, "\(wrong)")
+      }
+      let error = sqlError { _ = try EncryptionKey.rawFile(directory + "/none") }
       #expect(error?.kind == .cannotOpen && error?.message.contains("/none") == true)
-      #expect(sqlError { _ = try EncryptionKey.file(directory) }?.kind == .io)
+      #expect(sqlError { _ = try EncryptionKey.rawFile(directory) }?.kind == .io)
     }
+  }
+
+  @Test func passphraseFileTakesAnyLengthAndDropsOneNewline() throws {
+    try withDirectory { directory in
+      let path = directory + "/key"
+      func key(_ text: String) throws -> EncryptionKey {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return try .passphraseFile(path)
+      }
+      let (short, long) = (String(repeating: "p", count: 32), String(repeating: "0", count: 64))
+      for (text, passphrase) in [
+        ("horse\n", "horse"), ("horse\n\n", "horse\n"), (short, short), (long, long), (long + "\n", long),
+      ] {
+        let found = try key(text)
+        let expected = try EncryptionKey.passphrase(passphrase)
+        #expect(found == expected)
+      }
+      for wrong in ["", "\n", "x'\(long)'", "x'\(long)'\n"] {
+        #expect(sqlError { _ = try key(wrong) }?.kindIsMisuse == true, "\(wrong)")
+      }
+      #expect(sqlError { _ = try EncryptionKey.passphraseFile(directory + "/none") }?.kind == .cannotOpen)
+    }
+  }
+
+  @Test func aPassphraseInTheNotationOfARawKeyIsRefused() {
+    let digits = String(repeating: "a", count: 64)
+    for text in ["x'\(digits)'", "X'\(digits)'", "x''", "x'no digits'"] {
+      let error = sqlError { _ = try EncryptionKey.passphrase(text) }
+      #expect(
+        error?.message == "a passphrase can't have the form x'…', SQLCipher's notation of a raw key; use raw(_:salt:)")
+    }
+    for text in ["x", "x'", "'x'", "ax''"] {
+      #expect(sqlError { _ = try EncryptionKey.passphrase(text) } == nil, "\(text)")
+    }
+  }
+
+  private func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// The flags that the kernel reports for the parts of this process's memory; some kernels report few.
@@ -77,11 +120,26 @@ import Testing
     withExtendedLifetime(keys) { #expect(flags() >= before + 1) }
   }
 
+  @Test func aPageOfAnEncryptedFileHasAtLeast1024Bytes() throws {
+    try withDirectory { directory in
+      let key = try EncryptionKey.raw([UInt8](0..<32))
+      for compatibility in [CipherSettings.Compatibility.version3, .version4] {
+        let cipher = CipherSettings(compatibility: compatibility, pageSize: 512)
+        let error = sqlError {
+          _ = try SqliteDatabase(
+            filepath: directory + "/a.sqlite", configuration: Configuration(key: key, cipher: cipher))
+        }
+        #expect(error?.message == "the page size of an encrypted file must be a power of two from 1,024 to 65,536")
+      }
+    }
+  }
+
   @Test func settingsThatNoFileCanHaveAreRefused() throws {
     try withDirectory { directory in
       let key = try EncryptionKey.raw([UInt8](0..<32))
       for cipher in [
-        CipherSettings(pageSize: 1_000), CipherSettings(pageSize: 131_072), CipherSettings(kdfIterations: 0),
+        CipherSettings(pageSize: 512), CipherSettings(pageSize: 1_000), CipherSettings(pageSize: 131_072),
+        CipherSettings(kdfIterations: 0),
         CipherSettings(plaintextHeaderSize: 20), CipherSettings(plaintextHeaderSize: 32),
       ] {
         let error = sqlError {

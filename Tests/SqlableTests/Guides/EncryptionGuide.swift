@@ -18,7 +18,7 @@ import Testing
     try withDirectory { directory in
       let (path, keyPath) = (directory + "/bikes.sqlite", directory + "/bikes.key")
       try Data(0..<32).write(to: URL(fileURLWithPath: keyPath))
-      let key = try EncryptionKey.file(keyPath)
+      let key = try EncryptionKey.rawFile(keyPath)
       let pool = try SqlitePool(filepath: path, configuration: .init(handles: .init(key: key)))
       try pool.transaction { db in _ = try db.createTable(Person.self) }
       try pool.close()
