@@ -66,7 +66,7 @@ struct MigrateCommand: Subcommand {
 
   private func change(_ body: (SqliteDatabase) throws -> Void) throws {
     guard isDry, !FileManager.default.fileExists(atPath: database) else {
-      let db = try SqliteDatabase(filepath: database, configuration: Configuration(label: database, busyTimeout: 60))
+      let db = try SqliteDatabase(filepath: database, configuration: .changing(database))
       defer { try? db.close() }
       guard isDry else { return try body(db) }
       _ = try db.transaction { db -> TransactionResult in

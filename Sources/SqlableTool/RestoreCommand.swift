@@ -34,7 +34,7 @@ struct RestoreCommand: Subcommand {
     guard FileManager.default.fileExists(atPath: source) else {
       throw FileProblem(description: "\(source): no such file")
     }
-    let db = try SqliteDatabase(filepath: target, configuration: Configuration(label: target, busyTimeout: 60))
+    let db = try SqliteDatabase(filepath: target, configuration: .changing(target))
     defer { try? db.close() }
     try db.restore(from: source, restore)
     Output.write("done\n", to: STDOUT_FILENO)
