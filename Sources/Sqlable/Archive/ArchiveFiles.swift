@@ -40,12 +40,59 @@ struct ArchiveFiles {
     return description
   }
 
-  /// The number and time of the last commit; zeros for an empty archive.
-  func last() throws -> (number: Int, time: Int64) {
-    guard let generation = try generations().last else { return (0, 0) }
+  /// The last commit; zeros for an empty archive.
+  func last() throws -> ArchiveEnd {
+    guard let generation = try generations().last else { return ArchiveEnd() }
     let description = try description(ofGeneration: generation)
-    let last = try ArchiveReader(files: self, generation: generation).last()
-    return last ?? (description.commit, description.time)
+    let (number, time) =
+      try ArchiveReader(files: self, generation: generation).last() ?? (description.commit, description.time)
+    let (elapsed, isTooLong) = time.subtractingReportingOverflow(description.time)
+    let age = description.steadyAge.addingSaturated(isTooLong ? 0 : max(0, elapsed))
+    return ArchiveEnd(number: number, time: time, age: age)
+  }
+
+  /// Throws `.misuse` if the last generation is that of another database.
+  func check(_ database: String, _ options: ArchiveOptions) throws {
+    guard !options.acceptsOtherDatabase, let generation = try generations().last,
+      let other = try description(ofGeneration: generation).database, other != database
+    else { return }
+    func name(_ path: String) -> String { path.isEmpty ? "a database in memory" : path }
+    throw SqlError.misuse(
+      "the archive at \(path) is of another database, \(name(other)), and not of \(name(database)); use another "
+        + "directory, or the option acceptsOtherDatabase if the database was moved")
+  }
+
+  /// The size and checksum of a copy of a database, whose size is a multiple of 512.
+  static func sum(ofFileAt path: String) throws -> (size: Int, sum: UInt64) {
+    var (size, sum) = (0, LogChecksum(isBigEndian: false))
+    try eachPart(ofFileAt: path) { offset, part in
+      sum = sum.adding(part)
+      size = offset + part.count
+    }
+    return (size, sum.value)
+  }
+
+  /// Calls `body` with the parts of a file and their offsets. All but the last have the same size.
+  static func eachPart(ofFileAt path: String, _ body: (Int, ArraySlice<UInt8>) throws -> Void) throws {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw SqlError.system("open", path, errno) }
+    defer { close(file) }
+    var (offset, part) = (0, [UInt8](repeating: 0, count: 1 << 20))
+    while true {
+      var used = 0
+      while used < part.count {
+        let start = used
+        let count = part.withUnsafeMutableBytes {
+          pread(file, $0.baseAddress.map { $0 + start }, $0.count - start, off_t(offset + start))
+        }
+        guard count >= 0 else { throw SqlError.system("read", path, errno) }
+        if count == 0 { break }
+        used += count
+      }
+      if used > 0 { try body(offset, part[..<used]) }
+      if used < part.count { return }
+      offset += used
+    }
   }
 
   /// Writes the description of a generation into its directory.
@@ -97,7 +144,7 @@ struct ArchiveFiles {
     }
     let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path + "/lock", errno) }
-    let lock = ArchiveLock(descriptor)
+    let lock = ArchiveLock(descriptor, path + "/lock")
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw SqlError(.busy, message: "another pool writes to the archive at \(path)")
     }
@@ -114,10 +161,22 @@ struct ArchiveFiles {
 /// The lock of an archive, which ends with it, or with the process.
 final class ArchiveLock: Sendable {
   private let descriptor: Int32
+  private let path: String
 
-  init(_ descriptor: Int32) { self.descriptor = descriptor }
+  init(_ descriptor: Int32, _ path: String) { (self.descriptor, self.path) = (descriptor, path) }
 
   deinit { close(descriptor) }
+
+  /// Whether the locked file is at its path.
+  var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
+}
+
+extension FileIdentity {
+  /// Whether the file of a descriptor is the one at a path.
+  static func isFile(_ descriptor: Int32, at path: String) -> Bool {
+    var info = stat()
+    return fstat(descriptor, &info) == 0 && info.st_nlink > 0 && FileIdentity(path) == FileIdentity(info)
+  }
 }
 
 extension Int {
@@ -138,4 +197,15 @@ struct GenerationDescription: Codable, Sendable {
   let commit: Int
   /// When it was copied, in microseconds since 1970.
   let time: Int64
+  /// See ``ArchiveClock/age``. Earlier versions wrote none of these.
+  var age: Int64?
+  /// Whether the generation before has all commits up to this one.
+  var continues: Bool?
+  /// The path of the database; empty for one in memory.
+  var database: String?
+  /// The size of the copy in bytes, and its checksum.
+  var baseSize: Int?
+  var baseSum: UInt64?
+
+  var steadyAge: Int64 { age ?? time }
 }

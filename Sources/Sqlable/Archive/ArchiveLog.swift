@@ -39,6 +39,9 @@ final class ArchiveLog: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
+  /// Whether the file is at its path.
+  var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
+
   /// Appends a commit, whose pages are in a write-ahead log. What fails leaves nothing of it.
   func append(_ commit: LogReader.Commit, _ record: ArchiveRecord, from log: LogReader) throws {
     let start = size

@@ -25,10 +25,15 @@ public struct ArchiveOptions: Sendable, Hashable {
   /// GiB.
   public var maximumLog: Int
 
+  /// Lets an archive of one database go on with another, such as one that was moved to another path. Default: false:
+  /// it throws `.misuse`.
+  public var acceptsOtherDatabase: Bool
+
   public init(
     interval: Duration = .milliseconds(250), baseInterval: Duration = .seconds(86_400), keep: Duration? = nil,
-    fileSize: Int = 64 << 20, maximumLog: Int = 1 << 30
+    fileSize: Int = 64 << 20, maximumLog: Int = 1 << 30, acceptsOtherDatabase: Bool = false
   ) {
+    self.acceptsOtherDatabase = acceptsOtherDatabase
     (self.interval, self.baseInterval, self.keep) = (interval, baseInterval, keep)
     (self.fileSize, self.maximumLog) = (fileSize, maximumLog)
   }
@@ -51,6 +56,10 @@ public struct ArchiveStatus: Sendable, Hashable {
   /// How many bytes of the write-ahead log are not archived yet, at the last attempt: more and more of them if commits
   /// come faster than they can be written.
   public internal(set) var pendingBytes = 0
-  /// How often commits were given up, because the archive could not be written to for too long.
+  /// How often commits were given up, because the archive could not be written to for too long or was removed.
   public internal(set) var gaps = 0
+  /// Whether the database is being copied for a new range. Until the copy ends, no commit is archived.
+  public internal(set) var isCopying = false
+  /// The time since the archive had all commits of the database; at most the interval if it works.
+  public internal(set) var lag = Duration.zero
 }

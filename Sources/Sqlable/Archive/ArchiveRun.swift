@@ -23,6 +23,8 @@ final class ArchiveRun: @unchecked Sendable {
   private let hold: ArchiveHold
   private let checkpointer: SqliteDatabase
   private let filepath: String
+  /// The path that identifies the database; empty in memory, where each pool has another one.
+  private let database: String
   private var log: LogReader?
   private var position = LogReader.Position()
   private var pageSize = 0
@@ -40,6 +42,9 @@ final class ArchiveRun: @unchecked Sendable {
   private var generationBegin = ContinuousClock.now
   private var number = 0
   private var time: Int64 = 0
+  private var clock: ArchiveClock
+  /// When the archive last had all commits.
+  let caughtUp = Guarded(ContinuousClock.now)
 
   init(_ pool: SqlitePool, at path: String, _ options: ArchiveOptions) throws {
     try options.validate()
@@ -48,12 +53,23 @@ final class ArchiveRun: @unchecked Sendable {
     root = pool.root
     files = ArchiveFiles(path: path)
     filepath = try root.locked { [root] in try root.openConnection().absolutePath }
+    database = pool.memory == nil ? filepath : ""
     lock = try files.lock()
     hold = try ArchiveHold(root)
     checkpointer = try root.createChild()
-    (number, time) = try files.last()
+    let last = try files.last()
+    (number, time) = (last.number, last.time)
+    clock = ArchiveClock(age: last.number == 0 ? archiveTime() : ArchiveClock.age(after: last, keep: options.keep))
+    try files.check(database, options)
     queue.setSpecific(key: ArchiveRun.current, value: ObjectIdentifier(self))
     try beginGeneration()
+  }
+
+  /// The problem of the archive that `health()` reports.
+  func problem(_ limits: SqlitePool.HealthLimits) -> SqlitePool.Health.Problem? {
+    if let error = state.withLock({ $0.error }) { return .archiveFails(error) }
+    let lag = caughtUp.withLock { $0 }.duration(to: .now)
+    return lag > limits.archiveLag && lag - limits.archiveLag > options.interval ? .archiveIsBehind(lag) : nil
   }
 
   /// Archives from now on.
@@ -124,8 +140,10 @@ final class ArchiveRun: @unchecked Sendable {
     // A last event of the timer may come after its end.
     guard !isEnded, !isPaused else { return }
     do {
-      if output == nil || !hold.isHeld { try beginGeneration() }
+      try lockAgain()
+      if output == nil || !hold.isHeld || clock.isStepped { try beginGeneration() }
       try archiveCommits()
+      try demandFiles()
       if tidies { try tidy() }
       state.withLock { $0.error = nil }
     } catch {
@@ -143,6 +161,36 @@ final class ArchiveRun: @unchecked Sendable {
     }
     guard output != nil, hold.isHeld else { return }
     try archiveCommits()
+    try demandFiles()
+  }
+
+  /// Throws if the archive's files are gone from its directory, and releases the WAL: a new copy of the database is
+  /// needed, since later commits continue what was removed.
+  private func demandFiles() throws {
+    guard let output, let lock else { return }
+    let base = files.base(ofGeneration: generation)
+    guard !lock.isIntact || !output.isIntact || access(base, F_OK) != 0 else { return }
+    hold.end()
+    self.output = nil
+    if !lock.isIntact { self.lock = nil }
+    state.withLock { $0.gaps += 1 }
+    throw SqlError(
+      .cannotOpen,
+      message: "the archive at \(files.path) was removed or replaced while the pool wrote to it; its commits are lost, "
+        + "and a new copy of the database is made once the directory is there again")
+  }
+
+  /// Locks the directory that is in the place of one that was removed. It is not created here: the archive may be on
+  /// a disk that is not mounted any more.
+  private func lockAgain() throws {
+    guard lock == nil else { return }
+    var info = stat()
+    guard stat(files.path, &info) == 0 else { throw SqlError.system("open", files.path, errno) }
+    let lock = try files.lock()
+    try files.check(database, options)
+    let last = try files.last()
+    number = max(number, last.number)
+    self.lock = lock
   }
 
   private func note(_ error: any Error) {
@@ -164,29 +212,47 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Copies the database, with the commits up to now.
   private func beginGeneration() throws {
-    hold.end()
-    output = nil
-    var start = LogReader.Position()
-    let log = try self.log ?? openLog()
-    self.log = log
-    // Without the writer's lock, so that writers wait for the end of the log only.
-    if let end = try logEnd() { try log.read(from: &start, to: end) { _ in } }
+    // The generation before this one is written up to the copy, so that any time between them can be restored.
+    let continues = output != nil && hold.isHeld
+    if continues { try archiveCommits() } else { try readLog() }
     try withWriteLock {
+      if continues { try archiveCommits() }
+      hold.end()
       try hold.begin()
-      if let end = try hold.logEnd() { try log.read(from: &start, to: end) { _ in } }
+      if !continues, let log, let end = try hold.logEnd() { try log.read(from: &position, to: end) { _ in } }
     }
-    position = start
+    output = nil
+    clock = ArchiveClock(age: clock.age)
+    // A clock that was set back far: later commits must be found by their real times.
+    time = clock.now < time.addingSaturated(-ArchiveClock.tolerance) ? clock.now : max(time, clock.now)
+    state.withLock { $0.isCopying = true }
+    defer { state.withLock { $0.isCopying = false } }
     let first = number + 1
-    time = max(time, archiveTime())
     try files.makeGeneration(first) { directory in
-      try hold.copy(to: directory + "/" + ArchiveFiles.baseName)
-      try ArchiveFiles.write(GenerationDescription(commit: first, time: time), to: directory)
+      let base = directory + "/" + ArchiveFiles.baseName
+      try hold.copy(to: base)
+      var description = GenerationDescription(commit: first, time: time)
+      description.age = clock.age
+      description.continues = continues
+      description.database = database
+      (description.baseSize, description.baseSum) = try ArchiveFiles.sum(ofFileAt: base)
+      try ArchiveFiles.write(description, to: directory)
     }
     (generation, generationBegin, number) = (first, .now, first)
     output = try ArchiveLog(
       in: files.directory(ofGeneration: first), from: first + 1, after: LogChecksum(isBigEndian: false))
     noteArchived()
     try removeOld()
+  }
+
+  /// Moves the position to the end of the WAL, without the writer's lock: writers wait for later commits only.
+  private func readLog() throws {
+    hold.end()
+    output = nil
+    position = LogReader.Position()
+    let log = try self.log ?? openLog()
+    self.log = log
+    if let end = try logEnd() { try log.read(from: &position, to: end) { _ in } }
   }
 
   /// The log's file is there once a connection has read.
@@ -206,11 +272,11 @@ final class ArchiveRun: @unchecked Sendable {
     guard let keep = options.keep else { return }
     // Longer than there has been time.
     guard let age = Int64(exactly: (keep / .microseconds(1)).rounded()) else { return }
-    let oldest = archiveTime() - age
+    let oldest = clock.age.addingSaturated(-age)
     let generations = try files.generations()
     // A generation is needed until the next one is too old.
     for (old, next) in zip(generations, generations.dropFirst()) {
-      guard try files.description(ofGeneration: next).time < oldest else { return }
+      guard try files.description(ofGeneration: next).steadyAge < oldest else { return }
       try files.removeGeneration(old)
     }
   }
@@ -230,7 +296,7 @@ final class ArchiveRun: @unchecked Sendable {
         self.output = output
       }
       pageSize = commit.pageSize
-      let now = max(time, archiveTime())
+      let now = max(time, clock.now)
       let record = ArchiveRecord(
         number: number + 1, time: now, pageCount: commit.pages.count, databasePages: Int(commit.databasePages),
         pageSize: commit.pageSize)
@@ -238,7 +304,7 @@ final class ArchiveRun: @unchecked Sendable {
       (number, time, isNew) = (number + 1, now, true)
     }
     if position.salts != salts { checkpointAt = ArchiveRun.checkpointFrames }
-    guard isNew else { return }
+    guard isNew else { return caughtUp.withLock { $0 = .now } }
     do { try output.sync() } catch {
       // What the file has of these commits is not known any more: a new copy of the database has them.
       self.output = nil
@@ -251,6 +317,7 @@ final class ArchiveRun: @unchecked Sendable {
     state.withLock { state in
       (state.commit, state.time, state.pendingBytes) = (number, Date(archived: time), 0)
     }
+    caughtUp.withLock { $0 = .now }
   }
 
   /// Lets the log be begun anew once it is long, and makes a new copy of the database once the present one is old.

@@ -96,16 +96,20 @@ public struct DatabaseArchive: Sendable, Hashable {
 
   private func copyBase(ofGeneration generation: Int, to file: PartialFile) throws {
     let path = files.base(ofGeneration: generation)
-    let base = open(path, O_RDONLY | O_CLOEXEC)
-    guard base >= 0 else { throw SqlError.system("open", path, errno) }
-    defer { close(base) }
-    var (offset, part) = (0, [UInt8](repeating: 0, count: 1 << 20))
-    while true {
-      let count = read(base, &part, part.count)
-      guard count >= 0 else { throw SqlError.system("read", path, errno) }
-      if count == 0 { return }
-      try file.write(part[..<count], at: offset)
-      offset += count
+    let description = try files.description(ofGeneration: generation)
+    var (size, sum) = (0, LogChecksum(isBigEndian: false))
+    try ArchiveFiles.eachPart(ofFileAt: path) { offset, part in
+      sum = sum.adding(part)
+      size = offset + part.count
+      try file.write(part, at: offset)
+    }
+    // Earlier versions wrote no checksum.
+    guard let expected = description.baseSum else { return }
+    guard sum.value == expected, size == description.baseSize else {
+      throw SqlError(
+        .corrupt,
+        message: "the archive at \(self.path) is not whole: \(path) is damaged; commits before \(generation) can be "
+          + "restored by their numbers")
     }
   }
 
@@ -141,7 +145,9 @@ public struct DatabaseArchive: Sendable, Hashable {
       throw SqlError.misuse("the archive at \(path) ends with commit \(last)")
     case .time:
       // Until now, if it is the last one.
-      guard let next = try files.generations().first(where: { $0 > generation }) else { return }
+      guard let next = try files.generations().first(where: { $0 > generation }),
+        try files.description(ofGeneration: next).continues != true
+      else { return }
       throw SqlError.misuse(
         "nothing was archived at that time, between commit \(last) and \(next); restore one of these by its number")
     }

@@ -17,9 +17,10 @@ extension SqlitePool {
   /// writers waiting for as long as a checkpoint takes. A connection that is not this pool's may write, too, but must
   /// not run `wal_checkpoint(TRUNCATE)` or leave WAL mode, which throws `.busy` there.
   ///
-  /// What fails is retried, and reported to `didFail` and in ``PoolArchive/status``. Throws `.misuse` for invalid
-  /// options and for an encrypted database, `.busy` if another pool writes to the archive, and `.full`, `.cannotOpen`
-  /// and others of the file system. It blocks the thread until the database is copied.
+  /// What fails is retried, and reported to `didFail`, in ``PoolArchive/status`` and by `health()`. Throws `.misuse`
+  /// for invalid options, for an encrypted database, and for the archive of a database at another path. Throws `.busy`
+  /// if another pool writes to the archive, and `.full`, `.cannotOpen` and others of the file system. It blocks the
+  /// thread until the database is copied.
   public func archive(to path: String, _ options: ArchiveOptions = ArchiveOptions()) throws -> PoolArchive {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }
@@ -53,12 +54,18 @@ public final class PoolArchive: Sendable {
     self.run = run
     self.pool = Guarded(WeakPool(pool: pool))
     token = pool.add(
-      FileUser(pause: run.pause, release: run.release, resume: run.resume, end: { try? run.end() }))
+      FileUser(
+        pause: run.pause, release: run.release, resume: run.resume, end: { try? run.end() },
+        problem: run.problem))
     run.start()
   }
 
   /// How far the archive is. Never waits.
-  public var status: ArchiveStatus { run.state.withLock { $0 } }
+  public var status: ArchiveStatus {
+    var status = run.state.withLock { $0 }
+    status.lag = run.caughtUp.withLock { $0 }.duration(to: .now)
+    return status
+  }
 
   /// Archives what is committed now; returns the number of the last commit, for ``DatabaseArchive/Moment/commit(_:)``.
   ///

@@ -11,6 +11,8 @@ struct FileUser: Sendable {
   let resume: @Sendable () -> Void
   /// Ends; called when the pool's calls have ended and its database is still open.
   let end: @Sendable () -> Void
+  /// Returns a problem for `health()`.
+  let problem: @Sendable (SqlitePool.HealthLimits) -> SqlitePool.Health.Problem?
 }
 
 extension SqlitePool {

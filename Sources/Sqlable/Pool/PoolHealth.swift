@@ -19,6 +19,12 @@ extension SqlitePool {
       case longRead(Statistics.ActiveCall)
       /// A write has kept the others waiting for long.
       case longWrite(Statistics.ActiveCall)
+      /// A statement has found damaged pages, with this error. With `stopsWritesWhenDamaged` writes throw it.
+      case damaged(SqlError)
+      /// The pool's archive can't be written to, for this reason.
+      case archiveFails(SqlError)
+      /// The pool's archive has lacked commits for so long.
+      case archiveIsBehind(Duration)
     }
 
     public let problems: [Problem]
@@ -46,17 +52,20 @@ extension SqlitePool {
     public var read: Duration
     /// The longest write. Default: 10 seconds.
     public var write: Duration
+    /// The longest time in which an archive may lack commits, beyond its interval. Default: 10 minutes.
+    public var archiveLag: Duration
 
     public init(
       freeBytes: Int = 100 << 20, walSize: Int = 256 << 20, read: Duration = .seconds(60),
-      write: Duration = .seconds(10)
+      write: Duration = .seconds(10), archiveLag: Duration = .seconds(600)
     ) {
+      self.archiveLag = archiveLag
       (self.freeBytes, self.walSize, self.read, self.write) = (freeBytes, walSize, read, write)
     }
   }
 
-  /// Tests whether the pool can serve: whether a read answers in time, the file is there, the disk has space, the log
-  /// is small, and no call runs for long.
+  /// Tests whether the pool can serve: whether a read answers in time, the file is there and has shown no damage, the
+  /// disk has space, the log is small, no call runs for long, and the archive works.
   ///
   /// ```swift
   /// let health = await pool.health()
@@ -97,6 +106,8 @@ extension SqlitePool {
     if statistics.walSize > limits.walSize { problems.append(.largeLog(bytes: statistics.walSize)) }
     if let read = statistics.oldestRead, read.age > limits.read { problems.append(.longRead(read)) }
     if let write = statistics.write, write.age > limits.write { problems.append(.longWrite(write)) }
+    if let damage = root.functions?.corruption.first { problems.append(.damaged(damage)) }
+    problems += allFileUsers.compactMap { $0.problem(limits) }
     return Health(
       problems: problems, answer: answer, freeBytes: free, walSize: statistics.walSize,
       oldestRead: statistics.oldestRead, write: statistics.write)

@@ -122,7 +122,9 @@ extension SalvageRun {
   private func leaveOut(_ number: UInt32) throws {
     guard let page = file.tree(number), page.kind == .leafTable, page.isSound else { return }
     let isFree = file.isMappedFree(number)
-    let isLive = !isFree && (schema.isDamaged || tables.contains { gap(for: page, in: $0) != nil && fits(page, $0) })
+    let isLive =
+      !isFree
+      && (knowsFreelist || schema.isDamaged || tables.contains { gap(for: page, in: $0) != nil && fits(page, $0) })
     var tally = RowTally()
     let reason = isLive ? "its table is unknown" : "it was probably deleted"
     try crawler.crawl(number, nil, isOrphan: true, &tally) { row in
@@ -130,6 +132,18 @@ extension SalvageRun {
       if isLive { report.rowsOfUnknownTables += 1 } else { report.rowsPossiblyDeleted += 1 }
       if isLive || salvage.keepsPossiblyDeleted { try output.setAside(row, of: nil, rowid: true, reason) }
     }
+  }
+
+  /// Reports pages that are in no b-tree and may hold rows of tables without a rowid. If an index has lost pages, they
+  /// may be that one's.
+  func noteUnknownKeys() {
+    guard knowsFreelist, damagedIndexes.isEmpty else { return }
+    let count = unknownPages.count { number in
+      guard let page = file.tree(number), !page.kind.isTable, page.isSound else { return false }
+      return !page.cells.isEmpty && !file.isMappedFree(number)
+    }
+    guard count > 0 else { return }
+    report.problems.append("\(count) pages with keys are in no table or index: rows without a rowid may be missing")
   }
 
   private func fits(_ page: TreePage, _ table: SalvagedTable) -> Bool {

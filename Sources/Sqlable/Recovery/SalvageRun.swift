@@ -11,6 +11,8 @@ final class SalvageRun {
   private(set) var tables: [SalvagedTable] = []
   /// How many values the keys of each index with lost pages have; nil if that is not known.
   private(set) var damagedIndexes: [Int?] = []
+  /// Whether all free pages are known: then each other page is of a table or an index.
+  private(set) var knowsFreelist = false
   var file: DamagedFile { crawler.file }
 
   init(_ salvage: Salvage, into path: String) throws {
@@ -33,7 +35,7 @@ final class SalvageRun {
 
   func recover() throws -> SalvageReport {
     try output.making {
-      let knowsFreelist = crawler.marks.markFreelist(of: file)
+      knowsFreelist = crawler.marks.markFreelist(of: file)
       try readSchema()
       try createTables()
       for table in tables { try crawl(table) }
@@ -41,8 +43,10 @@ final class SalvageRun {
         crawler.marks.markLikelyFreelist(of: file)
         if file.header != nil { report.problems.append("the list of free pages is damaged") }
       }
-      if tables.contains(where: { !$0.tally.isComplete }) { try crawlIndexes() }
+      let hasKeysAsRows = tables.contains { $0.shape?.isWithoutRowid == true }
+      if hasKeysAsRows || tables.contains(where: { !$0.tally.isComplete }) { try crawlIndexes() }
       try assignOrphans()
+      if hasKeysAsRows { noteUnknownKeys() }
       try completeFromBackup()
       try finishVirtualTables()
       try finishSchema()

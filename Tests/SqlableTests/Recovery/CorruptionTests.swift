@@ -68,10 +68,15 @@ struct CorruptionTests {
       #expect(refused?.kind == .corrupt)
       #expect(refused?.message.hasPrefix("the database is damaged, so nothing is written to it") == true)
       #expect(reports.next()?.isExclusive == true)
+      func isDamaged() -> Bool {
+        pool.health(within: .seconds(60)).problems.contains { if case .damaged = $0 { true } else { false } }
+      }
+      #expect(isDamaged())
       // Reads go on.
       let names = try pool.read { try $0.query("SELECT name FROM bicycle WHERE id = 9999", as: String.self) }
       #expect(names == ["new"])
       pool.forgetCorruption()
+      #expect(!isDamaged())
       try pool.withWriter { try $0.execute("INSERT INTO bicycle VALUES (9998, 'new', NULL, 0)") }
       try pool.close()
     }

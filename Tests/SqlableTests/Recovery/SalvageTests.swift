@@ -109,6 +109,23 @@ struct SalvageTests {
     }
   }
 
+  @Test(arguments: [false, true]) func aRootThatIsReplacedByOneOfItsLeavesIsNoCompleteTable(keys: Bool) throws {
+    try withDirectory { directory in
+      let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
+        try db.execute(
+          SQL(verbatim: "CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT)\(keys ? " WITHOUT ROWID" : "")"))
+        try db.transaction { _ in
+          for id in 1...2_000 { try db.execute("INSERT INTO t VALUES (\(id), \("name \(id)"))") }
+        }
+      }
+      let leaf = try #require(try damaged.pages(ofType: keys ? 10 : 13).last { $0 > 2 })
+      try damaged.overwrite(page: try damaged.root(of: "t"), with: try damaged.bytes(ofPage: leaf))
+      let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
+      #expect(!report.isComplete)
+      #expect(keys || abs(report.share - Double(report[table: "t"]?.rowsFromPages ?? 0) / 2_000) < 0.05)
+    }
+  }
+
   @Test func everyInteriorPageMayBeLost() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 20_000) }

@@ -55,6 +55,9 @@ extension SqlitePool.Health.Problem {
     case .largeLog(let bytes): "the write-ahead log has \(bytes >> 20) MiB"
     case .longRead(let call): "a read runs for long: \(call)"
     case .longWrite(let call): "a write runs for long: \(call)"
+    case .damaged(let error): "the database is damaged: \(error.message)"
+    case .archiveFails(let error): "the archive fails: \(error.message)"
+    case .archiveIsBehind(let lag): "the archive has lacked commits for \(lag)"
     }
   }
 }
