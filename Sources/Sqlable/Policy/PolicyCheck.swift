@@ -70,6 +70,10 @@ struct PolicyCheck {
   private func check(_ source: SelectQuery.Source) throws {
     // It could show which indexes there are, and make a slow plan.
     if source.indexHint != nil { throw DocumentAccess.refusal }
+    // A condition of the policy would read it in place of the table that it names.
+    for name in [source.alias, source.queryName].compactMap(\.self) where policy.index.conditionNames.contains(name) {
+      throw DocumentAccess.refusal
+    }
     switch source.kind {
     case .table: if source.isSearched { try require(.fullText) }
     case .defined(let query):
@@ -166,12 +170,31 @@ struct PolicyCheck {
 
   private func check(_ call: SqlExpression.Call, _ use: Use) throws {
     for argument in call.arguments { try check(argument, use) }
+    try checkLengths(call)
     for term in call.order { try check(term.expression, .order) }
     if let filter = call.filter { try check(condition: filter) }
     guard let window = call.window else { return }
     try require(.windows)
     for term in window.partition { try check(term, .result) }
     for term in window.order { try check(term.expression, .order) }
+  }
+
+  /// Throws for a function whose work is the product of two lengths, which nothing can stop, unless one of them is
+  /// known and short.
+  private func checkLengths(_ call: SqlExpression.Call) throws {
+    guard case .builtIn(let function) = call.function, function.multipliesLengths,
+      let limit = policy.limits.argumentBytes
+    else { return }
+    for argument in call.arguments.dropFirst().prefix(1) {
+      guard case .value(let value) = argument.node else { throw DocumentAccess.refusal }
+      let length =
+        switch value {
+        case .text(let text): text.utf8.count
+        case .blob(let bytes): bytes.count
+        case .null, .integer, .real: 0
+        }
+      guard length <= limit else { throw DocumentAccess.refusal }
+    }
   }
 
   private func check(_ special: SqlExpression.SpecialForm, _ use: Use) throws {
@@ -243,6 +266,16 @@ extension FullTextTerm {
     switch form {
     case .snippet, .highlight: true
     case .matches, .search, .weighting, .rank: false
+    }
+  }
+}
+
+extension SqlExpression.Call.BuiltIn {
+  /// Whether its time grows with the product of the lengths of its first argument and of a further one.
+  fileprivate var multipliesLengths: Bool {
+    switch self {
+    case .instr, .replace, .trim, .ltrim, .rtrim, .jsonPatch: true
+    default: false
     }
   }
 }

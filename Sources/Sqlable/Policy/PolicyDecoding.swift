@@ -128,6 +128,8 @@ final class PolicyIndex: Sendable {
   let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
   /// What SQLite may touch for the policy's statements, once it was asked.
   let knownRights = Guarded<(source: RightsSource, rights: AccessRights)?>(nil)
+  /// The names in the conditions of its tables that one of a document could take the place of.
+  let conditionNames: ConditionNames
   /// The error of rules that can't be what is meant.
   let defect: SqlError?
 
@@ -143,6 +145,7 @@ final class PolicyIndex: Sendable {
       tables[ByBytes(wrappedValue: rules.table.name)] = table
     }
     defect = all.compactMap(\.defect).first
+    conditionNames = ConditionNames(all.compactMap(\.condition))
     (self.tables, self.columns) = (tables, columns)
     rules = Dictionary(all.map { (ObjectIdentifier($0.table), $0) }) { first, _ in first }
   }

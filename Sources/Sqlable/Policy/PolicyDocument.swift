@@ -63,6 +63,9 @@ private struct NamedLimit {
     NamedLimit(
       name: "patternBytes", get: { $0.patternBytes }, set: { $0.patternBytes = $1 }, remove: { $0.patternBytes = nil }),
     NamedLimit(
+      name: "argumentBytes", get: { $0.argumentBytes }, set: { $0.argumentBytes = $1 },
+      remove: { $0.argumentBytes = nil }),
+    NamedLimit(
       name: "scannedRows", get: { $0.scannedRows }, set: { $0.scannedRows = $1 }, remove: { $0.scannedRows = nil }),
   ]
 }

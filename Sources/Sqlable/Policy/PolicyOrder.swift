@@ -41,7 +41,7 @@ extension SelectQuery.Source {
     }
   }
 
-  fileprivate func term(_ position: Int) -> SqlExpression {
+  func term(_ position: Int) -> SqlExpression {
     let reference = ColumnReference(table.columns[position])
     return SqlExpression(alias.map { .qualified(alias: $0, reference) } ?? .column(reference))
   }

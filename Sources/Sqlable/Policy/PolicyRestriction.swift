@@ -107,7 +107,7 @@ extension RowSelection {
       if extent == .row || isLimited { filter = condition }
       return
     }
-    filter = own.guarded(by: condition)
+    filter = own.mayThrow ? own.withoutConstants.guarded(by: condition.withoutConstants) : condition.and(own)
   }
 }
 
@@ -123,13 +123,13 @@ extension SelectQuery {
   func restricted(by policy: StatementPolicy) throws -> SelectQuery {
     var query = self
     try query.clauses.restrict(by: policy)
-    return query
+    return query.withFences
   }
 }
 
 extension SelectQuery.Clauses {
   fileprivate mutating func restrict(by policy: StatementPolicy) throws {
-    if policy.allowsQueriesInQueries {
+    if policy.allowsQueriesInQueries || policy.features.contains(.fullText) {
       try mapTerms({ try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy) })
     }
     try addConditions(of: policy)
@@ -142,22 +142,53 @@ extension SelectQuery.Clauses {
       for index in sources.indices where try condition(ofSource: index, policy) != nil { throw DocumentAccess.refusal }
       return
     }
-    var all: SqlExpression?
-    for index in sources.indices where index == 0 || sources[index].join != .left {
-      if let condition = try condition(ofSource: index, policy) { all.and(condition) }
+    var own = try sources.indices.map { try condition(ofSource: $0, policy) }
+    guard own.contains(where: { $0 != nil }) else { return }
+    if hasThrowingConditions {
+      own = own.map { $0?.withoutConstants }
+      for index in sources.indices { sources[index].condition = sources[index].condition?.withoutConstants }
+      filter = filter?.withoutConstants
     }
-    for index in sources.indices.dropFirst() {
-      var conditions = all
-      if sources[index].join == .left, let own = try condition(ofSource: index, policy) { conditions.and(own) }
+    // The conditions of all rows, and what tells that no table before an index gives a row that is hidden.
+    var (all, visible): (SqlExpression?, SqlExpression?)
+    for index in sources.indices {
+      let isOptional = index > 0 && sources[index].join == .left
+      let visibleBefore = visible
+      if let condition = own[index] {
+        if !isOptional { all.and(condition) }
+        visible.and(try isOptional ? condition.or(isMissing(index, policy)) : condition)
+      }
+      guard index > 0 else { continue }
+      var conditions = isOptional ? visibleBefore : visible
+      if isOptional, let condition = own[index] { conditions.and(condition) }
       guard let conditions else { continue }
       if let joined = sources[index].condition {
-        let isGuarded = sources[index].join == .left || joined.mayThrow
-        if isGuarded { sources[index].condition = joined.guarded(by: conditions) }
-      } else if sources[index].join == .left {
+        if isOptional || joined.mayThrow { sources[index].condition = joined.guarded(by: conditions) }
+      } else if isOptional {
         sources[index].condition = conditions
       }
     }
-    if let all { filter = filter?.guarded(by: all) ?? all }
+    filter = filter.map { $0.guarded(by: all, checking: visible) } ?? all
+    // SQLite moves conditions on groups to the WHERE.
+    if movesThrowingConditions { having = having?.guarded(by: nil, checking: visible) }
+  }
+
+  /// Whether a condition, which SQLite may evaluate before those of the policy, can throw.
+  private var hasThrowingConditions: Bool {
+    filter?.mayThrow == true || movesThrowingConditions || sources.contains { $0.condition?.mayThrow == true }
+  }
+
+  /// Whether SQLite may move a condition that can throw from HAVING to WHERE: one without an aggregate.
+  private var movesThrowingConditions: Bool {
+    !groups.isEmpty && having?.conditions.contains { $0.mayThrow && !$0.hasAggregate } == true
+  }
+
+  /// Whether a left join found no row of a table: its key is NULL.
+  private func isMissing(_ index: Int, _ policy: StatementPolicy) throws -> SqlExpression {
+    let rules = try policy.rules(of: sources[index].table)
+    let key = rules.table.key
+    let positions = key.isEmpty ? rules.table.columns.indices.filter(rules.isUsed) : key
+    return .all(positions.map { SqlExpression(.isNull(sources[index].term($0))) })
   }
 
   /// The condition of a policy on the rows of a table, for the name that it has here.
@@ -165,75 +196,62 @@ extension SelectQuery.Clauses {
     let source = sources[index]
     guard case .table = source.kind else { return nil }
     let rules = try policy.rules(of: source.table)
-    guard let alias = source.alias else { return rules.condition }
-    return rules.condition?.replacing(rules.table) {
-      SqlExpression(.qualified(alias: alias, ColumnReference(rules.table.columns[$0])))
-    }
+    return rules.condition(alias: source.alias)
   }
 }
 
+extension TableRules {
+  /// The condition on the rows of the table, for the name that it has in a query.
+  fileprivate func condition(alias: String?) -> SqlExpression? {
+    guard let alias else { return condition }
+    return condition?.replacing(table) { SqlExpression(.qualified(alias: alias, ColumnReference(table.columns[$0]))) }
+  }
+
+  /// Whether a statement may read a column: it is one that a document knows, or of the condition.
+  fileprivate func isUsed(_ position: Int) -> Bool {
+    var isUsed = knows(position)
+    condition?.visit(
+      { if case .column(let column) = $0.node, table.position(of: column) == position { isUsed = true } }, { _ in })
+    return isUsed
+  }
+}
+
+extension StatementPolicy {
+  /// Whether terms may have queries: in the SQL that `matches` is, or of their own.
+  fileprivate var allowsQueriesInTerms: Bool { features.contains(.subqueries) || features.contains(.fullText) }
+}
+
 extension SqlExpression {
-  /// The term with the conditions of a policy in its subqueries.
+  /// The term with the conditions of a policy in its subqueries, and beside those of full-text search.
   func restricted(by policy: StatementPolicy) throws -> SqlExpression {
-    guard policy.features.contains(.subqueries), hasQuery else { return self }
+    guard policy.allowsQueriesInTerms, hasQuery else { return self }
+    if case .special(let special) = node, case .fullText(let term) = special.form, case .matches(let alias) = term.form
+    {
+      guard let rules = policy.tables.first(where: { $0.table.isOfSameModel(as: term.table) }) else {
+        throw DocumentAccess.refusal
+      }
+      return matching(alias, rules)
+    }
     var isScalar = false
     if case .query(let query) = node { isScalar = query.kind == .scalar }
     return try mapped(
       { try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy, isFirstRow: isScalar) })
   }
 
-  /// The condition together with one that must hold first. SQLite evaluates conditions in any order, and some terms
-  /// throw for some values: a row that the first condition hides must not show by an error.
-  ///
-  /// The search of `search(_:)` stays outside of the CASE, because FTS5 knows it only as a condition of the query. Its
-  /// words decide whether it throws, not the rows.
-  fileprivate func guarded(by condition: SqlExpression) -> SqlExpression {
-    guard mayThrow else { return condition.and(self) }
-    let (searches, others) = (conditions.filter(\.isSearch), conditions.filter { !$0.isSearch })
-    let first = searches.reduce(condition) { $0.and($1) }
-    if others.isEmpty { return first }
-    let rest = searches.isEmpty ? self : .all(others)
-    return first.and(
-      rest.mayThrow ? .special(.choice, condition, rest, SqlExpression(DatabaseValue.integer(0))) : rest)
-  }
-
-  /// The conditions of which it is an AND, at any depth.
-  private var conditions: [SqlExpression] {
-    if case .all(let terms) = node { terms.flatMap(\.conditions) } else { [self] }
-  }
-
-  private var isSearch: Bool {
-    guard case .special(let special) = node, case .fullText(let term) = special.form else { return false }
-    return term.form == .search || term.form == .weighting
-  }
-
-  /// Whether evaluating it can throw for some values: malformed JSON, an overflow, a text that
-  /// becomes too large, a function of the program's own.
-  fileprivate var mayThrow: Bool {
-    switch node {
-    case .call(let call):
-      switch call.function {
-      case .named: return true
-      case .builtIn(let function):
-        // A text that grows may become too large.
-        let grows = function == .hex || function == .replace || function == .printf
-        if grows || function == .abs || function == .sum || function.isOfJSON { return true }
-      case .countRows: break
-      }
-    case .binary(.json, _, _), .binary(.jsonValue, _, _), .binary(.concatenated, _, _), .query: return true
-    case .like, .binary(.matchesGlob, _, _), .binary(.matchesRegexp, _, _): return true
-    case .special(let special):
-      switch special.form {
-      case .fullText, .fragment: return true
-      default: break
-      }
-    default: break
-    }
-    return node.hasTerm(where: \.mayThrow)
+  /// The condition `matches` for the rows that a policy shows, otherwise NULL. Without a row, as after a left join, it
+  /// is `NULL IN (SELECT …)`, which tells whether any row matches.
+  private func matching(_ alias: String?, _ rules: TableRules) -> SqlExpression {
+    guard let condition = rules.condition(alias: alias) else { return self }
+    return .special(.choice, condition.withoutConstants, self)
   }
 
   private var hasQuery: Bool {
-    if case .query = node { return true }
+    switch node {
+    case .query: return true
+    case .special(let special):
+      if case .fullText(let term) = special.form, case .matches = term.form { return true }
+    default: break
+    }
     return node.hasTerm(where: \.hasQuery)
   }
 }

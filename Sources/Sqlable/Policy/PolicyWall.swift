@@ -41,7 +41,14 @@ extension SelectQuery {
   /// The names of the queries that it has in the place of tables, folded.
   fileprivate var namesOfQueries: Set<[UInt8]> {
     var names: Set<[UInt8]> = []
-    visit({ _ in }, { source in if source.kind != .table { names.insert(source.name.foldedName) } })
+    visit(
+      { _ in },
+      { source in
+        guard source.kind != .table else { return }
+        names.insert(source.name.foldedName)
+        // SQLite reports the name of the definition, also where it is used under another.
+        if let name = source.definedName { names.insert(name.foldedName) }
+      })
     return names
   }
 }

@@ -103,6 +103,10 @@ public struct StatementPolicy: Sendable {
     /// The longest pattern of LIKE and GLOB, in bytes. To match one text may take as many steps as both have bytes
     /// multiplied, which nothing can stop: a pattern of 256 bytes and a text of one MiB take up to a second.
     public var patternBytes: Int? = 256
+    /// The longest second argument, in bytes, of `instr`, `replace`, `trim`, `ltrim`, `rtrim` and `json_patch`. Each
+    /// is a single step, whose time grows with the product of two lengths, and which nothing can stop. With a limit,
+    /// such an argument must be a value of the document; a column or another term is refused.
+    public var argumentBytes: Int? = 128
     /// How many rows a table may have whose rows a run's plan visits all. A read of one table without a condition
     /// visits only the rows of its limit.
     public var scannedRows: Int? = 100_000

@@ -1,0 +1,42 @@
+/// The names in conditions of a policy, folded: of tables in their queries, and all words of their SQL texts.
+///
+/// SQLite looks up a name first among the queries and aliases of the statement. A document that gives one of these
+/// names to a query of its own would change the meaning of the condition.
+struct ConditionNames: Sendable {
+  private var words: Set<[UInt8]> = []
+  private var hasText = false
+
+  init(_ conditions: [SqlExpression]) {
+    for condition in conditions {
+      condition.visit(
+        { term in
+          guard case .special(let special) = term.node, case .fragment(let fragment) = special.form else { return }
+          hasText = true
+          // A name may be split by a term between two texts only where it is no name.
+          for text in fragment.texts { words.formUnion(ConditionNames.words(in: text)) }
+        },
+        { source in
+          words.insert(source.name.foldedName)
+          words.insert(source.table.name.foldedName)
+        })
+    }
+  }
+
+  /// Whether a name stands in a condition. A name that is no word may be quoted there in several ways: it counts as one
+  /// that does.
+  func contains(_ name: String) -> Bool {
+    let folded = name.foldedName
+    return words.contains(folded) || hasText && !folded.allSatisfy(ConditionNames.isOfWord)
+  }
+
+  private static func words(in text: [UInt8]) -> [[UInt8]] {
+    text.split { !isOfWord($0) }.map { $0.map(\.foldedLetter) }
+  }
+
+  /// Whether SQLite takes the byte for a part of a name that is not quoted.
+  private static func isOfWord(_ byte: UInt8) -> Bool {
+    let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte.foldedLetter)
+    let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    return isLetter || isDigit || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || byte >= 0x80
+  }
+}
