@@ -205,8 +205,24 @@ extension SqlError: CustomStringConvertible {
     case .rolledBack: text += "; the transaction was rolled back"
     case .unknown: text += "; the transaction is stored whole, or not at all"
     }
-    if let sql { text += "; \(placeInText)in: \(sql)" }
+    if let sql { text += "; \(placeInText)in: \(SqlError.shortened(sql, around: offset))" }
     return text
+  }
+
+  /// At most 1,000 bytes of a statement, with the place of the failure among them; `sql` has all of it.
+  private static func shortened(_ sql: String, around offset: Int?) -> String {
+    let (bytes, longest) = (sql.utf8, 1000)
+    guard bytes.count > longest else { return sql }
+    let place = min(max(offset ?? 0, 0), bytes.count)
+    let skipped = place < longest ? 0 : min(place - longest / 2, bytes.count - longest)
+    // A character that the cut divides is left out.
+    let isContinued = { (byte: UInt8) in byte & 0b1100_0000 == 0b1000_0000 }
+    let start = bytes.dropFirst(skipped).drop(while: isContinued).startIndex
+    var end = bytes.index(start, offsetBy: longest, limitedBy: bytes.endIndex) ?? bytes.endIndex
+    while end < bytes.endIndex, isContinued(bytes[end]) { end = bytes.index(before: end) }
+    let part = String(decoding: bytes[start..<end], as: UTF8.self)
+    let (before, after) = (start == bytes.startIndex ? "" : "… ", end == bytes.endIndex ? "" : " …")
+    return "\(before)\(part)\(after) (\(bytes.count) bytes of SQL)"
   }
 
   /// `at line 1, column 8 `, both counted from 1.

@@ -11,8 +11,10 @@
 /// let bikes = try timed(Bicycle.read(), on: db)     // [Bicycle]
 /// ```
 ///
+/// Printed, it is its SQL, without a value.
+///
 /// Conform to it only to run other statements in a special way.
-public protocol Runnable<Output>: Sendable {
+public protocol Runnable<Output>: Sendable, CustomStringConvertible {
   /// The result of running it.
   associatedtype Output
 
@@ -34,6 +36,9 @@ public protocol Runnable<Output>: Sendable {
 }
 
 extension Runnable {
+  /// The SQL, with `?` for every value.
+  public var description: String { sql }
+
   /// Runs it on a handle or a pool, and waits for it.
   @discardableResult
   @inlinable

@@ -208,6 +208,34 @@ final class Scope: Sendable {
     return nil
   }
 
+  /// A column in a term, but for those of its subqueries, that is of an enclosing query; nil if there is none.
+  func outerColumn(of term: SqlExpression) -> ColumnReference? {
+    func isOutside(_ isSource: (SelectQuery.Source) -> Bool) -> Bool? {
+      if sources.contains(where: isSource) { return false }
+      var scope = outer
+      while let current = scope {
+        if current.sources.contains(where: isSource) { return true }
+        scope = current.outer
+      }
+      return nil
+    }
+    switch term.node {
+    case .column(let reference):
+      // A table without an alias comes before one with an alias, wherever it is.
+      let isOuter =
+        isOutside { $0.alias == nil && $0.table.position(of: reference) != nil }
+        ?? isOutside { $0.table.position(of: reference) != nil }
+      return isOuter == true ? reference : nil
+    case .qualified(let alias, let reference):
+      // SQLite finds the rows of a trigger everywhere.
+      if TriggerRow(rawValue: alias) != nil { return nil }
+      return isOutside({ $0.alias.isExactly(alias) }) == true ? reference : nil
+    default:
+      for part in term.node.terms { if let column = outerColumn(of: part) { return column } }
+      return nil
+    }
+  }
+
   /// Throws if the column exists in a table of an enclosing query whose alias the nearer table hides.
   private func checkHidesNone(of reference: ColumnReference, _ alias: String, in inner: Scope) throws {
     var scope = inner.outer

@@ -135,9 +135,21 @@ struct SelectWriter {
     sql.append(")")
   }
 
+  /// The position in the result of a term that uses a column of an enclosing query: SQLite does not find such a column
+  /// in ORDER BY and GROUP BY. Nil for any other term.
+  private func position(
+    ofOuter term: SqlExpression, in query: SelectQuery.Clauses, _ renderer: Renderer
+  ) throws -> Int? {
+    guard !sql.isKey, outer != nil, let column = renderer.scope.outerColumn(of: term) else { return nil }
+    if let position = query.positionOfResult(term) { return position }
+    throw SqlError.invalidStatement(
+      "a subquery can be ordered or grouped by a column of the enclosing query only where it selects the term"
+    ).at(table: nil, column: column.name)
+  }
+
   private func writeOrder(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     try renderer.write(query.order) { term in
-      if let position = query.position(of: term) { return position }
+      if let position = try query.position(of: term) ?? position(ofOuter: term, in: query, renderer) { return position }
       // Literal rows have no tables in which a term of the other parts could be found.
       guard !query.compounds.isEmpty, term.node.bindsValues || query.sources.isEmpty else { return nil }
       throw SqlError.invalidStatement("combined queries can only be ordered by columns of their result")
@@ -240,7 +252,7 @@ struct SelectWriter {
     }
     for (index, term) in query.groups.enumerated() {
       if index == 0 { sql.append(" GROUP BY ") } else { sql.append(", ") }
-      if let position = query.position(of: term) {
+      if let position = try query.position(of: term) ?? position(ofOuter: term, in: query, renderer) {
         sql.append(text: "\(position)")
         continue
       }
@@ -294,7 +306,17 @@ struct SelectWriter {
       }
       try sql.append(hint: hint)
     }
-    if source.isSearched { renderer.writeIndex(of: copy source) }
+    if source.isSearched, table.fullText?.isExternal == true {
+      guard source.join == .inner || source.join == .cross else {
+        throw SqlError.invalidStatement("a table that is searched can only be joined by inner or cross").at(
+          table: table.name)
+      }
+      // The join of the index has the condition of its table too: one without it would need parentheses.
+      renderer.writeIndex(of: copy source)
+      guard let condition = source.condition else { return }
+      sql.append(" AND ")
+      return try joined.write(condition, within: .not, stack: joined.baseStack)
+    }
     if let condition = source.condition {
       sql.append(" ON ")
       try joined.write(condition)

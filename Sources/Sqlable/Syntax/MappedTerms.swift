@@ -41,6 +41,26 @@ extension SqlExpression {
   }
 }
 
+extension SelectQuery.Result {
+  /// Replaces each of its terms.
+  ///
+  /// Swift 6.3 miscompiles the switch as the closure of a `map` in a rethrowing function: it crashes where it throws.
+  fileprivate mutating func mapTerms(_ term: (SqlExpression) throws -> SqlExpression) rethrows {
+    switch self {
+    case .term(let own):
+      let other = try term(own)
+      self = .term(other)
+    case .model(let index, var replaced):
+      for place in replaced.indices {
+        let other = try term(replaced[place].term)
+        replaced[place] = SelectQuery.Replacement(column: replaced[place].column, term: other)
+      }
+      self = .model(index, replaced: replaced)
+    case .table: break
+    }
+  }
+}
+
 extension SelectQuery.Clauses {
   /// Replaces each of its terms, and each query that is a part of it.
   mutating func mapTerms(
@@ -54,15 +74,7 @@ extension SelectQuery.Clauses {
       }
       sources[index].condition = try sources[index].condition.map(term)
     }
-    results = try results.map { result in
-      switch result {
-      case .term(let own): .term(try term(own))
-      case .model(let index, let replaced):
-        .model(
-          index, replaced: try replaced.map { SelectQuery.Replacement(column: $0.column, term: try term($0.term)) })
-      case .table: result
-      }
-    }
+    for index in results.indices { try results[index].mapTerms(term) }
     rows = try rows.map { try $0.map(term) }
     filter = try filter.map(term)
     groups = try groups.map(term)

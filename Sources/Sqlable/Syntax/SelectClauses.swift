@@ -205,7 +205,7 @@ extension SelectQuery.Clauses {
     return positionOfResult(term)
   }
 
-  private func positionOfResult(_ term: SqlExpression) -> Int? {
+  func positionOfResult(_ term: SqlExpression) -> Int? {
     var position = 1
     for result in results {
       switch result {

@@ -166,7 +166,9 @@ extension SelectQuery {
     var term: SqlExpression? { if case .term(let term) = self { term } else { nil } }
 
     func map(_ term: (SqlExpression) throws -> SqlExpression) rethrows -> RowCount {
-      if case .term(let own) = self { .term(try term(own)) } else { self }
+      guard case .term(let own) = self else { return self }
+      let other = try term(own)
+      return .term(other)
     }
   }
 }

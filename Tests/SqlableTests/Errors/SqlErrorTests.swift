@@ -177,4 +177,36 @@ import Testing
       expectError(.schema(.missingTable("person"))) { _ = try Person.count().run(db) }
     }
   }
+
+  @Test func aPrintedStatementIsItsSQLWithoutValues() throws {
+    let secret = "hunter2"
+    let read = Bicycle.read().filter(Bicycle.color == secret)
+    let change = Bicycle.update(Bicycle.color.set(to: secret)).filter(Bicycle.id == 1)
+    let insert = Bicycle.insert([Bicycle]())
+    let text: SQL = "SELECT \(secret)"
+    let any = try AnyStatement(read)
+    let printed: [(any Runnable, String)] = [
+      (read, read.sql), (change, change.sql), (insert, insert.sql), (text, text.sql), (any, any.sql),
+      (read.select(Bicycle.color), read.select(Bicycle.color).sql),
+    ]
+    for (statement, sql) in printed {
+      #expect("\(statement)" == sql && String(describing: statement) == sql && !"\([statement])".contains(secret))
+    }
+    #expect("\(read)" == read.sql && "\(text)" == "SELECT ?")
+  }
+
+  @Test func aLongStatementIsShortenedInTheDescription() {
+    let long = String(repeating: "é + ", count: 10_000)
+    for offset in [nil, 0, 999, 1000, 1001, 25_001, 49_999, 50_000, 60_000] {
+      let sql = "\(long)"
+      let error = SqlError(.syntax, message: "m", sql: sql, offset: offset)
+      let text = "\(error)"
+      #expect(text.utf8.count < 1200 && text.hasSuffix("(50000 bytes of SQL)"), "\(text)")
+      #expect(!text.contains("\u{FFFD}"))
+      #expect(error.sql == sql)
+    }
+    let marked = long + "WRONG" + long
+    #expect("\(SqlError(.syntax, message: "m", sql: marked, offset: 50_000))".contains("WRONG"))
+    #expect("\(SqlError(.syntax, message: "m", sql: "SELECT 1"))".hasSuffix("in: SELECT 1"))
+  }
 }

@@ -30,7 +30,11 @@ public struct JSONEach: Sendable, Hashable {
   }
 
   /// The table of elements, without what they are elements of.
-  static var emptySource: SelectQuery.Source { Element.source() }
+  static var emptySource: SelectQuery.Source {
+    var source = Element.source()
+    source.kind = .call(.call(.jsonEach, []))
+    return source
+  }
 
   /// The element's value; a nested array or object is JSON text.
   public func value<Value: SqlValue>(as type: Value.Type) -> TypedExpression<Value> {
