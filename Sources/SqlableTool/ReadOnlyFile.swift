@@ -29,6 +29,15 @@ private func open<Value>(
   return try body(db)
 }
 
+/// Returns the version that a reader of a database needs: 1 for a rollback journal, 2 for a WAL; nil without a header.
+func journalVersion(ofFileAt path: String) -> UInt8? {
+  var info = stat()
+  // Opening a pipe would wait for a program that writes into it.
+  guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
+  let header = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 20)
+  return header?.count == 20 ? header?.last : nil
+}
+
 /// What shows that another program writes to a database.
 private struct FileState: Equatable {
   private var size: off_t = -1
@@ -44,10 +53,7 @@ private struct FileState: Equatable {
       changed = (info.st_mtim.tv_sec, info.st_mtim.tv_nsec)
     }
     hasLog = FileManager.default.fileExists(atPath: path + "-wal")
-    // The version that a reader needs: 2 for WAL. Opening a pipe would wait for a program that writes into it.
-    let isFile = info.st_mode & S_IFMT == S_IFREG
-    let header = !isFile ? nil : try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 20)
-    isWAL = header?.count == 20 && header?.last == 2
+    isWAL = journalVersion(ofFileAt: path) == 2
   }
 
   /// Whether it is in WAL mode, and no connection has it open.

@@ -1,20 +1,18 @@
-import Glibc
-
 /// The clock of an archive, which steps of the system's clock do not move.
 ///
-/// The system's clock can be set; `CLOCK_BOOTTIME` can't. A commit's time is the system's time at the generation's
-/// begin, plus the time that has passed since. The age counts the time that has passed since the archive was made.
+/// A commit's time is the system's time at the begin of the generation, plus the time that has passed since by
+/// `ContinuousClock`, which nothing sets. The age is the time that has passed since the archive was made.
 struct ArchiveClock {
   private let wall: Int64
-  private let uptime: Int64
+  private let begin = ContinuousClock.now
   private let firstAge: Int64
 
   /// The difference between the clocks, in microseconds, from which on the system's clock has been set.
   static let tolerance: Int64 = 1_000_000
 
-  init(age: Int64) { (wall, uptime, firstAge) = (archiveTime(), bootTime(), age) }
+  init(age: Int64) { (wall, firstAge) = (archiveTime(), age) }
 
-  private var elapsed: Int64 { max(0, bootTime() - uptime) }
+  private var elapsed: Int64 { Int64(begin.duration(to: .now) / .microseconds(1)) }
 
   /// The time in microseconds since 1970.
   var now: Int64 { wall + elapsed }
@@ -49,11 +47,4 @@ extension Int64 {
     let (sum, isOverflow) = addingReportingOverflow(other)
     return isOverflow ? (other < 0 ? .min : .max) : sum
   }
-}
-
-/// The microseconds since the machine was started, suspended ones included.
-private func bootTime() -> Int64 {
-  var time = timespec()
-  clock_gettime(CLOCK_BOOTTIME, &time)
-  return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
 }

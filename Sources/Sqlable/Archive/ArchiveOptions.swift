@@ -56,7 +56,7 @@ public struct ArchiveStatus: Sendable, Hashable {
   /// How many bytes of the write-ahead log are not archived yet, at the last attempt: more and more of them if commits
   /// come faster than they can be written.
   public internal(set) var pendingBytes = 0
-  /// How often commits were given up, because the archive could not be written to for too long or was removed.
+  /// The number of times that commits were given up: the archive could not be written to for too long, or was removed.
   public internal(set) var gaps = 0
   /// Whether the database is being copied for a new range. Until the copy ends, no commit is archived.
   public internal(set) var isCopying = false

@@ -17,7 +17,7 @@ extension SqlitePool {
   /// writers waiting for as long as a checkpoint takes. A connection that is not this pool's may write, too, but must
   /// not run `wal_checkpoint(TRUNCATE)` or leave WAL mode, which throws `.busy` there.
   ///
-  /// What fails is retried, and reported to `didFail`, in ``PoolArchive/status`` and by `health()`. Throws `.misuse`
+  /// Failures are retried, and reported to `didFail`, in ``PoolArchive/status`` and by `health()`. Throws `.misuse`
   /// for invalid options, for an encrypted database, and for the archive of a database at another path. Throws `.busy`
   /// if another pool writes to the archive, and `.full`, `.cannotOpen` and others of the file system. It blocks the
   /// thread until the database is copied.

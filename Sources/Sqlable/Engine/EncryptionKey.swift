@@ -17,8 +17,8 @@ public struct EncryptionKey: Sendable, Hashable {
 
   /// A passphrase, from which SQLCipher derives the key of a file: see ``CipherSettings/kdfIterations``.
   ///
-  /// Its bytes are those of the text in UTF-8. Throws `.misuse` for an empty one, and for one of the form `x'…'`, which
-  /// SQLCipher takes for a raw key.
+  /// Its bytes are those of the text in UTF-8. Throws `.misuse` for an empty one, and for one of the form `x'…'`:
+  /// SQLCipher takes it for a raw key.
   public static func passphrase(_ text: String) throws -> EncryptionKey { try passphrase(Array(text.utf8)) }
 
   /// A passphrase of any bytes. Throws `.misuse` if there are none, or more than a megabyte, and for the form `x'…'`.
@@ -29,13 +29,11 @@ public struct EncryptionKey: Sendable, Hashable {
     return try passphrase(bytes[...])
   }
 
-  private static func passphrase<Bytes: RandomAccessCollection<UInt8>>(_ bytes: Bytes) throws -> EncryptionKey
-  where Bytes.SubSequence: RandomAccessCollection<UInt8> {
+  private static func passphrase(_ bytes: some BidirectionalCollection<UInt8>) throws -> EncryptionKey {
     // SQLCipher takes it for a raw key, and derives nothing from it.
-    let start = bytes.prefix(2)
     let isNotation =
-      bytes.count > 2 && start.first.map { $0 | 0x20 } == UInt8(ascii: "x") && start.last == UInt8(ascii: "'")
-      && bytes.last == UInt8(ascii: "'")
+      bytes.count > 2 && bytes.last == UInt8(ascii: "'")
+      && bytes.prefix(2).elementsEqual("x'".utf8) { $0 | 0x20 == $1 | 0x20 }
     guard !isNotation else {
       throw SqlError.misuse(
         "a passphrase can't have the form x'…', SQLCipher's notation of a raw key; use raw(_:salt:)")
@@ -55,18 +53,17 @@ public struct EncryptionKey: Sendable, Hashable {
   }
 
   private static func raw<Bytes: Collection<UInt8>>(_ bytes: Bytes, salt: Bytes?) throws -> EncryptionKey {
-    // SQLCipher's notation of such a key: x'…' with two digits for each byte.
-    let secret = try SecretBytes(count: 3 + 2 * (bytes.count + (salt?.count ?? 0))) { memory in
+    let halves = [bytes, salt].compactMap(\.self).lazy.joined().flatMap { [$0 >> 4, $0 & 15] }
+    let digits = halves.map { $0 < 10 ? UInt8(ascii: "0") + $0 : UInt8(ascii: "a") + $0 - 10 }
+    return try EncryptionKey(notation(of: digits, count: 2 * (bytes.count + (salt?.count ?? 0))), hasSalt: salt != nil)
+  }
+
+  /// SQLCipher's notation of a raw key: `x'…'` with two digits for each byte.
+  private static func notation(of digits: some Sequence<UInt8>, count: Int) throws -> SecretBytes {
+    try SecretBytes(count: 3 + count) { memory in
       (memory[0], memory[1], memory[memory.count - 1]) = (UInt8(ascii: "x"), UInt8(ascii: "'"), UInt8(ascii: "'"))
-      var place = 2
-      for byte in [bytes, salt].compactMap(\.self).joined() {
-        for half in [byte >> 4, byte & 15] {
-          memory[place] = half < 10 ? UInt8(ascii: "0") + half : UInt8(ascii: "a") + half - 10
-          place += 1
-        }
-      }
+      for (place, digit) in digits.enumerated() { memory[place + 2] = digit }
     }
-    return EncryptionKey(secret, hasSalt: salt != nil)
   }
 
   /// The raw key in a file, which is read now: 32 bytes, or 48 with its salt, also as 64 or 96 hexadecimal digits.
@@ -85,7 +82,9 @@ public struct EncryptionKey: Sendable, Hashable {
       case 64, 65, 96, 97:
         let digits = bytes[..<(bytes.count & ~1)]
         guard bytes.count == digits.count || bytes.last == UInt8(ascii: "\n"), digits.allSatisfy(isDigit) else { break }
-        return EncryptionKey(try notation(of: digits), hasSalt: digits.count == 96)
+        // In lower case: equal keys have equal bytes.
+        let notation = try notation(of: digits.lazy.map { $0 | 0x20 }, count: digits.count)
+        return EncryptionKey(notation, hasSalt: digits.count == 96)
       default: break
       }
       throw SqlError.misuse("the file of a raw key must have 32 or 48 bytes, or 64 or 96 hexadecimal digits: \(path)")
@@ -122,15 +121,6 @@ public struct EncryptionKey: Sendable, Hashable {
   private static func isDigit(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
       || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
-  }
-
-  /// SQLCipher's notation of the raw key with these digits: `x'…'`.
-  private static func notation(of digits: Slice<UnsafeRawBufferPointer>) throws -> SecretBytes {
-    try SecretBytes(count: 3 + digits.count) { memory in
-      (memory[0], memory[1], memory[memory.count - 1]) = (UInt8(ascii: "x"), UInt8(ascii: "'"), UInt8(ascii: "'"))
-      // In lower case: equal keys have equal bytes.
-      for (place, digit) in digits.enumerated() { memory[place + 2] = digit | 0x20 }
-    }
   }
 
   private static let fileLimit = 1 << 20

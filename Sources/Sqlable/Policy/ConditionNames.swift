@@ -12,7 +12,7 @@ struct ConditionNames: Sendable {
         { term in
           guard case .special(let special) = term.node, case .fragment(let fragment) = special.form else { return }
           hasText = true
-          // A name may be split by a term between two texts only where it is no name.
+          // A term never stands inside a name, so each text has whole names.
           for text in fragment.texts { words.formUnion(ConditionNames.words(in: text)) }
         },
         { source in
@@ -22,8 +22,8 @@ struct ConditionNames: Sendable {
     }
   }
 
-  /// Whether a name stands in a condition. A name that is no word may be quoted there in several ways: it counts as one
-  /// that does.
+  /// Returns whether a name stands in a condition. For a name that must be quoted the answer is true wherever a
+  /// condition has SQL text: a text can quote it in several ways.
   func contains(_ name: String) -> Bool {
     let folded = name.foldedName
     return words.contains(folded) || hasText && !folded.allSatisfy(ConditionNames.isOfWord)

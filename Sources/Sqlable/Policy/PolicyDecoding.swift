@@ -91,9 +91,9 @@ extension StatementPolicy {
     }
   }
 
-  /// Whether a query that was checked can have others as its parts.
+  /// Whether a query that was checked can have others as its parts; `matches` is one in SQL.
   var allowsQueriesInQueries: Bool {
-    features.contains(.subqueries) || features.contains(.namedQueries) || features.contains(.compounds)
+    !features.isDisjoint(with: [.subqueries, .namedQueries, .compounds, .fullText])
   }
 
   /// What a document may name and how large it may be.

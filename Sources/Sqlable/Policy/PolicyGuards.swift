@@ -5,7 +5,7 @@ extension SqlExpression {
   /// throw for some values: a row that the first condition hides must not show by an error.
   func guarded(by condition: SqlExpression) -> SqlExpression { guarded(by: condition, checking: condition) }
 
-  /// The same where the rows have one condition, and the evaluation of this one another.
+  /// The condition together with `condition`, evaluated only for rows for which `visible` is true.
   ///
   /// The search of `search(_:)` stays outside of the CASE, because FTS5 knows it only as a condition of the query. Its
   /// words decide whether it throws, not the rows.
@@ -41,7 +41,7 @@ extension SqlExpression {
     case .all(let terms): return SqlExpression(.all(terms.map(\.withoutConstants)))
     case .binary(let operation, let left, let right)
     where (operation == .equal || operation == .isSame) && (left.isColumn || right.isColumn):
-      // Beside a column they have its form, which they would not have within a query.
+      // A parameter is bound in the form of the column that it stands beside; in a subquery it stands beside none.
       if left.hasForm || right.hasForm { return SqlExpression(.any([self, self])) }
       if right.mayBeConstant { return SqlExpression(.binary(operation, left, right.inQuery)) }
       return left.mayBeConstant ? SqlExpression(.binary(operation, left.inQuery, right)) : self
@@ -79,7 +79,7 @@ extension SqlExpression {
     }
   }
 
-  /// Whether it is a parameter, or a column of decimals.
+  /// Whether it is a parameter, which takes the form of a column, or a column of decimals.
   private var hasForm: Bool {
     if case .parameter = node { return true }
     return columnDefinition?.type.scale != nil

@@ -129,7 +129,7 @@ extension SelectQuery {
 
 extension SelectQuery.Clauses {
   fileprivate mutating func restrict(by policy: StatementPolicy) throws {
-    if policy.allowsQueriesInQueries || policy.features.contains(.fullText) {
+    if policy.allowsQueriesInQueries {
       try mapTerms({ try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy) })
     }
     try addConditions(of: policy)
@@ -216,15 +216,10 @@ extension TableRules {
   }
 }
 
-extension StatementPolicy {
-  /// Whether terms may have queries: in the SQL that `matches` is, or of their own.
-  fileprivate var allowsQueriesInTerms: Bool { features.contains(.subqueries) || features.contains(.fullText) }
-}
-
 extension SqlExpression {
   /// The term with the conditions of a policy in its subqueries, and beside those of full-text search.
   func restricted(by policy: StatementPolicy) throws -> SqlExpression {
-    guard policy.allowsQueriesInTerms, hasQuery else { return self }
+    guard hasQuery else { return self }
     if case .special(let special) = node, case .fullText(let term) = special.form, case .matches(let alias) = term.form
     {
       guard let rules = policy.tables.first(where: { $0.table.isOfSameModel(as: term.table) }) else {

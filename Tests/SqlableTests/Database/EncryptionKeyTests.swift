@@ -85,10 +85,9 @@ import Testing
 
   @Test func aPassphraseInTheNotationOfARawKeyIsRefused() {
     let digits = String(repeating: "a", count: 64)
+    let message = "a passphrase can't have the form x'…', SQLCipher's notation of a raw key; use raw(_:salt:)"
     for text in ["x'\(digits)'", "X'\(digits)'", "x''", "x'no digits'"] {
-      let error = sqlError { _ = try EncryptionKey.passphrase(text) }
-      #expect(
-        error?.message == "a passphrase can't have the form x'…', SQLCipher's notation of a raw key; use raw(_:salt:)")
+      #expect(sqlError { _ = try EncryptionKey.passphrase(text) }?.message == message)
     }
     for text in ["x", "x'", "'x'", "ax''"] {
       #expect(sqlError { _ = try EncryptionKey.passphrase(text) } == nil, "\(text)")
@@ -138,7 +137,7 @@ import Testing
     try withDirectory { directory in
       let key = try EncryptionKey.raw([UInt8](0..<32))
       for cipher in [
-        CipherSettings(pageSize: 512), CipherSettings(pageSize: 1_000), CipherSettings(pageSize: 131_072),
+        CipherSettings(pageSize: 1_000), CipherSettings(pageSize: 131_072),
         CipherSettings(kdfIterations: 0),
         CipherSettings(plaintextHeaderSize: 20), CipherSettings(plaintextHeaderSize: 32),
       ] {

@@ -36,6 +36,57 @@ import Testing
     }
   }
 
+  @Test func aRefusedSubqueryIsReportedWhereverItStands() throws {
+    let policy = tenantPolicy(features: [.joins, .subqueries, .aggregates, .windows, .arithmetic])
+    for join in ["right", "full"] {
+      let hidden =
+        #"{"query":{"from":[{"table":"account","as":"a"},"#
+        + #"{"table":"account","as":"b","join":"\#(join)","on":1}],"select":[1]}}"#
+      for term in [
+        hidden, #"{"collate":\#(hidden),"as":"NOCASE"}"#, #"{"function":"lower","arguments":[\#(hidden)]}"#,
+        #"{"case":[[1,\#(hidden)]]}"#, #"{"case":[[\#(hidden),1]],"else":2}"#,
+        #"{"count":{"from":"account","where":{"=":[\#(hidden),1]}}}"#,
+        #"{"function":"row_number","over":{"orderBy":[{"asc":\#(hidden)}]}}"#,
+      ] {
+        let read = data(#""read":{"from":"account","select":[\#(term)]}"#)
+        let error = sqlError { _ = try policy.statement(AnyStatement.self, json: read) }
+        #expect(error?.message == "the policy does not allow this", "\(term): \(String(describing: error))")
+      }
+    }
+  }
+
+  @Test func aGuardedQueryUsesTheIndexOfThePolicysCondition() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Account.self)
+      let read =
+        #""read":{"from":"account","select":[{"column":"id"}],"where":{"like":[{"column":"name"},"A%"]}}"#
+      for rows: SqlExpression in [
+        Account.tenant == 1, contains(Account.tenant, [1]), SqlExpression(sql: "tenant = 1"),
+      ] {
+        let policy = tenantPolicy(rows: { _ in rows })
+        let plan = try policy.statement(AnyStatement.self, json: data(read)).explain(db)
+        #expect(plan.description.contains("USING INDEX account_tenant (tenant=?)"), "\(plan)")
+      }
+    }
+  }
+
+  @Test func theThirdTableOfAJoinCanHaveAPattern() throws {
+    try withDatabase { (db: SqliteDatabase) throws -> Void in
+      try db.createTable(Account.self)
+      try db.createTable(Payment.self)
+      try Account(id: 1, tenant: 1, name: "Anna", color: nil, owed: 0, note: nil).insert().run(db)
+      try Payment(id: 1, account: 1, tenant: 1, amount: 1).insert().run(db)
+      let read =
+        #""read":{"from":[{"table":"account","as":"a"},{"table":"payment","as":"p","join":"inner","on":1},"#
+        + #"{"table":"account","as":"b","join":"inner","on":{"like":[{"column":"name","of":"b"},"A%"]}}],"#
+        + #""select":[{"column":"id","of":"b"}]}"#
+      let policy = tenantPolicy(features: [.joins])
+      let found = try policy.statement(AnyStatement.self, json: data(read)).limited(by: policy).run(db)
+      guard case .rows(let rows) = found else { throw CancellationError() }
+      #expect(rows.map { $0.values } == [[.integer(1)]])
+    }
+  }
+
   @Test func aNameOfAConditionIsRefused() {
     let condition = SqlExpression(sql: "id IN (SELECT account_id FROM \"Payment\" WHERE tenant = 1)")
     let policy = StatementPolicy(

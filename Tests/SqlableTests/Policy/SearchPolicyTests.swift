@@ -1,3 +1,4 @@
+import Foundation
 import Sqlable
 import Testing
 
@@ -25,6 +26,26 @@ import Testing
       #expect(try found(night.filter(Essay.text.like("%harbour%")), in: db) == [])
       #expect(try found(Essay.search(.words("harbour")), in: db) == [])
       #expect(try found(Essay.read().asSelect().filter(Essay.matches(.words("night"))), in: db) == [2])
+    }
+  }
+
+  /// After a left join without a match, `matches` is `NULL IN (SELECT …)`: NULL only if some row matches.
+  @Test(.needsFullText) func matchesDoesNotTellWhichWordsHiddenRowsHave() throws {
+    try withEssays { asked throws in
+      let policy = StatementPolicy(
+        .table(Essay.self).readingAll().filtering(Essay.id, Essay.filmId, by: .equality)
+          .filtering(Essay.text, by: .pattern).rows(where: Essay.filmId == 3), features: [.fullText, .joins])
+      func answer(_ word: String) throws -> [[DatabaseValue]] {
+        let read =
+          #"{"sqlable":1,"read":{"from":[{"table":"essay","as":"a"},{"table":"essay","as":"b","join":"left","on":0}],"#
+          + #""select":[{"column":"id","of":"a"}],"where":{"isNull":{"matches":"essay","of":"b","for":"\#(word)"}}}}"#
+        let statement = try policy.statement(AnyStatement.self, json: Data(read.utf8))
+        guard case .rows(let rows) = try statement.limited(by: policy).run(asked.db) else { throw CancellationError() }
+        return rows.map { $0.values }
+      }
+      // A word of hidden rows only, and one of no row.
+      let (hidden, unknown) = try (answer("harbour"), answer("zebra"))
+      #expect(hidden == unknown && !hidden.isEmpty)
     }
   }
 

@@ -65,6 +65,34 @@ struct SchemaToolsTests {
     }
   }
 
+  @Test func commandsThatChangeAFileKeepItsRollbackJournal() throws {
+    try withDirectory { directory in
+      func mode(_ file: String) throws -> UInt8 {
+        try Data(contentsOf: URL(fileURLWithPath: directory + "/" + file))[18]
+      }
+      for (file, journal) in [("old.sqlite", Configuration.JournalMode.delete), ("new.sqlite", .wal)] {
+        let db = try SqliteDatabase(
+          filepath: directory + "/" + file, configuration: Configuration(journalMode: journal))
+        try db.execute("CREATE TABLE a (b)")
+        try db.close()
+      }
+      try FileManager.default.createDirectory(atPath: directory + "/all", withIntermediateDirectories: true)
+      let sql = "INSERT INTO a VALUES (1)"
+      try sql.write(toFile: directory + "/all/1.sql", atomically: true, encoding: .utf8)
+      let commands = [
+        ["migrate", "FILE", "all", "--dry-run"], ["migrate", "FILE", "all"], ["restore", "new.sqlite", "FILE"],
+        ["restore", "old.sqlite", "FILE"],
+      ]
+      for command in commands {
+        for (file, expected) in [("old.sqlite", UInt8(1)), ("new.sqlite", 2)] where command[1] != file {
+          let result = try Program.tool.run(command.map { $0 == "FILE" ? file : $0 }, in: directory)
+          let found = try mode(file)
+          #expect(result.exitCode == 0 && found == expected, "\(command) \(file): \(found) \(result.errors)")
+        }
+      }
+    }
+  }
+
   @Test func migrationsThatAreFilesRunOnce() throws {
     try withDirectory { directory in
       try FileManager.default.createDirectory(atPath: directory + "/all", withIntermediateDirectories: true)

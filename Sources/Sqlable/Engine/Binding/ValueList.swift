@@ -20,8 +20,8 @@ final class ValueList {
 }
 
 extension DatabaseValue {
-  /// How many bytes a text or blob has.
-  fileprivate var byteCount: Int {
+  /// The number of bytes of a text or blob; 0 for other values.
+  var byteCount: Int {
     switch self {
     case .null, .integer, .real: 0
     case .text(let text): text.utf8.count
