@@ -33,11 +33,8 @@ final class Connection {
   /// could not end it.
   var lost: SqlError?
   var isLost: Bool { lost != nil }
-  /// Whether it is a reader that a pool lends to one caller after another, and that no caller may leave changed.
-  var isShared = false
-  /// Whether compiled SQL may have left a shared connection with other settings or files. Compiling is enough: SQLite
-  /// sets the flag of a pragma while compiling it.
-  private(set) var hasOtherSettings = false
+  /// What a pool's connection had when it was opened; nil for one that no pool lends to one caller after another.
+  var shared: SharedState?
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
   /// Interrupts its statements, if set.
@@ -197,7 +194,7 @@ final class Connection {
       throw SqlError.nulInText.labelled(label)
     }
     guard let count = Int32(exactly: text.count) else { throw error(SQLITE_TOOBIG, sql: nil) }
-    if isShared, !isOwn { noteSettings(text) }
+    if !isOwn { shared?.note(text) }
     let begin = tracer == nil ? nil : ContinuousClock.now
     var handle: OpaquePointer?
     var used = text.count
@@ -211,13 +208,6 @@ final class Connection {
     let rest = UnsafeBufferPointer(rebasing: text[used...])
     guard let handle else { return (nil, UnsafeBufferPointer(rebasing: text[text.count...])) }
     return (PreparedStatement(handle: handle, connection: self), rest)
-  }
-
-  /// Call before compiling SQL on a shared connection. SQLite runs many pragmas while compiling them, also after
-  /// EXPLAIN and also if the rest of the text is invalid.
-  private func noteSettings(_ text: UnsafeBufferPointer<UInt8>) {
-    // Four words, for EXPLAIN QUERY PLAN PRAGMA. SQLite does not tell a pragma that only reads from one that sets.
-    if text[...].firstKeywords(4).contains(where: ["PRAGMA", "ATTACH", "DETACH"].contains) { hasOtherSettings = true }
   }
 
   /// The statement that `compile` returns, with the values bound that are in `parameters` since `mark`. It keeps them

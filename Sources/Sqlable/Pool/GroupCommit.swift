@@ -25,8 +25,9 @@ extension SqlitePool {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
     }
     writer.endLoan()
-    // Before the next call gets it. Closing the connection rolls back what its ROLLBACK could not.
-    if writer.isLost || writer.hasOpenCursors { writer.discard() }
+    // Before the next call gets it. Closing the connection rolls back what its ROLLBACK could not, and undoes what SQL
+    // has changed of its settings.
+    if writer.isUnusable { writer.discard() }
     for (call, outcome) in outcomes.dropFirst() { end(call, outcome) }
     let next = withState { state in
       state.ended(outcomes.count)
@@ -55,7 +56,7 @@ extension SqlitePool {
     var members = 1
     let end = ContinuousClock.now + configuration.maximumGroupTime
     while members < configuration.maximumGroup, ContinuousClock.now < end, db.isSharedTransactionWhole,
-      !gate.isTurnOver, let call = nextMember(writer)
+      !gate.isTurnOver, !writer.hasOtherState, let call = nextMember(writer)
     {
       do {
         _ = try transact(call, db)
@@ -71,7 +72,8 @@ extension SqlitePool {
       return outcomes
     } catch {
       db.rollBackShared()
-      let isAlone = outcomes.count == 1 || writer.isLost
+      // Run again, a call must not meet the settings that another has left.
+      let isAlone = outcomes.count == 1 || writer.isLost || writer.hasOtherState
       return outcomes.map { call, outcome in
         switch outcome {
         // A lost handle runs nothing more, and its locks block other connections until it is closed.

@@ -65,12 +65,15 @@ final class PooledHandle: @unchecked Sendable {
   /// Whether a closure has kept a cursor; to be called by its holder.
   var hasOpenCursors: Bool { database?.connection.map { $0.openCursors > 0 } ?? false }
 
-  /// Whether the next call can't use it as it is: lost, or a reader whose settings SQL has changed.
+  /// Whether the next call can't use it as it is: lost, or with settings or temporary objects that SQL has changed.
   var isUnusable: Bool {
     guard let connection = database?.connection else { return false }
     // A cursor that a closure has kept holds its snapshot: the next call would see old data.
-    return connection.isLost || connection.hasOtherSettings || hasOpenCursors
+    return connection.isLost || hasOpenCursors || connection.hasOtherState
   }
+
+  /// Whether SQL has changed its settings or temporary objects; to be called by its holder.
+  var hasOtherState: Bool { database?.connection?.hasOtherState == true }
 
   /// To be called by its holder.
   func releaseMemory() { database?.lockedAnyway { database?.connection?.releaseMemory() } }
@@ -100,7 +103,7 @@ extension SqliteDatabase {
       if isReadOnly { try connection.pragma("PRAGMA query_only = ON") }
       // A log that has grown beyond it is cut when it is begun anew.
       if let maximumWalSize, !isReadOnly { try connection.pragma("PRAGMA journal_size_limit = \(maximumWalSize)") }
-      connection.isShared = isReadOnly
+      try connection.beginSharing()
     }
   }
 
