@@ -66,17 +66,22 @@ public struct Migrations: Sendable {
   /// without the rows that refer to it being deleted. Before the commit all are checked: a row that refers to one that
   /// is not there throws `.constraint(.foreignKey)`.
   ///
+  /// While another connection writes, such as a process that runs the same migrations, it waits for up to `limit`, and
+  /// without one until that ends or the task is cancelled. `waiting` is called each time that the busy timeout has
+  /// passed, with the error that names the process that writes. Past the limit that error is thrown: `.busy`. A
+  /// deadline or `waitTimeout` of a pool holds as for other calls.
+  ///
   /// `progress` is called when a migration begins, and after each batch.
   @discardableResult
   public func apply(
-    _ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line,
-    progress: (Progress) -> Void = { _ in }
+    _ db: some SqlDatabase, waitingAtMost limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line,
+    progress: (Progress) -> Void = { _ in }, waiting: (SqlError) -> Void = { _ in }
   ) throws -> [String] {
     try checkNames()
     var run: [String] = []
     var batches = 0
     while true {
-      let step = try db.withTransaction(.immediate, file: file, line: line) { db in
+      let step = try db.withTransactionAfterOthers(waitingAtMost: limit, file: file, line: line, waiting) { db in
         try next(db, run: &run, batches: batches, progress)
       }
       switch step {

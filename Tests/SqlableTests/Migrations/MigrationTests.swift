@@ -50,6 +50,46 @@ import Testing
     }
   }
 
+  @Test func aMigrationWaitsForAnotherConnectionThatWrites() throws {
+    try withDirectory { directory in
+      let path = directory + "/a.sqlite"
+      let configuration = Configuration(label: "first", busyTimeout: 0.05)
+      let db = try SqliteDatabase(filepath: path, configuration: configuration)
+      let pool = try SqlitePool(filepath: path, configuration: .init(handles: configuration))
+      try db.beginTransaction()
+      let error = sqlError { try Migrations(all).apply(pool, waitingAtMost: .milliseconds(200)) }
+      #expect(error?.kind == .busy && error?.transaction == .some(.none))
+      var reports: [String] = []
+      let run = try Migrations(all).apply(pool) { _ in
+      } waiting: { error in
+        reports.append(error.message)
+        if reports.count == 3 { try? db.rollbackTransaction() }
+      }
+      #expect(run == ["bicycles", "color", "the rest"])
+      #expect(reports.count >= 3 && reports.allSatisfy { $0.contains("MigrationTests.swift") }, "\(reports)")
+      try pool.close()
+    }
+  }
+
+  @Test func aPlanWaitsForAnotherConnectionThatWrites() throws {
+    try withDirectory { directory in
+      let configuration = Configuration(busyTimeout: 0)
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: configuration)
+      let other = try db.createChild()
+      let plan = try Schema(Person.self, Bicycle.self).plan(db)
+      try other.beginTransaction()
+      expectError(.busy) { try plan.apply(db, waitingAtMost: .zero) }
+      var count = 0
+      try plan.apply(db) { _ in
+      } waiting: { _ in
+        count += 1
+        if count == 3 { try? other.rollbackTransaction() }
+      }
+      #expect(count == 3)
+      try Schema(Person.self, Bicycle.self).verify(db)
+    }
+  }
+
   @Test func migrationsInATransactionAreUndoneWithIt() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try Migrations([first]).apply(db)

@@ -67,17 +67,22 @@ extension SchemaPlan {
   /// was made for another schema, and for rows that do not fit, with their ids; `.constraint`, `.full`, `.busy` and
   /// others of SQLite's. Then nothing has changed.
   ///
+  /// While another connection writes it waits for up to `limit`, and without one until that ends or the task is
+  /// cancelled; `waiting` is called each time that the busy timeout has passed, with the error that names the process
+  /// that writes. Past the limit that error is thrown.
+  ///
   /// `progress` is called before each step, and about every hundred thousand rows of a rebuild.
   public func apply(
-    _ db: some SqlDatabase, allowing permission: SchemaPermission = [], file: StaticString = #fileID,
-    line: UInt = #line, progress: (SchemaProgress) -> Void = { _ in }
+    _ db: some SqlDatabase, allowing permission: SchemaPermission = [], waitingAtMost limit: Duration? = nil,
+    file: StaticString = #fileID, line: UInt = #line, progress: (SchemaProgress) -> Void = { _ in },
+    waiting: (SqlError) -> Void = { _ in }
   ) throws {
     if let question = questions.first { throw SqlError.misuse("the plan has a question: \(question)") }
     if let step = steps.first(where: \.losesData), !permission.contains(.dataLoss) {
       throw SqlError.misuse("the plan loses data, which must be allowed: \(step)").at(table: step.table)
     }
     guard !isEmpty else { return }
-    try db.withTransaction(.immediate, file: file, line: line) { db in
+    try db.withTransactionAfterOthers(waitingAtMost: limit, file: file, line: line, waiting) { db in
       try db.running { connection in
         try check(connection)
         try connection.withoutForeignKeys {
