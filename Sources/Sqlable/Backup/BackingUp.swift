@@ -42,6 +42,17 @@ extension SqliteDatabase {
     try copy.check(options, "the copy of the database", for: self)
   }
 
+  /// Throws `.misuse` if the source has another text encoding: SQLite fixes the encoding of a connection when it first
+  /// reads the schema, and every open one would refuse the file from then on.
+  private func checkEncoding(of source: BackupSource, _ connection: Connection) throws {
+    let own = try connection.pragma("PRAGMA encoding") ?? ""
+    let other = try source.db.locked { try source.db.openConnection().pragma("PRAGMA encoding") } ?? ""
+    guard own != other else { return }
+    throw misuse(
+      "the database has the text encoding \(own) and the backup \(other), which open connections can't read; close all "
+        + "of them, and put the backup's file in the place of the database and its log")
+  }
+
   /// Replaces the contents of the database with those of `source`, in one write transaction.
   ///
   /// Through SQLite and not by renaming a file: the connections of this process and of others keep the old file, and
@@ -61,6 +72,7 @@ extension SqliteDatabase {
         throw SqlError(.readOnly, message: "the database was opened read-only, and can't be replaced")
       }
       try checkFile(connection)
+      try checkEncoding(of: source, connection)
       try source.copy(to: connection, options) { [self] last in
         // Checked again: the file may have been deleted since.
         try checkFile(connection)

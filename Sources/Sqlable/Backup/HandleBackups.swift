@@ -54,7 +54,8 @@ extension SqliteDatabase {
   /// loops over changes get `.missed`; observers of rows are not called.
   ///
   /// Throws what ``backup(to:_:)-(String,_)`` throws; `.notADatabase` for an empty file and one of another format;
-  /// `.misuse` for the database's own file, inside a transaction, and while rows of this handle are being read; `.busy`
+  /// `.misuse` for the database's own file, for one of another text encoding, inside a transaction, and while rows of
+  /// this handle are being read; `.busy`
   /// if another connection writes for longer than the busy timeout; `.readOnly` on a read-only handle. After any error
   /// the database is as before.
   public func restore(from path: String, _ options: BackupOptions = BackupOptions()) throws {

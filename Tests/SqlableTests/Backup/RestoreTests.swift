@@ -23,6 +23,24 @@ import Testing
     }
   }
 
+  @Test(.needsPlainFiles("the file is made without the library")) func aBackupOfAnotherTextEncodingIsRefused() throws {
+    try withDirectory { directory in
+      let other = directory + "/other.sqlite"
+      var made = Configuration(journalMode: .delete)
+      made.onOpen("encoding") { db in try db.execute("PRAGMA encoding = 'UTF-16le'") }
+      let source = try SqliteDatabase(filepath: other, configuration: made)
+      try source.execute("CREATE TABLE t (a); INSERT INTO t VALUES ('x')")
+      try source.close()
+      let pool = try SqlitePool(filepath: directory + "/a.sqlite")
+      try pool.execute("CREATE TABLE t (a)")
+      let error = expectMisuse { try pool.restore(from: other) }
+      #expect(error?.message.contains("text encoding UTF-8 and the backup UTF-16le") == true)
+      #expect(try pool.query("SELECT count(*) FROM t", as: Int.self) == [0])
+      try pool.execute("INSERT INTO t VALUES (1)")
+      try pool.close()
+    }
+  }
+
   @Test(arguments: [Configuration.JournalMode.wal, .delete])
   func otherConnectionsSeeTheOldRowsOrTheNew(_ mode: Configuration.JournalMode) throws {
     try withDirectory { directory in
