@@ -121,7 +121,10 @@ extension SqlError {
 extension TraceEvent {
   fileprivate func message(isComplete: Bool) -> String {
     let what = "\(name)\(table.map { " of \($0)" } ?? "")"
-    if let error { return "\(what) failed: \(error.messageWithoutQuotes)" }
+    if let error {
+      if case .transaction = kind { return "\(what): \(error.messageWithoutQuotes)" }
+      return "\(what) failed: \(error.messageWithoutQuotes)"
+    }
     return isComplete ? what : "slow \(what)"
   }
 

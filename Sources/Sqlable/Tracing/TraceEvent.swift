@@ -155,7 +155,9 @@ extension TraceEvent {
   /// The transaction that a run has ended; nil if it has ended none.
   init?(transactionEndedBy run: MeasuredRun, _ origin: Origin) {
     guard let ended = run.ended else { return nil }
-    let isCommitted = ended.outcome == .committed
+    // SQLite rolls the transaction back if its COMMIT fails, on a full disk for instance; one that is interrupted only
+    // after it has taken effect ends it as well.
+    let isCommitted = ended.outcome == .committed && run.error.map { $0.kind == .interrupted } ?? true
     self.init(
       kind: .transaction(isCommitted ? .committed : .rolledBack), label: origin.label, handle: origin.handle,
       table: nil, operation: "TRANSACTION", sql: "", waiting: .zero, compiling: .zero,

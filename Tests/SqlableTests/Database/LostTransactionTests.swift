@@ -178,6 +178,28 @@ import Testing
   }
 
   @Test(.enabled(if: Administrator.canMount, "no small disk can be mounted here"))
+  func aCommitThatFailsOnAFullDiskIsTracedAsRolledBack() throws {
+    try withSmallDisk(size: "2m") { disk in
+      let db = try SqliteDatabase(filepath: disk + "/db.sqlite")
+      try prepare(db)
+      let log = TraceLog()
+      let token = db.trace(.init(), log.receive)
+      defer { db.removeTrace(token) }
+      // In the page cache until the COMMIT.
+      let error = sqlError {
+        try db.transaction { db in
+          try db.execute("CREATE TABLE filling (a); INSERT INTO filling VALUES (zeroblob(4000000))")
+        }
+      }
+      #expect(error?.kind == .full && error?.sql == "COMMIT")
+      let kinds = log.take().map(\.kind).filter { if case .transaction = $0 { true } else { false } }
+      #expect(kinds == [.transaction(.rolledBack)])
+      #expect(try names(db) == ["before"])
+      try db.close()
+    }
+  }
+
+  @Test(.enabled(if: Administrator.canMount, "no small disk can be mounted here"))
   func aDiskWithoutAnyRoomCannotHoldADatabase() throws {
     try withSmallDisk(size: "4k") { disk in
       _ = FileManager.default.createFile(atPath: disk + "/filler", contents: Data(count: 4096))
