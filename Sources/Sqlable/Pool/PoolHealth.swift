@@ -28,8 +28,10 @@ extension SqlitePool {
     }
 
     public let problems: [Problem]
-    /// How long a read took, its wait for a reader included; nil without an answer.
+    /// How long a read took, its wait for a reader included; nil without an answer, and if no reader was free.
     public let answer: Duration?
+    /// Whether calls had all readers, so that no read was tried. Not a problem by itself: see ``HealthLimits/read``.
+    public let areReadersBusy: Bool
     /// The free space of the file system, in bytes; nil if it is not known.
     public let freeBytes: Int?
     /// The size of the write-ahead log, in bytes.
@@ -72,27 +74,38 @@ extension SqlitePool {
   /// return health.isHealthy ? .ok : .serviceUnavailable     // health.problems say why
   /// ```
   ///
-  /// It ends within the deadline, also if all readers are taken, and never throws.
+  /// It ends within the deadline and never throws. If calls have all readers it does not wait for one:
+  /// `areReadersBusy` is true, and `answer` nil.
   public func health(within deadline: Duration = .seconds(1), limits: HealthLimits = .init()) async -> Health {
+    if areReadersBusy { return health(limits, answer: nil, error: nil, areReadersBusy: true) }
     let begin = ContinuousClock.now
     do {
       try await withDeadline(deadline) {
         _ = try await self.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
       }
       return health(limits, answer: begin.duration(to: .now), error: nil)
-    } catch { return health(limits, answer: nil, error: error) }
+    } catch { return health(limits, error: error) }
   }
 
   /// Tests whether the pool can serve, and waits for the answer.
   public func health(within deadline: Duration = .seconds(1), limits: HealthLimits = .init()) -> Health {
+    if areReadersBusy { return health(limits, answer: nil, error: nil, areReadersBusy: true) }
     let begin = ContinuousClock.now
     do {
       try withDeadline(deadline) { _ = try self.query("SELECT count(*) FROM sqlite_schema", as: Int.self) }
       return health(limits, answer: begin.duration(to: .now), error: nil)
-    } catch { return health(limits, answer: nil, error: error) }
+    } catch { return health(limits, error: error) }
   }
 
-  private func health(_ limits: HealthLimits, answer: Duration?, error: (any Error)?) -> Health {
+  private func health(_ limits: HealthLimits, error: any Error) -> Health {
+    // Calls may have taken the last readers after the check above.
+    let isBusy = (error as? SqlError)?.kind == .timeout && areReadersBusy
+    return health(limits, answer: nil, error: isBusy ? nil : error, areReadersBusy: isBusy)
+  }
+
+  private func health(
+    _ limits: HealthLimits, answer: Duration?, error: (any Error)?, areReadersBusy: Bool = false
+  ) -> Health {
     let statistics = statistics
     var problems: [Health.Problem] = []
     if let error {
@@ -109,7 +122,7 @@ extension SqlitePool {
     if let damage = root.functions?.corruption.first { problems.append(.damaged(damage)) }
     problems += allFileUsers.compactMap { $0.problem(limits) }
     return Health(
-      problems: problems, answer: answer, freeBytes: free, walSize: statistics.walSize,
+      problems: problems, answer: answer, areReadersBusy: areReadersBusy, freeBytes: free, walSize: statistics.walSize,
       oldestRead: statistics.oldestRead, write: statistics.write)
   }
 }

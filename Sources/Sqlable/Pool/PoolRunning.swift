@@ -232,16 +232,17 @@ extension SqlitePool {
   private func waitedTooLong(_ call: PoolCall) -> SqlError {
     let what = call.kind.isRead ? "a reader" : "the writer"
     let blockade = withState { $0.blockade }
-    let users = withState { state in (call.kind.isRead ? state.readers : [state.writer]).compactMap(\.call) }
-    let oldest = users.min { ($0.gotHandle ?? .now) < ($1.gotHandle ?? .now) }
-    var message = "the call at \(call.place) waited for \(what) for \(call.begin.duration(to: .now).seconds) s"
-    if let oldest, let since = oldest.gotHandle {
-      message += "; the call at \(oldest.place) has held it for \(since.duration(to: .now).seconds) s"
-    } else if let blockade {
+    let now = ContinuousClock.now
+    let uses = withState { $0.uses(during: call, until: now) }
+    var message = "the call at \(call.place) waited for \(what) for \(call.begin.duration(to: now).seconds) s"
+    if !uses.isEmpty {
+      message += "; " + uses.prefix(3).map { $0.text(at: now) }.joined(separator: ", ")
+    }
+    if let blockade {
       let time = blockade.begin.duration(to: .now).seconds
       message += "; the call at \(blockade.callSite) began to close the files \(time) s ago"
     }
-    if !call.kind.isRead { message += otherHolder(than: oldest) }
+    if !call.kind.isRead { message += otherHolder(than: withState { $0.writer.call }) }
     let error = SqlError(.timeout, message: message, label: configuration.handles.label)
     events.send(.timedOut(error))
     return error

@@ -16,6 +16,7 @@ extension SqlitePool {
     var waitingReads = PoolQueue()
     var waitingWrites = PoolQueue()
     var counts = Counts()
+    var (readUses, writeUses) = (LatestUses(), LatestUses())
     /// The number of calls that have not ended.
     var calls = 0
     /// Signalled when the last call has ended.
@@ -146,6 +147,7 @@ extension SqlitePool.State {
     handle.interruption.reset()
     handle.noteCacheUse()
     counts.ended(call)
+    noteUse(by: call)
   }
 
   /// Gives a free handle to the next waiting call and returns that; without one, marks the handle as idle.

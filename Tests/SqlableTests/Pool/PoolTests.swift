@@ -242,6 +242,36 @@ import Testing
     }
   }
 
+  @Test func aTimeoutNamesTheCallsThatHeldTheReader() throws {
+    try withPool(PoolConfiguration(readers: 1, waitTimeout: .milliseconds(400))) { pool in
+      let errors = Collected<SqlError>()
+      let isHeld = DispatchSemaphore(value: 0)
+      let release = DispatchSemaphore(value: 0)
+      onThreads(3) { thread in
+        switch thread {
+        case 0:
+          try? pool.read(file: "Long.swift", line: 1) { _ in
+            isHeld.signal()
+            isHeld.signal()
+            while pool.statistics.waitingReads < 2 { usleep(1_000) }
+            usleep(250_000)
+          }
+        case 1:
+          isHeld.wait()
+          // Waits first, so that it gets the reader before the other's time is over.
+          try? pool.read(file: "Short.swift", line: 2) { _ in release.wait() }
+        default:
+          isHeld.wait()
+          while pool.statistics.waitingReads < 1 { usleep(1_000) }
+          if let error = sqlError({ try pool.read { _ in } }) { errors.append(error) }
+          release.signal()
+        }
+      }
+      let message = errors.values.first?.message ?? ""
+      #expect(message.contains("the call at Long.swift:1 held it for 0."), "\(message)")
+    }
+  }
+
   @Test func moreThanMayWaitAreRefusedAtOnce() throws {
     try withPool(PoolConfiguration(readers: 1, maximumWaiting: 0)) { pool in
       try pool.read { _ in

@@ -24,7 +24,7 @@ struct Health: ResponseCodable {
     let health = await pool.health(within: .seconds(1))
     let statistics = pool.statistics
     isHealthy = health.isHealthy
-    problems = health.problems.map(\.words)
+    problems = health.problems.map { "\($0)" }
     answerSeconds = health.answer.map { $0 / .seconds(1) }
     openReaders = statistics.openReaders
     idleReaders = statistics.idleReaders
@@ -42,22 +42,5 @@ struct Health: ResponseCodable {
     Response(
       status: isHealthy ? .ok : .serviceUnavailable, headers: [.contentType: "application/json; charset=utf-8"],
       body: ResponseBody(byteBuffer: ByteBuffer(data: try JSONEncoder().encode(self))))
-  }
-}
-
-extension SqlitePool.Health.Problem {
-  var words: String {
-    switch self {
-    case .closed: "the pool is closed"
-    case .noAnswer(let kind): "a read did not answer: \(kind)"
-    case .fileIsGone: "the database is not at its path"
-    case .littleSpace(let bytes): "only \(bytes >> 20) MiB of disk space are left"
-    case .largeLog(let bytes): "the write-ahead log has \(bytes >> 20) MiB"
-    case .longRead(let call): "a read runs for long: \(call)"
-    case .longWrite(let call): "a write runs for long: \(call)"
-    case .damaged(let error): "the database is damaged: \(error.message)"
-    case .archiveFails(let error): "the archive fails: \(error.message)"
-    case .archiveIsBehind(let lag): "the archive has lacked commits for \(lag)"
-    }
   }
 }
