@@ -352,7 +352,7 @@ final class ArchiveRun: @unchecked Sendable {
     }
   }
 
-  private func checkpoint() throws { _ = try checkpointer.query("PRAGMA wal_checkpoint(PASSIVE)") { _ in } }
+  private func checkpoint() throws { try checkpointer.checkpoint() }
 
   /// Calls `body` while nothing is written to the database.
   private func withWriteLock(_ body: () throws -> Void) throws {

@@ -1,5 +1,3 @@
-import Dispatch
-
 extension SqlitePool {
   /// Archives every commit to the pool's database, by this pool and by others, until it is stopped or the pool closes.
   ///
@@ -32,11 +30,7 @@ extension SqlitePool {
 
   /// Archives every commit to the pool's database; the copy is made on a thread of its own.
   public func archive(to path: String, _ options: ArchiveOptions = ArchiveOptions()) async throws -> PoolArchive {
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<PoolArchive, any Error>) in
-      DispatchQueue(label: "sqlable.archive.begin").async {
-        continuation.resume(with: Result { () throws -> PoolArchive in try self.archive(to: path, options) })
-      }
-    }
+    try await onOwnThread("archive.begin") { () throws -> PoolArchive in try self.archive(to: path, options) }
   }
 }
 
@@ -76,11 +70,7 @@ public final class PoolArchive: Sendable {
   /// Archives what is committed now, without blocking the thread.
   @discardableResult
   public func flush() async throws -> Int {
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int, any Error>) in
-      DispatchQueue(label: "sqlable.archive.flush").async { [run] in
-        continuation.resume(with: Result { try run.flush() })
-      }
-    }
+    try await onOwnThread("archive.flush") { [run] in try run.flush() }
   }
 
   /// Archives what is committed, and ends. Stopping again does nothing. Throws what kept the last commits from being
@@ -91,4 +81,7 @@ public final class PoolArchive: Sendable {
     if let pool, pool.isOpen { ArchiveRun.giveCheckpointsBack(to: pool) }
     try run.end()
   }
+
+  /// Archives what is committed, and ends, without blocking the thread.
+  public func stop() async throws { try await onOwnThread("archive.stop") { try self.stop() } }
 }

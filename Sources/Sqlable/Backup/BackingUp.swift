@@ -89,10 +89,7 @@ extension SqliteDatabase {
   private func shrinkLog(_ connection: Connection) {
     guard !isInMemory else { return }
     // It would wait for readers, and keep writers waiting meanwhile.
-    connection.setBusyTimeout(milliseconds: 0)
-    _ = try? connection.pragma("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.setBusyTimeout(milliseconds: Int32(configuration.busyTimeout * 1_000))
-    if let interruption = connection.interruption { connection.use(interruption) }
+    _ = try? connection.withBusyTimeout(.zero) { try connection.checkpoint(.truncate) }
   }
 
   /// The source as it can be copied into this database: itself, or a copy with another header or pages of another size.

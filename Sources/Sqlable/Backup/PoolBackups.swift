@@ -1,5 +1,3 @@
-import Dispatch
-
 extension SqlitePool {
   /// Backs the database up into a file, while the pool reads and writes.
   ///
@@ -100,11 +98,5 @@ extension SqlitePool {
 func onBackupThread<Value: Sendable>(
   _ stop: BackupStop, _ body: @escaping @Sendable () throws -> Value
 ) async throws -> Value {
-  try await withTaskCancellationHandler {
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-      DispatchQueue(label: "sqlable.backup").async { continuation.resume(with: Result { try body() }) }
-    }
-  } onCancel: {
-    stop.cancel()
-  }
+  try await onOwnThread("backup", onCancel: stop.cancel, body)
 }

@@ -32,6 +32,8 @@ extension SqliteDatabase {
     try checkFork()
     guard !belongsToPool else { throw misuse("the files of a pool are closed by its own withClosed") }
     let end = ContinuousClock.now + duration
+    // While they have the file open, the family's calls go on.
+    waitForOtherProcesses(until: end)
     return try closing(.init(callSite: "\(file):\(line)"), until: end) { try withFamilyClosed(until: end, body) }
   }
 
@@ -51,7 +53,7 @@ extension SqliteDatabase {
   ) throws -> Value {
     try withFamilyDisconnected(until: end) {
       if let check = ExclusiveCheck.current, check.path == family.path { check.end() }
-      try labelling { try closeLog(until: end) }
+      try labelling { try closeLog() }
       let (path, before) = (family.path, FileIdentity(family.path))
       // The damage went with the file that had it.
       defer { if FileIdentity(path) != before { functions?.corruption.clear() } }
@@ -99,8 +101,17 @@ extension SqliteDatabase {
     }
   }
 
+  /// Waits until no other process has the file open, as far as the kernel tells, or until shortly before `end`.
+  func waitForOtherProcesses(until end: ContinuousClock.Instant, unless isCancelled: () -> Bool = { false }) {
+    let (path, latest) = (family.path, end - .milliseconds(500))
+    while !path.isEmpty, ContinuousClock.now < latest, KernelLocks.otherProcess(withFileAt: path) != nil, !isCancelled()
+    {
+      usleep(20_000)
+    }
+  }
+
   /// Copies what is left of the log into the file and deletes it. Throws `.busy` if the file is open elsewhere.
-  private func closeLog(until end: ContinuousClock.Instant) throws {
+  private func closeLog() throws {
     guard !family.isOpenElsewhere else {
       throw SqlError(
         .busy, message: "the file can't be closed: a handle of this process that is not of the family has it open")
@@ -110,15 +121,16 @@ extension SqliteDatabase {
     do {
       let connection = try Connection(
         path: path, flags: SQLITE_OPEN_READWRITE, label: nil, cacheCapacity: 0, cipher: cipher)
-      let left = max(.zero, ContinuousClock.now.duration(to: end)) / .milliseconds(1)
-      connection.setBusyTimeout(milliseconds: Int32(min(left, Double(Int32.max))))
+      // No longer than that: all calls on the file wait meanwhile.
+      connection.setBusyTimeout(milliseconds: 250)
       // In WAL mode every connection has a lock on the file as long as it is open, which excludes this one.
       try connection.pragma("PRAGMA locking_mode = EXCLUSIVE")
       try connection.pragma("BEGIN EXCLUSIVE")
       try connection.pragma("COMMIT")
-      try connection.pragma("PRAGMA wal_checkpoint(TRUNCATE)")
+      _ = try connection.checkpoint(.truncate)
     } catch let error as SqlError where error.kind == .busy {
-      throw SqlError(.busy, message: "the file can't be closed: another process has it open")
+      let number = KernelLocks.otherProcess(withFileAt: path).map { " (\($0))" } ?? ""
+      throw SqlError(.busy, message: "the file can't be closed: another process\(number) has it open")
     } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) {
       // A damaged file is closed, too: its files are what `body` is to mend.
     }

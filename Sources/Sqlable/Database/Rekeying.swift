@@ -66,8 +66,7 @@ extension SqliteDatabase {
         .io, message: "the key could not be changed: another connection was writing, or the disk is full")
     }
     // The file has the old pages until then. Others may keep it from being copied.
-    connection.setBusyTimeout(milliseconds: 0)
-    _ = try? connection.pragma("PRAGMA wal_checkpoint(TRUNCATE)")
+    _ = try? connection.withBusyTimeout(.zero) { try connection.checkpoint(.truncate) }
     #endif
   }
 

@@ -104,16 +104,29 @@ extension WriteLockHolder {
       ?? WriteLockHolder(process: process, label: nil, handle: nil, callSite: nil, age: nil, sql: nil)
   }
 
+  /// Whether this thread is inside the closure of the transaction that holds the lock.
+  static func isThisThread(ofFileAt path: String) -> Bool {
+    guard let lock = mark(ofFileAt: path)?.handle.lock, lock.tryLock() else { return false }
+    defer { lock.unlock() }
+    return lock.depth > 1
+  }
+
   private static func ofThisProcess(_ path: String) -> WriteLockHolder? {
+    mark(ofFileAt: path).map { handle, mark in
+      WriteLockHolder(
+        process: Int(getpid()), label: handle.configuration.label, handle: handle.number,
+        callSite: mark.site.flatMap { $0.isOwn ? nil : "\($0)" }, age: mark.since.age,
+        sql: mark.interruption?.longStatement.withLock { $0 }.map { StatementShape(of: $0).sql })
+    }
+  }
+
+  /// The handle of this process whose transaction holds the lock.
+  private static func mark(ofFileAt path: String) -> (handle: SqliteDatabase, mark: WriteMark)? {
     guard let file = FileIdentity(path) else { return nil }
     for handle in HandleFamily.allHandles {
       guard let mark = handle.transactions.writeMark.withLock({ $0 }) else { continue }
       let other = handle.family.path
-      guard other == path || FileIdentity(other) == file else { continue }
-      return WriteLockHolder(
-        process: Int(getpid()), label: handle.configuration.label, handle: handle.number,
-        callSite: mark.site.flatMap { $0.isOwn ? nil : "\($0)" }, age: mark.since.age,
-        sql: mark.interruption?.longStatement.withLock { $0 }.map { StatementShape(of: $0).sql })
+      if other == path || FileIdentity(other) == file { return (handle, mark) }
     }
     return nil
   }

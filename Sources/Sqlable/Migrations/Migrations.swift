@@ -68,8 +68,9 @@ public struct Migrations: Sendable {
   ///
   /// While another connection writes, such as a process that runs the same migrations, it waits for up to `limit`, and
   /// without one until that ends or the task is cancelled. `waiting` is called each time that the busy timeout has
-  /// passed, with the error that names the process that writes. Past the limit that error is thrown: `.busy`. A
-  /// deadline or `waitTimeout` of a pool holds as for other calls.
+  /// passed, with the error that names the process that writes. Past the limit that error is thrown: `.busy`, and at
+  /// once inside the closure of the transaction that has the lock. A deadline or `waitTimeout` of a pool holds as for
+  /// other calls. Blocks the thread; `async` code gets the overload for pools with `await`.
   ///
   /// `progress` is called when a migration begins, and after each batch.
   @discardableResult
@@ -78,19 +79,33 @@ public struct Migrations: Sendable {
     progress: (Progress) -> Void = { _ in }, waiting: (SqlError) -> Void = { _ in }
   ) throws -> [String] {
     try checkNames()
-    var run: [String] = []
-    var batches = 0
+    var run = Run()
     while true {
       let step = try db.withTransactionAfterOthers(waitingAtMost: limit, file: file, line: line, waiting) { db in
-        try next(db, run: &run, batches: batches, progress)
+        try next(db, batches: run.batches, progress)
       }
+      if run.isDone(after: step, progress) { return run.names }
+    }
+  }
+
+  /// What an application of migrations has done so far.
+  struct Run {
+    private(set) var names: [String] = []
+    /// How many batches of the current migration have run.
+    private(set) var batches = 0
+
+    /// Notes a step that was committed; returns whether it was the last.
+    mutating func isDone(after step: Step, _ progress: (Progress) -> Void) -> Bool {
       switch step {
-      case .done: return run
+      case .done: return true
       case .batch(let name, let position):
         batches += 1
         progress(Progress(name: name, position: position, batch: batches))
-      case .whole: batches = 0
+      case .whole(let name):
+        batches = 0
+        names.append(name)
       }
+      return false
     }
   }
 
@@ -119,15 +134,14 @@ public struct Migrations: Sendable {
     all.indices.filter { $0 >= records.count || !records[$0].isDone }
   }
 
-  private enum Step {
-    case done, whole
+  enum Step: Sendable {
+    case done
+    case whole(name: String)
     case batch(name: String, position: Int)
   }
 
   /// Runs what comes next in the open transaction.
-  private func next(
-    _ db: SqliteDatabase, run: inout [String], batches: Int, _ progress: (Progress) -> Void
-  ) throws -> Step {
+  func next(_ db: SqliteDatabase, batches: Int, _ progress: (Progress) -> Void) throws -> Step {
     if try !db.tableExists(MigrationRecord.self) {
       let isNew = try db.schema() == DatabaseSchema()
       try db.createTable(MigrationRecord.self)
@@ -153,13 +167,11 @@ public struct Migrations: Sendable {
         let isEnforcing = try db.running { $0 }.withoutForeignKeys { try body(db) }
         if isEnforcing { try db.running { try $0.checkForeignKeys() } }
         try record(position, isDone: true).insert().run(db)
-        run.append(migration.name)
-        return .whole
+        return .whole(name: migration.name)
       case .batches(let body):
         let result = try body(db, last)
         try record(position, isDone: result == nil, progress: result ?? last).save().run(db)
-        if result == nil { run.append(migration.name) }
-        return result == nil ? .whole : .batch(name: migration.name, position: position)
+        return result == nil ? .whole(name: migration.name) : .batch(name: migration.name, position: position)
       }
     } catch { throw migration.failure(error) }
   }

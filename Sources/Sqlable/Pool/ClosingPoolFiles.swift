@@ -39,7 +39,7 @@ extension SqlitePool {
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
     _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
-    try close(Blockade(callSite: .init(file: file, line: line)), within: duration, deadline: Deadline.current, body)
+    try close(Blockade(callSite: .init(file: file, line: line)), within: duration, body)
   }
 
   /// Closes the file, and calls `body` with exclusive access to it, on a thread of its own.
@@ -50,29 +50,20 @@ extension SqlitePool {
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (DatabaseFiles) throws -> Value
   ) async throws -> Value {
-    let (isCancelled, deadline) = (Guarded(false), Deadline.current)
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-        DispatchQueue(label: "sqlable.pool.closed").async {
-          continuation.resume(
-            with: Result {
-              let blockade = Blockade(callSite: .init(file: file, line: line), isCancelled: isCancelled)
-              return try self.close(blockade, within: duration, deadline: deadline, body)
-            })
-        }
-      }
-    } onCancel: {
-      isCancelled.withLock { $0 = true }
+    let isCancelled = Guarded(false)
+    @Sendable func cancel() { isCancelled.withLock { $0 = true } }
+    return try await onOwnThread("pool.closed", onCancel: cancel) {
+      let blockade = Blockade(callSite: .init(file: file, line: line), isCancelled: isCancelled)
+      return try self.close(blockade, within: duration, body)
     }
   }
 
   private func close<Value>(
-    _ blockade: Blockade, within duration: Duration, deadline: ContinuousClock.Instant?,
-    _ body: (DatabaseFiles) throws -> Value
+    _ blockade: Blockade, within duration: Duration, _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
-    try closing(blockade, within: duration, deadline: deadline) { end in
+    try closing(blockade, within: duration) { end in
       try root.withFamilyClosed(until: end) { files in
-        if blockade.isCancelled?.withLock({ $0 }) == true { throw CancellationError() }
+        if blockade.hasToStop { throw CancellationError() }
         return try body(files)
       }
     }
@@ -80,15 +71,15 @@ extension SqlitePool {
 
   /// Calls `body`, which closes the file of the root, with no call running and the pool's handles closed.
   func closing<Value>(
-    _ blockade: Blockade, within duration: Duration, deadline: ContinuousClock.Instant?,
-    _ body: (ContinuousClock.Instant) throws -> Value
+    _ blockade: Blockade, within duration: Duration, _ body: (ContinuousClock.Instant) throws -> Value
   ) throws -> Value {
     try checkFork()
     guard withState({ $0.ownHandle }) == nil else {
       throw misuse("the files can't be closed inside a closure of the pool")
     }
-    let latest = ContinuousClock.now + duration
-    let end = deadline.map { min($0, latest) } ?? latest
+    let end = Deadline.after(duration)
+    // While they have the file open, this pool's calls go on.
+    root.waitForOtherProcesses(until: end) { blockade.hasToStop }
     return try root.closing(.init(callSite: "\(blockade.callSite)"), until: end) {
       let users = allFileUsers
       for user in users { user.pause() }
@@ -114,7 +105,7 @@ extension SqlitePool {
     while true {
       isDrained = isDrained || blockade.drained.wait(timeout: .now() + .milliseconds(10)) == .success
       if isDrained { return }
-      let isCancelled = blockade.isCancelled?.withLock { $0 } == true
+      let isCancelled = blockade.hasToStop
       guard isCancelled || ContinuousClock.now >= end else { continue }
       let running = withState { state in
         (state.readers + [state.writer]).filter { $0.call != nil }
@@ -160,6 +151,8 @@ extension SqlitePool {
     let begin = ContinuousClock.now
     /// Signalled when no call has a handle.
     let drained = DispatchSemaphore(value: 0)
+
+    var hasToStop: Bool { isCancelled?.withLock { $0 } == true }
 
     init(callSite: CallSite, isCancelled: Guarded<Bool>? = nil) {
       (self.callSite, self.isCancelled) = (callSite, isCancelled)

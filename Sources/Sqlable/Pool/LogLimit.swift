@@ -81,14 +81,10 @@ extension SqlitePool {
   /// may itself wait for a read that is held back.
   private func copyLog() -> Bool {
     let place = CallSite(file: #fileID, line: #line)
-    let counts = try? withDeadline(LogLimit.patience) {
-      try perform(.alone, at: place) { db in
-        try db.query("PRAGMA wal_checkpoint(PASSIVE)") { row in
-          (try row.get(at: 1, as: Int.self), try row.get(at: 2, as: Int.self))
-        }
-      }
+    let checkpoint = try? withDeadline(LogLimit.patience) {
+      try perform(.alone, at: place) { db in try db.checkpoint() }
     }
-    return counts?.first.map { $0 == $1 } ?? false
+    return checkpoint?.isComplete ?? false
   }
 
   private func reportLargeLog() {

@@ -28,11 +28,7 @@ extension SqlitePool {
 
   /// Closes the pool, waiting on a separate thread.
   public func close(within duration: Duration = .seconds(10)) async throws {
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      DispatchQueue(label: "sqlable.pool.closing").async {
-        continuation.resume(with: Result { try self.close(within: duration) })
-      }
-    }
+    try await onOwnThread("pool.closing") { try self.close(within: duration) }
   }
 
   /// Refuses new calls; returns whether all others end within `duration`.
@@ -66,7 +62,7 @@ extension SqlitePool {
     // come, another pool keeps writing, and checkpoints as it writes.
     if isInTurn, memory == nil {
       try? root.execute("PRAGMA optimize")
-      _ = try? root.query("PRAGMA wal_checkpoint(TRUNCATE)") { _ in }
+      _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))
     }
     try root.close()
     memory?.remove()

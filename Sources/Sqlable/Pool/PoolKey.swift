@@ -1,5 +1,3 @@
-import Dispatch
-
 extension SqlitePool {
   /// Encrypts the file with another key; all handles of the pool go on with it.
   ///
@@ -11,28 +9,17 @@ extension SqlitePool {
   /// results are read again, and loops over changes get `.missed`. See ``SqliteDatabase/rekey(to:file:line:)`` for what
   /// it throws, and for other processes. Blocks the thread.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
-    try rekey(to: key, Blockade(callSite: .init(file: file, line: line)))
+    try checkFork()
+    try withState { try $0.checkIsOpen(configuration.handles.label) }
+    try root.checkMayRekey(to: key)
+    let blockade = Blockade(callSite: .init(file: file, line: line))
+    try closing(blockade, within: .seconds(configuration.handles.busyTimeout)) { end in
+      try root.changeKey(to: key, until: end)
+    }
   }
 
   /// Encrypts the file with another key, on a thread of its own.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) async throws {
-    let deadline = Deadline.current
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      DispatchQueue(label: "sqlable.pool.rekey").async {
-        let blockade = Blockade(callSite: .init(file: file, line: line))
-        continuation.resume(with: Result { try self.rekey(to: key, blockade, deadline) })
-      }
-    }
-  }
-
-  private func rekey(
-    to key: EncryptionKey, _ blockade: Blockade, _ deadline: ContinuousClock.Instant? = Deadline.current
-  ) throws {
-    try checkFork()
-    try withState { try $0.checkIsOpen(configuration.handles.label) }
-    try root.checkMayRekey(to: key)
-    try closing(blockade, within: .seconds(configuration.handles.busyTimeout), deadline: deadline) { end in
-      try root.changeKey(to: key, until: end)
-    }
+    try await onOwnThread("pool.rekey") { try self.rekey(to: key, file: file, line: line) }
   }
 }

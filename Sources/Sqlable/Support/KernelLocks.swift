@@ -38,6 +38,15 @@ package enum KernelLocks {
     }?.process
   }
 
+  /// A process, not this one, that has a database open in WAL mode, or reads or writes it in another; nil if none does,
+  /// or the kernel does not tell.
+  static func otherProcess(withFileAt path: String) -> Int? {
+    let inodes = [path, path + "-shm"].compactMap { FileIdentity.info($0) }.map { UInt64($0.st_ino) }
+    guard !inodes.isEmpty else { return nil }
+    let own = Int(getpid())
+    return all.first { lock in lock.process > 0 && lock.process != own && inodes.contains(lock.inode) }?.process
+  }
+
   /// The text of a file of the kernel, which gives a page at a time, up to so many bytes; nil if it can't be read.
   package static func text(ofFileAt path: String, upTo limit: Int) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

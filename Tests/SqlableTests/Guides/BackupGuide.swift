@@ -33,7 +33,7 @@ import Testing
       try await Bicycle(name: "Trek", color: "red").insert().run(pool)
       try await pool.restore(from: path, BackupOptions(schema: Schema(Person.self, Bicycle.self)))
       #expect(try await Bicycle.count().run(pool) == 0)
-      try await pool.withWriter { db in try db.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+      try await pool.checkpoint(.truncate, waitingAtMost: .seconds(1))
       #expect(pool.statistics.walSize == 0)
       let upload = Upload()
       for try await chunk in pool.backupBytes(chunkSize: 8 << 20) { try await upload.append(chunk) }

@@ -22,7 +22,7 @@ import Testing
       _ = Car.read().updates(in: pool)
       _ = pool.changes(on: Bicycle.self)
       let all = [Migration("v1") { db in try db.createTable(Car.self) }]
-      _ = try await Task.detached { try Migrations(all).apply(pool) }.value
+      try await Migrations(all).apply(pool)
       try await pool.close()
     }
   }

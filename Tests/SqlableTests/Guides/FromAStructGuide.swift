@@ -102,7 +102,7 @@ extension Shipment: SqlCodable {
 
   @Test func aParcelIsDeliveredOnce() async throws {
     let pool = try SqlitePool.inMemory()
-    try releases.apply(pool)
+    try await releases.apply(pool)
     let id = try await Parcel(address: "x", grams: 1).insert().run(pool)
     #expect(try await Parcel.deliver(id, at: Date()).run(pool) == 1)
     #expect(try await Parcel.deliver(id, at: Date()).run(pool) == 0)

@@ -24,6 +24,30 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: SQLiteProcess.isAvailable && !isInMemory, "the sqlite3 command line is not installed"))
+  func callsGoOnWhileAnotherProcessKeepsTheFileFromBeingClosed() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      try await pool.transaction { db in try db.createTable(Member.self) }
+      let process = try SQLiteProcess(directory + "/pool.sqlite")
+      try process.run("SELECT count(*) FROM member;")
+      let closing = Task { try await pool.withClosed(within: .seconds(60)) { _ in } }
+      var longest = Duration.zero
+      for id in 1...40 {
+        let begin = ContinuousClock.now
+        try await Member(id: id, name: "x").insert().run(pool)
+        longest = max(longest, begin.duration(to: .now))
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      // The pool was not kept for the time of withClosed.
+      #expect(longest < .seconds(30))
+      process.quit()
+      try await closing.value
+      #expect(try await Member.count().run(pool) == 40)
+      try await pool.close()
+    }
+  }
+
   @Test func callsWaitUntilTheFileIsOpenAgain() async throws {
     try await withMembers(PoolConfiguration(readers: 2)) { pool in
       let order = Collected<String>()
@@ -215,7 +239,7 @@ import Testing
       }
       try seen.restore(to: directory + "/before.sqlite", at: .commit(seen.ranges()[0].last.commit))
       #expect(try Member.count().run(SqliteDatabase(filepath: directory + "/before.sqlite")) == 1)
-      try archive.stop()
+      try await archive.stop()
       try await pool.close()
     }
   }

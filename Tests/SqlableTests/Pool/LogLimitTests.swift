@@ -80,7 +80,7 @@ import Testing
       let largest = try await largestLog(pool, writes: times(4_000))
       // An archive looks at the log once an interval, and has it begun anew from a thousand frames on.
       #expect(largest < 12 << 20)
-      try archive.stop()
+      try await archive.stop()
       try await pool.close()
     }
   }

@@ -69,7 +69,8 @@ extension SchemaPlan {
   ///
   /// While another connection writes it waits for up to `limit`, and without one until that ends or the task is
   /// cancelled; `waiting` is called each time that the busy timeout has passed, with the error that names the process
-  /// that writes. Past the limit that error is thrown.
+  /// that writes. Past the limit that error is thrown, and at once inside the closure of the transaction that has
+  /// the lock. Blocks the thread; `async` code gets the overload for pools with `await`.
   ///
   /// `progress` is called before each step, and about every hundred thousand rows of a rebuild.
   public func apply(
@@ -77,29 +78,39 @@ extension SchemaPlan {
     file: StaticString = #fileID, line: UInt = #line, progress: (SchemaProgress) -> Void = { _ in },
     waiting: (SqlError) -> Void = { _ in }
   ) throws {
+    try checkMayApply(permission)
+    guard !isEmpty else { return }
+    try db.withTransactionAfterOthers(waitingAtMost: limit, file: file, line: line, waiting) { db in
+      try applySteps(db, progress)
+    }
+  }
+
+  /// Throws `.misuse` for a plan that has questions, or loses data without permission.
+  func checkMayApply(_ permission: SchemaPermission) throws {
     if let question = questions.first { throw SqlError.misuse("the plan has a question: \(question)") }
     if let step = steps.first(where: \.losesData), !permission.contains(.dataLoss) {
       throw SqlError.misuse("the plan loses data, which must be allowed: \(step)").at(table: step.table)
     }
-    guard !isEmpty else { return }
-    try db.withTransactionAfterOthers(waitingAtMost: limit, file: file, line: line, waiting) { db in
-      try db.running { connection in
-        try check(connection)
-        try connection.withoutForeignKeys {
-          try connection.withoutTriggers {
-            for (place, step) in steps.enumerated() {
-              progress(SchemaProgress(step: place, rows: 0))
-              try run(step, on: connection) { progress(SchemaProgress(step: place, rows: $0)) }
-            }
+  }
+
+  /// Applies the plan in the open transaction.
+  func applySteps(_ db: SqliteDatabase, _ progress: (SchemaProgress) -> Void) throws {
+    try db.running { connection in
+      try check(connection)
+      try connection.withoutForeignKeys {
+        try connection.withoutTriggers {
+          for (place, step) in steps.enumerated() {
+            progress(SchemaProgress(step: place, rows: 0))
+            try run(step, on: connection) { progress(SchemaProgress(step: place, rows: $0)) }
           }
-          let referring = Set(steps.filter(\.concernsForeignKeys).map(\.table))
-          if !referring.isEmpty { try connection.checkForeignKeys(of: referring) }
-          for step in steps where step.rebuilds { try connection.checkIntegrity(of: step.table) }
         }
+        let referring = Set(steps.filter(\.concernsForeignKeys).map(\.table))
+        if !referring.isEmpty { try connection.checkForeignKeys(of: referring) }
+        for step in steps where step.rebuilds { try connection.checkIntegrity(of: step.table) }
       }
-      // Other parts of the handle must learn that the schema has changed.
-      try db.refreshObservation()
     }
+    // Other parts of the handle must learn that the schema has changed.
+    try db.refreshObservation()
   }
 
   /// Throws `.schema(.mismatch)` unless a database has the schema for which the plan was made.

@@ -195,7 +195,7 @@ import Testing
           }
         },
       ])
-      _ = try await Task.detached { try migrations.apply(pool) }.value
+      try await migrations.apply(pool)
       let person = try await pool.table("person")
       let names = try await person.read().orderBy(person["id"]).run(pool).map { $0["name"] }
       #expect(names == [.text("CID"), .text("ANN"), .text("BOB")])

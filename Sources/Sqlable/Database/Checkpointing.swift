@@ -1,0 +1,36 @@
+extension SqliteDatabase {
+  /// Copies pages from the write-ahead log (WAL) into the database file, and returns how far it has come.
+  ///
+  /// ```swift
+  /// let checkpoint = try db.checkpoint(.truncate, waitingAtMost: .seconds(1))
+  /// if !checkpoint.isComplete { … }     // another connection reads or writes
+  /// ```
+  ///
+  /// SQLite checkpoints by itself as it commits: see `walAutocheckpoint`. Except for ``CheckpointMode/passive`` it
+  /// waits for other connections, for up to `limit`, and keeps writers waiting meanwhile; after that it returns what it
+  /// has done, which is no error. Without a WAL it does nothing, and is complete.
+  ///
+  /// Throws `.misuse` inside a transaction and while rows of this handle are being read, `.readOnly` on a read-only
+  /// handle, and `.io`, `.full` and others of the file system.
+  @discardableResult
+  public func checkpoint(
+    _ mode: CheckpointMode = .passive, waitingAtMost limit: Duration = .zero, file: StaticString = #fileID,
+    line: UInt = #line
+  ) throws -> Checkpoint {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    return try running { connection in
+      guard connection.isAutocommit, connection.openCursors == 0 else {
+        throw misuse("a checkpoint can't run inside a transaction, or while rows of the handle are being read")
+      }
+      guard !configuration.isReadOnly else {
+        throw SqlError(
+          .readOnly, message: "the database was opened read-only, and can't be checkpointed", label: configuration.label
+        )
+      }
+      try checkMayWrite()
+      try checkFile(connection)
+      return try connection.withBusyTimeout(limit) { try connection.checkpoint(mode) }
+    }
+  }
+}

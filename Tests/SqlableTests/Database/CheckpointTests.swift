@@ -1,0 +1,119 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Checkpoints of handles and pools.
+@Suite struct CheckpointTests {
+  /// The size of the write-ahead log in bytes; 0 without one.
+  private func logSize(_ path: String) -> Int {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
+    return (attributes?[.size] as? Int) ?? 0
+  }
+
+  @Test func truncatingCopiesAllPagesAndCutsTheLog() throws {
+    try withBikes { db, directory in
+      let path = directory + "/bikes.sqlite"
+      #expect(logSize(path) > 0)
+      let passive = try db.checkpoint()
+      #expect(passive.isComplete && passive.pages > 0 && passive.copiedPages == passive.pages)
+      #expect(logSize(path) > 0)
+      #expect(try db.checkpoint(.truncate) == db.checkpoint(.truncate))
+      #expect(logSize(path) == 0)
+    }
+  }
+
+  @Test func aReaderLeavesACheckpointIncompleteWithoutAnError() throws {
+    try withBikes { db, directory in
+      let reader = try db.createChild()
+      try reader.beginTransaction(.deferred)
+      #expect(try Bicycle.count().run(reader) == 1)
+      try Bicycle(name: "second", color: "red").insert().run(db)
+      for mode in [CheckpointMode.passive, .full, .restart, .truncate] {
+        let checkpoint = try db.checkpoint(mode, waitingAtMost: .milliseconds(20))
+        #expect(!checkpoint.isComplete && checkpoint.copiedPages < checkpoint.pages, "\(mode)")
+      }
+      // The busy timeout is as before.
+      #expect(try db.query("PRAGMA busy_timeout", as: Int.self) == [5_000])
+      try reader.rollbackTransaction()
+      #expect(try db.checkpoint(.truncate, waitingAtMost: .seconds(5)).isComplete)
+    }
+  }
+
+  @Test func aCheckpointInsideATransactionOrReadIsRefused() throws {
+    try withBikes { db, directory in
+      try db.transaction { (db: SqliteDatabase) throws -> Void in
+        expectMisuse { try db.checkpoint() }
+        try Bicycle(name: "second", color: "red").insert().run(db)
+      }
+      #expect(try Bicycle.count().run(db) == 2)
+      let reader = try SqliteDatabase(
+        filepath: directory + "/bikes.sqlite", configuration: Configuration(isReadOnly: true))
+      expectError(.readOnly) { try reader.checkpoint() }
+    }
+  }
+
+  @Test func withoutALogThereIsNothingToCopy() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(
+        filepath: directory + "/a.sqlite", configuration: Configuration(journalMode: .delete))
+      try db.execute("CREATE TABLE t (x)")
+      for db in [db, try SqliteDatabase.inMemory()] {
+        let checkpoint = try db.checkpoint(.truncate)
+        #expect(checkpoint.isComplete && checkpoint.pages == 0 && checkpoint.copiedPages == 0)
+      }
+    }
+  }
+
+  @Test(.enabled(if: !isInMemory)) func aPoolHoldsItsReadsBackWhileItCheckpoints() async throws {
+    try await withMembers { pool in
+      try await Member(id: 1, name: "one").insert().run(pool)
+      let isDone = Collected<Bool>()
+      // Reads that overlap: one always has a snapshot.
+      let readers = (0..<2).map { _ in
+        Task {
+          while isDone.values.isEmpty {
+            try await pool.read { db in
+              _ = try Member.count().run(db)
+              usleep(5_000)
+            }
+          }
+        }
+      }
+      var id = 1
+      for _ in 0..<5 {
+        id += 1
+        try await Member(id: id, name: "next").insert().run(pool)
+        let checkpoint = try await pool.checkpoint(.truncate, waitingAtMost: .seconds(20))
+        #expect(checkpoint.isComplete)
+      }
+      isDone.append(true)
+      for reader in readers { try await reader.value }
+      #expect(pool.statistics.walSize == 0)
+      #expect(try await pool.checkpoint().isComplete)
+    }
+  }
+
+  @Test(.needsPlainFiles("an encrypted database has no archive"))
+  func besideAnArchiveATruncatingCheckpointStopsNoWriter() async throws {
+    try await withDirectoryAsync { directory in
+      let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
+      try await pool.transaction { db in try db.createTable(Member.self) }
+      let archive = try await pool.archive(to: directory + "/archive")
+      try await Member(id: 1, name: "one").insert().run(pool)
+      let checkpoint = try await pool.checkpoint(.truncate)
+      #expect(!checkpoint.isComplete)
+      try await archive.stop()
+      #expect(try await pool.checkpoint(.truncate, waitingAtMost: .seconds(5)).isComplete)
+      try await pool.close()
+    }
+  }
+}
+
+private func withBikes(_ body: (SqliteDatabase, String) throws -> Void) throws {
+  try withDirectory { directory in
+    let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite")
+    try db.createTables(of: Schema(Person.self, Bicycle.self))
+    try Bicycle(name: "first", color: "red").insert().run(db)
+    try body(db, directory)
+  }
+}
