@@ -37,7 +37,7 @@ extension SqliteDatabase {
   ) throws {
     try running(of: table) { connection in
       guard !tree.takesRows else {
-        return try writeEachRow(of: table, on: connection, isBatch: isBatch, take) { row in
+        return try writeEachRow(of: tree, on: connection, isBatch: isBatch, take) { row in
           try connection.read(connection.prepared(tree, table: table, row: row), expect, read)
         }
       }

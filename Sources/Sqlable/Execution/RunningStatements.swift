@@ -198,7 +198,7 @@ extension SqliteDatabase {
   func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
     let table = try tree.table
     return try running(of: table) { connection in
-      var writer = RowWriter(table: table, buffer: connection.parameters)
+      var writer = RowWriter(table: table, buffer: connection.parameters, written: tree.writtenColumns)
       defer { writer.finish(connection.parameters) }
       // Taken before the write begins: code of the struct may write and observe too, and that is not part of the
       // statement.
@@ -222,7 +222,7 @@ extension SqliteDatabase {
       var batch = InsertBatch(query: query, table: query.table, connection: connection)
       defer { batch.finish() }
       var count = 0
-      try writeEachRow(of: query.table, on: connection, take) { row in
+      try writeEachRow(of: .insert(query), on: connection, take) { row in
         note(try batch.insert(row))
         count += connection.changes
       }
@@ -245,7 +245,7 @@ extension SqliteDatabase {
       defer { batch.finish() }
       try writing(on: connection, atomically: false) {
         guard var group = try RowGroup(query, on: connection) else {
-          return try eachRow(of: query.table, on: connection, take) { row in note(try batch.insert(row)) }
+          return try eachRow(of: .insert(query), on: connection, take) { row in note(try batch.insert(row)) }
         }
         defer { group.finish() }
         try insert(query, &group, &batch, on: connection, note: note, take: take)
@@ -289,19 +289,20 @@ extension SqliteDatabase {
 
   /// Calls `write` with the values of each struct that `take` writes, until it returns false; all of it is one write.
   func writeEachRow(
-    of table: TableInfo, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
+    of tree: StatementTree, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
     _ write: (RowValues) throws -> Void
   ) throws {
     try writing(on: connection, atomically: false) {
-      try eachRow(of: table, on: connection, isBatch: isBatch, take, write)
+      try eachRow(of: tree, on: connection, isBatch: isBatch, take, write)
     }
   }
 
   private func eachRow(
-    of table: TableInfo, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
+    of tree: StatementTree, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
     _ write: (RowValues) throws -> Void
   ) throws {
-    var writer = RowWriter(table: table, buffer: connection.parameters)
+    var writer = RowWriter(
+      table: try tree.table, buffer: connection.parameters, written: tree.writtenColumns)
     defer { writer.finish(connection.parameters) }
     var index = 0
     while true {

@@ -21,10 +21,15 @@ public struct RowWriter {
   /// A bit for each column that is set; used only for tables with no more columns than bits.
   @usableFromInline var shape: UInt64 = 0
   var failure: (any Error)?
+  /// The columns that the statement uses. What others can't store is no error.
+  private let written: WrittenColumns
 
   /// Makes a writer that copies the values' bytes into a buffer, which outlives it.
-  init(table: TableInfo, buffer: ParameterBuffer) {
+  ///
+  /// - Parameter written: The columns that the statement uses.
+  init(table: TableInfo, buffer: ParameterBuffer, written: WrittenColumns = .all) {
     self.table = table
+    self.written = written
     storage = buffer.takeSlots(count: table.count)
     slots = UnsafeMutableBufferPointer(rebasing: storage.memory[..<table.count])
     cells = table.cells
@@ -206,6 +211,7 @@ public struct RowWriter {
 
   @usableFromInline
   mutating func fail(_ error: any Error, at position: Int) {
+    if !isWritten(position) { return leaveOut(at: position) }
     guard failure == nil else { return }
     guard var located = (error as? SqlError)?.at(table: table.name, column: table.columns[position].name) else {
       failure = error
@@ -216,6 +222,14 @@ public struct RowWriter {
         "\(table.name).\(table.columns[position].name) takes \(mismatch.expected), but was given \(mismatch.found)"
     }
     failure = located
+  }
+
+  private func isWritten(_ position: Int) -> Bool {
+    switch written {
+    case .all: true
+    case .key: cells[position].isKey
+    case .positions(let positions): positions.contains(position)
+    }
   }
 
   @usableFromInline
@@ -274,4 +288,11 @@ public struct RowWriter {
     try checkColumns()
     #endif
   }
+}
+
+/// The columns of a struct that a statement uses.
+enum WrittenColumns {
+  case all
+  case key
+  case positions([Int])
 }

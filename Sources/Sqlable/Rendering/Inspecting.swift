@@ -20,7 +20,7 @@ extension Statement {
     let buffer = SqlBuffer()
     buffer.qualifiesColumns = isRemote
     let parameters = ParameterBuffer(lists: isRemote ? .expanded : .pointers)
-    var writer = RowWriter(table: table, buffer: parameters)
+    var writer = RowWriter(table: table, buffer: parameters, written: tree.writtenColumns)
     if tree.takesRows, try !rows.take(index, into: &writer) {
       return StatementWithValues(sql: "-- there are no rows to insert", parameters: ParameterBuffer())
     }

@@ -198,3 +198,20 @@ extension SqlExpression {
     for term in node.terms { try term.checkIsOfOneRow() }
   }
 }
+
+extension StatementTree {
+  /// The columns of a struct that the statement uses.
+  var writtenColumns: WrittenColumns {
+    switch self {
+    case .insert(let query) where !query.rest.isDefault:
+      guard let columns = query.rest.value.columns else { return .all }
+      return .positions(columns.compactMap { query.table.position(named: $0.name) })
+    case .update(let query) where !query.rest.isDefault:
+      guard let columns = query.rest.value.columns else { return .all }
+      let key = query.isOfRow ? query.table.key : []
+      return .positions(columns.compactMap { query.table.position(named: $0.name) } + key)
+    case .delete(let query) where query.isOfRow: return .key
+    default: return .all
+    }
+  }
+}

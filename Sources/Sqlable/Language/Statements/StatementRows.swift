@@ -69,17 +69,19 @@ extension Statement {
     switch rows {
     case .none: return []
     case .stored(let rows): return rows
-    case .model(let model): return try StoredRow.rows(of: [model], in: try tree.table)
-    case .models(let models): return try StoredRow.rows(of: models, in: try tree.table)
+    case .model(let model): return try StoredRow.rows(of: [model], in: try tree.table, written: tree.writtenColumns)
+    case .models(let models): return try StoredRow.rows(of: models, in: try tree.table, written: tree.writtenColumns)
     }
   }
 }
 
 extension StoredRow {
-  /// The values that structs write.
-  static func rows<Model: Sqlable>(of models: [Model], in table: TableInfo) throws -> [StoredRow] {
+  /// The values that structs write, at some positions or all.
+  static func rows<Model: Sqlable>(
+    of models: [Model], in table: TableInfo, written: WrittenColumns = .all
+  ) throws -> [StoredRow] {
     let buffer = ParameterBuffer()
-    var writer = RowWriter(table: table, buffer: buffer)
+    var writer = RowWriter(table: table, buffer: buffer, written: written)
     return try models.map { model in
       // Each row gets its own scope, so that a kept copy of an earlier row's writer can't change a later row.
       let mark = buffer.mark
