@@ -35,12 +35,16 @@ public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConverti
     }
   }
 
-  /// Returns the value of the first column with a name.
+  /// Returns the value of the column with a name.
   ///
-  /// Throws `.decoding` when the value does not fit `Value`, and `.schema` if no column has the name.
+  /// Throws `.decoding` when the value does not fit `Value`, `.schema` if no column has the name, and `.misuse` if
+  /// several have it.
   public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
     guard let position = columns.firstIndex(where: name.isExactly) else {
       throw SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name)
+    }
+    guard !columns[(position + 1)...].contains(where: name.isExactly) else {
+      throw SqlError.severalColumns(named: name)
     }
     return try get(position)
   }
@@ -66,6 +70,12 @@ public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConverti
   public static func isAbsent(in row: inout ResultRow) throws -> Bool { false }
 
   public static func describe(in description: inout ResultDescription) throws { try description.addRest() }
+}
+
+extension SqlError {
+  static func severalColumns(named name: String) -> SqlError {
+    SqlError.misuse("several columns of the result are named \(name); give them different names")
+  }
 }
 
 extension ResultRow {

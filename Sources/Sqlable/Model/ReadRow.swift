@@ -54,12 +54,16 @@ public struct ReadRow {
   }
 
   /// Returns the value of the result column with this name. A model that is a part of a row, such as one of a join,
-  /// finds only its own columns.
+  /// finds only its own columns. Throws `.misuse` if several columns have the name.
   public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
     try checkCurrent()
     let columns = state.pointee.named
-    guard let position = columns.first(where: { state.pointee.columnName(at: $0).map(name.isExactly) ?? false }) else {
+    func isNamed(_ position: Int) -> Bool { state.pointee.columnName(at: position).map(name.isExactly) ?? false }
+    guard let position = columns.first(where: isNamed) else {
       throw labelled(SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name))
+    }
+    guard !((position + 1)..<columns.upperBound).contains(where: isNamed) else {
+      throw labelled(.severalColumns(named: name))
     }
     return try get(at: position)
   }

@@ -299,11 +299,13 @@ extension PreparedStatement {
     switch columns {
     case .unknown: expectAnyColumns()
     case .named(let table):
-      expect(
-        ResultLayout(
-          readColumnNames().map { name in
-            table.columns.first { $0.name.isSameName(as: name) }.map { ResultColumn($0) } ?? ResultColumn()
-          }))
+      let found = readColumnNames().map { name in table.columns.firstIndex { $0.name.isSameName(as: name) } }
+      var seen: Set<Int> = []
+      // One of them may be another table's: a struct of both would be saved as a row that never was.
+      if let twice = found.lazy.compactMap(\.self).first(where: { !seen.insert($0).inserted }) {
+        throw SqlError.severalColumns(named: table.columns[twice].name)
+      }
+      expect(ResultLayout(found.map { $0.map { ResultColumn(table.columns[$0]) } ?? ResultColumn() }))
     case .single: expectAnyColumns()
     case .positioned(let layout):
       // A row may have as many columns as the layout: a DynamicRow, which takes the rest, needs all of them.

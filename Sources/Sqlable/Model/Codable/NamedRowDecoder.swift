@@ -35,7 +35,7 @@ final class NamedColumns {
       throw SqlError(.schema(.missingColumn(name)), message: message, column: name)
     }
     guard position != NamedColumns.severalNamed else {
-      throw SqlError.misuse("several columns of the result are named \(name); give them different names")
+      throw SqlError.severalColumns(named: name)
     }
     return position
   }
