@@ -94,17 +94,10 @@ extension TypedTerm {
 }
 
 extension TypedTerm where Value: SqlNumber {
-  /// The sum: `sum("a")`. NULL for no rows. Running it throws on integer overflow.
-  // Disfavored: for a nullable term another overload returns a single optional.
-  @_disfavoredOverload
-  public func sum(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Value?> {
-    TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
-  }
-
-  /// The sum: `sum("a")`. NULL for no rows. Running it throws on integer overflow.
-  public func sum<Wrapped>(
-    distinct: Bool = false, where condition: (any SqlCondition)? = nil
-  ) -> TypedExpression<Wrapped?> where Value == Wrapped? {
+  /// The sum: `sum("a")`, an `Int` for integers of any size, a `Double` for `Float`. NULL for no rows.
+  ///
+  /// Running it throws on overflow of 64 bits.
+  public func sum(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Value.Sum?> {
     TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
   }
 
