@@ -22,6 +22,14 @@ import Testing
     }
   }
 
+  @Test func instrFindsTextAfterANulOfAStoredText() throws {
+    try withStays(Stay(id: 1, at: Stay.moment, note: "ab\u{0}cd")) { db in
+      #expect(try Stay.read().filter(Stay.note.instr("cd") > 0).run(db).map(\.id) == [1])
+      #expect(try Stay.read().filter(Stay.note.hasPrefix("ab")).run(db).map(\.id) == [1])
+      #expect(try Stay.read().filter(Stay.note.contains("cd")).count().run(db) == 0)
+    }
+  }
+
   @Test func untypedTextsAreCutAndReplaced() throws {
     try withCompany { db in
       let query = Bicycle.select(
