@@ -43,7 +43,18 @@ extension Connection {
     try writer.write(tree, row: row)
     guard !sql.isKey else { return }
     try check(tree, table)
-    if case .insert(let query) = tree { try check(try writer.omittedKey(of: query, row), of: table) }
+    guard case .insert(let query) = tree else { return }
+    let omitted = try writer.omittedKey(of: query, row)
+    let isAssigned = try outsideWalls { try isKeyAssigned(omitted, of: table) }
+    if isAssigned { return }
+    guard table.keyIsRowid, !query.isUpsert, query.rest.value.returned == nil else { return }
+    // The default of a key that is no rowid, although the model's declaration makes one.
+    guard Library.hasReturning else {
+      throw SqlError.misuse(Library.needed(for: "the id of a row whose key has a default", since: 35))
+        .at(table: table.name)
+    }
+    sql.append(" RETURNING ")
+    writer.writeList([table.columns[table.key[0]].definition.quotedName])
   }
 
   /// The compiled statement that `write` writes, with its values bound; found by its key or, if `write` refuses a key,
@@ -144,24 +155,38 @@ extension Connection {
 }
 
 extension Connection {
-  /// Throws if a table was created without NOT NULL in its key, and would store NULL in a column of it that an insert
-  /// leaves out: no struct could update or delete that row.
-  private func check(_ omitted: [Column], of table: TableInfo) throws {
-    guard !omitted.isEmpty else { return }
+  /// Returns whether SQLite assigns the part of the key that an insert leaves out, or there is none.
+  ///
+  /// Throws if the insert would store NULL in it: no struct could update or delete that row.
+  private func isKeyAssigned(_ omitted: [Column], of table: TableInfo) throws -> Bool {
+    guard !omitted.isEmpty else { return true }
     var nullable: Set<[UInt8]> = []
+    var isAssigned = true
     // By the table and not the model: SQL that created it may have an expression as the default, or an INTEGER key,
     // which SQLite assigns.
     let pragma = "table_xinfo".quotedName(inDatabase: table.database)
+    let isRowid = try table.key.count == 1 && !hasKeyIndex(of: table.name, in: table.database)
+    // An integer key that is no rowid is never assigned, so NOT NULL can only fail.
+    let isInteger = table.hasIntegerKey && !table.isWithoutRowid
     try eachRow("PRAGMA \(pragma)(\(table.name.quotedName))") { row in
-      let (name, type, isNotNull, value, isKey) = (row[1], row[2], row[3] != "0", row[4], row[5] != "0")
-      let isAssigned = table.key.count == 1 && type.isSameName(as: "INTEGER")
+      let (name, isNotNull, value, isKey) = (row[1], row[3] != "0", row[4], row[5] != "0")
       let hasDefault = !value.isEmpty && !value.isSameName(as: "NULL")
-      if isKey, !isNotNull, !isAssigned, !hasDefault { nullable.insert(name.foldedName) }
+      guard isKey, !isRowid, omitted.contains(where: { $0.name.isSameName(as: name) }) else { return }
+      isAssigned = false
+      if !isNotNull || isInteger, !hasDefault { nullable.insert(name.foldedName) }
     }
-    guard let column = omitted.first(where: { nullable.contains($0.name.foldedName) }) else { return }
+    guard let column = omitted.first(where: { nullable.contains($0.name.foldedName) }) else { return isAssigned }
     throw SqlError.misuse(
       "the struct has no value for its key \(table.name).\(column.name), and the column has no default"
     ).at(table: table.name, column: column.name)
+  }
+
+  /// Whether a table has an index of its primary key: such a key is not the rowid.
+  func hasKeyIndex(of table: String, in database: String?) throws -> Bool {
+    let pragma = "index_list".quotedName(inDatabase: database)
+    var hasIndex = false
+    try eachRow("PRAGMA \(pragma)(\(table.quotedName))") { row in if row[3] == "pk" { hasIndex = true } }
+    return hasIndex
   }
 }
 

@@ -65,27 +65,28 @@ struct InsertBatch {
 }
 
 extension Connection {
-  /// Runs an insert whose values are bound and returns the row's id: 0 if nothing was inserted, or if the table has no
-  /// integer id.
+  /// Runs an insert whose values are bound and returns the row's id: its key, if that is one integer, or else its
+  /// rowid; 0 if nothing was inserted, or if the table has neither.
   func insert(
     _ statement: PreparedStatement, _ query: InsertQuery, row: RowValues
   ) throws -> Int {
     let table = query.table
     // A statement that inserts nothing leaves the id of an earlier one.
     lastInsertedId = 0
-    var id: Int64 = 0
-    while try statement.step() { id = statement.integer(at: 0) }
-    if id == 0 { id = lastInsertedId }
-    if id == 0, !Library.hasReturning, changes > 0, query.isUpsert { id = try idOfUpdatedRow(query, row) }
-    guard id == 0, table.key.count == 1, case .integer(let key) = row[table.key[0]] else { return Int(id) }
+    var returned: Int64?
+    while try statement.step() { returned = statement.integer(at: 0) }
+    if let returned { return Int(returned) }
+    let id = lastInsertedId
+    if id == 0, !Library.hasReturning, changes > 0, query.isUpsert { return Int(try idOfUpdatedRow(query, row)) }
+    guard let key = query.integerKey(of: row) else { return Int(id) }
     // Saving an existing row that has only key columns changes nothing, but the row is stored.
-    return query.form == .save || (table.isWithoutRowid && changes > 0) ? Int(key) : 0
+    return id != 0 || query.form == .save || (table.isWithoutRowid && changes > 0) ? key : 0
   }
 
   /// The id of the row that an upsert has updated, if SQLite lacks RETURNING: that of the row it conflicted with.
   private func idOfUpdatedRow(_ query: InsertQuery, _ row: RowValues) throws -> Int64 {
     let table = query.table
-    guard !table.isWithoutRowid else { return 0 }
+    guard !table.isWithoutRowid || table.hasIntegerKey else { return 0 }
     let mark = parameters.mark
     let statement = try prepared(since: mark) {
       try StatementWriter(table: table, sql: sql, parameters: parameters).writeLookup(query, row)
@@ -93,5 +94,16 @@ extension Connection {
     }
     defer { finish(statement) }
     return try statement.step() ? statement.integer(at: 0) : 0
+  }
+}
+
+extension InsertQuery {
+  /// The key that the insert stores, if the struct sets it and it is one integer. In a table that SQL created it need
+  /// not be the rowid, whatever the model says.
+  func integerKey(of row: RowValues) -> Int? {
+    guard table.key.count == 1, case .integer(let key) = row[table.key[0]] else { return nil }
+    guard !rest.isDefault, let columns = rest.value.columns else { return Int(key) }
+    let name = table.columns[table.key[0]].name
+    return columns.contains { $0.name.isExactly(name) } ? Int(key) : nil
   }
 }

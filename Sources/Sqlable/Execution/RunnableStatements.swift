@@ -77,16 +77,14 @@ extension Statement: Runnable {
 
   /// The id of an inserted row, as a handle returns it.
   private func id(_ answer: SqlAnswer, row index: Int) throws -> Int {
-    if answer.integer != 0 { return answer.integer }
-    if answer.changes > 0, answer.lastInsertedId != 0 { return answer.lastInsertedId }
-    let table = try tree.table
+    if case .integer(let id)? = answer.rows.first?.first { return Int(id) }
+    let query = try insertQuery
+    let id = answer.changes > 0 ? answer.lastInsertedId : 0
     let buffer = ParameterBuffer()
-    var writer = RowWriter(table: table, buffer: buffer)
+    var writer = RowWriter(table: query.table, buffer: buffer, written: tree.writtenColumns)
     return try withExtendedLifetime(buffer) {
-      guard try rows.take(index, into: &writer), table.key.count == 1,
-        case .integer(let key) = writer.values[table.key[0]]
-      else { return 0 }
-      return tree.isSave || (table.isWithoutRowid && answer.changes > 0) ? Int(key) : 0
+      guard try rows.take(index, into: &writer), let key = query.integerKey(of: writer.values) else { return id }
+      return id != 0 || tree.isSave || (query.table.isWithoutRowid && answer.changes > 0) ? key : 0
     }
   }
 }

@@ -190,7 +190,15 @@ extension FullTextTable {
 
   private func defect(besideTable model: (some Sqlable).Type, _ key: Column?) -> String? {
     if name.isSameName(as: model.tableName) { return "has a full-text index with the table's own name" }
-    if key == nil { return "has a full-text index but no integer primary key" }
+    if key == nil {
+      let declared = model.tableLayout.first { $0.definition.options.primaryKey != nil }
+      guard let declared, declared.type.storageClass == .integer,
+        declared.definition.options.primaryKey?.isDescending == true
+      else {
+        return "has a full-text index but no integer primary key"
+      }
+      return "has a full-text index, but its descending key \(declared.name) is not the rowid, which the index needs"
+    }
     for column in columns {
       if model.tableLayout.position(of: column.definition) == nil {
         return "has column \(column.name) in its full-text index but not in its layout"

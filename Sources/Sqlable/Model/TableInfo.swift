@@ -23,6 +23,8 @@ final class TableInfo: Sendable {
   /// Whether the key is a single integer column, which then is the rowid.
   let keyIsRowid: Bool
   let isWithoutRowid: Bool
+  /// Whether the key is a single integer column, rowid or not.
+  var hasIntegerKey: Bool { key.count == 1 && columns[key[0]].type.storageClass == .integer }
   let constraints: TableConstraints
   /// Whether a constraint ignores or replaces rows that conflict.
   let ignoresOrReplaces: Bool

@@ -26,13 +26,17 @@ extension StatementWriter {
       if replaces { return try checkReplaces(positions) }
       try write([Upsert()], positions, returnsId: !returnsRows)
     } else {
-      try write(query.rest.value.upserts, positions, returnsId: !returnsRows)
+      let upserts = query.rest.value.upserts
+      try write(upserts, positions, returnsId: !returnsRows)
+      // The rowid says nothing about a key that a default gives.
+      let isKeyKnown = table.keyIsRowid || table.key.contains(where: positions.contains)
+      if upserts.isEmpty, !isKeyKnown, table.hasIntegerKey { try writeId(isWanted: !returnsRows) }
     }
   }
 
-  /// The columns of the key that an insert of a struct leaves out; none if SQLite assigns the key.
+  /// The columns of the key that an insert of a struct leaves out.
   func omittedKey(of query: InsertQuery, _ row: RowValues) throws -> [Column] {
-    guard query.form != .query, !table.keyIsRowid, !table.key.isEmpty else { return [] }
+    guard query.form != .query, !table.key.isEmpty else { return [] }
     let chosen = try query.rest.value.columns.map { try chosenColumns($0) }
     return table.key.filter { !row[$0].isSet || chosen?.contains($0) == false }.map { table.columns[$0] }
   }
@@ -147,9 +151,25 @@ extension StatementWriter {
   }
 
   private func writeId(isWanted: Bool) throws {
-    guard isWanted, Library.hasReturning, !table.isWithoutRowid else { return }
+    guard isWanted, Library.hasReturning, !table.isWithoutRowid || table.hasIntegerKey else { return }
     sql.append(" RETURNING ")
+    try writeReturnedId()
+  }
+
+  /// Writes the term that an insert returns as the row's id: the key, if that is one integer, or else the rowid.
+  private func writeReturnedId() throws {
+    guard table.key.count == 1, !table.keyIsRowid else { return writeList(try rowIdentity()) }
+    let key = table.columns[table.key[0]]
+    guard case .any = key.type.base, !table.isWithoutRowid else {
+      return writeList(table.hasIntegerKey ? [key.definition.quotedName] : try rowIdentity())
+    }
+    sql.append("CASE typeof(")
+    writeList([key.definition.quotedName])
+    sql.append(") WHEN 'integer' THEN ")
+    writeList([key.definition.quotedName])
+    sql.append(" ELSE ")
     writeList(try rowIdentity())
+    sql.append(" END")
   }
 
   /// Throws if the updated row can't be found by its conflict columns, which is needed in SQLite versions without
@@ -168,7 +188,7 @@ extension StatementWriter {
   /// Writes a query for the id of the row with these values in an upsert's conflict columns.
   func writeLookup(_ query: InsertQuery, _ row: RowValues) throws {
     sql.append("SELECT ")
-    writeList(try rowIdentity())
+    try writeReturnedId()
     sql.append(" FROM ")
     sql.append(table)
     let target = try query.rest.value.upserts.first?.target?.map(renderer.position(of:)) ?? table.key

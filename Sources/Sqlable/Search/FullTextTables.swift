@@ -20,6 +20,7 @@ extension SqliteDatabase {
   func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())
+    if !isNewTable { try checkKeyIsRowid(table) }
     let current = try schemaText(of: table.name)
     let areTriggersThere = try triggers.allSatisfy { try schemaText(of: $0.name)?.isExactly($0.sql) == true }
     let isCurrent = current?.isExactly(sql) == true
@@ -46,6 +47,15 @@ extension SqliteDatabase {
     // Without its triggers it may have missed changes, and an index may be left over from a dropped table.
     if !isNewTable || current != nil { try run("rebuild", on: table) }
     return true
+  }
+
+  /// Throws if SQL created the table with a key that is not the rowid: `INT` in place of `INTEGER`, or descending.
+  private func checkKeyIsRowid(_ table: FullTextTable) throws {
+    guard case .external(let content, let key) = table.content, try openConnection().hasKeyIndex(of: content, in: nil)
+    else { return }
+    throw mismatch(
+      "the key \(key) of table \(content) is not its rowid, which full-text index \(table.name) needs; "
+        + "a plan can make it INTEGER PRIMARY KEY", table)
   }
 
   private func schemaText(of name: String) throws -> String? {
