@@ -212,8 +212,11 @@ extension Sqlable {
   ) -> Statement<Self, Int> {
     let table = TableInfo.unchecked(Self.self)
     let insert = Statement<Self, Int>(.insert(InsertQuery(.row, into: table)), rows: .model(row))
-    let values = Result { try insert.storedRows().first }
-    let assignments = ([first] + others).map { column in
+    let columns = [first] + others
+    // Only these are converted.
+    let written = WrittenColumns.positions(columns.compactMap { table.position(named: $0.column.name) })
+    let values = Result { try StoredRow.rows(of: [row], in: insert.tree.table, written: written).first }
+    let assignments = columns.map { column in
       let value: SqlExpression
       switch values {
       case .success(let values): value = SqlExpression(values?[column.column.name] ?? .null)
