@@ -160,6 +160,13 @@ extension Connection {
   /// Throws if the insert would store NULL in it: no struct could update or delete that row.
   private func isKeyAssigned(_ omitted: [Column], of table: TableInfo) throws -> Bool {
     guard !omitted.isEmpty else { return true }
+    // Compiled and not run, so that traces and counts of ordinary inserts do not see it: SQLite names the result after
+    // the column that is the rowid. A column named _rowid_ hides the rowid.
+    if table.keyIsRowid, table.key.count == 1, !table.columns[table.key[0]].name.isSameName(as: "_rowid_") {
+      var sql = "SELECT _rowid_ FROM \(table.name.quotedName(inDatabase: table.database))"
+      let named = try? sql.withUTF8 { try compileFirst($0, isOwn: true).statement?.readColumnNames().first }
+      if let named, named.isSameName(as: table.columns[table.key[0]].name) { return true }
+    }
     var nullable: Set<[UInt8]> = []
     var isAssigned = true
     // By the table and not the model: SQL that created it may have an expression as the default, or an INTEGER key,

@@ -84,7 +84,8 @@ import Testing
     }
     try with(D.self, #"CREATE TABLE "t" ("id" INTEGER PRIMARY KEY DESC NOT NULL, "n" TEXT)"#) { db in
       try Entry<D>(5, "a").insert().run(db)
-      expect(.notNull, at: "t.id") { try Entry<D>(nil, "b").insert().run(db) }
+      let error = expectMisuse { try Entry<D>(nil, "b").insert().run(db) }
+      #expect(error?.table == "t" && error?.column == "id")
       expect(.primaryKey, at: "t.id") { try Entry<D>(5, "b").insert().run(db) }
       #expect(try Entry<D>(5, "c").save().run(db) != 0)
       #expect(try Entry<D>.byId(5).run(db) == Entry<D>(5, "c"))
