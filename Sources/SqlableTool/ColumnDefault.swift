@@ -14,8 +14,8 @@ enum ColumnDefault: Equatable {
       self = .none
       return
     }
-    let tokens = SqlTokens(text.text)
-    if tokens.count == 1, tokens.tokens[0].kind == .name {
+    let tokens = SQLTokenList(text.text)
+    if tokens.count == 1, tokens.isQuotedName(0) {
       // SQLite takes a name for a text here.
       self = .constant(.text(tokens.name(0) ?? ""))
     } else if (0..<tokens.count).allSatisfy(tokens.isConstant) {
@@ -35,15 +35,12 @@ enum ColumnDefault: Equatable {
   }
 }
 
-extension SqlTokens {
+extension SQLTokenList {
   /// Whether the token is part of a literal, or of a computation with literals.
   fileprivate func isConstant(_ place: Int) -> Bool {
-    switch tokens[place].kind {
-    case .text, .other: true
-    case .name: false
-    case .word:
-      ["NULL", "TRUE", "FALSE", "CAST", "AS", "TEXT", "INTEGER", "REAL", "BLOB"].contains(text(place).uppercased())
-    }
+    guard isWord(place) else { return !isQuotedName(place) }
+    return ["NULL", "TRUE", "FALSE", "CAST", "AS", "TEXT", "INTEGER", "REAL", "BLOB"].contains(
+      text(place).uppercased())
   }
 }
 

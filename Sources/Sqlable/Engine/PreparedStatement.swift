@@ -49,7 +49,7 @@ final class PreparedStatement {
   private(set) lazy var mayKeepFailedRows = withBytes { $0.containsFail }
 
   /// Calls `body` with the statement's text in SQLite's memory.
-  private func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+  func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     guard let text = sqlite3_sql(handle) else { return body(UnsafeBufferPointer(start: nil, count: 0)) }
     let count = strlen(text)
     return text.withMemoryRebound(to: UInt8.self, capacity: count) {

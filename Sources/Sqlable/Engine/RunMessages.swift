@@ -202,25 +202,11 @@ extension Connection {
 
 /// The literals and names that are the second argument of RAISE in a trigger.
 private func raisedTexts(_ sql: String) -> [String] {
-  var texts: [String] = []
-  var rest = sql.utf8[...]
-  func take(_ sign: Unicode.Scalar) -> Bool {
-    rest.skipBlanksAndComments()
-    guard rest.first == UInt8(ascii: sign) else { return false }
-    rest.removeFirst()
-    return true
+  let tokens = SQLTokenList(sql)
+  return (0..<tokens.count).compactMap { place in
+    guard tokens.isWord(place, "raise"), tokens.isSign(place + 1, UInt8(ascii: "(")), tokens.isWord(place + 2),
+      tokens.isSign(place + 3, UInt8(ascii: ",")), tokens.isSign(place + 5, UInt8(ascii: ")"))
+    else { return nil }
+    return tokens.name(place + 4)
   }
-  while !rest.isEmpty {
-    guard let word = rest.nextToken() else {
-      // Punctuation, or the end of the text.
-      rest = rest.dropFirst()
-      continue
-    }
-    if word.elementsEqual("raise".utf8), take("("), rest.nextToken() != nil, take(","),
-      let text = rest.nextToken(isFolded: false), take(")")
-    {
-      texts.append(String(decoding: text, as: UTF8.self))
-    }
-  }
-  return texts
 }

@@ -98,14 +98,11 @@ extension SQL {
 
   /// Whether it is a query that changes nothing, judging by its words. If uncertain, it goes to the writer.
   var isRead: Bool {
-    switch text.utf8[...].firstKeywords(1).first {
-    case nil, "SELECT", "VALUES", "EXPLAIN": return true
-    case "WITH":
-      let words = text.utf8.split { !(97...122).contains($0.foldedLetter) }
-      return !words.contains { word in
-        ["insert", "update", "delete", "replace"].contains { word.elementsEqual($0.utf8) { $0.foldedLetter == $1 } }
-      }
-    default: return false
+    var text = text
+    return switch text.withUTF8(\.verb) {
+    case nil: !text.withUTF8(\.holdsStatement)
+    case "SELECT", "VALUES", "EXPLAIN": true
+    default: false
     }
   }
 }

@@ -26,17 +26,12 @@ struct ConditionNames: Sendable {
   /// condition has SQL text: a text can quote it in several ways.
   func contains(_ name: String) -> Bool {
     let folded = name.foldedName
-    return words.contains(folded) || hasText && !folded.allSatisfy(ConditionNames.isOfWord)
+    return words.contains(folded) || hasText && !folded.allSatisfy(\.isOfWord)
   }
 
+  /// The names in a text, and all words inside its quotes and comments.
   private static func words(in text: [UInt8]) -> [[UInt8]] {
-    text.split { !isOfWord($0) }.map { $0.map(\.foldedLetter) }
-  }
-
-  /// Whether SQLite takes the byte for a part of a name that is not quoted.
-  private static func isOfWord(_ byte: UInt8) -> Bool {
-    let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte.foldedLetter)
-    let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    return isLetter || isDigit || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || byte >= 0x80
+    let names = text.withUnsafeBufferPointer { SQLTokenizer($0).compactMap(\.name) }
+    return (names + text.split { !$0.isOfWord }.map(Array.init)).map { $0.map(\.foldedLetter) }
   }
 }

@@ -12,7 +12,10 @@ extension SQL.StringInterpolation {
   }
 
   /// Whether the text so far is empty, so that what follows is not inside another query.
-  private var isAtStart: Bool { text.utf8.allSatisfy(\.isBlank) }
+  private var isAtStart: Bool {
+    var text = text
+    return text.withUTF8 { !$0.holdsStatement }
+  }
 
   /// Writes a query that is not inside another query.
   mutating func appendInterpolation(alone query: SelectQuery) {

@@ -67,7 +67,8 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     var arguments: [Argument] = []
     var offsets: [Int] = []
     var failure: SqlError?
-    private var place = SQLLexer()
+    /// Where the text since the last value or name begins.
+    private var literalStart = 0
     /// Whether the last thing written was a value or name.
     private var isAfterInterpolation = false
 
@@ -78,9 +79,11 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     public mutating func appendLiteral(_ literal: String) {
       guard let first = literal.utf8.first else { return }
-      if isAfterInterpolation, SQLLexer.joins(first) { text += " " }
-      isAfterInterpolation = false
-      place.advance(over: literal.utf8)
+      if isAfterInterpolation {
+        if first.joinsInterpolation { text += " " }
+        literalStart = text.utf8.count
+        isAfterInterpolation = false
+      }
       text += literal
     }
 
@@ -216,9 +219,10 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     /// Refuses an interpolation that would not be bound, or would end the quotes around it.
     private mutating func beginInterpolation() {
-      guard place.isAmongWords else { return fail(.quotedInText) }
-      place.passInterpolation()
+      guard !isAfterInterpolation else { return }
       isAfterInterpolation = true
+      let isOpen = text.withUTF8 { SQLTokenizer.endsOpen(UnsafeBufferPointer(rebasing: $0[literalStart...])) }
+      if isOpen { fail(.quotedInText) }
     }
 
     private mutating func fail(_ error: SqlError) { failure = failure ?? error }

@@ -35,7 +35,10 @@ extension SalvageRun {
 extension SchemaEntry {
   /// Whether it is a full-text index that does not keep the text: its entries can't be computed again.
   fileprivate var isContentless: Bool {
-    let text = sql.foldedName.filter { !$0.isBlank }
-    return ["content=''", "content=\"\""].contains { text.contains($0.utf8) }
+    let tokens = SQLTokenList(sql)
+    return (0..<tokens.count).contains { place in
+      tokens.name(place)?.isSameName(as: "content") == true && tokens.isSign(place + 1, UInt8(ascii: "="))
+        && tokens.name(place + 2)?.isEmpty == true
+    }
   }
 }

@@ -31,18 +31,16 @@ extension StatementWithValues {
   ///
   /// - Parameter real: Spells a number so that SQLite reads it exactly.
   func withLiterals(real: (Double) throws -> String) throws -> String {
-    var values = bindings[...]
-    var text: [UInt8] = []
-    var place = SQLLexer()
-    for byte in sql.utf8 {
-      if place.isAmongWords, byte == UInt8(ascii: "?"), let value = values.popFirst() {
+    var (sql, values) = (sql, bindings[...])
+    return try sql.withUTF8 { bytes in
+      var (text, end) = ([UInt8](), 0)
+      for token in SQLTokenizer(bytes) where token.kind == .parameter && token.bytes.count == 1 {
+        guard let value = values.popFirst() else { break }
+        text += bytes[end..<token.bytes.startIndex]
         text += try value.literal(real: real).utf8
-        place.passInterpolation()
-        continue
+        end = token.bytes.endIndex
       }
-      place.advance(over: byte)
-      text.append(byte)
+      return String(decoding: text + bytes[end...], as: UTF8.self)
     }
-    return String(decoding: text, as: UTF8.self)
   }
 }

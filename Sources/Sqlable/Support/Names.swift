@@ -87,7 +87,7 @@ extension UInt8 {
   /// A to Z as a to z, any other byte unchanged.
   var foldedLetter: UInt8 { (65...90).contains(self) ? self + 32 : self }
 
-  /// Whether SQLite skips it between tokens: a space, or a byte from tab to carriage return.
+  /// Whether it is a space, or a byte from tab to carriage return: what SQLite's `isspace` accepts.
   var isBlank: Bool { self == UInt8(ascii: " ") || (9...13).contains(self) }
 }
 

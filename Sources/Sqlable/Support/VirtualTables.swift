@@ -3,11 +3,16 @@ extension String {
   ///
   /// SQLite stores `CREATE VIRTUAL TABLE`, then the original text from the table's name on, with its comments.
   package var virtualTableModule: [UInt8]? {
-    var rest = utf8[...]
-    for word in ["create", "virtual", "table"] where rest.nextToken() != Array(word.utf8) { return nil }
-    // The table's name may be any quoted text.
-    guard rest.nextToken() != nil, rest.nextToken() == Array("using".utf8) else { return nil }
-    return rest.nextToken()
+    var text = self
+    return text.withUTF8 { bytes in
+      var tokens = SQLTokenizer(bytes)
+      guard tokens.next()?.isWord("create") == true, tokens.next()?.isWord("virtual") == true,
+        tokens.next()?.isWord("table") == true
+      else { return nil }
+      // The table's name may be any quoted text.
+      guard tokens.next()?.name != nil, tokens.next()?.isWord("using") == true else { return nil }
+      return tokens.next()?.name?.map(\.foldedLetter)
+    }
   }
 }
 
@@ -23,37 +28,5 @@ enum ShadowTables {
       default: [String]()
       }
     return suffixes.map { "\(table)_\($0)".foldedName }
-  }
-}
-
-extension Substring.UTF8View {
-  /// Removes and returns the next word, or quoted name or text without its quotes; nil at anything else.
-  mutating func nextToken(isFolded: Bool = true) -> [UInt8]? {
-    skipBlanksAndComments()
-    guard let first else { return nil }
-    let end: UInt8
-    switch first {
-    case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"): end = first
-    case UInt8(ascii: "["): end = UInt8(ascii: "]")
-    default:
-      let word = prefix { byte in
-        (97...122).contains(byte.foldedLetter) || (48...57).contains(byte) || byte >= 0x80
-          || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$")
-      }
-      guard !word.isEmpty else { return nil }
-      self = self[word.endIndex...]
-      return word.map { isFolded ? $0.foldedLetter : $0 }
-    }
-    removeFirst()
-    var name: [UInt8] = []
-    while let byte = popFirst() {
-      if byte == end {
-        // Two quotes stand for one; a bracket always ends the name.
-        guard end != UInt8(ascii: "]"), self.first == end else { break }
-        removeFirst()
-      }
-      name.append(isFolded ? byte.foldedLetter : byte)
-    }
-    return name
   }
 }

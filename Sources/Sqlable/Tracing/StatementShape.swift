@@ -21,7 +21,7 @@ struct StatementShape: Hashable, Sendable {
     var text = text
     var writer = ShapeWriter()
     text.withUTF8 { bytes in
-      for token in SQLTokens(bytes) where !writer.isFull { writer.add(token) }
+      for token in SQLTokenizer(bytes) where !writer.isFull { writer.add(token) }
     }
     writer.end()
     (sql, table, verb) = (String(decoding: writer.bytes, as: UTF8.self), writer.table, writer.verb)
@@ -39,7 +39,8 @@ private struct ShapeWriter {
   /// The rows of VALUES that is being read: the depth at which they stand, and whether the first is complete.
   private var rows: (depth: Int, isFirstComplete: Bool, hasMore: Bool)?
   private var (isTableNext, isSchemaNamed) = (false, false)
-  private var isAfterWith = false
+  /// Whether the verb is that of a WITH, and whether the last token closed parentheses: its queries end with them.
+  private var (isAfterWith, isAfterParentheses) = (false, false)
   private var last = Last.none
 
   private enum Last {
@@ -50,7 +51,7 @@ private struct ShapeWriter {
 
   mutating func add(_ token: SQLToken) {
     if skipsRow(token) { return }
-    if token.kind == .value || token.kind == .parameter {
+    if token.kind.isValue || token.kind == .parameter {
       values += 1
       hasComma = false
       if values == 1 { write("?".utf8, .other) }
@@ -60,6 +61,7 @@ private struct ShapeWriter {
       endValues()
       note(token)
       write(token)
+      isAfterParentheses = token.isSymbol(")")
     }
   }
 
@@ -107,7 +109,7 @@ private struct ShapeWriter {
       if token.isSymbol("."), isSchemaNamed { isTableNext = true } else if token.isSymbol("(") { isTableNext = false }
       isSchemaNamed = false
     case .word:
-      let word = token.text.uppercased()
+      let word = token.keyword
       noteVerb(word)
       if word == "VALUES" { rows = (depth, false, false) }
       if isTableNext, !ShapeWriter.beforeName.contains(word) {
@@ -117,18 +119,18 @@ private struct ShapeWriter {
       }
     case .name:
       if isTableNext { noteTable(token) }
-    case .value, .parameter: break
+    case .text, .number, .blob, .illegal, .parameter: break
     }
   }
 
   private mutating func noteTable(_ token: SQLToken) {
-    (table, isTableNext, isSchemaNamed) = (token.unquoted, false, true)
+    (table, isTableNext, isSchemaNamed) = (String(decoding: token.name ?? [], as: UTF8.self), false, true)
   }
 
   private mutating func noteVerb(_ word: String) {
     if verb.isEmpty {
       (verb, isAfterWith) = (word, word == "WITH")
-    } else if isAfterWith, depth == 0, ShapeWriter.verbs.contains(word) {
+    } else if isAfterWith, depth == 0, isAfterParentheses, ShapeWriter.verbs.contains(word) {
       (verb, isAfterWith) = (word, false)
     }
   }
@@ -152,9 +154,9 @@ private struct ShapeWriter {
     let next: Last
     switch token.kind {
     case .word where isSchemaNamed: next = .word
-    case .word: next = ShapeWriter.notFunctions.contains(token.text.uppercased()) ? .word : .function
+    case .word: next = ShapeWriter.notFunctions.contains(token.keyword) ? .word : .function
     case .symbol: next = token.isSymbol("(") ? .open : token.isSymbol(".") ? .dot : .other
-    case .name, .value, .parameter: next = .word
+    case .name, .text, .number, .blob, .illegal, .parameter: next = .word
     }
     write(token.bytes, next)
   }

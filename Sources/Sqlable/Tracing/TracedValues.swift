@@ -68,12 +68,12 @@ private struct ExpandedValues {
   init?(_ sql: String, _ expanded: String) {
     var (sql, expanded) = (sql, expanded)
     let isRead = sql.withUTF8 { sql in
-      expanded.withUTF8 { expanded in read(SQLTokens(sql), SQLTokens(expanded)) }
+      expanded.withUTF8 { expanded in read(SQLTokenizer(sql), SQLTokenizer(expanded)) }
     }
     guard isRead else { return nil }
   }
 
-  private mutating func read(_ tokens: SQLTokens, _ expanded: SQLTokens) -> Bool {
+  private mutating func read(_ tokens: SQLTokenizer, _ expanded: SQLTokenizer) -> Bool {
     var expanded = expanded
     for token in tokens {
       guard var other = expanded.next() else { return false }

@@ -242,7 +242,3 @@ struct JSONReader {
     guard position > start else { throw failure("has a number without digits") }
   }
 }
-
-extension UInt8 {
-  fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
-}

@@ -1,4 +1,3 @@
-#if Cluster
 /// The types of columns to which dqlite gives a meaning of its own.
 ///
 /// In a column that is declared as `BOOLEAN`, `DATE`, `DATETIME` or `TIMESTAMP` it reports NULL as 0 or an empty text,
@@ -13,47 +12,44 @@ enum DeclaredTypes {
 
   /// A statement that declares columns, with `NUMERIC` instead of these types; nil if it has none of them.
   static func replaced(in sql: String) -> String? {
-    var text = sql
-    return text.withUTF8 { bytes in
-      let tokens = Array(SQLTokens(bytes).drop { $0.isSymbol(";") })
-      let places = names(in: tokens).filter { isSpecial(tokens, at: $0 + 1) }
-      guard !places.isEmpty else { return nil }
-      var (result, start) = ([UInt8](), 0)
-      for type in places.map({ tokens[$0 + 1].bytes }) {
-        result += bytes[start..<type.startIndex]
-        result += Array("NUMERIC".utf8)
-        start = type.endIndex
-      }
-      return String(decoding: result + bytes[start...], as: UTF8.self)
+    let tokens = SQLTokenList(sql)
+    let types = names(in: tokens).map { $0 + 1 }.filter { isSpecial(tokens, at: $0) }
+    guard !types.isEmpty else { return nil }
+    let bytes = Array(sql.utf8)
+    var (result, start) = ([UInt8](), 0)
+    for type in types.map(tokens.range) {
+      result += bytes[start..<type.lowerBound]
+      result += Array("NUMERIC".utf8)
+      start = type.upperBound
     }
+    return String(decoding: result + bytes[start...], as: UTF8.self)
   }
 
   /// The places of the names of columns that the statement declares; of constraints, too.
-  private static func names(in tokens: [SQLToken]) -> [Int] {
-    func isWord(_ place: Int, _ word: String) -> Bool {
-      tokens.indices.contains(place) && tokens[place].kind == .word && tokens[place].text.uppercased() == word
+  private static func names(in tokens: SQLTokenList) -> [Int] {
+    let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
+    if tokens.isWord(start, "alter"), tokens.isWord(start + 1, "table") {
+      // The table's name may be ADD, in quotes or after that of its database.
+      let add = start + (tokens.isSign(start + 3, UInt8(ascii: ".")) ? 5 : 3)
+      guard tokens.isWord(add, "add") else { return [] }
+      return [tokens.isWord(add + 1, "column") ? add + 2 : add + 1]
     }
-    if isWord(0, "ALTER"), isWord(1, "TABLE"), let add = tokens.indices.first(where: { isWord($0, "ADD") }) {
-      return [isWord(add + 1, "COLUMN") ? add + 2 : add + 1]
-    }
-    guard isWord(0, "CREATE"), isWord(1, "TABLE") else { return [] }
+    guard tokens.isWord(start, "create"), tokens.isWord(start + 1, "table") else { return [] }
     var (names, depth) = ([Int](), 0)
-    for (place, token) in tokens.enumerated() where token.kind == .symbol {
-      if token.isSymbol("(") { depth += 1 }
-      if depth == 1, token.isSymbol("(") || token.isSymbol(",") { names.append(place + 1) }
-      if token.isSymbol(")") { depth -= 1 }
+    for place in start..<tokens.count {
+      let isOpening = tokens.isSign(place, UInt8(ascii: "("))
+      if isOpening { depth += 1 }
+      if depth == 1, isOpening || tokens.isSign(place, UInt8(ascii: ",")) { names.append(place + 1) }
+      if tokens.isSign(place, UInt8(ascii: ")")) { depth -= 1 }
     }
     return names
   }
 
-  private static func isSpecial(_ tokens: [SQLToken], at place: Int) -> Bool {
-    guard tokens.indices.contains(place), [.word, .name].contains(tokens[place].kind),
-      special.contains(tokens[place].unquoted.uppercased())
-    else { return false }
-    guard tokens.indices.contains(place + 1) else { return true }
-    let next = tokens[place + 1]
-    return [",", ")", ";"].contains(where: next.isSymbol)
-      || next.kind == .word && afterType.contains(next.text.uppercased())
+  private static func isSpecial(_ tokens: SQLTokenList, at place: Int) -> Bool {
+    guard let name = tokens.name(place), special.contains(name.uppercased()) else { return false }
+    // Of a type that begins with quotes SQLite keeps only their content.
+    guard tokens.isWord(place), place + 1 < tokens.count else { return true }
+    return [UInt8(ascii: ","), UInt8(ascii: ")"), UInt8(ascii: ";")].contains { tokens.isSign(place + 1, $0) }
+      || afterType.contains(tokens.keyword(place + 1))
   }
 }
-#endif

@@ -123,25 +123,24 @@ private struct FragmentText {
   private var texts: [[UInt8]] = [[]]
   private var terms: [SqlExpression] = []
   private var failure: SqlError?
-  private var place = SQLLexer()
+  /// Where the literal text that is not read yet begins, in the last of the texts.
+  private var unread = 0
   /// The number of open parentheses.
   private var depth = 0
-  /// The last word, in lower case.
-  private var word: [UInt8] = []
-  private var hasQuery = false
+  private var (hasTokens, hasQuery) = (false, false)
   /// Whether the last thing written was a term, value or name.
   private var isAfterInterpolation = false
 
   /// The term that the text is.
   var expression: SqlExpression {
     var text = self
-    text.endWord()
-    if let failure { return SqlExpression(invalid: failure) }
-    guard place.isAmongWords else {
+    let isOpen = text.readLiteral()
+    if let failure = text.failure { return SqlExpression(invalid: failure) }
+    guard !isOpen else {
       return SqlExpression(invalid: SqlError.invalidStatement("the SQL text of a term ends in quotes or in a comment"))
     }
-    guard depth == 0 else { return SqlExpression(invalid: FragmentText.unbalanced) }
-    guard !terms.isEmpty || texts.contains(where: { !$0.allSatisfy(\.isBlank) }) else {
+    guard text.depth == 0 else { return SqlExpression(invalid: FragmentText.unbalanced) }
+    guard text.hasTokens || !terms.isEmpty else {
       return SqlExpression(invalid: SqlError.invalidStatement("the SQL text of a term is empty"))
     }
     let fragment = SqlExpression.Fragment(texts: texts, hasQuery: text.hasQuery)
@@ -153,35 +152,39 @@ private struct FragmentText {
 
   mutating func append(_ literal: String) {
     guard let first = literal.utf8.first else { return }
-    if isAfterInterpolation, SQLLexer.joins(first) { write([UInt8(ascii: " ")]) }
-    isAfterInterpolation = false
-    for byte in literal.utf8 {
-      if byte == 0 { fail(.nulInText) }
-      if place.isAmongWords { read(byte) } else { endWord() }
-      place.advance(over: byte)
+    if isAfterInterpolation {
+      if first.joinsInterpolation { write([UInt8(ascii: " ")]) }
+      unread = texts[texts.count - 1].count
+      isAfterInterpolation = false
     }
+    if literal.utf8.contains(0) { fail(.nulInText) }
     write(Array(literal.utf8))
   }
 
-  /// Reads a byte that is in neither quotes nor a comment.
-  private mutating func read(_ byte: UInt8) {
-    switch byte {
-    case UInt8(ascii: "("): depth += 1
-    case UInt8(ascii: ")"):
-      depth -= 1
-      if depth < 0 { fail(FragmentText.unbalanced) }
-    case UInt8(ascii: ";"): fail(.invalidStatement("the SQL text of a term has a semicolon"))
-    case UInt8(ascii: "?"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "#"): fail(.parameterInText)
-    // Within a name it is a letter.
-    case UInt8(ascii: "$") where word.isEmpty: fail(.parameterInText)
-    default: break
+  /// Reads the literal text since the last term, value or name. Returns whether it ends in quotes or in a comment.
+  private mutating func readLiteral() -> Bool {
+    guard !isAfterInterpolation else { return false }
+    let text = texts[texts.count - 1]
+    return text.withUnsafeBufferPointer { text in
+      var tokens = SQLTokenizer(text, from: unread)
+      while let token = tokens.next() { read(token) }
+      return tokens.isOpen
     }
-    if SQLLexer.isOfWord(byte) { word.append(byte.foldedLetter) } else { endWord() }
   }
 
-  private mutating func endWord() {
-    if word == Array("select".utf8) { hasQuery = true }
-    word = []
+  private mutating func read(_ token: SQLToken) {
+    hasTokens = true
+    switch token.kind {
+    case .symbol where token.isSymbol("("): depth += 1
+    case .symbol where token.isSymbol(")"):
+      depth -= 1
+      if depth < 0 { fail(FragmentText.unbalanced) }
+    case .symbol where token.isSymbol(";"): fail(.invalidStatement("the SQL text of a term has a semicolon"))
+    case .parameter: fail(.parameterInText)
+    case .illegal where token.bytes.first.map("$:@#".utf8.contains) == true: fail(.parameterInText)
+    case .word where token.isWord("select"): hasQuery = true
+    case .word, .name, .text, .number, .blob, .symbol, .illegal: break
+    }
   }
 
   mutating func append(_ term: SqlExpression) {
@@ -204,17 +207,16 @@ private struct FragmentText {
   mutating func append(name: String) {
     beginInterpolation()
     if name.utf8.contains(0) { fail(.nulInText) }
+    hasTokens = true
     write(name.quotedBytes())
   }
 
   /// Refuses an interpolation that would not be bound, or would end the quotes around it, and separates it from what is
   /// before it.
   private mutating func beginInterpolation() {
-    if !place.isAmongWords { fail(.quotedInText) }
-    place.passInterpolation()
-    endWord()
+    if readLiteral() { fail(.quotedInText) }
     let last = texts.last?.last
-    let isJoined = last.map(SQLLexer.joins) ?? !terms.isEmpty
+    let isJoined = last.map(\.joinsInterpolation) ?? !terms.isEmpty
     if isJoined { write([UInt8(ascii: " ")]) }
     isAfterInterpolation = true
   }

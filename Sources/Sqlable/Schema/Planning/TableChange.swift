@@ -179,7 +179,7 @@ struct TableChange {
     let uniques = found.uniques.filter { isKept($0.columns.map(\.expression)) }.map(\.sql)
     let keys = found.foreignKeys.filter { isKept($0.columns) }.map(\.sql)
     let checks = found.checks.filter { check in
-      let tokens = SqlTokens(check.expression.text)
+      let tokens = SQLTokenList(check.expression.text)
       return (0..<tokens.count).contains { tokens.name($0).map { kept.contains($0.foldedName) } ?? false }
     }.map(\.sql)
     return uniques + keys + checks

@@ -198,7 +198,7 @@ extension DatabaseSchema.Index {
   /// Whether a term or the condition has a word that is the column's name.
   fileprivate func mentions(_ column: String) -> Bool {
     (terms.map(\.expression) + (condition.map { [$0] } ?? [])).contains { text in
-      let tokens = SqlTokens(text.text)
+      let tokens = SQLTokenList(text.text)
       return (0..<tokens.count).contains { tokens.name($0)?.isSameName(as: column) ?? false }
     }
   }
@@ -221,7 +221,7 @@ extension SchemaText {
   /// Whether it is a default that stands without parentheses: a word of its own is a text there, `DEFAULT black`, and a
   /// column in them.
   fileprivate var isLiteral: Bool {
-    let tokens = SqlTokens(text)
+    let tokens = SQLTokenList(text)
     return tokens.count == 1 || tokens.count == 2 && (text.begins(with: "-") || text.begins(with: "+"))
   }
 }

@@ -164,13 +164,13 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
   private let compared: [UInt8]
 
   public init(_ text: String) {
-    let tokens = SqlTokens(text)
+    let tokens = SQLTokenList(text)
     self.init(tokens, 0..<tokens.count)
   }
 
   public init(stringLiteral text: String) { self.init(text) }
 
-  init(_ tokens: SqlTokens, _ range: Range<Int>) {
+  init(_ tokens: SQLTokenList, _ range: Range<Int>) {
     text = tokens.text(range)
     compared = tokens.compared(range)
   }
@@ -186,7 +186,7 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
 
   /// The name that it is, without quotes; nil for an expression or number.
   package var name: String? {
-    let tokens = SqlTokens(text)
+    let tokens = SQLTokenList(text)
     return tokens.count == 1 ? tokens.name(0) : nil
   }
 

@@ -15,7 +15,7 @@ package struct FullTextArguments {
   /// - Parameter module: `fts5(title, body UNINDEXED, tokenize = 'porter')`; nil is returned for another module.
   package init?(_ module: SchemaText?) {
     guard let module else { return nil }
-    let tokens = SqlTokens(module.text)
+    let tokens = SQLTokenList(module.text)
     guard tokens.isWord(0, "fts5") else { return nil }
     var start = 2
     for place in 2..<max(tokens.count, 2) where tokens.isSign(place, UInt8(ascii: ",")) || place == tokens.count - 1 {
@@ -24,7 +24,7 @@ package struct FullTextArguments {
     }
   }
 
-  private mutating func add(_ tokens: SqlTokens, _ range: Range<Int>) {
+  private mutating func add(_ tokens: SQLTokenList, _ range: Range<Int>) {
     guard let first = range.first, let name = tokens.name(first) else { return }
     guard range.count > 1, tokens.isSign(first + 1, UInt8(ascii: "=")) else {
       columns.append(name)
@@ -42,7 +42,7 @@ package struct FullTextArguments {
   }
 
   private static func words(of text: String) -> [String] {
-    let tokens = SqlTokens(text)
+    let tokens = SQLTokenList(text)
     return (0..<tokens.count).map { tokens.name($0) ?? tokens.text($0) }
   }
 }

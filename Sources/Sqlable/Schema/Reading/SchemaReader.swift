@@ -3,12 +3,12 @@
 /// It reads what SQLite has accepted, so it does not check; it throws where it meets something that it does not know.
 struct SchemaReader {
   private let sql: String
-  private let tokens: SqlTokens
+  private let tokens: SQLTokenList
   private var at = 0
 
   init(_ sql: String) {
     self.sql = sql
-    tokens = SqlTokens(sql)
+    tokens = SQLTokenList(sql)
   }
 
   // MARK: Statements
@@ -73,10 +73,10 @@ struct SchemaReader {
   private mutating func column(of table: inout DatabaseSchema.Table) throws {
     let name = try name()
     let start = at
-    while let token = current, token.kind != .other, !isColumnConstraint { at += 1 }
+    while isOfType, !isColumnConstraint { at += 1 }
     if at > start, isSign("(") { try skipParentheses() }
     var column = DatabaseSchema.Column(name: name, type: SchemaText(tokens, start..<at))
-    while !isSign(","), !isSign(")"), current != nil {
+    while !isSign(","), !isSign(")"), at < tokens.count {
       let constraintName = try constraintName()
       if accept("primary") {
         try expect("key")
@@ -129,7 +129,7 @@ struct SchemaReader {
     if isSign("(") { return try expression() }
     let start = at
     if isSign("-") || isSign("+") { at += 1 }
-    guard current != nil else { throw unknown() }
+    guard at < tokens.count else { throw unknown() }
     at += 1
     return SchemaText(tokens, start..<at)
   }
@@ -234,7 +234,7 @@ struct SchemaReader {
     var isAutoincrement = false
     repeat {
       let start = at
-      while !isSign(","), !isSign(")"), current != nil {
+      while !isSign(","), !isSign(")"), at < tokens.count {
         if isSign("(") { try skipParentheses() } else { at += 1 }
       }
       // What follows the expression, from its end.
@@ -280,7 +280,7 @@ struct SchemaReader {
   private mutating func skipParentheses() throws {
     var depth = 0
     repeat {
-      guard current != nil else { throw unknown() }
+      guard at < tokens.count else { throw unknown() }
       if isSign("(") { depth += 1 }
       if isSign(")") { depth -= 1 }
       at += 1
@@ -301,7 +301,8 @@ struct SchemaReader {
 
   // MARK: Tokens
 
-  private var current: SqlToken? { at < tokens.count ? tokens.tokens[at] : nil }
+  /// Whether the token may be a word of a declared type: SQLite takes names and texts in quotes, too.
+  private var isOfType: Bool { [.word, .name, .text].contains(tokens.kind(at)) }
 
   /// Whether a constraint of the table begins here; its words can't be names of columns.
   private var isTableConstraint: Bool {
