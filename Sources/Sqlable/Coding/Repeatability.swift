@@ -213,7 +213,7 @@ private struct FoundRows {
 
   private var conditions: [SqlExpression] {
     guard let filter else { return [] }
-    if case .all(let terms) = filter.node { return terms }
+    if case .all(let terms) = filter.node { return Array(terms) }
     return [filter]
   }
 

@@ -72,7 +72,7 @@ extension DocumentDecoder {
   private func chain(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
     let terms = try operands(value, scope)
     guard !terms.isEmpty else { throw failure("AND or OR without terms") }
-    return try made(form == .and ? .all(terms) : .any(terms))
+    return try made(form == .and ? .all(TermChain(terms)) : .any(TermChain(terms)))
   }
 
   private func unary(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {

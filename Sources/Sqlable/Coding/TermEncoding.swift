@@ -52,8 +52,8 @@ struct DocumentEncoder {
 
   private func chain(_ term: SqlExpression, _ scope: Scope) throws -> Document {
     switch term.node {
-    case .all(let terms): return object("and", try list(terms, scope))
-    case .any(let terms): return object("or", try list(terms, scope))
+    case .all(let terms): return object("and", try list(Array(terms), scope))
+    case .any(let terms): return object("or", try list(Array(terms), scope))
     default: throw DocumentEncoder.withoutForm
     }
   }

@@ -1,4 +1,5 @@
 import CSqlableSQLite
+import Glibc
 
 /// The function behind the operator REGEXP, which SQLite has not itself.
 ///
@@ -54,6 +55,12 @@ enum RegexpFunction {
 }
 
 extension Connection {
+  /// Throws for text with a NUL byte: SQLite would stop there and ignore the rest without an error.
+  func checkHasNoNul(_ text: UnsafeBufferPointer<UInt8>) throws {
+    guard let start = text.baseAddress, memchr(start, 0, text.count) != nil else { return }
+    throw SqlError.nulInText.labelled(label)
+  }
+
   /// Compiles the first statement of a text. Returns SQLite's result code; `used` is how much of the text it took.
   func prepare(
     _ text: UnsafePointer<UInt8>, _ count: Int32, _ statement: inout OpaquePointer?, _ used: inout Int

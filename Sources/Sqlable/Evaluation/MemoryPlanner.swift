@@ -49,8 +49,8 @@ struct MemoryPlanner {
   private func chain(_ expression: SqlExpression, _ scope: MemoryScope) throws -> MemoryTerm {
     let (own, isAll): ([SqlExpression], Bool) =
       switch expression.node {
-      case .all(let own): (own, true)
-      case .any(let own): (own, false)
+      case .all(let own): (Array(own), true)
+      case .any(let own): (Array(own), false)
       default: ([], true)
       }
     let terms = try terms(own, scope)

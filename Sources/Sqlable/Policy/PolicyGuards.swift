@@ -38,11 +38,11 @@ extension SqlExpression {
   /// constant, and an OR is not looked into; both use the same indexes.
   var withoutConstants: SqlExpression {
     switch node {
-    case .all(let terms): return SqlExpression(.all(terms.map(\.withoutConstants)))
+    case .all(let terms): return SqlExpression(.all(TermChain(terms.map(\.withoutConstants))))
     case .binary(let operation, let left, let right)
     where (operation == .equal || operation == .isSame) && (left.isColumn || right.isColumn):
       // A parameter is bound in the form of the column that it stands beside; in a subquery it stands beside none.
-      if left.hasForm || right.hasForm { return SqlExpression(.any([self, self])) }
+      if left.hasForm || right.hasForm { return SqlExpression(.any(TermChain([self, self]))) }
       if right.mayBeConstant { return SqlExpression(.binary(operation, left, right.inQuery)) }
       return left.mayBeConstant ? SqlExpression(.binary(operation, left.inQuery, right)) : self
     // Of one value it is the same as `=` to SQLite.
@@ -50,7 +50,7 @@ extension SqlExpression {
       return SqlExpression(.binary(.equal, term, SqlExpression(values[0]).inQuery))
     case .special(let special):
       // Its text may be a condition of any form.
-      if case .fragment = special.form { return SqlExpression(.any([self, self])) }
+      if case .fragment = special.form { return SqlExpression(.any(TermChain([self, self]))) }
       return self
     default: return self
     }

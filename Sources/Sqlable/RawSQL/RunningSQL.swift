@@ -21,15 +21,16 @@ extension SqliteDatabase {
     if let failure = sql.failure { throw failure }
     let connection = try openConnection()
     try checkIsNotInFunction(connection)
-    var text = sql.text
-    try text.withUTF8 { text in
+    try sql.text.withCString(encodedAs: UTF8.self) { start in
+      let text = UnsafeBufferPointer(start: start, count: sql.text.utf8.count)
+      try connection.checkHasNoNul(text)
       var rest = text
       var bound = 0
       while !rest.isEmpty {
         // Before compiling: a DELETE compiled without the hook would not call it.
         observation?.refresh()
         try connection.checkInterruption()
-        let (statement, next) = try connection.compileFirst(rest)
+        let (statement, next) = try connection.compileFirst(rest, isTerminated: true)
         // The values whose `?` is in the text of this statement.
         let end = statement == nil ? text.count : text.count - next.count
         let values = sql.arguments[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
@@ -250,14 +251,15 @@ extension SqliteDatabase {
   /// Runs BEGIN, COMMIT and ROLLBACK as transactions of the handle; returns false for any other statement.
   private func runControl(_ statement: PreparedStatement) throws -> Bool {
     guard let keyword = statement.controlKeyword else { return false }
-    let words = statement.firstKeywords(3)
     switch keyword {
     case "BEGIN":
       guard transactionLevel == 0 else { throw misuse("BEGIN inside a transaction") }
-      try beginTransaction(
-        words.contains("IMMEDIATE") ? .immediate : words.contains("EXCLUSIVE") ? .exclusive : .deferred)
+      // The word after BEGIN: those after TRANSACTION are a name.
+      let mode = statement.firstKeywords(2).last
+      try beginTransaction(mode == "IMMEDIATE" ? .immediate : mode == "EXCLUSIVE" ? .exclusive : .deferred)
     case "COMMIT", "END": try commitTransaction()
-    case "ROLLBACK" where !words.contains("TO"): try rollbackTransaction(1)
+    case "ROLLBACK" where !statement.withBytes({ SQLTokenizer($0).contains { $0.isWord("to") } }):
+      try rollbackTransaction(1)
     default:
       throw misuse("raw SQL can't use savepoints; nest transaction(_:) or beginTransaction() instead")
     }

@@ -294,7 +294,7 @@ struct Renderer {
   }
 
   private func write(
-    _ terms: ArraySlice<SqlExpression>, joinedBy separator: StaticString, within strength: Strength, stack: Int
+    _ terms: Slice<TermChain>, joinedBy separator: StaticString, within strength: Strength, stack: Int
   ) throws {
     guard !terms.isEmpty else { throw SqlError.invalidStatement("AND or OR without terms") }
     guard terms.count > SqlExpression.maximumChain else {

@@ -106,33 +106,39 @@ struct SelectWriter {
     if definesQueries { try writeCommonTables(query) }
     let renderer = try renderer(query, definesQueries: definesQueries)
     try writeCore(query, renderer, results: results, isPart: !query.compounds.isEmpty)
-    for compound in query.compounds {
-      let other = compound.query.clauses
-      if let defect = other.defect { throw defect }
-      if !sql.isKey { try check(query, canBeCombinedWith: other) }
-      sql.append(compound.operation.sql)
-      guard !other.isNested else {
-        try writeNested(other, in: query)
-        continue
-      }
-      let names = sql.isKey ? [] : names(of: query)
-      let part = try self.renderer(other, definesQueries: definesQueries)
-      try writeCore(other, part, named: names, isPart: true)
-    }
+    try writeCompounds(query, definesQueries: definesQueries)
     if !query.order.isEmpty { try writeOrder(query, renderer) }
     try renderer.write(limit: query.limit, offset: query.offset)
   }
 
-  /// Writes a part that is itself combined, ordered or limited: SQLite has no parentheses around parts.
-  private func writeNested(_ part: SelectQuery.Clauses, in query: SelectQuery.Clauses) throws {
-    var writer = self
-    writer.baseStack += 8
-    if sql.isKey { writer.defined = query.definesQueries ? definedNames(query) : defined }
-    writer.named = names(of: query)
-    writer.visible = visible(beside: query.definedSources)
-    sql.append("SELECT * FROM (")
-    try writer.write(part, columns: nil)
-    sql.append(")")
+  /// Writes the queries that are combined with the query.
+  private func writeCompounds(_ query: SelectQuery.Clauses, definesQueries: Bool) throws {
+    guard !query.compounds.isEmpty else { return }
+    // The same for all parts, and read from all of them.
+    let names = names(of: query)
+    let (columns, count) = sql.isKey ? ([], 0) : (query.columns, query.columnCount)
+    // A part that is itself combined, ordered or limited: SQLite has no parentheses around parts.
+    var nested = self
+    nested.baseStack += 8
+    nested.named = names
+    if query.compounds.contains(where: { $0.query.clauses.isNested }) {
+      if sql.isKey, definesQueries { nested.defined = definedNames(query) }
+      nested.visible = visible(beside: query.definedSources)
+    }
+    for compound in query.compounds {
+      let other = compound.query.clauses
+      if let defect = other.defect { throw defect }
+      if !sql.isKey { try check(columns, count, canBeCombinedWith: other) }
+      sql.append(compound.operation.sql)
+      if other.isNested {
+        sql.append("SELECT * FROM (")
+        try nested.write(other, columns: nil)
+        sql.append(")")
+      } else {
+        let part = try renderer(other, definesQueries: definesQueries)
+        try writeCore(other, part, named: sql.isKey ? [] : names, isPart: true)
+      }
+    }
   }
 
   /// The position in the result of a term that uses a column of an enclosing query: SQLite does not find such a column
@@ -158,12 +164,13 @@ struct SelectWriter {
 
   /// Throws if the number of columns differs, or if corresponding columns hold dates in different storage formats, or
   /// decimals and other numbers.
-  private func check(_ query: SelectQuery.Clauses, canBeCombinedWith other: SelectQuery.Clauses) throws {
-    guard other.columnCount == query.columnCount else {
-      throw SqlError.invalidStatement(
-        "queries of \(query.columnCount) and \(other.columnCount) columns can't be combined")
+  private func check(
+    _ columns: [ResultColumn], _ count: Int, canBeCombinedWith other: SelectQuery.Clauses
+  ) throws {
+    guard other.columnCount == count else {
+      throw SqlError.invalidStatement("queries of \(count) and \(other.columnCount) columns can't be combined")
     }
-    for (own, other) in zip(query.columns, other.columns) {
+    for (own, other) in zip(columns, other.columns) {
       if case (.date(let format), .date(let another)) = (own.type?.base, other.type?.base), format != another {
         throw SqlError.invalidStatement("combined queries have dates in different storage formats")
       }

@@ -3,19 +3,19 @@
 extension SqlExpression {
   func and(_ other: SqlExpression) -> SqlExpression {
     switch (node, other.node) {
-    case (.all(let own), .all(let others)): SqlExpression(.all(own + others))
-    case (.all(let own), _): SqlExpression(.all(own + [other]), size: Size(chaining: own.count, self, other))
-    case (_, .all(let others)): SqlExpression(.all([self] + others))
-    default: SqlExpression(.all([self, other]), size: Size(chaining: 1, self, other))
+    case (.all(let own), .all(let others)): SqlExpression(.all(own.appending(others)))
+    case (.all(let own), _): SqlExpression(.all(own.appending(other)))
+    case (_, .all(let others)): SqlExpression(.all(TermChain([self] + others)))
+    default: SqlExpression(.all(TermChain([self, other])))
     }
   }
 
   func or(_ other: SqlExpression) -> SqlExpression {
     switch (node, other.node) {
-    case (.any(let own), .any(let others)): SqlExpression(.any(own + others))
-    case (.any(let own), _): SqlExpression(.any(own + [other]), size: Size(chaining: own.count, self, other))
-    case (_, .any(let others)): SqlExpression(.any([self] + others))
-    default: SqlExpression(.any([self, other]), size: Size(chaining: 1, self, other))
+    case (.any(let own), .any(let others)): SqlExpression(.any(own.appending(others)))
+    case (.any(let own), _): SqlExpression(.any(own.appending(other)))
+    case (_, .any(let others)): SqlExpression(.any(TermChain([self] + others)))
+    default: SqlExpression(.any(TermChain([self, other])))
     }
   }
 }

@@ -5,8 +5,8 @@ extension SqlExpression {
   ) rethrows -> SqlExpression {
     switch node {
     case .column, .value, .parameter, .qualified, .invalid: return self
-    case .all(let terms): return SqlExpression(.all(try terms.map(term)))
-    case .any(let terms): return SqlExpression(.any(try terms.map(term)))
+    case .all(let terms): return SqlExpression(.all(TermChain(try terms.map(term))))
+    case .any(let terms): return SqlExpression(.any(TermChain(try terms.map(term))))
     case .not(let operand): return SqlExpression(.not(try term(operand)))
     case .negative(let operand): return SqlExpression(.negative(try term(operand)))
     case .isNull(let operand): return SqlExpression(.isNull(try term(operand)))

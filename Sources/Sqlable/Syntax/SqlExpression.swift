@@ -30,13 +30,6 @@ public struct SqlExpression: Sendable, Hashable {
     /// The maximum of these terms.
     init(of terms: [SqlExpression]) { for term in terms { join(term.size) } }
 
-    /// The size of a chain of `count` terms with another one appended; nil if it must be computed from all terms.
-    init?(chaining count: Int, _ left: SqlExpression, _ right: SqlExpression) {
-      guard count < SqlExpression.maximumChain else { return nil }
-      depth = Swift.max(left.size.depth + (count == 1 ? 1 : 0), right.size.depth + 1)
-      height = Swift.max(left.size.height, right.size.height) + 1
-    }
-
     /// Raises it to the maximum of both.
     mutating func join(_ other: Size) {
       depth = Swift.max(depth, other.depth)
@@ -59,9 +52,9 @@ public struct SqlExpression: Sendable, Hashable {
     /// A named value that is passed to a prepared statement.
     case parameter(String)
     /// AND of two or more terms.
-    case all([SqlExpression])
+    case all(TermChain)
     /// OR of two or more terms.
-    case any([SqlExpression])
+    case any(TermChain)
     indirect case not(SqlExpression)
     indirect case negative(SqlExpression)
     indirect case binary(BinaryOperator, SqlExpression, SqlExpression)
@@ -248,7 +241,7 @@ extension SqlExpression.Node: Hashable {
     case .call(let call): call.terms
     case .special(let special): special.terms
     case .query(let query): query.term.map { [$0] } ?? []
-    case .all(let terms), .any(let terms): terms
+    case .all(let terms), .any(let terms): Array(terms)
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
       [term]
@@ -332,9 +325,7 @@ extension SqlExpression.Node {
     case .query(let query):
       size = query.query.clauses.size
       if let term = query.term { size = size.joined(term.size) }
-    case .all(let terms), .any(let terms):
-      let depth = terms.reduce(0) { Swift.max($0, $1.size.depth) }
-      return SqlExpression.Size(depth: depth + 1, height: SqlExpression.heightOfChain(terms[...]))
+    case .all(let terms), .any(let terms): return terms.size
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
       size = term.size
@@ -348,26 +339,14 @@ extension SqlExpression.Node {
 }
 
 extension SqlExpression {
-  /// The size of the parts into which a chain longer than `maximumChain` is split. There are at most `maximumChain`
-  /// parts, so that a chain of thousands adds only one or two levels.
-  static func sizeOfParts(_ count: Int) -> Int { Swift.max(maximumChain, (count + maximumChain - 1) / maximumChain) }
-
-  /// The height of `((a AND b) AND c) AND d`: each term adds a level.
-  fileprivate static func heightOfChain(_ terms: ArraySlice<SqlExpression>) -> Int16 {
-    var height: Int16 = 0
-    guard terms.count > maximumChain else {
-      for term in terms { height = height == 0 ? term.size.height : Swift.max(height, term.size.height) + 1 }
-      return height
-    }
-    let size = sizeOfParts(terms.count)
-    var rest = terms
-    while !rest.isEmpty {
-      let part = heightOfChain(rest.prefix(size))
-      height = height == 0 ? part : Swift.max(height, part) + 1
-      rest = rest.dropFirst(size)
-    }
-    return height
+  /// The size of the parts into which a chain longer than `maximumChain` is split: `((a AND b) AND c) AND d` is as high
+  /// as it is long, so a part has `maximumChain` terms, or as many such parts.
+  static func sizeOfParts(_ count: Int) -> Int {
+    count <= maximumChain * maximumChain ? maximumChain : maximumChain * maximumChain
   }
+
+  /// How many levels of parts a chain has, at most.
+  static let chainLevels = 2
 }
 
 /// An expression whose values have a Swift type, built from typed columns.

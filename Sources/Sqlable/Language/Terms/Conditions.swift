@@ -85,7 +85,7 @@ extension SqlExpression {
     switch terms.count {
     case 0: SqlExpression(DatabaseValue.integer(1))
     case 1: terms[0]
-    default: SqlExpression(.all(terms))
+    default: SqlExpression(.all(TermChain(terms)))
     }
   }
 
@@ -94,7 +94,7 @@ extension SqlExpression {
     switch terms.count {
     case 0: SqlExpression(DatabaseValue.integer(0))
     case 1: terms[0]
-    default: SqlExpression(.any(terms))
+    default: SqlExpression(.any(TermChain(terms)))
     }
   }
 }
