@@ -93,6 +93,9 @@ final class ClusterWriter: Sendable {
     return SqlError.lateForLock
   }
 
+  /// The longest pause between two questions for the write lock.
+  private static let maximumPause = Duration.milliseconds(64)
+
   /// Begins a transaction, and returns how long the node took to answer. Waits for the write lock as long as the other
   /// client has it: a node has no queue, so it asks again and again.
   @discardableResult
@@ -101,6 +104,8 @@ final class ClusterWriter: Sendable {
   ) async throws -> Duration {
     // After a commit of its own, a client leaves the others the time to ask.
     if isContended { try await Task.sleep(for: .milliseconds(2) * Double.random(in: 0.5...1)) }
+    // The questions of many clients would take most of the leader's time. At random, so that all get their turn.
+    var pause = Duration.milliseconds(1)
     while true {
       do {
         let sent = ContinuousClock.now
@@ -109,7 +114,8 @@ final class ClusterWriter: Sendable {
       } catch let error as SqlError where error.kind == .busy {
         state.withLock { $0.contended = .now }
         guard isWanted(), .now < deadline else { throw error }
-        try await Task.sleep(for: .milliseconds(1) * Double.random(in: 0.5...1))
+        try await Task.sleep(until: min(deadline, .now + pause * Double.random(in: 0...1)), clock: .continuous)
+        pause = min(pause * 2, ClusterWriter.maximumPause)
       } catch let failure as NodeFailure where failure.isLate && isContended {
         throw SqlError.lateForLock
       }

@@ -12,6 +12,8 @@ final class ClusterLeader: Sendable {
     /// The leader that was found last.
     var named: NodeAddress?
     var changes = 0
+    /// Whether nodes had the time to answer since a leader was known, and named none.
+    var isMissing = false
     /// Whether the leader is doubted, and the others are asked.
     var isDoubted = false
     var isClosed = false
@@ -35,27 +37,37 @@ final class ClusterLeader: Sendable {
     if let leader = last { return leader }
     var pause = Duration.milliseconds(10)
     var reason: any Error = SqlError(.unavailable, message: "no node knows of one")
+    var isMissing = false
     while deadline > .now {
       try Task.checkCancellation()
       if state.withLock({ $0.isClosed }) { throw SqlError.closedCluster }
-      switch await ask(nodes, before: min(deadline, .now + ClusterLeader.patience)) {
+      let end = ContinuousClock.now + ClusterLeader.patience
+      switch await ask(nodes, before: min(deadline, end)) {
       case .success(let leader):
         state.withLock { state in
           if state.named != leader { state.changes += 1 }
-          (state.leader, state.named, state.lost) = (leader, leader, nil)
+          (state.leader, state.named, state.lost, state.isMissing) = (leader, leader, nil, false)
         }
         return leader
-      case .failure(let error): reason = error
+      case .failure(let error):
+        reason = error
+        // What the call's own deadline cut short says nothing of the nodes.
+        if (error as? NodeFailure)?.isLate != true || end <= deadline {
+          isMissing = true
+          state.withLock { $0.isMissing = true }
+        }
       }
       try await Task.sleep(until: min(deadline, .now + pause * Double.random(in: 0.5...1)), clock: .continuous)
       pause = min(pause * 2, .milliseconds(200))
     }
+    guard isMissing else { throw SqlError.late("no node had the time to name the leader") }
     throw SqlError.unavailable(reason)
   }
 
   /// The error of a call that waited too long: while there is no leader, that is the reason.
   func meaning(ofLate error: any Error) -> any Error {
-    (error as? SqlError)?.kind == .timeout && last == nil ? SqlError.unavailable(nil) : error
+    let isMissing = state.withLock { $0.leader == nil && $0.isMissing }
+    return (error as? SqlError)?.kind == .timeout && isMissing ? SqlError.unavailable(nil) : error
   }
 
   /// Forgets the leader, if it is still this one.

@@ -40,10 +40,13 @@ actor ClusterSession {
       if case .nodes(let members) = try await session.send(.nodes, nil, before: deadline) { leader.note(members) }
       return session
     } catch {
-      if error.isOfNode { leader.failed(address, error) }
-      guard var failure = error as? NodeFailure else { throw error }
-      // Nothing of a call's own.
-      failure.wasSent = false
+      guard var failure = error as? NodeFailure else {
+        if error.isOfNode { leader.failed(address, error) }
+        throw error
+      }
+      // Nothing of a call's own. The time to connect may be over before that of the call.
+      (failure.wasSent, failure.isLate) = (false, failure.isLate && deadline <= .now)
+      leader.failed(address, failure)
       throw failure
     }
   }

@@ -114,9 +114,7 @@ extension ClusterSession {
       try await execute("RELEASE sqlable_check", before: deadline)
       return answers
     } catch {
-      if isUsable(after: error) {
-        try? await execute("ROLLBACK TO sqlable_check; RELEASE sqlable_check", before: deadline)
-      }
+      try await undo("sqlable_check", after: error, before: deadline)
       throw error
     }
   }
@@ -143,15 +141,25 @@ extension ClusterSession {
       try await execute("RELEASE sqlable_call", before: deadline)
       return answers ?? []
     } catch {
-      if isUsable(after: error) {
-        try? await execute("ROLLBACK TO sqlable_call; RELEASE sqlable_call", before: deadline)
-      }
+      try await undo("sqlable_call", after: error, before: deadline)
       throw error
     }
   }
 }
 
 extension ClusterSession {
+  /// Undoes what ran since a savepoint. Throws if the node is lost meanwhile: its transaction is rolled back, and the first
+  /// error says nothing of what is stored.
+  private func undo(
+    _ savepoint: String, after error: any Error, before deadline: ContinuousClock.Instant
+  ) async throws {
+    guard isUsable(after: error) else { return }
+    do { try await execute("ROLLBACK TO \(savepoint); RELEASE \(savepoint)", before: deadline) } catch {
+      // Where the first error has ended the transaction, the savepoint is gone.
+      guard isUsable(after: error) else { throw error }
+    }
+  }
+
   private func canSendTogether(_ requests: [SqlRequest]) -> Bool {
     requests.allSatisfy { request in
       mayPipeline == true ? ClusterStatement.cache.value(of: request.sql).keepsTransaction : request.isQuery

@@ -60,7 +60,8 @@ final class NodeConnection: Sendable {
     } catch let error as CancellationError {
       throw error
     } catch {
-      throw NodeFailure(address: address, reason: "can't connect", wasSent: false)
+      // A connection that the deadline cut short says nothing of the node.
+      throw NodeFailure(address: address, reason: "can't connect", wasSent: false, isLate: deadline <= .now)
     }
   }
 
@@ -246,8 +247,7 @@ private final class WireHandler: ChannelDuplexHandler {
     var timer: Scheduled<Void>
     var deadline: ContinuousClock.Instant
     let isInParts: Bool
-    /// What has come of a result.
-    var columns: [String] = []
+    /// The rows that have come of a result.
     var rows: [[DatabaseValue]] = []
   }
 
@@ -301,9 +301,9 @@ private final class WireHandler: ChannelDuplexHandler {
       timer.cancel()
       return call.promise.fail(lost)
     }
-    waiting[waiting.startIndex].promise = call.promise
-    waiting[waiting.startIndex].timer = timer
-    waiting[waiting.startIndex].deadline = call.deadline
+    waiting.modify(waiting.startIndex) { waiting in
+      (waiting.promise, waiting.timer, waiting.deadline) = (call.promise, timer, call.deadline)
+    }
     isPaused = false
     takeResponses(context)
     guard !isPaused, isReadDue else { return }
@@ -367,8 +367,8 @@ private final class WireHandler: ChannelDuplexHandler {
     guard !waiting.isEmpty else { return }
     guard case .rows(let columns, let rows, let isLast) = response else { return end(with: response) }
     if waiting[waiting.startIndex].isInParts { return isLast ? end(with: response) : pause(with: response) }
-    waiting[waiting.startIndex].columns = columns
-    waiting[waiting.startIndex].rows += rows
+    // The subscript would copy all rows that have come, for each part.
+    waiting.modify(waiting.startIndex) { $0.rows += rows }
     guard isLast, let call = waiting.first else { return }
     end(with: .rows(columns: columns, rows: call.rows, isLast: true))
   }

@@ -142,6 +142,8 @@ import Testing
     ("EXPLAIN QUERY PLAN PRAGMA page_size = 512", "a PRAGMA can't be explained"),
     ("SELECT 1; DELETE FROM t", "a cluster runs one statement at a time"),
     ("-- nothing\n ;", "the SQL text has no statement"),
+    ("\u{FEFF}COMMIT", "COMMIT can't be sent to a cluster: transaction { } begins and ends transactions"),
+    ("CREATE TABLE u (trigger); COMMIT", "a cluster runs one statement at a time"),
   ])
   func whatAClusterCannotDoIsRefusedBeforeItIsSent(_ sql: String, _ message: String) async throws {
     var configuration = ClusterConfiguration()
@@ -158,6 +160,9 @@ import Testing
       try await cluster.createTables(Person.self)
       try await cluster.execute("PRAGMA user_version = 7")
       #expect(try await cluster.query("PRAGMA user_version", as: Int.self) == [7])
+      try await cluster.execute("PRAGMA main.user_version(10)")
+      #expect(try await cluster.query("PRAGMA user_version", as: Int.self) == [10])
+      #expect(try await cluster.query("WITH replace AS (SELECT 3 AS x) SELECT x FROM replace", as: Int.self) == [3])
       #expect(try await cluster.query("PRAGMA table_info(person)", as: DynamicRow.self).count == 2)
       #expect(try await cluster.query("PRAGMA integrity_check", as: String.self) == ["ok"])
       #expect(try await cluster.query("PRAGMA page_size;", as: Int.self) == [4_096])

@@ -21,6 +21,32 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 2, 5, 10, 20, 40, 60])
+  func aDeadlineThatIsTooShortIsNoLackOfALeader(_ milliseconds: Int) async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.createTables(Person.self)
+      for _ in 0..<5 {
+        let other = try SqliteCluster(nodes: nodes.addresses)
+        defer { other.close() }
+        for call in 0..<2 {
+          do {
+            try await withDeadline(.milliseconds(milliseconds)) {
+              if call == 0 {
+                _ = try await Person.count().run(other)
+              } else {
+                try await Person(id: nil, name: "a").insert().run(other)
+              }
+            }
+          } catch {
+            // A commit may be under way by then.
+            let kind = (error as? SqlError)?.kind
+            #expect(kind == .timeout || kind == .outcomeUnknown, "\(error)")
+          }
+        }
+      }
+    }
+  }
+
   @Test func aTransactionThatIsLateOrCancelledBeforeItsCommitIsNotStored() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)

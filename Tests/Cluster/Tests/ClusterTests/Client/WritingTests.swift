@@ -353,6 +353,35 @@ extension WritingTests {
     }
   }
 
+  @Test func aRepeatedTransactionWhoseUndoingLosesTheNodeIsKnownToBeStored() async throws {
+    let node = try FakeNode()
+    defer { node.close() }
+    node.hasRecords(losing: 1)
+    var configuration = ClusterConfiguration()
+    configuration.confirmsReads = false
+    let cluster = try SqliteCluster(nodes: [node.address], configuration: configuration)
+    defer { cluster.close() }
+    // A write that is stored by an earlier call succeeds.
+    _ = try await cluster.run(SQL("DELETE FROM t"), id: UUID())
+    #expect(node.broken == 1)
+  }
+
+  @Test func aLargeResultIsReceivedInLinearTime() async throws {
+    try await withClient { cluster, _ in
+      func time(_ count: Int) async throws -> Duration {
+        let sql: SQL = """
+          WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < \(count)) SELECT x FROM n
+          """
+        let begin = ContinuousClock.now
+        #expect(try await cluster.query(sql, as: Int.self).count == count)
+        return .now - begin
+      }
+      _ = try await time(1_000)
+      let short = try await time(60_000)
+      #expect(try await time(480_000) / short < 28)
+    }
+  }
+
   /// A statement that ends a node's process would end one node after the other.
   @Test func aStatementThatBreaksItsConnectionsIsGivenUp() async throws {
     let node = try FakeNode()

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A node that names a leader, itself or another, and the voters, opens any database, begins any transaction, refuses
-/// pragmas, and closes the connection when it is asked for anything else.
+/// pragmas, and closes the connection when it is asked for anything else. It may also have records of all transactions.
 final class FakeNode: @unchecked Sendable {
   let address: String
   private let descriptor: Int32
@@ -10,6 +10,11 @@ final class FakeNode: @unchecked Sendable {
 
   /// The node that it names as the leader, none if that is empty, and the voters besides itself.
   func name(leader: String?, voters: [String]) { names.with { $0 = (leader, voters) } }
+
+  private let losses = Locked<Int?>(nil)
+
+  /// Has a record of every transaction that is repeatable, and closes so many connections when they are to undo one.
+  func hasRecords(losing count: Int) { losses.with { $0 = count } }
 
   /// How many connections it has closed that way.
   var broken: Int { count.with { $0 } }
@@ -63,6 +68,16 @@ final class FakeNode: @unchecked Sendable {
         answer(3, word(UInt64(voters.count)) + members, to: peer)
       case 8 where String(decoding: body[8...], as: UTF8.self).hasPrefix("BEGIN"):
         answer(6, word(0) + word(0), to: peer)
+      case 8 where losses.with({ $0 != nil }):
+        let sql = String(decoding: body[8...], as: UTF8.self)
+        if sql.hasPrefix("INSERT INTO \"sqlable_transaction\"") {
+          answer(0, word(2_067) + text("UNIQUE constraint failed: sqlable_transaction.id"), to: peer)
+        } else if sql.hasPrefix("ROLLBACK TO"), losses.with({ ($0 ?? 0) > 0 }) {
+          losses.with { $0 = ($0 ?? 0) - 1 }
+          return count.with { $0 += 1 }
+        } else {
+          answer(6, word(0) + word(0), to: peer)
+        }
       case 9 where String(decoding: body[8...], as: UTF8.self).hasPrefix("PRAGMA"):
         answer(0, word(1) + text("it has no pragmas"), to: peer)
       default: return count.with { $0 += 1 }
