@@ -121,6 +121,8 @@ final class SQLiteParser {
     while start < bytes.count {
       let (code, end, _) = parser.prepare(Array(bytes[start...]) + [0]) { statement in
         effects.statements += 1
+        // An EXPLAIN does nothing, except for pragmas, which run while they are compiled.
+        if sqlite3_stmt_isexplain(statement) != 0 { effects.refused.removeAll { !$0.hasPrefix("PRAGMA") } }
         // The EXPLAIN of a write says that it writes.
         if sqlite3_stmt_readonly(statement) == 0, sqlite3_stmt_isexplain(statement) == 0 {
           effects.isReadOnly = false
