@@ -148,8 +148,8 @@ extension ClusterSession {
 }
 
 extension ClusterSession {
-  /// Undoes what ran since a savepoint. Throws if the node is lost meanwhile: its transaction is rolled back, and the first
-  /// error says nothing of what is stored.
+  /// Undoes what ran since a savepoint. Throws if the node is lost meanwhile: its transaction is rolled back, and the
+  /// first error says nothing of what is stored.
   private func undo(
     _ savepoint: String, after error: any Error, before deadline: ContinuousClock.Instant
   ) async throws {
