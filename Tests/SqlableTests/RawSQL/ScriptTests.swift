@@ -6,11 +6,9 @@ import Testing
   @Test func aScriptRunsInLinearTime() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a)")
-      let statement = "DELETE FROM t WHERE a = 1234567890 AND a = 1234567890 AND a = 1234567890 AND a = 1234567890;\n"
-      let scripts = [
-        2_500: String(repeating: statement, count: 2_500), 20_000: String(repeating: statement, count: 20_000),
-      ]
-      let time = try growth(from: 2_500) { count in try db.transaction { try $0.execute(scripts[count] ?? "") } }
+      let statement = "DELETE FROM t WHERE a = 1;" + String(repeating: " ", count: 2_000)
+      let scripts = [250: String(repeating: statement, count: 250), 2_000: String(repeating: statement, count: 2_000)]
+      let time = try growth(from: 250) { count in try db.transaction { try $0.execute(scripts[count] ?? "") } }
       #expect(time < 28)
     }
   }
