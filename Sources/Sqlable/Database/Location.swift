@@ -209,6 +209,7 @@ extension Connection {
     for (name, path) in configuration.attached.sorted(by: { $0.key < $1.key }) {
       do {
         try attach(path, as: name, configuration.attachedKeys[name] ?? configuration.key)
+        try checkAttachedOnce(name)
         let setting = { (setting: String) in setting.quotedName(inDatabase: name) }
         try pragma("PRAGMA \(setting("secure_delete")) = \(configuration.secureDelete.rawValue)")
         try pragma("PRAGMA \(setting("synchronous")) = \(configuration.synchronous.rawValue)")
@@ -223,6 +224,19 @@ extension Connection {
         throw error
       }
     }
+  }
+
+  /// Throws `.misuse` if the file of an attached database is that of another one of the connection: a transaction that
+  /// writes to one of them would wait for its own lock.
+  private func checkAttachedOnce(_ name: String) throws {
+    var (own, others): (FileIdentity?, [(name: String, file: FileIdentity?)]) = (nil, [])
+    try eachRow("PRAGMA database_list") { row in
+      let file = row[2].isEmpty ? nil : FileIdentity(row[2])
+      if row[1].isSameName(as: name) { own = file } else { others.append((row[1], file)) }
+    }
+    guard let own, let other = others.first(where: { $0.file == own }) else { return }
+    throw SqlError.misuse(
+      "its file is that of the database \(other.name), and a file can't be attached to itself; leave it out")
   }
 
   /// Sets the journal mode and returns the resulting one.

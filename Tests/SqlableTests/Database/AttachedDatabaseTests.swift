@@ -27,6 +27,21 @@ import Testing
     }
   }
 
+  @Test func aFileIsNotAttachedToItself() throws {
+    try withDirectory { directory in
+      let path = directory + "/test.sqlite"
+      try FileManager.default.createSymbolicLink(atPath: directory + "/link.sqlite", withDestinationPath: path)
+      for (attached, name) in [
+        (["copy": path], "main"), (["copy": directory + "/link.sqlite"], "main"),
+        (["a": directory + "/other.sqlite", "b": directory + "/./other.sqlite"], "a"),
+      ] {
+        let error = sqlError { _ = try SqliteDatabase(filepath: path, configuration: .init(attached: attached)) }
+        #expect(
+          error?.message.contains("its file is that of the database \(name)") == true, "\(String(describing: error))")
+      }
+    }
+  }
+
   /// A handle with one bicycle of its own, and another one in the attached file `archive`.
   private func withArchive(_ body: (SqliteDatabase, _ directory: String) throws -> Void) throws {
     try withDirectory { directory in
