@@ -11,6 +11,7 @@ import FoundationEssentials
 /// The path is written into the SQL as a literal, so that an index on the same expression can be used. A key with
 /// characters other than ASCII letters, digits and `_` is quoted and can't inject SQL. A key with a quote, a backslash
 /// or a control character has no form that all versions of SQLite understand; the statement throws `.invalidStatement`.
+/// So does a key that begins with `$.` or `$[`: it would be a path, of which each step is an argument of its own.
 public enum JSONStep: Sendable, Hashable {
   case key(String)
   /// A position counted from 0, or from the end if negative: -1 is the last.
@@ -41,6 +42,13 @@ extension SqlExpression {
         guard key.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0 != "\"" && $0 != "\\" }) else {
           return SqlExpression(
             invalid: SqlError.invalidStatement("a JSON key contains a quote, a backslash or a control character"))
+        }
+        // A path of SQLite, which would be looked for as one key and never be found.
+        if key.hasPrefix("$.") || key.hasPrefix("$[") {
+          return SqlExpression(
+            invalid: SqlError.invalidStatement(
+              "a JSON key begins with $. or $[, as a path; give each key and position as a step: \"a\", 0 for $.a[0]"
+            ))
         }
         // Unquoted where possible, to match indexes written by hand.
         path += key.isPlainName ? ".\(key)" : ".\"\(key)\""
