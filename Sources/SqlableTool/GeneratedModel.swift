@@ -115,6 +115,9 @@ extension GeneratedModel {
   private mutating func declareColumns(of table: DatabaseSchema.Table) {
     for place in properties.indices {
       let column = properties[place].column
+      if let type = column.schema?.type.text, !source.isDeclared(type, as: column), DeclaredType.isType(type) {
+        properties[place].options.append("DeclaredType(\(type.swiftLiteral))")
+      }
       switch column.defaultValue {
       case .none: break
       case .constant(let value):

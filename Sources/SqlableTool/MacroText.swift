@@ -54,9 +54,11 @@ extension GeneratedModel.Property {
     let isKnownKey = options.contains { $0.hasPrefix("PrimaryKey(") } && column.type.swiftName == "Int"
     if type != valueType, !isKnownKey { arguments.append(valueType + ".self") }
     if let type = column.type.columnArgument { arguments.append("as: \(type)") }
+    // It has no attribute of its own.
+    arguments += options.filter { $0.hasPrefix("DeclaredType(") }
     let named = arguments.isEmpty ? [] : ["@Column(\(arguments.joined(separator: ", ")))"]
     return named
-      + options.map { option in
+      + options.filter { !$0.hasPrefix("DeclaredType(") }.map { option in
         let collation = "Collate."
         if option.hasPrefix(collation) { return "@Collate(.\(option.dropFirst(collation.count)))" }
         return "@" + (option.hasSuffix("()") ? String(option.dropLast(2)) : option)

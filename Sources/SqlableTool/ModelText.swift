@@ -123,7 +123,9 @@ struct ModelText {
 extension GeneratedModel.Property {
   /// The declared type, where it is not the one that the model declares.
   func typeRemark(in model: GeneratedModel) -> String {
-    guard model.source.table != nil, SchemaText(column.row.type) != SchemaText(column.type.sqlName) else { return "" }
+    guard model.source.table != nil, SchemaText(column.row.type) != SchemaText(column.type.sqlName),
+      !options.contains(where: { $0.hasPrefix("DeclaredType(") })
+    else { return "" }
     return column.row.type.isEmpty ? "  // without a type" : "  // \(column.row.type.commented)"
   }
 

@@ -57,20 +57,9 @@ struct ValueType: Equatable {
   }
 }
 
-/// What SQLite makes of a declared type.
-enum Affinity {
-  case integer, real, text, blob, numeric
+typealias Affinity = TypeAffinity
 
-  /// By the words in the type, as SQLite finds them.
-  init(of type: String) {
-    let name = type.uppercased()
-    func has(_ words: String...) -> Bool { words.contains { name.contains($0) } }
-    self =
-      if has("INT") { .integer } else if has("CHAR", "CLOB", "TEXT") { .text } else if name.isEmpty || has("BLOB") {
-        .blob
-      } else if has("REAL", "FLOA", "DOUB") { .real } else { .numeric }
-  }
-
+extension Affinity {
   /// The type that a model would declare for values of any class.
   var columnType: ColumnType {
     switch self {

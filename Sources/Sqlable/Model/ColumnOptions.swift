@@ -1,5 +1,5 @@
 /// An option of a column: ``PrimaryKey``, ``NotNull``, ``Default``, ``Unique``, ``Check``, ``Collate``, ``Generated``,
-/// ``ForeignKey`` or ``Unindexed``.
+/// ``ForeignKey``, ``Unindexed`` or ``DeclaredType``.
 public protocol ColumnOption: Sendable {
   func apply(to options: inout ColumnOptions)
 }
@@ -15,6 +15,7 @@ public struct ColumnOptions: Sendable {
   var generated: Generated?
   var foreignKeys: [ForeignKeyReference] = []
   var isUnindexed = false
+  var declaredType: DeclaredType?
   /// What is wrong with the options: `two options Default`.
   var defect: String?
 
@@ -24,7 +25,7 @@ public struct ColumnOptions: Sendable {
   var standInView: Bool {
     let isConstrained = notNull != nil || unique != nil || !checks.isEmpty || !foreignKeys.isEmpty
     return !isConstrained && defaultValue == nil && collation == nil && generated == nil && !isUnindexed
-      && primaryKey?.autoincrement != true
+      && declaredType == nil && primaryKey?.autoincrement != true
   }
 
   /// Sets an option that a column can have once.

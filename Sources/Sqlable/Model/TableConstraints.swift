@@ -204,9 +204,26 @@ public struct Index: Sendable, Hashable {
     (self.columns, self.isUnique, self.condition, givenName) = (columns, isUnique, condition, name)
   }
 
-  func name(inTable table: String) -> String {
-    let terms = columns.map { $0.name + ($0.isDescending ? "_desc" : "") }
-    return givenName ?? ([table] + terms + (condition.map { ["where"] + $0.words } ?? [])).joined(separator: "_")
+  func name(inTable table: String) -> String { givenName ?? automaticName(inTable: table) { $0 } }
+
+  /// The names that it had before a table or its columns got other names; empty for a given name.
+  ///
+  /// - Parameters:
+  ///   - tables: The names of the table.
+  ///   - columns: The old names of columns by their folded new ones.
+  func formerNames(inTables tables: [String], columns: [[UInt8]: String]) -> [String] {
+    guard givenName == nil else { return [] }
+    return tables.flatMap { table in
+      [automaticName(inTable: table) { columns[$0.foldedName] ?? $0 }, automaticName(inTable: table) { $0 }]
+    }
+  }
+
+  private func automaticName(inTable table: String, _ renamed: (String) -> String) -> String {
+    let terms = columns.map { column in
+      (column.term?.words.map(renamed).joined(separator: "_") ?? renamed(column.name))
+        + (column.isDescending ? "_desc" : "")
+    }
+    return ([table] + terms + (condition.map { ["where"] + $0.words.map(renamed) } ?? [])).joined(separator: "_")
   }
 
   /// The names of its columns; nil if it is over a term, or has not all rows.

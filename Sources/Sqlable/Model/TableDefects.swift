@@ -50,6 +50,9 @@ extension TableInfo {
       let options = column.definition.options
       func wrong(_ message: String) -> SqlError { self.wrong("has column \(column.name), \(message)", column.name) }
       if let defect = options.defect { throw wrong("which has \(defect)") }
+      if let type = options.declaredType, !DeclaredType.isType(type.sql) {
+        throw wrong("whose DeclaredType is no name of a type; write words, and numbers in parentheses: DECIMAL(10, 2)")
+      }
       if let scale = column.type.scale, !ColumnType.scales.contains(scale) {
         throw wrong("whose scale is \(scale) instead of 0 to 18")
       }

@@ -110,6 +110,7 @@ final class TableInfo: Sendable {
     keyIsRowid =
       key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid && view == nil
       && columns[key[0]].definition.options.primaryKey?.isDescending != true
+      && columns[key[0]].definition.options.declaredType?.sql.isSameName(as: "INTEGER") != false
     fullText = FullTextTable(model, columns: columns)
   }
 

@@ -137,10 +137,10 @@ struct SchemaComparison: Runnable {
 
   /// How a database differs from a model and the triggers of its table.
   static func differences(
-    of found: DatabaseSchema, from table: TableInfo, with triggers: [DatabaseSchema.Trigger] = [],
+    of found: DatabaseSchema, from info: TableInfo, with triggers: [DatabaseSchema.Trigger] = [],
     _ connection: Connection
   ) throws -> [SchemaDifference] {
-    let model = try DatabaseSchema(of: table, with: triggers, for: connection)
+    let model = try DatabaseSchema(of: info, with: triggers, for: connection)
     var differences = model.views.compactMap { found.difference(from: $0, connection) }
     for expected in model.tables {
       guard let table = found[table: expected.name] else {
@@ -150,24 +150,42 @@ struct SchemaComparison: Runnable {
             expected.name, expected.module == nil ? .table : .fullText, expected: expected.sql, found: view?.sql.text))
         continue
       }
-      differences += SchemaComparison.differences(of: table, from: expected)
+      differences += SchemaComparison.differences(of: table, from: expected, declaredBy: info, in: found)
     }
     return differences
   }
 
   /// How a table differs from that of a model.
+  ///
+  /// - Parameter schema: The schema of the table.
   static func differences(
-    of found: DatabaseSchema.Table, from model: DatabaseSchema.Table
+    of found: DatabaseSchema.Table, from model: DatabaseSchema.Table, declaredBy info: TableInfo,
+    in schema: DatabaseSchema
   ) -> [SchemaDifference] {
-    found.differences(from: model).filter { difference in
+    found.differences(from: model, in: schema).filter { difference in
+      switch difference.kind {
       // A unique index is as good as the constraint.
-      difference.kind != .unique || !difference.isMissing
-        || !model.uniques.contains { $0.sql == difference.expected && found.hasUniqueIndex($0) }
-    }.map { $0.marked(in: found) }
+      case .unique:
+        !difference.isMissing
+          || !model.uniques.contains { $0.sql == difference.expected && found.hasUniqueIndex($0) }
+      // No model can declare it, and a plan keeps it.
+      case .defaultValue: found.foreignDefault(of: difference.column ?? "", besides: model, info) == nil
+      default: true
+      }
+    }.map { $0.marked(in: found, of: model) }
   }
 }
 
 extension DatabaseSchema.Table {
+  /// The default of a column whose model has none, and could not declare this one; nil for any other.
+  func foreignDefault(of column: String, besides model: DatabaseSchema.Table, _ info: TableInfo) -> SchemaText? {
+    guard let own = self[column: column], let value = own.defaultValue, own.generated == nil,
+      let declared = model[column: column], declared.defaultValue == nil, declared.generated == nil,
+      let type = info.columns.first(where: { $0.name.isSameName(as: column) })?.type
+    else { return nil }
+    return own.hasUndeclarableDefault(for: type) ? value : nil
+  }
+
   fileprivate func hasUniqueIndex(_ constraint: DatabaseSchema.Unique) -> Bool {
     constraint.onConflict == nil
       && indexes.contains { $0.isUnique && $0.condition == nil && $0.terms == constraint.columns }

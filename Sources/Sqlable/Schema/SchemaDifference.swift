@@ -46,7 +46,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
   }
 
   /// The same, marked as harmless if it is, in a table that has more than its model.
-  func marked(in table: DatabaseSchema.Table) -> SchemaDifference {
+  func marked(in table: DatabaseSchema.Table, of model: DatabaseSchema.Table) -> SchemaDifference {
     guard isExtra else { return self }
     var difference = self
     difference.isHarmless =
@@ -55,7 +55,10 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
         column.flatMap { table[column: $0] }.map {
           !$0.isNotNull || $0.defaultValue != nil || $0.generated != nil
         } ?? false
-      case .index: !table.indexes.contains { $0.isUnique && $0.name.isSameName(as: name ?? "") }
+      case .index:
+        table.indexes.first { $0.name.isSameName(as: name ?? "") }.map {
+          !$0.isUnique || model.repeatsUniqueness($0)
+        } ?? true
       case .trigger: true
       default: false
       }
@@ -118,7 +121,7 @@ extension DatabaseSchema {
     var differences: [SchemaDifference] = []
     for expected in other.tables {
       if let found = self[table: expected.name] {
-        differences += found.differences(from: expected).map { $0.marked(in: found) }
+        differences += found.differences(from: expected, in: self).map { $0.marked(in: found, of: expected) }
       } else {
         differences.append(.init(expected.name, .table, expected: expected.sql, found: nil))
       }
@@ -142,7 +145,9 @@ extension DatabaseSchema {
 
 extension DatabaseSchema.Table {
   /// What differs from another table.
-  func differences(from other: DatabaseSchema.Table) -> [SchemaDifference] {
+  ///
+  /// - Parameter schema: The schema of the table, with those to which its foreign keys refer.
+  func differences(from other: DatabaseSchema.Table, in schema: DatabaseSchema?) -> [SchemaDifference] {
     guard self != other else { return [] }
     var differences: [SchemaDifference] = []
     func note(
@@ -153,7 +158,11 @@ extension DatabaseSchema.Table {
     }
     for column in other.columns {
       if let own = self[column: column.name] {
-        for (kind, expected, found) in own.differences(from: column) { note(kind, expected, found, column: own.name) }
+        if !hasSameType(own, as: column, of: other) { note(.type, column.type.text, own.type.text, column: own.name) }
+        for (kind, expected, found) in own.differences(from: column) {
+          if kind == .notNull, isKey(own.name), other.isKey(own.name) { continue }
+          note(kind, expected, found, column: own.name)
+        }
       } else {
         note(.column, column.type.text, nil, column: column.name)
       }
@@ -161,13 +170,15 @@ extension DatabaseSchema.Table {
     for column in columns where other[column: column.name] == nil {
       note(.column, nil, column.type.text, column: column.name)
     }
-    if module != other.module { note(.table, other.sql, sql) }
+    if module != other.module, module.map({ own in other.module.map(own.isSameModule) ?? false }) != true {
+      note(.table, other.sql, sql)
+    }
     if isStrict != other.isStrict { note(.strict, other.isStrict.word, isStrict.word) }
     if isWithoutRowid != other.isWithoutRowid { note(.withoutRowid, other.isWithoutRowid.word, isWithoutRowid.word) }
     if primaryKey != other.primaryKey { note(.primaryKey, other.primaryKey?.sql, primaryKey?.sql) }
-    differences += constraints(.unique, of: other, \.uniques)
-    differences += constraints(.check, of: other, \.checks)
-    differences += constraints(.foreignKey, of: other, \.foreignKeys)
+    differences += constraints(.unique, of: other, \.uniques, ==)
+    differences += constraints(.check, of: other, \.checks, ==)
+    differences += constraints(.foreignKey, of: other, \.foreignKeys) { $0.isSame(as: $1, in: schema) }
     for index in other.indexes {
       let own = indexes.first { $0.name.isSameName(as: index.name) }
       if own.map({ !$0.isSame(as: index) }) ?? true { note(.index, index.sql, own?.sql, name: index.name) }
@@ -179,11 +190,12 @@ extension DatabaseSchema.Table {
   }
 
   private func constraints<Constraint: SchemaConstraint>(
-    _ kind: SchemaDifference.Kind, of other: DatabaseSchema.Table, _ list: (DatabaseSchema.Table) -> [Constraint]
+    _ kind: SchemaDifference.Kind, of other: DatabaseSchema.Table, _ list: (DatabaseSchema.Table) -> [Constraint],
+    _ isSame: (Constraint, Constraint) -> Bool
   ) -> [SchemaDifference] {
     let (expected, found) = (list(other), list(self))
-    let missing = expected.filter { !found.contains($0) }
-    let extra = found.filter { !expected.contains($0) }
+    let missing = expected.filter { constraint in !found.contains { isSame(constraint, $0) } }
+    let extra = found.filter { constraint in !expected.contains { isSame(constraint, $0) } }
     return missing.map { SchemaDifference(name, kind, expected: $0.sql, found: nil) }
       + extra.map { SchemaDifference(name, kind, expected: nil, found: $0.sql) }
   }
@@ -207,11 +219,10 @@ extension DatabaseSchema.Column {
     from other: DatabaseSchema.Column
   ) -> [(kind: SchemaDifference.Kind, expected: String?, found: String?)] {
     var differences: [(SchemaDifference.Kind, String?, String?)] = []
-    if type != other.type { differences.append((.type, other.type.text, type.text)) }
     if isNotNull != other.isNotNull || notNullConflict != other.notNullConflict {
       differences.append((.notNull, other.notNullWords, notNullWords))
     }
-    if defaultValue != other.defaultValue {
+    if !hasSameDefault(as: other) {
       differences.append((.defaultValue, other.defaultValue?.text, defaultValue?.text))
     }
     if collation != other.collation {

@@ -9,11 +9,14 @@ struct TableDefinition {
   /// - Parameters:
   ///   - name: The table's name; nil for its own.
   ///   - others: The declarations of further columns, and further constraints.
+  ///   - defaults: The SQL of defaults of columns that have none of their own, by folded name.
   func createTable(
     for connection: Connection, named name: String? = nil,
-    with others: (columns: [String], constraints: [String]) = ([], [])
+    with others: (columns: [String], constraints: [String]) = ([], []), defaults: [[UInt8]: String] = [:]
   ) throws -> String {
-    var parts = try table.columns.map { try definition(of: $0, for: connection, isAdded: false) }
+    var parts = try table.columns.map { column in
+      try definition(of: column, for: connection, isAdded: false, defaults[column.name.foldedName])
+    }
     parts += others.columns
     let constraints = table.constraints
     for key in constraints.primaryKeys { parts.append(key.clauses.around("PRIMARY KEY (\(list(key.columns)))")) }
@@ -90,9 +93,12 @@ struct TableDefinition {
   }
 
   /// - Parameter isAdded: Whether it is of ALTER TABLE, which takes plain literals as defaults only.
-  private func definition(of column: Column, for connection: Connection, isAdded: Bool) throws -> String {
+  private func definition(
+    of column: Column, for connection: Connection, isAdded: Bool, _ foreignDefault: String? = nil
+  ) throws -> String {
     let options = column.definition.options
-    var text = "\(column.name.quotedName) \(column.type.sqlName)"
+    let type = options.declaredType?.sql ?? "\(column.type.sqlName)"
+    var text = column.name.quotedName + (type.isEmpty ? "" : " \(type)")
     if let key = options.primaryKey {
       text += " " + key.clauses.around("PRIMARY KEY" + (key.isDescending ? " DESC" : ""))
       if key.autoincrement { text += " AUTOINCREMENT" }
@@ -112,6 +118,8 @@ struct TableDefinition {
       } catch {
         throw Default.located(error, table: table.name, column: column)
       }
+    } else if let foreignDefault {
+      text += " DEFAULT \(foreignDefault)"
     }
     if let collation = options.collation { text += " COLLATE \(String(decoding: collation.sql, as: UTF8.self))" }
     for check in options.checks { text += " " + (try self.text(of: check, for: connection)) }

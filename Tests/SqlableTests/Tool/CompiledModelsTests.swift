@@ -172,7 +172,7 @@ private enum ForeignDatabases {
 }
 
 /// The compiler that built the tests.
-private enum SwiftCompiler {
+enum SwiftCompiler {
   /// Where the library's objects and modules are.
   private static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().path

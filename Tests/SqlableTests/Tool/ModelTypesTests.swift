@@ -37,21 +37,23 @@ struct ModelTypesTests {
         "static let a = column(\"a\", Int.self)  // INT", "static let b = column(\"b\", String?.self)  // VARCHAR(3)",
         "static let c = column(\"c\", Double?.self)  // DOUBLE PRECISION", "static let d = column(\"d\", Data?.self)",
         "static let e = column(\"e\", Bool?.self)  // BOOLEAN",
-        "static let f = column(\"f\", Double?.self)  // DECIMAL(9, 2)", "// no declared type, and no value",
+        "static let f = column(\"f\", Double?.self, DeclaredType(\"DECIMAL(9, 2)\"))",
+        "// no declared type, and no value",
         "static let g = column(\"g\", Data?.self)  // without a type", "// no value shows how its dates are stored",
-        "static let h = column(\"h\", String?.self)  // DATE",
+        "static let h = column(\"h\", String?.self, DeclaredType(\"DATE\"))",
       ])
   }
 
   @Test func columnsDeclaredAsJSONHoldText() throws {
     #expect(
       try columns("CREATE TABLE t (a JSON, b JSON NOT NULL)", rows: #"(NULL, '{"c":1}')"#) == [
-        "static let a = column(\"a\", String?.self)  // JSON", "static let b = column(\"b\", String.self)  // JSON",
+        "static let a = column(\"a\", String?.self, DeclaredType(\"JSON\"))",
+        "static let b = column(\"b\", String.self, DeclaredType(\"JSON\"))",
       ])
     #expect(
       try columns("CREATE TABLE t (a JSON)", rows: "('[]'), (5)") == [
         "// declared JSON, but holds INTEGER and TEXT", "// only TEXT can be written",
-        "static let a = column(\"a\", StoredValue?.self, as: .text)  // JSON",
+        "static let a = column(\"a\", StoredValue?.self, as: .text, DeclaredType(\"JSON\"))",
       ])
   }
 
@@ -68,10 +70,11 @@ struct ModelTypesTests {
         "static let b = column(\"b\", Int?.self)", "static let c = column(\"c\", String.self)",
         "// declared INTEGER, but holds INTEGER and TEXT", "// only INTEGER can be written",
         "static let d = column(\"d\", StoredValue?.self, as: .integer)", "static let e = column(\"e\", Double?.self)",
-        "static let f = column(\"f\", Int?.self)  // without a type", "// declared TEXT, but holds BLOB and TEXT",
+        "static let f = column(\"f\", Int?.self, DeclaredType(\"\"))", "// declared TEXT, but holds BLOB and TEXT",
         "// only TEXT can be written", "static let g = column(\"g\", StoredValue?.self, as: .text)",
-        "// declared BLOB, but holds TEXT", "static let h = column(\"h\", String?.self)  // BLOB",
-        "static let i = column(\"i\", Bool?.self)  // BOOL", "static let j = column(\"j\", Int?.self)  // NUMERIC",
+        "// declared BLOB, but holds TEXT", "static let h = column(\"h\", String?.self, DeclaredType(\"BLOB\"))",
+        "static let i = column(\"i\", Bool?.self)  // BOOL",
+        "static let j = column(\"j\", Int?.self, DeclaredType(\"NUMERIC\"))",
       ])
     let broken = try columns("CREATE TABLE t (a TEXT)", rows: "(CAST(x'ff' AS TEXT))")
     #expect(broken.last == "static let a = column(\"a\", StoredValue?.self, as: .text)")
@@ -91,12 +94,13 @@ struct ModelTypesTests {
       found == [
         "static let a = column(\"a\", Date?.self, as: .date(.iso8601))",
         "// dates in another form than the library writes: filters do not find them, updates rewrite them",
-        "static let b = column(\"b\", Date?.self, as: .date(.iso8601))  // DATETIME",
+        "static let b = column(\"b\", Date?.self, as: .date(.iso8601), DeclaredType(\"DATETIME\"))",
         "static let c = column(\"c\", String?.self)",
-        "static let d = column(\"d\", Date?.self, as: .date(.unixSeconds))  // TIMESTAMP",
-        "static let e = column(\"e\", Date?.self, as: .date(.unixMilliseconds))  // DATETIME",
-        "static let f = column(\"f\", Date?.self)  // DATE", "static let g = column(\"g\", Int?.self)",
-        "static let h = column(\"h\", String?.self)", "static let i = column(\"i\", Double?.self)  // DATE",
+        "static let d = column(\"d\", Date?.self, as: .date(.unixSeconds), DeclaredType(\"TIMESTAMP\"))",
+        "static let e = column(\"e\", Date?.self, as: .date(.unixMilliseconds), DeclaredType(\"DATETIME\"))",
+        "static let f = column(\"f\", Date?.self, DeclaredType(\"DATE\"))", "static let g = column(\"g\", Int?.self)",
+        "static let h = column(\"h\", String?.self)",
+        "static let i = column(\"i\", Double?.self, DeclaredType(\"DATE\"))",
       ])
   }
 

@@ -137,6 +137,7 @@ extension SchemaPlan {
         // Of what was there before the step; a query for something else fails.
         if let found = try? connection.fault(diagnosis, in: step.table) { throw found.with(error) }
       }
+      if step.rebuilds { throw connection.rebuildFailure(error, step) }
       throw error.at(table: step.table)
     }
     try diagnose(step, .after, on: connection)
@@ -212,6 +213,35 @@ extension Connection {
     guard found != ["ok"] else { return }
     let message = "the rebuilt table \(table) is damaged: \(found.prefix(10).joined(separator: "; "))"
     throw SqlError(.corrupt, message: message, table: table, label: label)
+  }
+
+  /// The error of a rebuild with the name of the table in place of the new one's, and the rows that conflict.
+  fileprivate func rebuildFailure(_ error: SqlError, _ step: SchemaPlan.Step) -> SqlError {
+    let temporary = TableRebuild.temporaryName(of: step.table)
+    let rows = (try? conflicts(in: step, temporary)) ?? []
+    var result = error
+    let which = rows.isEmpty ? "" : ", in rows such as \(rows.map(String.init).joined(separator: ", "))"
+    result.message = error.message.replacing(temporary, with: step.table) + which
+    (result.table, result.rowId) = (step.table, rows.first ?? error.rowId)
+    return result
+  }
+
+  /// The ids of at most ten rows that the new table does not take. The transaction is rolled back afterwards.
+  private func conflicts(in step: SchemaPlan.Step, _ temporary: String) throws -> [Int] {
+    guard let statement = step.statements.first(where: { $0.copy != nil }), let copy = statement.copy,
+      let new = try schema(of: [temporary.foldedName])[table: temporary],
+      let old = try schema(of: [step.table.foldedName])[table: step.table], old.keyIsRowid || !new.keyIsRowid,
+      let id = String.rowidName(beside: new.columns.map(\.name)), let place = statement.sql.firstRange(of: "OR ABORT")
+    else { return [] }
+    var insert = statement.sql
+    insert.replaceSubrange(place, with: "OR IGNORE")
+    try run(insert, statement.values)
+    var rows: [Int] = []
+    try eachRow(
+      "SELECT \(copy.rowid) FROM \(copy.table) WHERE \(copy.rowid) NOT IN (SELECT \(id) FROM \(temporary.quotedName)) "
+        + "LIMIT 10"
+    ) { row in Int(row[0]).map { rows.append($0) } }
+    return rows
   }
 
   /// What is wrong with rows, if a query finds some.

@@ -160,7 +160,7 @@ extension SchemaPlan.Change: CustomStringConvertible {
     case .addConstraint: "add \(name)"
     case .dropConstraint: "drop \(name)"
     case .addIndex: "create index \(name)"
-    case .changeIndex: "change index \(name)"
+    case .changeIndex: oldName.map { "rename index \($0) to \(name)" } ?? "change index \(name)"
     case .dropIndex: "drop index \(name)"
     case .buildFullText: "build the full-text index \(name)"
     case .addView: "create the view"

@@ -9,6 +9,8 @@ struct SchemaPlanner {
   private let schema: DatabaseSchema
   private(set) var changed: DatabaseSchema
   private let functions: FunctionRegistry?
+  /// The old names of columns that steps have renamed, by their folded new ones, for each table by its folded name.
+  private(set) var formerColumns: [[UInt8]: [[UInt8]: String]] = [:]
 
   init(_ connection: Connection, functions: FunctionRegistry?, answers: Answers) throws {
     (self.connection, self.functions, self.answers) = (connection, functions, answers)
@@ -123,7 +125,7 @@ struct SchemaPlanner {
     let create = definition.createTable()
     let found = changed[table: fullText.name]
     guard fullText.isExternal else {
-      guard let found, SchemaText(found.sql) != SchemaText(create) else { return }
+      guard let found, try !found.isVirtualTable(of: create) else { return }
       throw SchemaPlanner.mismatch(
         "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change it", table.name)
     }
@@ -132,7 +134,7 @@ struct SchemaPlanner {
     let areThere = triggers.allSatisfy { trigger in
       own.contains { $0.name.isSameName(as: trigger.name) && $0.sql == SchemaText(trigger.sql) }
     }
-    let isCurrent = found.map { SchemaText($0.sql) == SchemaText(create) } ?? false
+    let isCurrent = try found?.isVirtualTable(of: create) ?? false
     if isCurrent, areThere { return }
     var statements: [SchemaPlan.Statement] = []
     for trigger in triggers where own.contains(where: { $0.name.isSameName(as: trigger.name) }) {
@@ -218,6 +220,7 @@ struct SchemaPlanner {
     while let place = waiting.firstIndex(where: { !names.contains(where: $0.new.isSameName) }) {
       let (old, new) = waiting.remove(at: place)
       names = names.map { $0.isExactly(old) ? new : $0 }
+      formerColumns[table.name.foldedName, default: [:]][new.foldedName] = old
       try add(
         SchemaPlan.Step(
           table.name, [.init(.renameColumn, new, from: old)],
@@ -239,7 +242,7 @@ struct SchemaPlanner {
         $0.name.isSameName(as: table.name)
       })
     else { return }
-    let differences = SchemaComparison.differences(of: found, from: model)
+    let differences = SchemaComparison.differences(of: found, from: model, declaredBy: table, in: changed)
     ask(differences, found, model)
     let change = try TableChange(table: table, found: found, model: model, differences: differences, planner: self)
     for step in try change.steps() { try add(step) }
@@ -256,7 +259,10 @@ struct SchemaPlanner {
     }
     for extra in differences where extra.kind == .column && extra.isExtra {
       guard let old = extra.column, !isAnswered(old, of: found.name) else { continue }
-      let alike = added.filter { model[column: $0]?.type == found[column: old]?.type }
+      let alike = added.filter { name in
+        guard let new = model[column: name], let own = found[column: old] else { return false }
+        return found.hasSameType(own, as: new, of: model)
+      }
       if !alike.isEmpty { questions.append(.init(table: found.name, dropped: old, added: alike)) }
     }
     for column in found.columns where model[column: column.name] != nil && !isAnswered(column.name, of: found.name) {
@@ -271,6 +277,22 @@ extension SchemaPlanner {
   /// Whether the program says that the column was not renamed.
   private func isAnswered(_ column: String, of table: String) -> Bool {
     answers.notRenamed.contains { $0.isSameName(as: column) || $0.isSameName(as: "\(table).\(column)") }
+  }
+}
+
+extension SchemaPlanner {
+  /// The table's name and its old ones.
+  func names(of table: TableInfo) -> [String] {
+    [table.name] + answers.renamedTables.filter { $0.value.isSameName(as: table.name) }.map(\.key).sorted()
+  }
+}
+
+extension DatabaseSchema.Table {
+  /// Whether it is the virtual table that a text creates.
+  fileprivate func isVirtualTable(of create: String) throws -> Bool {
+    var reader = SchemaReader(create)
+    guard let module, let other = try reader.table().module else { return false }
+    return module.isSameModule(as: other)
   }
 }
 

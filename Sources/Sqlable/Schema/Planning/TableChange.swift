@@ -36,7 +36,9 @@ struct TableChange {
       return [try TableRebuild(change: self, changes: changes).step()]
     }
     var steps: [SchemaPlan.Step] = []
+    let former = formerIndexes.map(\.old)
     for difference in differences where drops(difference) && difference.kind == .index {
+      if let name = difference.name, former.contains(where: name.isSameName) { continue }
       steps.append(drop(difference))
     }
     for difference in differences where drops(difference) && difference.kind == .column {
@@ -62,23 +64,51 @@ struct TableChange {
       guard
         let difference = differences.first(where: { $0.kind == .index && $0.name?.isSameName(as: indexName) == true })
       else { continue }
-      var statements = difference.isMissing ? [] : ["DROP INDEX \(indexName.quotedName)"]
+      let former = formerIndexes.first { $0.new.isSameName(as: indexName) }?.old
+      let dropped = difference.isMissing ? former : indexName
+      var statements = dropped.map { ["DROP INDEX \($0.quotedName)"] } ?? []
       statements.append(try TableDefinition(table).create(index, for: connection))
       steps.append(
         try step(
-          difference.isMissing ? .addIndex : .changeIndex, indexName, statements, readsRows: true,
-          diagnoses: index.isUnique ? (index.columnsOfAllRows.map { [duplicates($0)] } ?? []) : []))
+          dropped == nil ? .addIndex : .changeIndex, indexName, from: former, statements, readsRows: true,
+          diagnoses: model.indexes.filter { $0.name.isSameName(as: indexName) }.compactMap(duplicates)))
     }
     return steps
   }
 
   private func step(
-    _ kind: SchemaPlan.Change.Kind, _ name: String, _ statements: [String], losesData: Bool = false,
-    readsRows: Bool = false, diagnoses: [SchemaPlan.Diagnosis] = []
+    _ kind: SchemaPlan.Change.Kind, _ name: String, from oldName: String? = nil, _ statements: [String],
+    losesData: Bool = false, readsRows: Bool = false, diagnoses: [SchemaPlan.Diagnosis] = []
   ) throws -> SchemaPlan.Step {
     SchemaPlan.Step(
-      table.name, [.init(kind, name)], statements.map { .init($0) }, losesData: losesData,
+      table.name, [.init(kind, name, from: oldName)], statements.map { .init($0) }, losesData: losesData,
       rows: readsRows ? try rowCount : 0, diagnoses: diagnoses)
+  }
+
+  /// The model's indexes that the table has under the automatic name from before a rename, by both names.
+  var formerIndexes: [(old: String, new: String)] {
+    let columns = planner.formerColumns[table.name.foldedName] ?? [:]
+    let tables = planner.names(of: table)
+    guard !columns.isEmpty || tables.count > 1 else { return [] }
+    return table.indexes.compactMap { index in
+      let name = index.name(inTable: table.name)
+      guard let declared = model.indexes.first(where: { $0.name.isSameName(as: name) }),
+        !found.indexes.contains(where: { $0.name.isSameName(as: name) })
+      else { return nil }
+      let names = index.formerNames(inTables: tables, columns: columns)
+      let former = found.indexes.first { own in
+        names.contains(where: own.name.isSameName) && own.isSame(as: declared)
+          && !model.indexes.contains { $0.name.isSameName(as: own.name) }
+      }
+      return former.map { ($0.name, name) }
+    }
+  }
+
+  /// The defaults that the table's columns have and a model can't declare, as they stand in CREATE TABLE.
+  var foreignDefaults: [[UInt8]: String] {
+    table.columns.reduce(into: [:]) { defaults, column in
+      defaults[column.name.foldedName] = found.foreignDefault(of: column.name, besides: model, table)?.defaultClause
+    }
   }
 
   private func drop(_ difference: SchemaDifference) -> SchemaPlan.Step {
@@ -138,7 +168,8 @@ struct TableChange {
         return .init(.dropConstraint, difference.found)
       case .index:
         if difference.isExtra { return drops(difference) ? .init(.dropIndex, difference.name) : nil }
-        return .init(difference.isMissing ? .addIndex : .changeIndex, difference.name)
+        let former = formerIndexes.first { $0.new.isSameName(as: difference.name ?? "") }?.old
+        return .init(difference.isMissing && former == nil ? .addIndex : .changeIndex, difference.name, from: former)
       // The full-text index has a step of its own.
       case .trigger, .view, .fullText, .table: return nil
       }
@@ -215,12 +246,26 @@ struct TableChange {
   }
 
   func duplicates(_ columns: [String]) -> SchemaPlan.Diagnosis {
-    let names = columns.map(\.quotedName)
-    let present = names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+    duplicates(columns.map(\.quotedName), columns.joined(separator: ", "), columns.count == 1 ? columns[0] : nil, "")
+  }
+
+  /// What finds rows with the same values in a unique index; nil for another index.
+  func duplicates(_ index: DatabaseSchema.Index) -> SchemaPlan.Diagnosis? {
+    guard index.isUnique else { return nil }
+    let terms = index.terms.map { $0.expression.text + ($0.collation.map { " COLLATE \($0)" } ?? "") }
+    let names = index.terms.map { $0.expression.name ?? $0.expression.text }
+    return duplicates(
+      terms, names.joined(separator: ", "), index.terms.count == 1 ? index.terms[0].expression.name : nil,
+      index.condition.map { " AND (\($0))" } ?? "")
+  }
+
+  private func duplicates(
+    _ terms: [String], _ words: String, _ column: String?, _ condition: String
+  ) -> SchemaPlan.Diagnosis {
+    let present = terms.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
     return SchemaPlan.Diagnosis(
-      column: columns.count == 1 ? columns[0] : nil,
-      fault: "have the same \(columns.joined(separator: ", ")) as others",
-      sql: "SELECT min(\(rowid)) FROM \(name) WHERE \(present) GROUP BY \(names.joined(separator: ", ")) "
-        + "HAVING count(*) > 1 LIMIT 10")
+      column: column, fault: "have the same \(words) as others",
+      sql: "SELECT min(\(rowid)) FROM \(name) WHERE \(present)\(condition) "
+        + "GROUP BY \(terms.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 10")
   }
 }

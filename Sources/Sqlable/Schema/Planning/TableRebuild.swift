@@ -16,7 +16,7 @@ struct TableRebuild {
     let kept = change.keptColumns
     let create = try TableDefinition(table).createTable(
       for: connection, named: TableRebuild.temporaryName(of: table.name),
-      with: (kept.map(\.sql), change.keptConstraints))
+      with: (kept.map(\.sql), change.keptConstraints), defaults: change.foreignDefaults)
     let copied = try copied(rows: rows)
     var statements: [SchemaPlan.Statement] = [.init(create)]
     if !copied.isEmpty {
@@ -82,7 +82,7 @@ struct TableRebuild {
   /// The indexes of the model, and those of the table that stay.
   private func indexes() throws -> [String] {
     let own = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
-    let names = table.indexes.map { $0.name(inTable: table.name) }
+    let names = table.indexes.map { $0.name(inTable: table.name) } + change.formerIndexes.map(\.old)
     let columns = table.columns.map(\.name) + change.keptColumns.map(\.name)
     let others = found.indexes.filter { index in
       if names.contains(where: index.name.isSameName) { return false }
@@ -154,7 +154,7 @@ struct TableRebuild {
       let columns = terms.compactMap { term in found.columns.first { term.expression.isName($0.name) }?.name }
       if columns.count == terms.count { diagnoses.append(change.duplicates(columns)) }
     }
-    return diagnoses
+    return diagnoses + change.model.indexes.compactMap(change.duplicates)
   }
 }
 
@@ -208,7 +208,7 @@ extension DatabaseSchema.Column {
   /// Its declaration without keys and constraints.
   fileprivate var sql: String {
     "\(name.quotedName) \(type)" + (isNotNull ? " NOT NULL" : "") + (notNullConflict.map { " ON CONFLICT \($0)" } ?? "")
-      + (defaultValue.map { " DEFAULT \($0.isLiteral ? $0.text : "(\($0))")" } ?? "")
+      + (defaultValue.map { " DEFAULT \($0.defaultClause)" } ?? "")
       + (collation.map { " COLLATE \($0)" } ?? "")
       + (generated.map { " GENERATED ALWAYS AS (\($0.expression)) \($0.isStored ? "STORED" : "VIRTUAL")" } ?? "")
   }
@@ -217,6 +217,9 @@ extension DatabaseSchema.Column {
 extension SchemaText {
   /// Whether it is a declared type that SQLite treats as INTEGER.
   fileprivate var isInteger: Bool { text.uppercased().contains("INT") }
+
+  /// The text of a default behind DEFAULT.
+  var defaultClause: String { isLiteral ? text : "(\(text))" }
 
   /// Whether it is a default that stands without parentheses: a word of its own is a text there, `DEFAULT black`, and a
   /// column in them.

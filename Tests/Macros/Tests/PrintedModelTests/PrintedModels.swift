@@ -7,7 +7,7 @@ import Sqlable
   var deck: Int
   var number: Int
   var guest: String?
-  var anyValue: Int?  // ANY
+  @Column(DeclaredType("ANY")) var anyValue: Int?
   static let tableIndexes = [Index(guest, deck)]
   static let tableConstraints: [TableConstraint] = [PrimaryKeys(deck, number.desc)]
 }
@@ -43,7 +43,7 @@ import Sqlable
   @Default(#"it's "\(x)""#) @Collate(.nocase) var name: String
   @Default(-0.25) @Index(descending: true) var price: Double
   var isSold: Bool?  // BOOLEAN
-  @Column(as: .date(.unixSeconds)) var madeAt: Date?  // TIMESTAMP
+  @Column(as: .date(.unixSeconds), DeclaredType("TIMESTAMP")) var madeAt: Date?
   var picture: Data?
   @ForeignKey<Maker>(onDelete: .cascade) var makerCode: String
   var makerName: String?
