@@ -128,6 +128,12 @@ struct TableRebuild {
             sql:
               "SELECT \(newRowid) FROM \(old) WHERE typeof(\(column.name.quotedName)) NOT IN (\(classes)) LIMIT 10",
             time: .after))
+        if let condition = column.type.unreadable(column.name.quotedName) {
+          diagnoses.append(
+            .init(
+              column: column.name, fault: "have values that can't be read as \(column.type.name)",
+              sql: "SELECT \(rowid) FROM \(old) WHERE \(condition) LIMIT 10", time: .before))
+        }
         if column.type.countsUnits, found[column: column.name]?.type.isInteger != true {
           diagnoses.append(
             .init(
@@ -172,6 +178,30 @@ extension ColumnType {
 
   /// Whether a stored number is one of smaller units than that which it stands for: 1234 for 12.34.
   fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
+
+  /// A condition for values that the column would store and its form can't read; nil for forms without such values.
+  ///
+  /// A text column turns numbers into text, and an integer column turns text into any number.
+  fileprivate func unreadable(_ column: String) -> String? {
+    switch base {
+    case .boolean: return "\(column) IS NOT NULL AND CAST(\(column) AS NUMERIC) NOT IN (0, 1)"
+    case .date(.iso8601):
+      let digits = String(repeating: "[0-9]", count: 2)
+      let second = "\(digits)\(digits)-\(digits)-\(digits)[ T]\(digits):\(digits):\(digits)"
+      let zone = "(\(column) GLOB '*Z' OR \(column) GLOB '*[+-]\(digits):\(digits)' OR substr(\(column), 11, 1) = ' ')"
+      // SQLite also reads February 30, 24:00 and spaces before the zone.
+      return "\(column) IS NOT NULL AND NOT coalesce(typeof(\(column)) = 'text' AND \(column) GLOB '\(second)*'"
+        + " AND \(zone) AND substr(\(column), 12) NOT GLOB '*[^0-9Z:.+-]*' AND substr(\(column), 12, 2) < '24'"
+        + " AND julianday(\(column)) IS NOT NULL"
+        + " AND date(substr(\(column), 1, 10), '+0 days') = substr(\(column), 1, 10), 0)"
+    case .date(.unixSeconds):
+      let number = "CAST(\(column) AS NUMERIC)"
+      // A date is a Double; 2⁶³ - 1024 is the highest integer that is one.
+      return "typeof(\(number)) = 'integer'"
+        + " AND (\(number) > 9223372036854774784 OR CAST(CAST(\(number) AS REAL) AS INTEGER) <> \(number))"
+    default: return nil
+    }
+  }
 
   /// A condition for values of another type that would be changed by becoming this one; nil if there are none.
   ///
