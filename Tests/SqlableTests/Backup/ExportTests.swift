@@ -71,6 +71,47 @@ import Testing
     }
   }
 
+  /// SQLite gives new rowids to a table with neither an integer key nor an index, where it copies all its columns.
+  @Test func everyTableKeepsItsRowidsInBothDirections() throws {
+    try withDirectory { directory in
+      let paths = ["plain", "encrypted", "decrypted"].map { directory + "/\($0).sqlite" }
+      let db = try SqliteDatabase(
+        filepath: paths[0], configuration: .init(foreignKeys: false, key: .unencrypted))
+      try db.execute(
+        """
+        CREATE TABLE parent (id INTEGER PRIMARY KEY);
+        CREATE TABLE loose (a TEXT, twice TEXT AS (a || a), parent REFERENCES parent (id));
+        CREATE TABLE "odd ""name" (rowid TEXT, _rowid_ TEXT);
+        CREATE TABLE keyed (k TEXT PRIMARY KEY) WITHOUT ROWID;
+        CREATE TABLE seen (a TEXT);
+        CREATE VIRTUAL TABLE ft USING fts5 (a, content = 'loose');
+        CREATE TRIGGER g AFTER INSERT ON loose BEGIN INSERT INTO seen VALUES (new.a); END;
+        CREATE TRIGGER d AFTER DELETE ON loose BEGIN INSERT INTO seen VALUES (old.a); END;
+        INSERT INTO loose (rowid, a, parent) VALUES (-5, 'one', 99), (7, 'red two', NULL), (900, 'three', NULL);
+        INSERT INTO "odd ""name" (oid, rowid) VALUES (12, 'x'), (40, 'y');
+        INSERT INTO keyed VALUES ('k');
+        INSERT INTO ft (ft) VALUES ('rebuild');
+        """)
+      func contents(_ path: String, _ key: EncryptionKey) throws -> [String] {
+        let db = try SqliteDatabase(filepath: path, configuration: .init(foreignKeys: false, key: key))
+        return try db.query("SELECT rowid || a || twice FROM loose", as: String.self)
+          + db.query("SELECT oid || rowid FROM \"odd \"\"name\"", as: String.self)
+          + db.query("SELECT rowid || a FROM seen", as: String.self)
+          + db.query("SELECT rowid || a FROM ft WHERE ft MATCH 'red'", as: String.self)
+          + db.query("SELECT k FROM keyed", as: String.self)
+      }
+      let expected = try contents(paths[0], .unencrypted)
+      #expect(expected.contains("7red two") && expected.contains("12x"))
+      let key = try EncryptionKey.raw(ExportTests.key)
+      try db.export(to: paths[1], key: key)
+      #expect(try contents(paths[1], key) == expected)
+      let encrypted = try SqliteDatabase(filepath: paths[1], configuration: .init(foreignKeys: false, key: key))
+      try encrypted.export(to: paths[2], key: nil)
+      #expect(try contents(paths[2], .unencrypted) == expected)
+      try encrypted.execute("INSERT INTO ft (ft) VALUES ('integrity-check')")
+    }
+  }
+
   @Test func anExportThatFailsLeavesNothing() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
