@@ -196,7 +196,10 @@ final class Connection {
     guard let count = Int32(exactly: text.count + (isTerminated ? 1 : 0)) else {
       throw error(SQLITE_TOOBIG, sql: nil)
     }
-    if !isOwn { shared?.note(text) }
+    if !isOwn {
+      try text.checkHasNoKey()
+      shared?.note(text)
+    }
     let begin = tracer == nil ? nil : ContinuousClock.now
     var handle: OpaquePointer?
     var used = text.count

@@ -55,7 +55,8 @@ extension Connection {
     }
     // The bytes are not copied, so they must live until the statement has run.
     try withExtendedLifetime(key) {
-      try give(key) { sqlite3_bind_text(statement.handle, 1, $0, $1, nil) }
+      // As a blob: SQLite may convert a text, in a UTF-16 database.
+      try give(key) { sqlite3_bind_blob(statement.handle, 1, $0, $1, nil) }
       do { _ = try statement.step() } catch var error as SqlError {
         if error.kind == .notADatabase { (error.kind, error.message) = (.wrongKey, Connection.wrongKeyMessage) }
         throw error

@@ -43,6 +43,23 @@ final class RawFile {
     FileManager.default.fileExists(atPath: path) ? try RawFile(path: path) : nil
   }
 
+  /// Whether it begins as a database, and is not encrypted behind a plaintext header.
+  var isPlain: Bool { bytes(at: 0, count: 16) == Array("SQLite format 3\0".utf8) && !looksEncrypted }
+
+  /// Whether its bytes are as even as those of a cipher or a compressed file, in all of some places.
+  var looksEncrypted: Bool {
+    // Behind a plaintext header. Of 1,024 random bytes chi-squared exceeds 450 once in a trillion files.
+    let step = max((size - 128) / 16, 4_096)
+    return size >= 1_152
+      && stride(from: 128, through: size - 1_024, by: step).allSatisfy { offset in
+        let bytes = bytes(at: offset, count: 4_096)
+        var counts = [Int](repeating: 0, count: 256)
+        for byte in bytes { counts[Int(byte)] += 1 }
+        let expected = Double(bytes.count) / 256
+        return counts.reduce(0.0) { $0 + (Double($1) - expected) * (Double($1) - expected) / expected } < 450
+      }
+  }
+
   /// The bytes from `offset` on; fewer than `count` at the end of the file, and none where the disk can't be read.
   func bytes(at offset: Int, count: Int) -> [UInt8] {
     let count = min(count, size - offset)
