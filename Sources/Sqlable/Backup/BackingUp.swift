@@ -12,14 +12,14 @@ extension SqliteDatabase {
         let source = try BackupSource.handle(self, options, stop)
         let sourcePath = try source.path()
         try target.check(against: sourcePath)
-        try target.prepareForReplacing(self)
+        try target.prepareForReplacing(self, replacesOtherKeys: options.replacesOtherKeys)
         let file = try PartialFile.make(beside: target.path, mode: sourcePath.isEmpty ? 0o644 : 0o600)
         try fill(file, from: source, options)
         if let info = FileIdentity.info(sourcePath) { try file.takePermissions(of: info) }
         try file.sync()
         try stop.check()
         // Once more: another program may have opened it meanwhile.
-        try target.prepareForReplacing(self)
+        try target.prepareForReplacing(self, replacesOtherKeys: options.replacesOtherKeys)
         try file.rename(to: target)
       }
     }
@@ -27,6 +27,11 @@ extension SqliteDatabase {
 
   /// Copies the database into a file, and checks the copy.
   func fill(_ file: PartialFile, from source: BackupSource, _ options: BackupOptions) throws {
+    guard !isInMemory || family.key?.secret == nil else {
+      throw misuse(
+        "a database in memory is not encrypted, and its backup would be a plain file, although the handle has a key; "
+          + "open it with the key .unencrypted")
+    }
     switch options.method {
     case .copied:
       try source.copy(to: Connection.unjournaled(file.path, label: configuration.label, cipher), options)

@@ -22,6 +22,10 @@ public struct BackupOptions: Sendable {
   /// Default: nil.
   public var schema: Schema?
 
+  /// Lets a backup replace a file that has another key than the database, or none, such as a backup from before a
+  /// `rekey`. Default: false, it throws `.wrongKey`.
+  public var replacesOtherKeys: Bool
+
   /// How many pages are copied between two checks for a cancellation, a deadline, and other writers. Default: 1,024,
   /// usually 4 MiB.
   public var pagesPerStep: Int
@@ -41,12 +45,13 @@ public struct BackupOptions: Sendable {
 
   public init(
     method: Method = .copied, checks: BackupChecks = .all, schema: Schema? = nil, pagesPerStep: Int = 1_024,
-    bytesPerSecond: Int? = nil, timeLimit: Duration? = nil, database: String = "main",
+    bytesPerSecond: Int? = nil, timeLimit: Duration? = nil, database: String = "main", replacesOtherKeys: Bool = false,
     progress: (@Sendable (BackupProgress) throws -> Void)? = nil
   ) {
     self.method = method
     self.checks = checks
     self.schema = schema
+    self.replacesOtherKeys = replacesOtherKeys
     self.pagesPerStep = pagesPerStep
     self.bytesPerSecond = bytesPerSecond
     self.timeLimit = timeLimit

@@ -81,6 +81,16 @@ final class BackupSource: @unchecked Sendable {
       if isQuiet { source.unlocked = (path, before) }
       return source
     } catch var error as SqlError {
+      if [.notADatabase, .wrongKey].contains(error.kind), let file = try? RawFile(path: path) {
+        if handle?.cipher != nil, file.isPlain {
+          throw SqlError.misuse(
+            "the backup is not encrypted, and the database is; restore a copy of it by export(to:key:): \(path)")
+        }
+        if let handle, handle.cipher == nil, file.looksEncrypted {
+          throw handle.misuse(
+            "the backup is encrypted, and the database is not; restore a copy of it by export(to:key: nil): \(path)")
+        }
+      }
       // SQLITE_READONLY_ROLLBACK
       if error.extendedCode == 776 {
         error.message = """

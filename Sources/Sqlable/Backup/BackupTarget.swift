@@ -60,6 +60,21 @@ struct BackupTarget {
     }
   }
 
+  /// Whether the file is plain and the database encrypted, or the other way round, or has another key.
+  private func isOfAnotherKey(_ db: SqliteDatabase) -> Bool {
+    guard let file = try? RawFile(path: path) else { return false }
+    return db.cipher == nil ? file.looksEncrypted : file.isPlain || file.looksEncrypted
+  }
+
+  private func otherKey(_ db: SqliteDatabase) -> SqlError {
+    let isPlain = (try? RawFile(path: path))?.isPlain == true
+    let difference = isPlain ? "is not encrypted" : db.cipher == nil ? "is encrypted" : "has another key"
+    return SqlError(
+      .wrongKey,
+      message:
+        "the file at the target of the backup \(difference), and is replaced only with replacesOtherKeys: \(path)")
+  }
+
   /// Makes sure that the target can be replaced: that it is a database or empty, and that nothing beside it would be
   /// taken for the log of the copy.
   ///
@@ -68,7 +83,9 @@ struct BackupTarget {
   /// beside it until the last connection closes. So one without a log is open in WAL mode nowhere; the log of another
   /// is closed, which fails as long as it is open. In the other modes a connection has a journal only while it writes,
   /// and SQLite refuses to begin one once its file has been replaced.
-  func prepareForReplacing(_ db: SqliteDatabase) throws {
+  ///
+  /// - Parameter replacesOtherKeys: Whether it may be a database that the handle's key does not open.
+  func prepareForReplacing(_ db: SqliteDatabase, replacesOtherKeys: Bool) throws {
     let label = db.configuration.label
     let logs = ["-wal", "-journal"].map { path + $0 }
     let hasLog = { logs.contains { FileIdentity.linkInfo($0) != nil } }
@@ -79,18 +96,27 @@ struct BackupTarget {
       }
       return
     }
+    var hasOtherKey = false
     do {
       try db.openFile(at: path, isImmutable: true).close()
+    } catch let error as SqlError where [.notADatabase, .wrongKey].contains(error.kind) && isOfAnotherKey(db) {
+      guard replacesOtherKeys else { throw otherKey(db) }
+      hasOtherKey = true
     } catch let error as SqlError where error.kind == .notADatabase {
       throw SqlError(
         .notADatabase, message: "the file at the target of the backup is not a database, and is not replaced: \(path)")
     } catch let error as SqlError where error.kind == .wrongKey {
       throw SqlError(
-        .wrongKey, message: "the file at the target of the backup has another key, and is not replaced: \(path)")
+        .wrongKey, message: "the file at the target of the backup has another key, or is damaged: \(path)")
     } catch let error as SqlError where error.kind == .corrupt {
       // An earlier backup that was damaged since.
     }
     guard hasLog() else { return }
+    guard !hasOtherKey else {
+      throw SqlError(
+        .cannotOpen,
+        message: "the file at the target of the backup has another key, and a log that only that key closes: \(path)")
+    }
     do { try Connection.closeLog(ofFileAt: path, label: label, db.cipher) } catch let error as SqlError {
       throw SqlError(
         error.kind == .busy ? .busy : .cannotOpen,

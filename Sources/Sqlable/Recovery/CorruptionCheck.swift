@@ -15,14 +15,14 @@ struct CorruptionCheck {
   ) throws -> Result {
     var report = CorruptionReport()
     report.error = error
-    guard let check = examine(&report, exclusively: exclusively) else { return try body(report) }
+    guard let check = try examine(&report, exclusively: exclusively) else { return try body(report) }
     defer { check.end() }
     return try ExclusiveCheck.$current.withValue(check) { try body(report) }
   }
 
   /// Returns what has the lock if that is to be kept. Without it nothing of the check has the file open any more, so
   /// that it can be closed and replaced.
-  private func examine(_ report: inout CorruptionReport, exclusively: Bool) -> ExclusiveCheck? {
+  private func examine(_ report: inout CorruptionReport, exclusively: Bool) throws -> ExclusiveCheck? {
     let connection = try? Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
     guard let connection else { return nil }
@@ -32,7 +32,7 @@ struct CorruptionCheck {
     let isLocked = !connection.isAutocommit
     // Without the lock a tree may change while it is read.
     if isLocked || report.error?.kind == .notADatabase { checkPages(&report) }
-    checkContent(connection, &report)
+    try checkContent(connection, &report)
     report.isExclusive = isLocked && exclusively
     if exclusively { return ExclusiveCheck(of: path, connection) }
     _ = try? connection.pragma("ROLLBACK")
@@ -61,7 +61,7 @@ struct CorruptionCheck {
     }
   }
 
-  private func checkContent(_ connection: Connection, _ report: inout CorruptionReport) {
+  private func checkContent(_ connection: Connection, _ report: inout CorruptionReport) throws {
     var tables: [String] = []
     var lines: [String] = []
     do {
@@ -70,6 +70,8 @@ struct CorruptionCheck {
         lines += row[0].split(separator: "\n").map(String.init)
       }
     } catch let error as SqlError {
+      // Another process has changed the key: nothing is damaged.
+      if error.kind == .wrongKey { throw error }
       lines.append(error.message)
       if tables.isEmpty { report.isSchemaDamaged = true }
     } catch {}
@@ -116,7 +118,8 @@ extension SqliteDatabase {
   /// ```
   ///
   /// It runs on a connection of its own, and keeps writers waiting; it may take long. Throws `.misuse` inside a
-  /// transaction, whose lock it would wait for, and in memory.
+  /// transaction, whose lock it would wait for, and in memory, and `.wrongKey` if another process has changed the key
+  /// of the file.
   public func checkForCorruption() throws -> CorruptionReport {
     guard transactionLevel == 0 else { throw misuse("the file can't be checked inside a transaction") }
     guard let check = lockedAnyway({ corruptionCheck }) else {

@@ -228,7 +228,103 @@ import Testing
       #expect(sqlError { try salvage.recover(into: path + ".new") }?.message.contains("can't be salvaged") == true)
       #expect(try db.checkForCorruption().isSound)
       try db.close()
-      #expect(sqlError { try Salvage(damaged: path).recover(into: path + ".new") }?.kind == .notADatabase)
+      #expect(sqlError { try Salvage(damaged: path).recover(into: path + ".new") }?.kindIsMisuse == true)
+    }
+  }
+
+  @Test func aBackupOfADatabaseInMemoryWithAKeyIsRefused() async throws {
+    try await withDirectoryAsync { directory in
+      let memory = try SqliteDatabase.inMemory(configuration: .init(key: .raw(EncryptionTests.bytes)))
+      try memory.createTable(Person.self)
+      #expect(sqlError { try memory.backup(to: directory + "/a.sqlite") }?.kindIsMisuse == true)
+      do {
+        for try await _ in try memory.backupBytes() {}
+        Issue.record("the bytes of a plain file came")
+      } catch let error as SqlError { #expect(error.kindIsMisuse) }
+      #expect(files(in: directory).isEmpty)
+      let plain = try SqliteDatabase.inMemory(configuration: .init(key: .unencrypted))
+      try plain.createTable(Person.self)
+      try plain.backup(to: directory + "/a.sqlite")
+    }
+  }
+
+  @Test func aRestoreBetweenPlainAndEncryptedFilesIsRefused() throws {
+    try withEncrypted(.raw(EncryptionTests.bytes)) { path, configuration in
+      let db = try SqliteDatabase(filepath: path, configuration: configuration)
+      let plain = try SqliteDatabase(filepath: path + ".plain", configuration: .init(key: .unencrypted))
+      try plain.createTable(Person.self)
+      try plain.backup(to: path + ".plain-backup")
+      try db.backup(to: path + ".backup")
+      let toEncrypted = sqlError { try db.restore(from: path + ".plain-backup") }
+      #expect(toEncrypted?.kindIsMisuse == true && toEncrypted?.message.contains("is not encrypted") == true)
+      let toPlain = sqlError { try plain.restore(from: path + ".backup") }
+      #expect(toPlain?.kindIsMisuse == true && toPlain?.message.contains("is encrypted") == true)
+      #expect(try Person.count().run(db) == 1 && Person.count().run(plain) == 0)
+    }
+  }
+
+  @Test func aBackupReplacesAFileWithAnotherKeyIfItMay() throws {
+    try withEncrypted(.raw(EncryptionTests.bytes)) { path, configuration in
+      let db = try SqliteDatabase(filepath: path, configuration: configuration)
+      let plain = try SqliteDatabase(filepath: path + ".plain", configuration: .init(key: .unencrypted))
+      try plain.createTable(Person.self)
+      let (target, replacing) = (path + ".backup", BackupOptions(replacesOtherKeys: true))
+      try db.backup(to: target)
+      try db.rekey(to: .raw([UInt8](0..<32)))
+      let other = sqlError { try db.backup(to: target) }
+      #expect(other?.kind == .wrongKey && other?.message.contains("has another key") == true)
+      try db.backup(to: target, replacing)
+      #expect(try names(target, .init(key: .raw([UInt8](0..<32)))) == ["Annabella"])
+      let encrypted = sqlError { try plain.backup(to: target) }
+      #expect(encrypted?.kind == .wrongKey && encrypted?.message.contains("is encrypted") == true)
+      try plain.backup(to: target, replacing)
+      #expect(try names(target, .init(key: .unencrypted)) == [])
+      let notEncrypted = sqlError { try db.backup(to: target) }
+      #expect(notEncrypted?.kind == .wrongKey && notEncrypted?.message.contains("is not encrypted") == true)
+      try db.backup(to: target, replacing)
+      #expect(try names(target, .init(key: .raw([UInt8](0..<32)))) == ["Annabella"])
+      // What is no database at all stays.
+      try Data(repeating: 65, count: 8_192).write(to: URL(filePath: target))
+      #expect(sqlError { try db.backup(to: target, replacing) } != nil)
+      #expect(try Data(contentsOf: URL(filePath: target)) == Data(repeating: 65, count: 8_192))
+    }
+  }
+
+  @Test func aCheckForCorruptionFindsThatTheKeyHasChangedAndNoDamage() throws {
+    try withEncrypted(.raw(EncryptionTests.bytes)) { path, configuration in
+      let other = try SqliteDatabase(filepath: path, configuration: configuration)
+      #expect(try other.checkForCorruption().isSound)
+      let db = try SqliteDatabase(filepath: path, configuration: configuration)
+      try other.close()
+      let stale = try SqliteDatabase(
+        filepath: path,
+        configuration: Configuration(opensLazily: true, key: configuration.key, cipher: configuration.cipher))
+      try db.rekey(to: .raw([UInt8](0..<32)))
+      expectError(.wrongKey) { _ = try stale.checkForCorruption() }
+    }
+  }
+
+  /// SQLite converts the text of a parameter in a UTF-16 database.
+  @Test func aKeyThatIsNoTextAttachesAFileToADatabaseOfAnyTextEncoding() throws {
+    try withDirectory { directory in
+      for (number, encoding) in ["UTF-8", "UTF-16le"].enumerated() {
+        for key in [try EncryptionKey.passphrase([0xFF, 0, 0x80, 0xC3, 0x28]), try .raw(EncryptionTests.bytes)] {
+          let paths = ["a", "b", "c"].map { directory + "/\(number)\(key.hashValue)\($0).sqlite" }
+          let cipher = CipherSettings()
+          for path in paths.prefix(2) {
+            let db = try SqliteDatabase(
+              filepath: path, configuration: Configuration(journalMode: .delete, key: key, cipher: cipher))
+            try db.execute(SQL(verbatim: "PRAGMA encoding = '\(encoding)'"))
+            try db.createTable(Person.self)
+            try Person(id: nil, name: path).insert().run(db)
+          }
+          let db = try SqliteDatabase(
+            filepath: paths[0], configuration: Configuration(attached: ["other": paths[1]], key: key, cipher: cipher))
+          #expect(try Person.read().in(database: "other").run(db).map(\.name) == [paths[1]])
+          try db.export(to: paths[2], key: key, cipher: cipher)
+          #expect(try names(paths[2], .init(key: key, cipher: cipher)) == [paths[0]])
+        }
+      }
     }
   }
 }
