@@ -17,7 +17,8 @@ final class DamagedFile {
 
   var usable: Int { geometry.usable }
 
-  /// Throws `.cannotOpen` for a file that can't be read, and `.notADatabase` for one that has no page of a database.
+  /// Throws `.cannotOpen` for a file that can't be read, `.misuse` for one that looks encrypted, and `.notADatabase`
+  /// for one that has no page of a database.
   ///
   /// - Parameter likelyEncoding: That of a backup.
   init(path: String, likelyEncoding: TextEncoding? = nil) throws {
@@ -35,6 +36,7 @@ final class DamagedFile {
     let first = log?.page(1) ?? file.bytes(at: 0, count: 100)
     let header = DatabaseHeader(first).flatMap { $0.isSound ? $0 : nil }
     self.header = header
+    guard header != nil || log != nil || !file.looksEncrypted else { throw Salvage.encrypted }
     var geometry = guess
     if let log, guess?.pageSize != log.pageSize {
       let reserved = header.map(\.reserved) ?? guess.map { $0.pageSize - $0.usable } ?? 0
@@ -65,19 +67,20 @@ final class DamagedFile {
     if log?.isJournal == true { problems.append("an unfinished transaction was rolled back") }
   }
 
-  /// The bytes of a page; nil if it is not there or the disk can't read it.
+  /// The bytes of a page, fewer where the file ends within it; nil if it is not there or the disk can't read it.
   func page(_ number: UInt32) -> [UInt8]? {
     guard number > 0, number <= fileCount else { return nil }
     let size = geometry.pageSize
-    var bytes = log?.page(number) ?? file.bytes(at: Int(number - 1) * size, count: size)
-    // The last page of a file that was cut.
-    if bytes.count < size, !bytes.isEmpty { bytes += [UInt8](repeating: 0, count: size - bytes.count) }
+    let bytes = log?.page(number) ?? file.bytes(at: Int(number - 1) * size, count: size)
     return bytes.isEmpty ? nil : bytes
   }
 
   /// A page of a b-tree, or nil.
   func tree(_ number: UInt32) -> TreePage? {
-    page(number).flatMap { TreePage($0, number: number, usable: usable) }
+    guard let bytes = page(number) else { return nil }
+    // The last page of a file that was cut.
+    let rest = [UInt8](repeating: 0, count: max(geometry.pageSize - bytes.count, 0))
+    return TreePage(bytes + rest, number: number, usable: usable, readable: bytes.count)
   }
 
   /// The page of SQLite's locks, which has no content.

@@ -80,7 +80,7 @@ extension Salvage {
   /// Throws `.misuse` inside a transaction.
   public func merge(into db: SqliteDatabase) throws -> [Merged] {
     guard db.transactionLevel == 0 else { throw SqlError.misuse("rows can't be merged inside a transaction") }
-    return try recovering { try add($0, $1, to: db) }
+    return try recovering(TextEncoding(of: db)) { try add($0, $1, to: db) }
   }
 
   /// Recovers the rows of the damaged file, and adds those to a pool's database whose keys are free there.
@@ -90,16 +90,18 @@ extension Salvage {
   public func merge(
     into pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [Merged] {
-    try recovering { report, path in
+    try recovering(TextEncoding(of: pool.root)) { report, path in
       try pool.withWriter(file: file, line: line) { db in try add(report, path, to: db) }
     }
   }
 
   /// Recovers the rows into a file of its own, which is deleted after `body`.
-  private func recovering(_ body: (SalvageReport, _ path: String) throws -> [Merged]) throws -> [Merged] {
+  private func recovering(
+    _ encoding: TextEncoding, _ body: (SalvageReport, _ path: String) throws -> [Merged]
+  ) throws -> [Merged] {
     let recovered = "\(damaged)-salvaged-\(UUID().uuidString)"
     defer { try? SqliteDatabase.deleteDatabase(at: recovered) }
-    return try body(try recover(into: recovered), recovered)
+    return try body(recover(into: recovered, encoding: encoding), recovered)
   }
 
   private func add(_ report: SalvageReport, _ recovered: String, to db: SqliteDatabase) throws -> [Merged] {
@@ -139,6 +141,14 @@ extension Salvage {
       SQL(verbatim: "INSERT OR IGNORE INTO main.\(name)(\(list)) SELECT \(list) FROM sqlable_salvaged.\(name)"))
     let added = try count("main.\(name)") - before
     return Merged(table: table, added: added, conflicts: all - added)
+  }
+}
+
+extension TextEncoding {
+  /// That of a database: SQLite attaches no file with another.
+  fileprivate init(of db: SqliteDatabase) throws {
+    let name = try db.running { try $0.pragma("PRAGMA main.encoding") }
+    self = [.utf16LittleEndian, .utf16BigEndian].first { $0.name == name } ?? .utf8
   }
 }
 

@@ -18,6 +18,7 @@ extension SalvageRun {
       for number in unknownPages { try assign(number) }
     }
     for number in unknownPages { try leaveOut(number) }
+    if schema.isDamaged { for number in unknownPages { try leaveOutKeys(number) } }
   }
 
   private var unknownPages: some Sequence<UInt32> {
@@ -129,8 +130,55 @@ extension SalvageRun {
     let reason = isLive ? "its table is unknown" : "it was probably deleted"
     try crawler.crawl(number, nil, isOrphan: true, &tally) { row in
       guard row.isSound else { return }
-      if isLive { report.rowsOfUnknownTables += 1 } else { report.rowsPossiblyDeleted += 1 }
+      if isLive {
+        report.rowsOfUnknownTables += 1
+        rowidsOfUnknownTables.insert(row.rowid)
+      } else {
+        report.rowsPossiblyDeleted += 1
+      }
       if isLive || salvage.keepsPossiblyDeleted { try output.setAside(row, of: nil, rowid: true, reason) }
+    }
+  }
+
+  /// Keeps the keys of a page that no table or index has a place for. They are rows of a table without a rowid whose
+  /// definition is lost, if they are not those of an index.
+  private func leaveOutKeys(_ number: UInt32) throws {
+    guard let page = file.tree(number), !page.kind.isTable, page.isSound, !file.isMappedFree(number),
+      try !isOfIndex(samples(of: page))
+    else { return }
+    for row in crawler.rows(of: page) where row.isSound {
+      report.rowsOfUnknownTables += 1
+      try output.setAside(row, of: nil, rowid: false, "its table is unknown")
+    }
+  }
+
+  /// Whether most of some keys are those of an index: each ends with the key of a row, and begins with one of its
+  /// values.
+  private func isOfIndex(_ keys: [StoredRecord]) throws -> Bool {
+    let keys = keys.filter { $0.fields.count == $0.count && $0.count > 1 }.prefix(8)
+    guard !keys.isEmpty else { return false }
+    let unknown = keys.count { key in
+      key.fields.last.flatMap { key.integer($0) }.map(rowidsOfUnknownTables.contains) == true
+    }
+    if unknown * 2 > keys.count { return true }
+    return try tables.contains { table in
+      guard let sink = table.sink, let shape = table.shape, !sink.columns.isEmpty,
+        let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)
+      else { return false }
+      let columns = shape.columns.filter { !$0.isGenerated || $0.isRowid }
+      let same = columns.map { "\($0.name.quotedName) IS ?1" }.joined(separator: " OR ")
+      let statement = try output.connection.prepareText(
+        "SELECT 1 FROM main.\(sink.name.quotedName) WHERE \(name.quotedName) = ?2 AND (\(same))")
+      defer { statement.reset() }
+      let found = try keys.count { key in
+        var isFound = false
+        try key.bound([key.fields[0], key.fields[key.fields.count - 1]], file.encoding, to: statement, from: 1) {
+          isFound = try statement.step()
+        }
+        statement.rewind()
+        return isFound
+      }
+      return found * 2 > keys.count
     }
   }
 

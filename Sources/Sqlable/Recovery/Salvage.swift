@@ -33,19 +33,41 @@ public struct Salvage: Sendable {
     isEncrypted = db?.cipher != nil
   }
 
+  /// The same functions for another file.
+  private init(damaged: String, functions: FunctionRegistry?) {
+    (self.damaged, self.functions) = (damaged, functions)
+    (backup, schema, isEncrypted) = (nil, nil, false)
+  }
+
   /// Recovers the rows into a new file, with the schema, and returns what came back and what did not.
   ///
   /// The file appears under its name when it is complete and on the disk. Rows keep their rowids. One that breaks a
   /// constraint goes into the table `lost_and_found`, with its reason.
   ///
-  /// Throws `.misuse` if `path` exists and if the handle of the functions has a key, `.cannotOpen` if the damaged file
-  /// can't be read, `.notADatabase` if it has no page of a database, and `.full` or `.io` if the new file can't be
-  /// written. Damage is no error.
+  /// Throws `.misuse` if `path` exists, if the handle of the functions has a key and if the damaged file looks
+  /// encrypted, `.cannotOpen` if it can't be read, `.notADatabase` if it has no page of a database, and `.full` or
+  /// `.io` if the new file can't be written. Damage is no error.
   @discardableResult
   public func recover(into path: String) throws -> SalvageReport {
-    guard !isEncrypted else {
-      throw SqlError.misuse("an encrypted file can't be salvaged: its pages can't be told apart")
-    }
+    guard !isEncrypted else { throw Salvage.encrypted }
     return try SalvageRun(self, into: path).recover()
+  }
+
+  /// Recovers the rows into a new file with a text encoding.
+  func recover(into path: String, encoding: TextEncoding) throws -> SalvageReport {
+    guard let backup, try BackupHeader(path: backup).encoding != encoding else {
+      guard !isEncrypted else { throw Salvage.encrypted }
+      return try SalvageRun(self, into: path, encoding: encoding).recover()
+    }
+    // Only a file with the backup's encoding can attach the backup.
+    let recovered = path + "-recoded"
+    defer { try? SqliteDatabase.deleteDatabase(at: recovered) }
+    let report = try recover(into: recovered)
+    _ = try SalvageRun(Salvage(damaged: recovered, functions: functions), into: path, encoding: encoding).recover()
+    return report
+  }
+
+  static var encrypted: SqlError {
+    .misuse("an encrypted file can't be salvaged: its pages can't be told apart; restore a backup")
   }
 }

@@ -31,6 +31,9 @@ public struct SalvageReport: Sendable, Hashable, Codable {
     public var isLossExact = true
     /// The intact rows that the table does not take, for a constraint. They are in ``SalvageReport/lostAndFound``.
     public var rowsSetAside = 0
+    /// The rows with text that is not valid UTF-8 or UTF-16, for which the backup has no intact version. They are in
+    /// the table with their bytes; reading such a text as a `String` throws `.decoding`.
+    public var rowsWithInvalidText = 0
     public var unreadablePages = 0
     /// Where the definition comes from.
     public var schemaSource: SchemaSource = .file
@@ -44,7 +47,8 @@ public struct SalvageReport: Sendable, Hashable, Codable {
 
     /// Whether every row was read from the damaged file and is in the table.
     public var isComplete: Bool {
-      estimatedRowsLost == 0 && isLossExact && rowsFromBackup == 0 && rowsSetAside == 0 && problem == nil
+      estimatedRowsLost == 0 && isLossExact && rowsFromBackup == 0 && rowsSetAside == 0 && rowsWithInvalidText == 0
+        && problem == nil
     }
   }
 
@@ -99,6 +103,7 @@ extension SalvageReport.Table: CustomStringConvertible {
     if rowsFromBackup > 0 { parts.append("\(rowsFromBackup) of them from the backup") }
     if estimatedRowsLost > 0 || !isLossExact { parts.append("\(isLossExact ? "" : "about ")\(estimatedRowsLost) lost") }
     if rowsSetAside > 0 { parts.append("\(rowsSetAside) set aside") }
+    if rowsWithInvalidText > 0 { parts.append("\(rowsWithInvalidText) with invalid text") }
     if let problem { parts.append(problem) }
     return "\(name): \(parts.joined(separator: ", "))"
   }

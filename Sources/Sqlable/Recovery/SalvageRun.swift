@@ -11,17 +11,21 @@ final class SalvageRun {
   private(set) var tables: [SalvagedTable] = []
   /// How many values the keys of each index with lost pages have; nil if that is not known.
   private(set) var damagedIndexes: [Int?] = []
+  /// The ids of rows whose table is unknown, by which the keys of its indexes are told from other rows.
+  var rowidsOfUnknownTables: Set<Int64> = []
   /// Whether all free pages are known: then each other page is of a table or an index.
   private(set) var knowsFreelist = false
   var file: DamagedFile { crawler.file }
 
-  init(_ salvage: Salvage, into path: String) throws {
+  /// - Parameter encoding: The text encoding of the new file, if there is no backup; nil for that of the damaged one.
+  init(_ salvage: Salvage, into path: String, encoding: TextEncoding? = nil) throws {
     self.salvage = salvage
     let copy = try salvage.backup.map { try BackupHeader(path: $0) }
     let file = try DamagedFile(path: salvage.damaged, likelyEncoding: copy?.encoding)
     crawler = TreeCrawler(file)
     output = try RecoveredFile(
-      path: path, file.geometry, file.encoding, stored: copy?.encoding ?? file.encoding, functions: salvage.functions)
+      path: path, file.geometry, file.encoding, stored: copy?.encoding ?? encoding ?? file.encoding,
+      functions: salvage.functions)
     let output = output
     backup = try copy.map { try AttachedBackup($0, to: output.connection) }
     report.pages = Int(file.pageCount)
@@ -43,14 +47,14 @@ final class SalvageRun {
         crawler.marks.markLikelyFreelist(of: file)
         if file.header != nil { report.problems.append("the list of free pages is damaged") }
       }
-      let hasKeysAsRows = tables.contains { $0.shape?.isWithoutRowid == true }
-      if hasKeysAsRows || tables.contains(where: { !$0.tally.isComplete }) { try crawlIndexes() }
+      let hasKeysAsRows = tables.contains(where: \.isWithoutRowid)
+      if hasKeysAsRows || schema.isDamaged || tables.contains(where: { !$0.tally.isComplete }) { try crawlIndexes() }
       try assignOrphans()
       if hasKeysAsRows { noteUnknownKeys() }
       try completeFromBackup()
       try finishVirtualTables()
       try finishSchema()
-      finishReport()
+      try finishReport()
     }
     try output.finish()
     return report
@@ -65,7 +69,10 @@ final class SalvageRun {
     report.unreadablePages += schema.unreadablePages
     if schema.isDamaged { report.problems.append("the schema of the file is damaged") }
     tables = schema.entries.filter { $0.type == "table" && $0.sql.virtualTableModule == nil }.map { entry in
-      SalvagedTable(entry, source: entry.isOwn ? .file : isInBackup(entry) ? .backup : .models)
+      let root = entry.isOwn ? file.tree(entry.root) : nil
+      return SalvagedTable(
+        entry, source: entry.isOwn ? .file : isInBackup(entry) ? .backup : .models,
+        root: root?.cells.isEmpty == false ? root?.kind : nil)
     }
   }
 
@@ -127,7 +134,7 @@ final class SalvageRun {
       table.tally.miss(TreeCrawler.allRowids, depth: 0, mayHaveOrphans: true)
       return
     }
-    if table.shape?.isWithoutRowid == true {
+    if table.isWithoutRowid {
       try crawler.crawlIndex(table.entry.root, table.shape, &table.tally) { try place($0, in: table) }
     } else {
       try crawler.crawl(table.entry.root, table.shape, &table.tally) { try place($0, in: table) }
@@ -138,7 +145,7 @@ final class SalvageRun {
   func place(_ row: TreeCrawler.FoundRow, in table: SalvagedTable, isOrphan: Bool = false) throws {
     if table.entry.name.isSameName(as: "sqlite_sequence") { return table.sequence(row, file.encoding) }
     if table.use == .none || table.entry.isInternal { return }
-    let hasRowid = table.shape?.isWithoutRowid != true
+    let hasRowid = !table.isWithoutRowid
     guard row.isSound else {
       guard row.record?.fields.isEmpty == false else { return }
       return try output.setAside(
@@ -148,8 +155,11 @@ final class SalvageRun {
       table.rowsSetAside += 1
       return try output.setAside(row, of: table.entry.name, rowid: hasRowid, "the table can't be created")
     }
+    let isInvalid = row.record?.hasInvalidText(file.encoding) == true
+    if isInvalid, try replaceByBackup(row, of: table, sink) { return }
     guard let error = try output.insert(row, sink) else {
       table.rowsFromPages += 1
+      if isInvalid { table.rowsWithInvalidText += 1 }
       return
     }
     // The row that the tree leads to is there already.
@@ -197,9 +207,28 @@ final class SalvageRun {
     }
   }
 
-  private func finishReport() {
+  private func finishReport() throws {
+    // How many rows a table has whose root is its only leaf.
+    let small = tables.filter { $0.tally.isComplete && $0.tally.leaves == 1 && !$0.entry.isInternal }
+    let average = small.isEmpty ? nil : Double(small.reduce(0) { $0 + $1.tally.leafCells }) / Double(small.count)
+    let counters = tables.first { $0.entry.name.isSameName(as: "sqlite_sequence") && $0.tally.isComplete }
     for table in tables where !table.entry.isInternal && table.use != .none {
-      report.tables.append(table.report(usable: file.usable))
+      var entry = table.report(usable: file.usable)
+      // Nothing of its tree was found: other tables, the backup or its counter say more than the size of a page.
+      if table.tally.leaves == 0, table.rowsByIndex == nil, table.tally.gaps.contains(where: { $0.depth == 0 }) {
+        let source = "\(AttachedBackup.name).\(table.entry.name.quotedName)"
+        var rows = entry.estimatedRowsLost + entry.rowsFromBackup
+        if let average { rows = min(rows, Int(average.rounded())) }
+        if backup?.entries.contains(where: { $0.type == "table" && $0.name.isSameName(as: table.entry.name) }) == true {
+          let count = try? output.connection.pragma("SELECT count(*) FROM \(source)")
+          rows = count.flatMap { Int($0) } ?? rows
+        } else if let counters, table.shape?.table.primaryKey?.isAutoincrement == true {
+          let last = counters.sequences.first { $0.name.isSameName(as: table.entry.name) }
+          rows = min(rows, Int(clamping: max(last?.number ?? 0, 0)))
+        }
+        entry.estimatedRowsLost = max(rows - entry.rowsFromBackup, 0)
+      }
+      report.tables.append(entry)
     }
     for table in tables { report.unreadablePages += table.tally.unreadablePages }
     report.lostAndFound = output.lostAndFound

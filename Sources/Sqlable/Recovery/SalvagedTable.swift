@@ -10,8 +10,10 @@ final class SalvagedTable {
   }
 
   let entry: SchemaEntry
-  /// Nil if its text can't be read.
+  /// Nil if its text can't be read, or does not say which columns are the key that stands for the rowid.
   let shape: TableShape?
+  /// Whether its b-tree is ordered by a key in place of the rowid.
+  let isWithoutRowid: Bool
   /// The name in its text, which is another if that is damaged; nil if the text can't be read.
   let definedName: String?
   private let source: SalvageReport.SchemaSource
@@ -23,20 +25,28 @@ final class SalvagedTable {
   var rowsFromPages = 0
   var rowsFromBackup = 0
   var rowsSetAside = 0
+  /// How many of the rows have text that is not valid.
+  var rowsWithInvalidText = 0
   /// How many rows it had, by an index that is complete.
   var rowsByIndex: Int?
   var problem: String?
   /// The rows of `sqlite_sequence`.
   private(set) var sequences: [(name: String, number: Int64)] = []
 
-  init(_ entry: SchemaEntry, source: SalvageReport.SchemaSource) {
+  /// - Parameter root: The kind of the page that is its root; nil if that is unknown.
+  init(_ entry: SchemaEntry, source: SalvageReport.SchemaSource, root: TreePage.Kind?) {
     (self.entry, self.source) = (entry, source)
-    do {
-      var table = try SchemaReader.table(entry.sql)
-      definedName = table.name
-      table.name = entry.name
-      shape = table.columns.isEmpty ? nil : TableShape(table)
-    } catch { (shape, definedName) = (nil, nil) }
+    var table = try? SchemaReader.table(entry.sql)
+    definedName = table?.name
+    isWithoutRowid = table?.isWithoutRowid == true || root?.isTable == false
+    if isWithoutRowid, table?.isWithoutRowid == false {
+      table?.isWithoutRowid = true
+      problem = "its definition is damaged: it lacks WITHOUT ROWID"
+    }
+    table?.name = entry.name
+    shape = table.flatMap { [isWithoutRowid] table in
+      table.columns.isEmpty || (isWithoutRowid && table.primaryKey == nil) ? nil : TableShape(table)
+    }
     if shape == nil { problem = "its definition can't be read" }
   }
 
@@ -57,6 +67,7 @@ final class SalvagedTable {
     (report.rowsFromPages, report.rowsFromBackup) = (rowsFromPages, rowsFromBackup)
     (report.rowsSetAside, report.unreadablePages) = (rowsSetAside, tally.unreadablePages)
     (report.schemaSource, report.problem) = (source, problem)
+    report.rowsWithInvalidText = rowsWithInvalidText
     guard !tally.isComplete else { return report }
     // Few rows are longer than ten bytes a column, and pages are two thirds full on average.
     let guess = Double(usable) * 2 / 3 / Double(10 * (shape?.columns.count ?? 5) + 4)

@@ -32,6 +32,8 @@ struct TableShape {
   let table: DatabaseSchema.Table
   /// The columns in the order of the record: without virtual ones, and without a rowid with those of the key first.
   let columns: [Column]
+  /// The number of columns of the key that stands for the rowid; 0 if there is a rowid.
+  let keyCount: Int
   var isWithoutRowid: Bool { table.isWithoutRowid }
 
   init(_ table: DatabaseSchema.Table) {
@@ -49,8 +51,9 @@ struct TableShape {
       order = first + order.filter { column in !first.contains { $0.name.isSameName(as: column.name) } }
       keyCount = first.count
     }
+    self.keyCount = keyCount
     let rowid = table.keyIsRowid ? table.primaryKey?.columns.first?.expression.name : nil
-    columns = order.enumerated().map { place, column in
+    columns = order.enumerated().map { [keyCount] place, column in
       let type = column.type.text
       let isRowid = rowid.map(column.name.isSameName(as:)) == true
       return Column(

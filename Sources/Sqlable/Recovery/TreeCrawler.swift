@@ -214,6 +214,12 @@ final class TreeCrawler {
     return records.isEmpty || records.count(where: { shape.contradicts($0) }) * 2 < records.count
   }
 
+  /// The rows of a page that nothing leads to, without those below it.
+  func rows(of page: TreePage) -> [FoundRow] {
+    guard marks.claim(page.number, as: .tree) else { return [] }
+    return page.cells.compactMap { $0.map { found($0, page, nil) } }
+  }
+
   // MARK: Payload
 
   /// The bytes of a row or key; incomplete where its chain of overflow pages is broken.
@@ -222,10 +228,8 @@ final class TreeCrawler {
     var next = cell.overflow
     while bytes.count < cell.length {
       guard next > 0, marks.claim(next, as: .overflow) else { return (bytes, false) }
-      guard let page = file.page(next), page.count >= file.usable, let link = page.word(0) else {
-        return (bytes, false)
-      }
       let part = min(file.usable - 4, cell.length - bytes.count)
+      guard let page = file.page(next), page.count >= 4 + part, let link = page.word(0) else { return (bytes, false) }
       // A page of nothing but zeros was more likely overwritten than written, unless zeros lead to it.
       if page.isZero(0..<file.usable), !bytes.suffix(16).allSatisfy({ $0 == 0 }) { return (bytes, false) }
       bytes += page[4..<(4 + part)]

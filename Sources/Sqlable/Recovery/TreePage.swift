@@ -34,20 +34,23 @@ struct TreePage {
 
   /// Nil if the page is not one of a b-tree.
   ///
-  /// - Parameter usable: The size of the page without its reserved bytes.
-  init?(_ bytes: [UInt8], number: UInt32, usable: Int) {
+  /// - Parameters:
+  ///   - usable: The size of the page without its reserved bytes.
+  ///   - readable: The number of bytes that the file has of it. A cell that ends behind them is damaged.
+  init?(_ bytes: [UInt8], number: UInt32, usable: Int, readable: Int = .max) {
     let start = number == 1 ? 100 : 0
     guard usable <= bytes.count, let kind = bytes.byte(start).flatMap(Kind.init), let count = bytes.short(start + 3),
       let content = bytes.short(start + 5), let rightmost = bytes.word(start + 8)
     else { return nil }
     let pointers = start + (kind.isLeaf ? 8 : 12)
+    guard pointers <= readable else { return nil }
     // The content may begin behind the pointers only; 0 is 65,536.
     let contentStart = content == 0 ? 65_536 : content
     let room = contentStart >= pointers && contentStart <= usable ? contentStart : usable
     let fitting = min(count, (room - pointers) / 2)
     var cells: [Cell?] = (0..<fitting).map { place in
       guard let offset = bytes.short(pointers + 2 * place), offset >= pointers + 2 * fitting else { return nil }
-      return Cell(bytes, at: offset, kind, usable: usable)
+      return Cell(bytes, at: offset, kind, before: min(usable, readable), usable: usable)
     }
     if kind.isTable { TreePage.dropUnordered(&cells) }
     (self.number, self.kind, self.bytes, self.cells) = (number, kind, bytes, cells)
@@ -86,7 +89,11 @@ struct TreePage {
 
 extension TreePage.Cell {
   /// Nil if a part of it is outside the page.
-  init?(_ bytes: [UInt8], at start: Int, _ kind: TreePage.Kind, usable: Int) {
+  ///
+  /// - Parameters:
+  ///   - end: Where the readable bytes of the page end.
+  ///   - usable: The size of the page without its reserved bytes.
+  init?(_ bytes: [UInt8], at start: Int, _ kind: TreePage.Kind, before end: Int, usable: Int) {
     var offset = start
     if !kind.isLeaf {
       guard let child = bytes.word(offset) else { return nil }
@@ -94,12 +101,12 @@ extension TreePage.Cell {
       offset += 4
     }
     if kind != .interiorTable {
-      guard let length = bytes.variable(offset, before: usable), length.value <= UInt64(Int32.max) else { return nil }
+      guard let length = bytes.variable(offset, before: end), length.value <= UInt64(Int32.max) else { return nil }
       self.length = Int(length.value)
       offset = length.end
     }
     if kind.isTable {
-      guard let rowid = bytes.variable(offset, before: usable) else { return nil }
+      guard let rowid = bytes.variable(offset, before: end) else { return nil }
       self.rowid = Int64(bitPattern: rowid.value)
       offset = rowid.end
     }
@@ -113,8 +120,8 @@ extension TreePage.Cell {
         offset += 4
       }
     }
-    guard offset <= usable else { return nil }
-    end = offset
+    guard offset <= end else { return nil }
+    self.end = offset
   }
 
   /// How much of a payload is on the page.
