@@ -6,5 +6,11 @@
 #error "the headers of dqlite are missing: apt-get install libdqlite-dev"
 #endif
 #include <dqlite.h>
+#include <sqlite3.h>
+
+// Calls `entry` with each connection that this process opens from now on; SQLite declares its type as another one.
+static inline int sqlable_auto_extension(int (*entry)(sqlite3 *, char **, const void *)) {
+  return sqlite3_auto_extension((void (*)(void))entry);
+}
 
 #endif

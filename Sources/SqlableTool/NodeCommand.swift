@@ -10,8 +10,8 @@ struct NodeCommand: Subcommand {
       [--latency MILLISECONDS] [--allow-unencrypted-network]
 
     Runs a node of a cluster, in the directory PATH, until SIGTERM or SIGINT: then it hands over leadership if it leads,
-    and ends. Node 1 begins the cluster; every other one joins it, and later goes on in it. Needs the package trait
-    ClusterNode: swift run --traits ClusterNode sqlable node …
+    and ends, after 30 seconds at the latest. Node 1 begins the cluster; every other one joins it, and later goes on in
+    it. Needs the package trait ClusterNode: swift run --traits ClusterNode sqlable node …
 
       --id NUMBER                  from 1; an id that no other node of the cluster has, or had
       --address HOST:PORT          under which clients and other nodes reach it
@@ -55,6 +55,9 @@ struct NodeCommand: Subcommand {
   }
 
   #if ClusterNode
+  /// How long the node may take to stop.
+  private static let patience = DispatchTimeInterval.seconds(30)
+
   func run() throws -> Int32 {
     let configuration = ClusterNodeConfiguration(
       networkLatency: .milliseconds(latency), bindAddress: bind, allowsUnencryptedNetwork: allowsUnencryptedNetwork)
@@ -69,7 +72,14 @@ struct NodeCommand: Subcommand {
     let sources = [SIGTERM, SIGINT].map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { task.cancel() }
+      source.setEventHandler {
+        task.cancel()
+        // A statement that runs, or a disk that does not answer, may keep the node from stopping.
+        DispatchQueue.global().asyncAfter(deadline: .now() + NodeCommand.patience) {
+          Output.write("node \(node.id) did not stop in time, and was ended\n", to: STDERR_FILENO)
+          _exit(1)
+        }
+      }
       source.resume()
       return source
     }

@@ -8,6 +8,8 @@ extension SqliteCluster {
       case closed
       /// A read did not answer, for this reason: `.unavailable` without a leader, `.timeout` if it was not in time.
       case noAnswer(SqlError.Kind)
+      /// A write was not stored, for this reason.
+      case noWrite(SqlError.Kind)
       /// These voters do not answer this client.
       case unreachable([UInt64])
       /// The cluster has so few voters that it does not survive the loss of one.
@@ -25,12 +27,14 @@ extension SqliteCluster {
 
     public var isHealthy: Bool { problems.isEmpty }
     /// Whether reads and writes are answered, though the cluster may not survive another loss.
-    public var isServing: Bool { answer != nil }
+    public var isServing: Bool {
+      answer != nil && !problems.contains { if case .noWrite = $0 { true } else { false } }
+    }
     /// The number of voters.
     public var voters: Int { members.count { $0.role == .voter } }
   }
 
-  /// Tests whether a read is answered, and whether all voters answer this client.
+  /// Tests whether a read is answered and a write is stored, and whether all voters answer this client.
   ///
   /// ```swift
   /// let health = await cluster.health()
@@ -38,7 +42,8 @@ extension SqliteCluster {
   /// ```
   ///
   /// It ends within the deadline, and never throws. Fewer than three voters are a problem: so a cluster of one or two
-  /// nodes is not healthy. Traces do not report its read.
+  /// nodes is not healthy. The write sets `PRAGMA user_version` to the value that it has; while another transaction has
+  /// the write lock it is left out. Traces report neither.
   public func health(within limit: Duration = .seconds(1)) async -> Health {
     let begin = ContinuousClock.now
     let deadline = Deadline.after(limit)
@@ -49,6 +54,11 @@ extension SqliteCluster {
       let request = SqlRequest(sql: "SELECT count(*) FROM sqlite_schema", values: [], isReadOnly: true)
       _ = try await sessions.attempt(before: deadline) { try await $0.answer(to: request, before: deadline) }
       answer = begin.duration(to: .now)
+      do {
+        try await sessions.attempt(before: deadline) { try await $0.writeNothing(before: deadline) }
+      } catch {
+        problems.append(.noWrite((error as? SqlError)?.kind ?? .interrupted))
+      }
     } catch {
       let kind = (error as? SqlError)?.kind ?? .interrupted
       problems.append(kind == .closed ? .closed : .noAnswer(kind))
@@ -61,6 +71,28 @@ extension SqliteCluster {
     let address = leader.last.map { "\($0)" }
     return Health(
       problems: problems, answer: answer, leader: members.first { $0.address == address }, members: members)
+  }
+}
+
+extension ClusterSession {
+  /// Commits a transaction that changes nothing, unless another one has the write lock.
+  fileprivate func writeNothing(before deadline: ContinuousClock.Instant) async throws {
+    do { try await execute("BEGIN IMMEDIATE", before: deadline) } catch let error as SqlError where error.kind == .busy
+    {
+      return
+    }
+    do {
+      let request = SqlRequest(sql: "PRAGMA user_version", values: [], isReadOnly: true)
+      guard case .integer(let version)? = try await answer(to: request, before: deadline).rows.first?.first else {
+        throw SqlError(.unavailable, message: "the node does not say the version of the database")
+      }
+      try await execute("PRAGMA user_version = \(version)", before: deadline)
+      try await execute("COMMIT", before: deadline)
+    } catch {
+      // Without an answer the connection is closed, which rolls back.
+      if isUsable(after: error) { try? await execute("ROLLBACK", before: .now + .seconds(2)) }
+      throw error
+    }
   }
 }
 #endif

@@ -151,7 +151,7 @@ final class ClusterWrite: Sendable {
     let isLast = state.withLock { state in
       state.losses += 1
       state.isAlone = state.losses > 1
-      return state.losses >= ClusterAttempts.maximumLosses
+      return (error as? NodeFailure)?.isSilent == true || state.losses >= ClusterAttempts.maximumLosses
     }
     if isLast { stop(error.ofCluster) }
   }

@@ -125,7 +125,10 @@ struct ClusterAttempts {
       guard .now + .milliseconds(10) < deadline else { throw error.ofCluster }
     }
     last = (error, .now)
-    if (error as? NodeFailure)?.wasSent == true { losses += 1 }
+    if let failure = error as? NodeFailure, failure.wasSent {
+      if failure.isSilent { throw failure.ofCluster }
+      losses += 1
+    }
     let isBusy = (error as? SqlError)?.kind == .busy
     guard error.isOfNode || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
     let pause = bound * Double.random(in: 0.5...1)

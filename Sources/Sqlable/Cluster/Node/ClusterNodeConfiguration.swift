@@ -26,6 +26,12 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   /// dqlite 1.11 ends the whole process when it leads and can't write its log. So the node stops before, and does not
   /// start with less; ``SqliteClusterNode/stopReason`` and the health say why. It checks four times a second.
   public var minimumFreeBytes: Int
+  /// The processor time that a statement may take on the node, which ends it with `.interrupted` then. Default: 10
+  /// seconds. Of several nodes in one process the longest counts.
+  ///
+  /// A node runs one statement at a time, and answers no other node meanwhile: one that takes longer than they wait for
+  /// a heartbeat costs the node its leadership anyway.
+  public var maximumStatementTime: Duration
   /// A number that nodes share that fail together, such as those in one rack. Shown with the node; default: 0.
   public var failureDomain: Int
   /// The address to listen on, if it is not the address of the node: `0.0.0.0:9001` for all interfaces.
@@ -38,11 +44,12 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
 
   public init(
     networkLatency: Duration = .milliseconds(50), snapshotThreshold: Int = 1_024, snapshotTrailing: Int = 1_024,
-    minimumFreeBytes: Int = 64 << 20, failureDomain: Int = 0, bindAddress: String? = nil,
+    minimumFreeBytes: Int = 64 << 20, maximumStatementTime: Duration = .seconds(10), failureDomain: Int = 0,
+    bindAddress: String? = nil,
     allowsUnencryptedNetwork: Bool = false
   ) {
     (self.networkLatency, self.failureDomain) = (networkLatency, failureDomain)
-    self.minimumFreeBytes = minimumFreeBytes
+    (self.minimumFreeBytes, self.maximumStatementTime) = (minimumFreeBytes, maximumStatementTime)
     (self.snapshotThreshold, self.snapshotTrailing) = (snapshotThreshold, snapshotTrailing)
     (self.bindAddress, self.allowsUnencryptedNetwork) = (bindAddress, allowsUnencryptedNetwork)
   }

@@ -20,6 +20,10 @@ final class NodeDirectory: Sendable {
 
   let path: String
   private let lock: Int32
+  /// The file of the lock: while it is at its path, so is the directory.
+  private let identity: FileIdentity?
+  /// The path without symbolic links, as the kernel has it.
+  private let resolvedPath: String
 
   /// Makes the directory, unless it is there, and locks it.
   init(_ path: String) throws {
@@ -33,6 +37,8 @@ final class NodeDirectory: Sendable {
     let name = path + "/" + NodeDirectory.lockName
     lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard lock >= 0 else { throw SqlError.system("create", name, errno) }
+    resolvedPath = FileIdentity.resolved(path) ?? path
+    identity = FileIdentity(name)
     // A process that was just killed gives the lock back as it ends.
     let end = ContinuousClock.now + .seconds(2)
     while flock(lock, LOCK_EX | LOCK_NB) != 0 {
@@ -56,6 +62,40 @@ final class NodeDirectory: Sendable {
     do { return try FileManager.default.contentsOfDirectory(atPath: path) } catch {
       throw SqlError(.cannotOpen, message: "the directory can't be read: \(path)")
     }
+  }
+
+  /// Those of the files that stay as long as the node that are there.
+  var lastingFiles: [String] {
+    [NodeDirectory.recordName, "metadata1", "metadata2"].filter { FileIdentity.info(path + "/" + $0) != nil }
+  }
+
+  /// Why what the node writes is lost; nil if its directory and these files are at their paths, and can be written.
+  func loss(of files: [String]) -> SqlError? {
+    let name = path + "/" + NodeDirectory.lockName
+    guard let identity, FileIdentity(name) == identity else {
+      return SqlError(.io, message: "the directory of the node was removed or replaced: \(path)")
+    }
+    for file in files where FileIdentity.info(path + "/" + file) == nil {
+      return SqlError(.io, message: "a file of the node was removed: \(path)/\(file)")
+    }
+    var byte: UInt8 = 0
+    guard pwrite(lock, &byte, 1, 0) == 1, fsync(lock) == 0 else {
+      return SqlError.system("write", name, errno)
+    }
+    return nil
+  }
+
+  /// The files in it that this process has open although they were deleted.
+  func openDeletedFiles() -> Set<String> {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    let end = " (deleted)"
+    return Set(
+      names.compactMap { name -> String? in
+        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name) else {
+          return nil
+        }
+        return target.hasPrefix(resolvedPath + "/") && target.hasSuffix(end) ? String(target.dropLast(end.count)) : nil
+      })
   }
 
   /// Whether dqlite has begun to write here.

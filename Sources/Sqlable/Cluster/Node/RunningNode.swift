@@ -23,6 +23,7 @@ final class RunningNode: @unchecked Sendable {
     let latency = try configuration.latencyMilliseconds()
     let snapshots = try configuration.snapshotParameters()
     let listening = try bind.numeric()
+    try StatementWatch.begin(limit: Int64(configuration.maximumStatementTime / .nanoseconds(1)))
     try bind.testListening()
     ignoreBrokenPipes()
     let node = try RunningNode.created(id, address, in: directory)

@@ -35,7 +35,7 @@ public final class SqliteClusterNode: Sendable {
   private let queue = DispatchQueue(label: "sqlable.cluster.node")
   private let running = Guarded<RunningNode?>(nil)
   private let turns = Turns()
-  private let space = SpaceWatch()
+  private let disk = DiskWatch()
   private let leader: LeaderWatch
   private let restarting = Guarded((isUnderWay: false, count: 0))
   /// Why the node stopped by itself.
@@ -59,6 +59,9 @@ public final class SqliteClusterNode: Sendable {
     guard configuration.minimumFreeBytes >= 0 else {
       throw SqlError.misuse("the free space that a node needs must be at least 0")
     }
+    guard configuration.maximumStatementTime > .zero, configuration.maximumStatementTime <= .seconds(3_600) else {
+      throw SqlError.misuse("the time of a statement must be above 0, and at most an hour")
+    }
     _ = try configuration.latencyMilliseconds()
     _ = try configuration.snapshotParameters()
     (self.id, self.address, self.directory) = (id, "\(nodeAddress)", directory)
@@ -67,7 +70,7 @@ public final class SqliteClusterNode: Sendable {
   }
 
   deinit {
-    space.end()
+    disk.end()
     leader.end()
     let (queue, running) = (queue, running)
     queue.async { SqliteClusterNode.stop(running) }
@@ -83,8 +86,8 @@ public final class SqliteClusterNode: Sendable {
   /// clusters.
   public var restarts: Int { restarting.withLock { $0.count } }
 
-  /// Why the node stopped by itself: `.full`, if the disk has too little space; or the error with which it could not
-  /// restart itself. Nil if it did not.
+  /// Why the node stopped by itself: `.full`, if the disk has too little space; `.io`, if its files are gone, are
+  /// others, or can't be written; or the error with which it could not restart itself. Nil if it did not.
   public var stopReason: SqlError? { failure.withLock { $0 } }
 }
 
@@ -152,12 +155,12 @@ extension SqliteClusterNode {
     let (id, address, listening, configuration) = (id, nodeAddress, listening, configuration)
     let running = running
     try await blocking {
-      if let error = SpaceWatch.error(directory, configuration.minimumFreeBytes) { throw error }
+      if let error = DiskWatch.error(directory, configuration.minimumFreeBytes) { throw error }
       let node = try RunningNode(id, address, bind: listening, configuration, in: directory)
       running.withLock { $0 = node }
     }
     failure.withLock { $0 = nil }
-    space.begin(directory, configuration.minimumFreeBytes) { [weak self] error in
+    disk.begin(directory, configuration.minimumFreeBytes) { [weak self] error in
       guard let self else { return }
       failure.withLock { $0 = error }
       Task { try await self.stop() }
@@ -182,7 +185,7 @@ extension SqliteClusterNode {
         try await launch(in: try await lockDirectory().directory)
       } catch {
         failure.withLock { $0 = error as? SqlError ?? SqlError(.cannotOpen, message: "\(error)") }
-        space.end()
+        disk.end()
         leader.end()
       }
     }
@@ -190,7 +193,7 @@ extension SqliteClusterNode {
 
   /// Stops dqlite, if it runs.
   func halt() async throws {
-    space.end()
+    disk.end()
     leader.end()
     let running = running
     try await blocking { SqliteClusterNode.stop(running) }

@@ -180,6 +180,8 @@ struct NodeFailure: Error, CustomStringConvertible {
   var wasSent = true
   /// Whether the call's own time is over, which says nothing of the node.
   var isLate = false
+  /// Whether it has gone silent while it ran the request: one that takes very long would silence the next node, too.
+  var isSilent = false
 
   var description: String { "\(address): \(reason)" }
 }
@@ -222,7 +224,8 @@ private struct WireCall: Sendable {
         } else if await isGivenUp(address) {
           // It may have answered meanwhile, and the next call be under way.
           guard !ended.withLock({ $0 }) else { return }
-          end(NodeFailure(address: address, reason: "it is silent, and another node leads"), channel)
+          let reason = "it has gone silent, and another node leads"
+          end(NodeFailure(address: address, reason: reason, isSilent: true), channel)
         } else {
           try? await Task.sleep(until: min(deadline, .now + NodeConnection.silence), clock: .continuous)
         }

@@ -202,6 +202,66 @@ import Testing
     }
   }
 
+  @Test(arguments: ["directory", "moved", "files", "log"]) func aNodeStopsWhenItsFilesAreGone(_ loss: String)
+    async throws
+  {
+    try await withDirectory { path in
+      let directory = path + "/node"
+      let node = try SqliteClusterNode(id: 1, address: freeAddress(), directory: directory)
+      try await node.start()
+      let client = try SqliteCluster(nodes: [node.address])
+      try await client.execute("CREATE TABLE t (a INTEGER)")
+      // Longer than the watch looks: nothing is wrong yet.
+      for number in 1...300 { try await client.execute("INSERT INTO t VALUES (\(number))") }
+      try await Task.sleep(for: .seconds(3))
+      #expect(node.isRunning && node.stopReason == nil)
+      let files = FileManager.default
+      switch loss {
+      case "directory": try files.removeItem(atPath: directory)
+      case "moved": try files.moveItem(atPath: directory, toPath: path + "/moved")
+      case "files":
+        for name in try files.contentsOfDirectory(atPath: directory) {
+          try files.removeItem(atPath: directory + "/" + name)
+        }
+      default:
+        for name in try files.contentsOfDirectory(atPath: directory) where name.hasPrefix("open-") {
+          try files.removeItem(atPath: directory + "/" + name)
+        }
+      }
+      // Writes until then are acknowledged, and after that none.
+      try await until("the node has stopped", within: .seconds(20)) { !node.isRunning }
+      #expect(node.stopReason?.kind == .io, "\(String(describing: node.stopReason))")
+      #expect(await node.health().problems == [.stopped(.io)])
+      #expect(await !client.health(within: .seconds(2)).isServing)
+      client.close()
+      try await node.stop()
+    }
+  }
+
+  @Test func aNodeEndsAStatementThatRunsForTooLong() async throws {
+    try await withDirectory { path in
+      let node = try SqliteClusterNode(
+        id: 1, address: freeAddress(), directory: path + "/node",
+        configuration: .init(maximumStatementTime: .milliseconds(500)))
+      try await node.start()
+      let client = try SqliteCluster(nodes: [node.address])
+      try await client.execute("CREATE TABLE t (a INTEGER)")
+      let endless = "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT "
+      let read = await failure { _ = try await client.query(SQL(endless + "count(*) FROM c"), as: Int.self) }
+      #expect(read?.kind == .interrupted, "\(String(describing: read))")
+      let write = await failure { try await client.execute("INSERT INTO t " + endless + "x FROM c WHERE x < 0") }
+      #expect(write?.kind == .interrupted, "\(String(describing: write))")
+      // The node goes on, with nothing of the write.
+      try await client.execute("INSERT INTO t VALUES (1)")
+      #expect(try await client.query("SELECT a FROM t", as: Int.self) == [1])
+      // Many short statements take longer together.
+      for number in 2...200 { try await client.execute("INSERT INTO t VALUES (\(number))") }
+      #expect(try await client.query("SELECT count(*) FROM t", as: Int.self) == [200])
+      client.close()
+      try await node.stop()
+    }
+  }
+
   @Test func theLastNodeThatIsLeftGoesOnAlone() async throws {
     try await withCluster(3) { cluster in
       let client = try SqliteCluster(nodes: cluster.addresses)

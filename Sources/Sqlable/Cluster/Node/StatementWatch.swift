@@ -1,0 +1,105 @@
+#if ClusterNode
+import CSqlableDqlite
+import CSqlableSQLite
+import Glibc
+
+/// Ends statements of a node that run for too long, and refuses pragmas that would end the process.
+///
+/// dqlite runs one statement at a time, on the thread that also answers the other nodes, and ends none: an endless one
+/// takes the cluster its leader, and the next one after it. Its connections are those of SQLite in this process, which
+/// calls ``begin(limit:)``'s extension as it opens one.
+///
+/// Sound as unsynchronized: SQLite calls both functions on the thread that runs the connection's statement.
+final class StatementWatch {
+  /// The processor time that a statement may take, in nanoseconds: the longest of those of this process's nodes.
+  private static let limit = Guarded<(isInstalled: Bool, nanoseconds: Int64)>((false, 0))
+  /// How many of SQLite's steps there are between two looks; a tenth of a millisecond or so.
+  private static let steps: Int32 = 10_000
+  /// The most that counts between two looks: a read waits for its client, and other statements run meanwhile.
+  private static let longestSlice: Int64 = 50_000_000
+  /// The pragmas that change how a database is stored, with what dqlite sets itself.
+  private static let storagePragmas = [
+    "page_size": "4096", "journal_mode": "wal", "locking_mode": "normal", "wal_checkpoint": nil,
+  ]
+
+  private var statement: OpaquePointer?
+  private var run: Int32 = 0
+  /// What the run has taken, and the thread's time at the last look.
+  private var (taken, last): (Int64, Int64) = (0, 0)
+
+  /// Watches what dqlite opens in this process from now on.
+  static func begin(limit nanoseconds: Int64) throws {
+    let isFirst = limit.withLock { limit in
+      defer { limit = (true, max(limit.nanoseconds, nanoseconds)) }
+      return !limit.isInstalled
+    }
+    guard isFirst else { return }
+    let code = sqlable_auto_extension { connection, _, _ in
+      if let connection, StatementWatch.isOfNode(connection) { StatementWatch.install(on: connection) }
+      return SQLITE_OK
+    }
+    guard code == SQLITE_OK else {
+      limit.withLock { $0.isInstalled = false }
+      throw SqlError(.cannotOpen, message: "SQLite can't watch the statements of the node (code \(code))")
+    }
+  }
+
+  /// Whether dqlite opens the connection, by its own file system.
+  private static func isOfNode(_ connection: OpaquePointer) -> Bool {
+    var fileSystem: UnsafeMutablePointer<sqlite3_vfs>?
+    guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_VFS_POINTER, &fileSystem) == SQLITE_OK,
+      let name = fileSystem?.pointee.zName
+    else { return false }
+    return String(cString: name).hasPrefix("dqlite")
+  }
+
+  private static func install(on connection: OpaquePointer) {
+    let context = Unmanaged.passRetained(StatementWatch()).toOpaque()
+    // SQLite releases the context with the function, when the connection is closed.
+    let code = sqlite3_create_function_v2(
+      connection, "sqlable_statement_watch", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, context,
+      { context, _, _ in sqlite3_result_null(context) }, nil, nil,
+      { context in if let context { Unmanaged<StatementWatch>.fromOpaque(context).release() } })
+    // If it fails the context is gone already.
+    guard code == SQLITE_OK else { return }
+    sqlite3_progress_handler(
+      connection, steps,
+      { context in
+        guard let context else { return 0 }
+        return Unmanaged<StatementWatch>.fromOpaque(context).takeUnretainedValue().isOverLimit ? 1 : 0
+      }, context)
+    Unmanaged<StatementWatch>.fromOpaque(context).takeUnretainedValue().connection = connection
+    sqlite3_set_authorizer(
+      connection,
+      { _, action, name, value, _, _ in
+        guard action == SQLITE_PRAGMA, let name, let value else { return SQLITE_OK }
+        return StatementWatch.allows(String(cString: name), String(cString: value)) ? SQLITE_OK : SQLITE_DENY
+      }, nil)
+  }
+
+  private static func allows(_ pragma: String, _ value: String) -> Bool {
+    guard let own = storagePragmas[pragma.lowercased()] else { return true }
+    return value.lowercased() == own
+  }
+
+  private var connection: OpaquePointer?
+
+  private var isOverLimit: Bool {
+    var statement = sqlite3_next_stmt(connection, nil)
+    while let candidate = statement, sqlite3_stmt_busy(candidate) == 0 {
+      statement = sqlite3_next_stmt(connection, candidate)
+    }
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    let now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    defer { last = now }
+    let run = statement.map { sqlite3_stmt_status($0, SQLITE_STMTSTATUS_RUN, 0) } ?? 0
+    guard statement == self.statement, run == self.run else {
+      (self.statement, self.run, taken) = (statement, run, 0)
+      return false
+    }
+    taken += min(max(0, now - last), StatementWatch.longestSlice)
+    return taken > StatementWatch.limit.withLock { $0.nanoseconds }
+  }
+}
+#endif
