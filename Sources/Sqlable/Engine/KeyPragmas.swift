@@ -14,53 +14,22 @@ extension UnsafeBufferPointer<UInt8> {
 
   /// The name of the pragma, if it takes a key.
   private var keyPragma: String? {
-    var rest = self[...]
-    rest.skipBlanksAndSemicolons()
-    // Most statements begin with neither PRAGMA nor EXPLAIN.
-    guard let first = rest.first?.foldedLetter, "pe".utf8.contains(first) else { return nil }
-    var word = rest.nextName()
-    if word == "explain" {
-      word = rest.nextName()
-      if word == "query" {
-        _ = rest.nextName()
-        word = rest.nextName()
+    var tokens = SQLTokenizer(self)
+    var token = tokens.next()
+    while token?.isSymbol(";") == true { token = tokens.next() }
+    if token?.isWord("explain") == true {
+      token = tokens.next()
+      if token?.isWord("query") == true {
+        _ = tokens.next()
+        token = tokens.next()
       }
     }
-    guard word == "pragma", var name = rest.nextName() else { return nil }
-    rest.skipBlanksAndComments()
-    if rest.first == UInt8(ascii: ".") {
-      rest.removeFirst()
-      guard let second = rest.nextName() else { return nil }
+    guard token?.isWord("pragma") == true, var name = tokens.next()?.name else { return nil }
+    if tokens.next()?.isSymbol(".") == true {
+      guard let second = tokens.next()?.name else { return nil }
       name = second
     }
-    return Self.keyPragmas.first { $0 == name }
-  }
-}
-
-extension Collection<UInt8> where SubSequence == Self {
-  fileprivate mutating func skipBlanksAndSemicolons() {
-    skipBlanksAndComments()
-    while first == UInt8(ascii: ";") {
-      removeFirst()
-      skipBlanksAndComments()
-    }
-  }
-
-  /// Removes a name or a word, quoted or not, and returns it in lower case; nil for anything else.
-  fileprivate mutating func nextName() -> String? {
-    skipBlanksAndComments()
-    guard let first else { return nil }
-    if let end = ["\"": "\"", "'": "'", "`": "`", "[": "]"][String(UnicodeScalar(first))]?.utf8.first {
-      // A name with a doubled quote is no pragma's.
-      let name = dropFirst().prefix { $0 != end }
-      self = self[name.endIndex...].dropFirst()
-      return String(decoding: name.map(\.foldedLetter), as: UTF8.self)
-    }
-    let name = prefix { byte in
-      (97...122).contains(byte.foldedLetter) || (48...57).contains(byte) || byte == UInt8(ascii: "_") || byte > 127
-    }
-    guard !name.isEmpty else { return nil }
-    self = self[name.endIndex...]
-    return String(decoding: name.map(\.foldedLetter), as: UTF8.self)
+    let folded = String(decoding: name.map(\.foldedLetter), as: UTF8.self)
+    return UnsafeBufferPointer.keyPragmas.first { $0 == folded }
   }
 }

@@ -42,13 +42,13 @@ extension DatabaseSchema.Column {
 extension SchemaText {
   /// The value of a literal; nil for an expression.
   fileprivate var constant: DatabaseValue? {
-    let tokens = SqlTokens(text)
+    let tokens = SQLTokenList(text)
     let isNegative = tokens.isSign(0, UInt8(ascii: "-"))
     let place = isNegative || tokens.isSign(0, UInt8(ascii: "+")) ? 1 : 0
     guard tokens.count == place + 1 else { return nil }
     let word = tokens.text(place).uppercased()
-    switch tokens.tokens[place].kind {
-    case .other: return SchemaText.number((isNegative ? "-" : "") + word)
+    switch tokens.kind(place) {
+    case .number: return SchemaText.number((isNegative ? "-" : "") + word)
     case _ where place > 0: return nil
     // SQLite takes a name for a text here.
     case .text, .name: return tokens.name(0).map { .text($0) }
@@ -60,6 +60,7 @@ extension SchemaText {
       case "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP": return nil
       default: return tokens.name(0).map { .text($0) }
       }
+    case .blob, .parameter, .symbol, .illegal, nil: return nil
     }
   }
 
