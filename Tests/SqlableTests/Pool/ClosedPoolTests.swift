@@ -31,7 +31,7 @@ import Testing
       try await pool.transaction { db in try db.createTable(Member.self) }
       let process = try SQLiteProcess(directory + "/pool.sqlite")
       try process.run("SELECT count(*) FROM member;")
-      let closing = Task { try await pool.withClosed(within: .seconds(60)) { _ in } }
+      let closing = Task { try await pool.withClosed(within: .seconds(900)) { _ in } }
       var longest = Duration.zero
       for id in 1...40 {
         let begin = ContinuousClock.now
@@ -40,7 +40,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(5))
       }
       // The pool was not kept for the time of withClosed.
-      #expect(longest < .seconds(30))
+      #expect(longest < .seconds(300))
       process.quit()
       try await closing.value
       #expect(try await Member.count().run(pool) == 40)
