@@ -63,7 +63,7 @@ public final class PoolArchive: Sendable {
 
   /// Archives what is committed now; returns the number of the last commit, for ``DatabaseArchive/Moment/commit(_:)``.
   ///
-  /// Throws what keeps it from being archived, and `.closed` after ``stop()``.
+  /// Throws what keeps it from being archived, and `.closed` after `stop`.
   @discardableResult
   public func flush() throws -> Int { try run.flush() }
 

@@ -84,7 +84,7 @@ extension Migrations {
     return try status(of: await cluster.read { tx in try await Migrations.records(tx) } ?? [])
   }
 
-  private enum Step {
+  private enum ClusterStep {
     /// Another program has run something meanwhile.
     case other
     case batch, whole
@@ -126,7 +126,7 @@ extension Migrations {
   /// Runs a migration, or its next batch, if the database still has these records.
   private func step(
     _ position: Int, after records: [MigrationRecord], _ cluster: SqliteCluster
-  ) async throws -> Step {
+  ) async throws -> ClusterStep {
     let migration = all[position]
     let isWhole = if case .whole? = migration.remoteWork { true } else { false }
     do {
