@@ -27,7 +27,7 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   /// start with less; ``SqliteClusterNode/stopReason`` and the health say why. It checks four times a second.
   public var minimumFreeBytes: Int
   /// The processor time that a statement may take on the node, which ends it with `.interrupted` then. Default: 10
-  /// seconds. Of several nodes in one process the longest counts.
+  /// seconds. Of several nodes in one process that of the last to start counts.
   ///
   /// A node runs one statement at a time, and answers no other node meanwhile: one that takes longer than they wait for
   /// a heartbeat costs the node its leadership anyway.

@@ -11,7 +11,7 @@ import Glibc
 ///
 /// Sound as unsynchronized: SQLite calls both functions on the thread that runs the connection's statement.
 final class StatementWatch {
-  /// The processor time that a statement may take, in nanoseconds: the longest of those of this process's nodes.
+  /// The processor time that a statement may take, in nanoseconds: that of the node which started last.
   private static let limit = Guarded<(isInstalled: Bool, nanoseconds: Int64)>((false, 0))
   /// How many of SQLite's steps there are between two looks; a tenth of a millisecond or so.
   private static let steps: Int32 = 10_000
@@ -30,7 +30,7 @@ final class StatementWatch {
   /// Watches what dqlite opens in this process from now on.
   static func begin(limit nanoseconds: Int64) throws {
     let isFirst = limit.withLock { limit in
-      defer { limit = (true, max(limit.nanoseconds, nanoseconds)) }
+      defer { limit = (true, nanoseconds) }
       return !limit.isInstalled
     }
     guard isFirst else { return }

@@ -247,7 +247,7 @@ import Testing
       let client = try SqliteCluster(nodes: [node.address])
       try await client.execute("CREATE TABLE t (a INTEGER)")
       let endless = "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT "
-      let read = await failure { _ = try await client.query(SQL(endless + "count(*) FROM c"), as: Int.self) }
+      let read = await failure { _ = try await client.query(SQL(verbatim: endless + "count(*) FROM c"), as: Int.self) }
       #expect(read?.kind == .interrupted, "\(String(describing: read))")
       let write = await failure { try await client.execute("INSERT INTO t " + endless + "x FROM c WHERE x < 0") }
       #expect(write?.kind == .interrupted, "\(String(describing: write))")
